@@ -1,0 +1,35 @@
+# Finds the libtorch inside the pinned PyTorch wheel: target Libtorch::Libtorch.
+#
+# Note [Why not find_package(Torch)]
+# Rationale: the wheel's own TorchConfig switches the CUDA language on, needs nvcc even for pure C++, asks the machine for its
+#   GPU, and leaves directories of the machine that built the wheel in our RUNPATH.
+# Approach: an imported target with the four include directories, the five libraries and a clean run path.
+# Limits: no torch-compiled .cu options; a target that compiles .cu adds them itself.
+#
+# Input: LIBTORCH_DIR, the directory that holds include/ and lib/ (the wheel's torch/ folder).
+set(LIBTORCH_DIR "" CACHE PATH "torch/ directory of the PyTorch wheel, or an unpacked libtorch")
+
+set(version_header "${LIBTORCH_DIR}/include/torch/headeronly/version.h")
+if(NOT EXISTS "${version_header}")
+  message(FATAL_ERROR "No libtorch in LIBTORCH_DIR='${LIBTORCH_DIR}'. Run ./scripts/setup.sh, "
+                      "or set HEADROOM_TORCH_DIR to a torch 2.11 directory before it.")
+endif()
+file(STRINGS "${version_header}" version_lines REGEX "#define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+foreach(part MAJOR MINOR PATCH)
+  string(REGEX REPLACE ".*TORCH_VERSION_${part} ([0-9]+).*" "\\1" part_${part} "${version_lines}")
+endforeach()
+set(Libtorch_VERSION "${part_MAJOR}.${part_MINOR}.${part_PATCH}")
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Libtorch REQUIRED_VARS LIBTORCH_DIR VERSION_VAR Libtorch_VERSION)
+
+if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
+  add_library(Libtorch::Libtorch INTERFACE IMPORTED)
+  # The wheel's include/ carries its own fmt, which is why spdlog lives in a file that never sees this target.
+  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE
+    "${LIBTORCH_DIR}/include" "${LIBTORCH_DIR}/include/torch/csrc/api/include")
+  target_link_directories(Libtorch::Libtorch INTERFACE "${LIBTORCH_DIR}/lib")
+  # libtorch_cuda registers the CUDA backend when it is loaded; nothing refers to it by symbol, so the linker would drop it.
+  target_link_libraries(Libtorch::Libtorch INTERFACE
+    -Wl,--no-as-needed torch torch_cpu torch_cuda c10 c10_cuda -Wl,--as-needed)
+endif()

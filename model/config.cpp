@@ -1,0 +1,77 @@
+#include "model/config.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace headroom {
+
+const std::vector<ModelConfig>& named_configs() {
+  // name, d_model, d_ff, layers, heads, kv_heads, vocab_size
+  static const std::vector<ModelConfig> kConfigs = {
+      {"small", 768, 3072, 12, 12, 12, 10000},  {"medium", 1024, 4096, 24, 16, 16, 10000},
+      {"large", 1280, 5120, 36, 20, 20, 10000}, {"xl", 1600, 6400, 48, 25, 25, 10000},
+      {"2.7B", 2560, 10240, 32, 32, 32, 10000}, {"10B", 4608, 12288, 50, 36, 36, 10000},
+      {"7b", 4096, 11008, 32, 32, 32, 128000},  {"13b", 5120, 13824, 40, 40, 40, 128000},
+      {"70b", 8192, 28672, 80, 64, 8, 128000},  {"405b", 16384, 53248, 126, 128, 8, 128000},
+  };
+  return kConfigs;
+}
+
+const ModelConfig* find_config(std::string_view name) {
+  const auto& configs = named_configs();
+  const auto it = std::find_if(configs.begin(), configs.end(),
+                               [&](const ModelConfig& config) { return config.name == name; });
+  return it == configs.end() ? nullptr : &*it;
+}
+
+std::string config_names() {
+  std::string names;
+  for (const auto& config : named_configs()) {
+    names += (names.empty() ? "" : ", ") + config.name;
+  }
+  return names;
+}
+
+int64_t parameter_count(const ModelConfig& config) {
+  const int64_t d = config.d_model;
+  const int64_t attention = 2 * d * d + 2 * d * config.kv_dim();
+  const int64_t feed_forward = 3 * d * config.d_ff;
+  const int64_t norms = 2 * d;
+  return config.layers * (attention + feed_forward + norms) + 2 * config.vocab_size * d + d;
+}
+
+namespace {
+
+void check_positive(std::string_view name, int64_t value) {
+  if (value <= 0) {
+    throw std::invalid_argument("--" + std::string(name) + ": " + std::to_string(value) +
+                                " is not a positive whole number");
+  }
+}
+
+}  // namespace
+
+void validate(const ModelConfig& config) {
+  check_positive("d-model", config.d_model);
+  check_positive("d-ff", config.d_ff);
+  check_positive("layers", config.layers);
+  check_positive("heads", config.heads);
+  check_positive("kv-heads", config.kv_heads);
+  check_positive("vocab-size", config.vocab_size);
+  if (config.d_model % config.heads != 0) {
+    throw std::invalid_argument("--heads: " + std::to_string(config.heads) +
+                                " does not divide the model width --d-model " +
+                                std::to_string(config.d_model));
+  }
+  if (config.head_dim() % 2 != 0) {
+    throw std::invalid_argument("--heads: " + std::to_string(config.heads) +
+                                " leaves a head dimension of " + std::to_string(config.head_dim()) +
+                                "; rotary positions need an even one");
+  }
+  if (config.heads % config.kv_heads != 0) {
+    throw std::invalid_argument("--kv-heads: " + std::to_string(config.kv_heads) +
+                                " does not divide --heads " + std::to_string(config.heads));
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,44 @@
+// The shape of a decoder-only transformer, as plain data. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+// Pre-norm blocks, no biases, untied output head, SwiGLU feed-forward, rotary positions.
+struct ModelConfig {
+  std::string name;           // as on the command line; "custom" when dimensions were given
+  int64_t d_model = 0;        // residual stream width
+  int64_t d_ff = 0;           // SwiGLU inner width
+  int64_t layers = 0;         // transformer blocks
+  int64_t heads = 0;          // query heads
+  int64_t kv_heads = 0;       // key/value heads; fewer than heads = grouped-query attention
+  int64_t vocab_size = 0;     // rows of the token table and of the output head
+  double rope_theta = 10000;  // base of the rotary frequencies
+  double norm_eps = 1e-5;     // added to the mean square in RMSNorm
+
+  int64_t head_dim() const { return heads > 0 ? d_model / heads : 0; }
+  int64_t kv_dim() const { return head_dim() * kv_heads; }
+};
+
+// Every named shape, in the order the tables print them: the six sizes of the profiling assignment,
+// then the Llama shapes of the RLHF documents (with those documents' vocabulary of 128,000).
+const std::vector<ModelConfig>& named_configs();
+
+// nullptr when there is no such name.
+const ModelConfig* find_config(std::string_view name);
+
+// "small, medium, ..." for messages.
+std::string config_names();
+
+// Exact number of parameters: L(2 d^2 + 2 d d_kv + 3 d d_ff + 2 d) + 2 V d + d.
+int64_t parameter_count(const ModelConfig& config);
+
+// Throws std::invalid_argument naming the dimension that is wrong (not positive, heads that do not
+// divide the width, an odd head dimension, which rotary positions cannot pair up).
+void validate(const ModelConfig& config);
+
+}  // namespace headroom

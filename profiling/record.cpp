@@ -1,0 +1,169 @@
+#include "profiling/record.h"
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::pair<Status, const char*>, 6> kStatusWords = {
+    {{Status::kOk, "ok"},
+     {Status::kOom, "oom"},
+     {Status::kUnsupported, "unsupported"},
+     {Status::kFailed, "failed"},
+     {Status::kKilled, "killed"},
+     {Status::kTimeout, "timeout"}}};
+
+json bytes_to_json(const MemoryBytes& bytes) {
+  return {{"allocated_bytes", bytes.allocated},
+          {"reserved_bytes", bytes.reserved},
+          {"requested_bytes", bytes.requested}};
+}
+
+MemoryBytes bytes_from_json(const json& object) {
+  return {object.value("allocated_bytes", int64_t{0}), object.value("reserved_bytes", int64_t{0}),
+          object.value("requested_bytes", int64_t{0})};
+}
+
+// JSON has no NaN or infinity: they become null.
+json finite_numbers(const std::vector<double>& numbers) {
+  json array = json::array();
+  for (const double number : numbers) {
+    array.push_back(std::isfinite(number) ? json(number) : json(nullptr));
+  }
+  return array;
+}
+
+std::vector<double> numbers_from_json(const json& object, const char* key) {
+  std::vector<double> numbers;
+  for (const json& item : object.value(key, json::array())) {
+    numbers.push_back(item.is_number() ? item.get<double>() : std::nan(""));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string to_string(Status status) {
+  for (const auto& [known, word] : kStatusWords) {
+    if (known == status) return word;
+  }
+  return "failed";
+}
+
+Status status_from_string(const std::string& word) {
+  for (const auto& [status, known] : kStatusWords) {
+    if (word == known) return status;
+  }
+  throw std::invalid_argument("unknown status '" + word + "'");
+}
+
+json to_json(const Record& record) {
+  json object = {{"schema_version", Record::kSchemaVersion},
+                 {"name", row_name(record.spec)},
+                 {"status", to_string(record.status)},
+                 {"reason", record.reason},
+                 {"spec", to_json(record.spec)},
+                 {"environment", record.environment},
+                 {"phase_order", record.phase_order},
+                 {"peak_phase", record.peak_phase},
+                 {"categories_at_peak_bytes", record.categories_at_peak},
+                 {"predicted", record.predicted},
+                 {"step_ms", finite_numbers(record.step_ms)},
+                 {"losses", finite_numbers(record.losses)},
+                 {"trace_truncated", record.trace_truncated},
+                 {"trace_events", record.trace_events},
+                 {"notes", record.notes}};
+  object["peak_allocated_bytes"] = record.peak ? json(record.peak->allocated) : json(nullptr);
+  object["peak_reserved_bytes"] = record.peak ? json(record.peak->reserved) : json(nullptr);
+  object["peak_requested_bytes"] = record.peak ? json(record.peak->requested) : json(nullptr);
+  object["recorded_peak"] =
+      record.recorded_peak ? bytes_to_json(*record.recorded_peak) : json(nullptr);
+  object["phases"] = json::object();
+  for (const auto& [name, bytes] : record.phases) object["phases"][name] = bytes_to_json(bytes);
+  const auto or_null = [](const std::optional<int64_t>& value) {
+    return value ? json(*value) : json(nullptr);
+  };
+  object["residual_bytes_per_block"] = or_null(record.residual_bytes_per_block);
+  object["residual_tensors_per_block"] = or_null(record.residual_tensors_per_block);
+  return object;
+}
+
+std::string to_json_line(const Record& record) {
+  // -1: no indentation, so one line; replace: a file name or an error text may not be UTF-8.
+  return to_json(record).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Record record_from_json(const json& object) {
+  if (!object.is_object() || !object.contains("schema_version") || !object.contains("status") ||
+      !object.contains("spec")) {
+    throw std::invalid_argument("not a Record: schema_version, status or spec is missing");
+  }
+  if (object.at("schema_version").get<int>() > Record::kSchemaVersion) {
+    throw std::invalid_argument("Record of schema version " + object.at("schema_version").dump() +
+                                "; this program reads up to " +
+                                std::to_string(Record::kSchemaVersion));
+  }
+  Record record;
+  record.spec = spec_from_json(object.at("spec"));
+  record.status = status_from_string(object.at("status").get<std::string>());
+  record.reason = object.value("reason", "");
+  record.environment = object.value("environment", json::object());
+  const auto optional_bytes = [&](const char* key) -> std::optional<int64_t> {
+    const auto it = object.find(key);
+    if (it == object.end() || it->is_null()) return std::nullopt;
+    return it->get<int64_t>();
+  };
+  if (const auto allocated = optional_bytes("peak_allocated_bytes")) {
+    record.peak = MemoryBytes{*allocated, optional_bytes("peak_reserved_bytes").value_or(0),
+                              optional_bytes("peak_requested_bytes").value_or(0)};
+  }
+  if (object.contains("recorded_peak") && object["recorded_peak"].is_object()) {
+    record.recorded_peak = bytes_from_json(object["recorded_peak"]);
+  }
+  for (const auto& [name, bytes] : object.value("phases", json::object()).items()) {
+    record.phases[name] = bytes_from_json(bytes);
+  }
+  record.phase_order = object.value("phase_order", std::vector<std::string>{});
+  record.peak_phase = object.value("peak_phase", "");
+  record.categories_at_peak =
+      object.value("categories_at_peak_bytes", std::map<std::string, int64_t>{});
+  record.residual_bytes_per_block = optional_bytes("residual_bytes_per_block");
+  record.residual_tensors_per_block = optional_bytes("residual_tensors_per_block");
+  record.predicted = object.value("predicted", std::map<std::string, int64_t>{});
+  record.step_ms = numbers_from_json(object, "step_ms");
+  record.losses = numbers_from_json(object, "losses");
+  record.trace_truncated = object.value("trace_truncated", false);
+  record.trace_events = object.value("trace_events", int64_t{0});
+  record.notes = object.value("notes", std::vector<std::string>{});
+  return record;
+}
+
+std::vector<Record> read_records(const std::string& path, bool* torn) {
+  if (torn != nullptr) *torn = false;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::vector<Record> records;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const bool complete = !file.eof();  // getline met the newline, not the end of the file
+    if (line.empty()) continue;
+    try {
+      records.push_back(record_from_json(json::parse(line)));
+    } catch (const std::exception& error) {
+      if (!complete) {
+        if (torn != nullptr) *torn = true;
+        break;
+      }
+      throw std::runtime_error(path + ":" + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return records;
+}
+
+}  // namespace headroom

@@ -1,0 +1,71 @@
+// Record: what one run gave, as plain data. Every table is printed from Records. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/spec.h"
+
+namespace headroom {
+
+// How a run ended. A run that did not end in kOk still has a Record, with the reason.
+enum class Status { kOk, kOom, kUnsupported, kFailed, kKilled, kTimeout };
+std::string to_string(Status status);
+Status status_from_string(const std::string& word);  // throws std::invalid_argument
+
+// Bytes at one instant, as the device's allocator counts them.
+struct MemoryBytes {
+  int64_t allocated = 0;  // live blocks, rounded as the allocator rounds them
+  int64_t reserved = 0;   // taken from the device, live or cached
+  int64_t requested = 0;  // live blocks as the program asked for them
+};
+
+struct Record {
+  static constexpr int kSchemaVersion = 1;
+
+  RunSpec spec;
+  Status status = Status::kFailed;
+  std::string reason;  // one line; empty when ok
+
+  // Versions, host, device, git commit and dirty flag, allocator settings, UTC time, command line.
+  nlohmann::json environment = nlohmann::json::object();
+
+  std::optional<MemoryBytes> peak;            // highest of each over the measured steps
+  std::map<std::string, MemoryBytes> phases;  // peak of each while the phase ran
+  std::vector<std::string> phase_order;       // forward, loss, backward, optimizer as they ran
+  std::string peak_phase;                     // the phase that holds peak.allocated
+
+  // Bytes live at the allocated peak of the recorded step, by what they are for. Sums exactly to
+  // peak.allocated of that step.
+  std::map<std::string, int64_t> categories_at_peak;
+  std::optional<MemoryBytes> recorded_peak;  // the recorded step's own peak
+
+  std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
+  std::optional<int64_t> residual_tensors_per_block;  // in so many storages
+
+  std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities
+
+  std::vector<double> step_ms;   // wall time of each measured step, synchronized
+  std::vector<double> losses;    // of the measured steps; empty where the mode has no loss
+  bool trace_truncated = false;  // more events than max_entries: the oldest are missing
+  int64_t trace_events = 0;
+  std::vector<std::string> notes;  // what a reader must know: fallbacks, zeros, mismatches
+};
+
+// One line of JSON, keys as in docs/record.md. Never NaN or infinity (null and a note instead);
+// text that is not UTF-8 is replaced, not refused.
+std::string to_json_line(const Record& record);
+nlohmann::json to_json(const Record& record);
+
+// Ignores unknown fields. Throws std::invalid_argument on something that is not a Record.
+Record record_from_json(const nlohmann::json& json);
+
+// All Records of a JSONL file. A torn last line (the writer was killed) is dropped and reported
+// through `torn`; any other bad line throws std::runtime_error with its number.
+std::vector<Record> read_records(const std::string& path, bool* torn = nullptr);
+
+}  // namespace headroom

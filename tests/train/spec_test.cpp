@@ -1,0 +1,80 @@
+#include "train/spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Spec, EveryFieldSurvivesJson) {
+  RunSpec spec{.model_size = "2.7B",
+               .context_length = 128,
+               .mode = Mode::kTraining,
+               .precision = Precision::kBf16,
+               .attention = Attention::kFlash,
+               .optimizer_impl = OptimizerImpl::kFused,
+               .learning_rate = 3e-4,
+               .tokens = "data/\"quoted\" name.bin",
+               .stacks = Stacks::kNone};
+  const RunSpec read = spec_from_json(nlohmann::json::parse(to_json(spec).dump()));
+  for (const Field& field : fields()) EXPECT_EQ(field.get(read), field.get(spec)) << field.name;
+}
+
+TEST(Spec, EveryFieldIsListedOnceAndReadsItsOwnText) {
+  std::set<std::string> names;
+  for (const Field& field : fields()) {
+    EXPECT_TRUE(names.insert(field.name).second) << field.name;
+    RunSpec spec;
+    field.set(spec, field.get(RunSpec{}));
+    EXPECT_EQ(field.get(spec), field.get(RunSpec{})) << field.name;
+    for (const auto& choice : field.choices) {
+      field.set(spec, choice);
+      EXPECT_EQ(field.get(spec), choice) << field.name;
+    }
+  }
+}
+
+TEST(Spec, AnUnknownSizeIsAnsweredWithTheKnownOnes) {
+  try {
+    validate(RunSpec{.model_size = "smal"});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--model-size: 'smal'"));
+    EXPECT_THAT(error.what(), HasSubstr("did you mean small?"));
+    EXPECT_THAT(error.what(), HasSubstr("2.7B"));
+  }
+}
+
+TEST(Spec, DimensionsOverrideTheNamedSize) {
+  EXPECT_EQ(model_config(RunSpec{.model_size = "small", .layers = 2}).layers, 2);
+  EXPECT_EQ(model_config(RunSpec{.model_size = "small", .layers = 2}).name, "custom");
+  EXPECT_EQ(model_config(RunSpec{.model_size = "small", .heads = 6}).kv_heads, 6);
+  EXPECT_EQ(model_config(RunSpec{.model_size = "small"}).name, "small");
+  EXPECT_THROW(validate(RunSpec{.model_size = "custom", .d_model = 64}), UsageError);
+  EXPECT_THROW(validate(RunSpec{.heads = 7}), UsageError);
+}
+
+TEST(Spec, RefusesADeviceItDoesNotKnowAndNothingToMeasure) {
+  EXPECT_THROW(validate(RunSpec{.device = "gpu"}), UsageError);
+  EXPECT_THROW(validate(RunSpec{.device = "cuda:x"}), UsageError);
+  EXPECT_NO_THROW(validate(RunSpec{.device = "cuda:1"}));
+  EXPECT_THROW(validate(RunSpec{.measure_steps = 0, .record_steps = 0}), UsageError);
+  EXPECT_THROW(validate(RunSpec{.record_steps = 0, .snapshot = "a.pickle"}), UsageError);
+}
+
+TEST(Spec, RowNamesTellResultsApart) {
+  EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
+  EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .mode = Mode::kTraining}),
+            "small_ctx512_training_fp32_batch_size-2");
+  // What is written where does not rename a result.
+  EXPECT_EQ(row_name(RunSpec{.snapshot = "x.pickle"}), row_name(RunSpec{}));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,43 @@
+// Numbers as people type and read them: exact integers, "24GiB" is not "24GB". No torch here.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+// A value the user gave that cannot be used. what() is one complete line: flag, value, what is
+// allowed, an example. The program prints it and exits 2.
+class UsageError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+  UsageError(std::string_view flag, std::string_view value, std::string_view problem,
+             std::string_view example);
+};
+
+// The whole text must be a decimal integer in [minimum, maximum]: "512x", "1e3", "" and
+// "99999999999999999999" throw UsageError.
+int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum,
+                      int64_t maximum);
+
+// The whole text must be a finite decimal number in [minimum, maximum]; "0.5x", "nan" and "1,5"
+// throw.
+double parse_number(std::string_view flag, std::string_view text, double minimum, double maximum);
+
+// Bytes: a whole number, or a decimal number with a unit. KiB, MiB, GiB, TiB are powers of 1024;
+// kB, MB, GB, TB are powers of 1000; B is bytes. The result must come out as whole bytes.
+int64_t parse_bytes(std::string_view flag, std::string_view text);
+
+// Splits "128,256,512"; an empty element throws and says which one it is.
+std::vector<std::string> parse_list(std::string_view flag, std::string_view text);
+
+// 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
+std::string format_bytes(int64_t bytes);
+
+// The name in `candidates` that is at most two edits away from `text`, else "".
+std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates);
+
+}  // namespace headroom

@@ -1,0 +1,129 @@
+#include "train/spec.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void check_choice(const std::string& flag, std::string_view text,
+                  const std::vector<std::string>& choices, const std::string& example) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return;
+  const std::string near = nearest_name(text, choices);
+  throw UsageError(flag, text,
+                   "is unknown; allowed: " + joined(choices) +
+                       (near.empty() ? "" : "; did you mean " + near + "?"),
+                   flag + " " + example);
+}
+
+}  // namespace
+
+ModelConfig model_config(const RunSpec& spec) {
+  ModelConfig config;
+  if (spec.model_size != "custom") {
+    const ModelConfig* named = find_config(spec.model_size);
+    if (named == nullptr) {
+      std::vector<std::string> names;
+      for (const auto& known : named_configs()) names.push_back(known.name);
+      names.emplace_back("custom");
+      check_choice("--model-size", spec.model_size, names, "small");
+    }
+    config = *named;
+  }
+  bool changed = false;
+  const auto put = [&](int64_t& dimension, int64_t given) {
+    if (given == 0 || given == dimension) return;
+    dimension = given;
+    changed = true;
+  };
+  put(config.d_model, spec.d_model);
+  put(config.d_ff, spec.d_ff);
+  put(config.layers, spec.layers);
+  // A new head count means new key/value heads too, unless they are given.
+  if (spec.heads != 0 && spec.kv_heads == 0) put(config.kv_heads, spec.heads);
+  put(config.heads, spec.heads);
+  put(config.kv_heads, spec.kv_heads);
+  put(config.vocab_size, spec.vocab_size);
+  if (changed) config.name = "custom";
+  try {
+    validate(config);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(
+        std::string(error.what()) +
+        " (example: --d-model 512 --d-ff 2048 --layers 8 --heads 8 --vocab-size 10000)");
+  }
+  return config;
+}
+
+void validate(const RunSpec& spec) {
+  model_config(spec);
+  const bool device_known = spec.device == "auto" || spec.device == "cpu" ||
+                            spec.device == "cuda" || spec.device.starts_with("cuda:");
+  if (!device_known) {
+    check_choice("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N"}, "cpu");
+  }
+  if (spec.device.starts_with("cuda:")) {
+    parse_integer("--device cuda:", spec.device.substr(5), 0, 127);
+  }
+  if (spec.measure_steps + spec.record_steps == 0) {
+    throw UsageError("--measure-steps", "0",
+                     "with --record-steps 0 leaves nothing to measure; allowed: 1 or more",
+                     "--measure-steps 10");
+  }
+  if (!spec.snapshot.empty() && spec.record_steps == 0) {
+    throw UsageError("--record-steps", "0", "cannot write the snapshot that --output asks for",
+                     "--record-steps 1");
+  }
+}
+
+nlohmann::json to_json(const RunSpec& spec) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const Field& field : fields()) {
+    const std::string text = field.get(spec);
+    if (field.numeric) {
+      json[field.name] = nlohmann::json::parse(text);
+    } else {
+      json[field.name] = text;
+    }
+  }
+  return json;
+}
+
+RunSpec spec_from_json(const nlohmann::json& json) {
+  RunSpec spec;
+  for (const Field& field : fields()) {
+    const auto it = json.find(field.name);
+    if (it == json.end()) continue;
+    field.set(spec, it->is_string() ? it->get<std::string>() : it->dump());
+  }
+  return spec;
+}
+
+std::string row_name(const RunSpec& spec) {
+  const RunSpec defaults;
+  std::string name = spec.model_size + "_ctx" + std::to_string(spec.context_length) + "_" +
+                     to_string(spec.mode) + "_" + to_string(spec.precision);
+  for (const Field& field : fields()) {
+    static const std::vector<std::string> kInName = {"model_size", "context_length", "profile_type",
+                                                     "precision"};
+    if (!field.changes_result) continue;
+    if (std::find(kInName.begin(), kInName.end(), field.name) != kInName.end()) continue;
+    std::string value = field.get(spec);
+    if (value == field.get(defaults)) continue;
+    for (char& c : value) {
+      if (!isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '-';
+    }
+    name += "_" + field.name + "-" + value;
+  }
+  return name;
+}
+
+}  // namespace headroom
