@@ -126,7 +126,8 @@ Record record_from_json(const json& object) {
   if (object.contains("recorded_peak") && object["recorded_peak"].is_object()) {
     record.recorded_peak = bytes_from_json(object["recorded_peak"]);
   }
-  for (const auto& [name, bytes] : object.value("phases", json::object()).items()) {
+  const json phases = object.value("phases", json::object());
+  for (const auto& [name, bytes] : phases.items()) {
     record.phases[name] = bytes_from_json(bytes);
   }
   record.phase_order = object.value("phase_order", std::vector<std::string>{});
