@@ -2,7 +2,7 @@
 
 namespace headroom {
 
-BlockImpl::BlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
+TransformerBlockImpl::TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
                      const torch::TensorOptions& options) {
   ln1_ = register_module("ln1", RmsNorm(config.d_model, config.norm_eps, options));
   attn_ = register_module("attn", CausalSelfAttention(config, kind, rotary, options));
@@ -10,7 +10,7 @@ BlockImpl::BlockImpl(const ModelConfig& config, AttentionKind kind, const Rotary
   ffn_ = register_module("ffn", SwiGlu(config.d_model, config.d_ff, options));
 }
 
-Tensor BlockImpl::forward(const Tensor& x_BSD) {
+Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
   const Tensor attention_BSD = attn_(ln1_(x_BSD));
   const Tensor attended_BSD = x_BSD + attention_BSD;
   const Tensor feed_forward_BSD = ffn_(ln2_(attended_BSD));
@@ -34,13 +34,13 @@ TransformerImpl::TransformerImpl(const ModelConfig& config, int64_t context_leng
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block) {
   Tensor x_BSD = token_embeddings_(tokens_BS);
-  for (Block& block : blocks_) x_BSD = run_block(block, x_BSD);
+  for (TransformerBlock& block : blocks_) x_BSD = run_block(block, x_BSD);
   x_BSD = ln_final_(x_BSD);
   return lm_head_(x_BSD);
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {
-  return forward(tokens_BS, [](Block& block, const Tensor& x_BSD) { return block(x_BSD); });
+  return forward(tokens_BS, [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); });
 }
 
 }  // namespace headroom

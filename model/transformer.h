@@ -16,9 +16,9 @@
 namespace headroom {
 
 // x + attn(ln1(x)), then + ffn(ln2(.)).
-class BlockImpl : public torch::nn::Module {
+class TransformerBlockImpl : public torch::nn::Module {
  public:
-  BlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
+  TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
             const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD);
 
@@ -27,10 +27,10 @@ class BlockImpl : public torch::nn::Module {
   SwiGlu ffn_{nullptr};
   RmsNorm ln1_{nullptr}, ln2_{nullptr};
 };
-TORCH_MODULE(Block);
+TORCH_MODULE(TransformerBlock);
 
 // Runs one block on its input and returns its output. May do more around it.
-using BlockRunner = std::function<Tensor(Block& block, const Tensor& x_BSD)>;
+using BlockRunner = std::function<Tensor(TransformerBlock& block, const Tensor& x_BSD)>;
 
 class TransformerImpl : public torch::nn::Module {
  public:
@@ -49,7 +49,7 @@ class TransformerImpl : public torch::nn::Module {
   RotaryTable rotary_;
   Embedding token_embeddings_{nullptr};
   torch::nn::ModuleList layers_{nullptr};
-  std::vector<Block> blocks_;
+  std::vector<TransformerBlock> blocks_;
   RmsNorm ln_final_{nullptr};
   Linear lm_head_{nullptr};
 };

@@ -22,7 +22,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   set_matmul_precision(precision);
 
   auto step = std::make_unique<Step>(model, spec.mode, precision, device);
-  step->run_block = [](Block& block, const torch::Tensor& x_BSD) {
+  step->run_block = [](TransformerBlock& block, const torch::Tensor& x_BSD) {
     RECORD_USER_SCOPE("block");
     return block(x_BSD);
   };

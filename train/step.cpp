@@ -15,7 +15,7 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
       precision_(precision),
       device_(device),
       parameters_(model_->parameters()) {
-  run_block = [](Block& block, const Tensor& x_BSD) { return block(x_BSD); };
+  run_block = [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); };
 }
 
 Tensor Step::run(const Batch& batch) {
