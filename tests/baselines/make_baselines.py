@@ -7,7 +7,7 @@ the C++ model or with bench/peers. Run it with the Python of the pinned torch wh
     .venv/bin/python tests/baselines/make_baselines.py            # rewrites the files beside it
     .venv/bin/python tests/baselines/make_baselines.py --check    # recomputes and compares
 
-Shape legend: B batch, S context, D model width, H heads, K key/value heads, N head width, V vocabulary.
+Shape legend: B batch, S context, D model width, H heads, N head width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BETA1, BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 ROPE_THETA = 10000.0
 NORM_EPS = 1e-5
 STEPS = 10
-# FP32 sums come out in another order on another CPU; anything larger is a change of the mathematics.
+# Another CPU sums in another order; a larger difference is a change of the mathematics.
 CHECK_TOLERANCE = {"fp32": 1e-5, "bf16": 1e-2}
 
 
@@ -60,7 +60,7 @@ CASES = (
 
 
 def initial_weights(case: Case) -> Weights:
-    """Seeded values in the order of the state names; norm weights differ from one so that they are seen."""
+    """Seeded values in the order of the state names; norm weights are not one, so they count."""
     generator = torch.Generator().manual_seed(case.seed)
 
     def matrix(rows: int, columns: int) -> Tensor:
