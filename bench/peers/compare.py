@@ -7,7 +7,8 @@ from the same weights and read the same tokens. A step time is compared only aft
 
 Writes results/peers/<what>_<device>_<date>.jsonl, one line per process as it ends, and the table
 made from it, .md. Flags after "--" go to every program: -- --d-model 64 --d-ff 128 ...
-Exit codes: 0 ok; 2 usage; 3 a program failed; 4 the losses differ (no table is made); 5 environment.
+Exit codes: 0 ok; 2 usage; 3 a program failed; 4 losses differ (those cells get no times);
+5 the results cannot be written; 130 interrupted, what had ended is in the .jsonl.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comparison import Cell, Line, loss_problems, table
+from comparison import OURS, Cell, Line, loss_problems, table, why_not
 
 PEERS = Path(__file__).parent
 ROOT = PEERS.parent.parent
@@ -37,6 +38,14 @@ PEER_NAMES = ("eager_reference", "sdpa_fused", "compiled")
 class Arm:
     name: str
     command: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Run:
+    options: argparse.Namespace
+    arms: list[Arm]
+    shared: list[str]  # flags that every program gets
+    out: Path
 
 
 class ProgramError(Exception):
@@ -110,7 +119,7 @@ def run_program(command: list[str], deadline: float, scratch: Path) -> dict[str,
         said = done.stderr.strip().splitlines() or ["no message"]
         raise ProgramError(f"exit code {done.returncode}: {said[-1]}")
     try:
-        result = json.loads(lines[-1])
+        result = json.loads(lines[-1], parse_constant=lambda _: None)
     except json.JSONDecodeError:
         raise ProgramError(f"its last line is not JSON: {lines[-1][:80]}") from None
     if result.get("status", "ok") != "ok":
@@ -162,58 +171,61 @@ def append(path: Path, line: Line) -> None:
         os.fsync(file.fileno())
 
 
-def run_cell(
-    options: argparse.Namespace,
-    cell: Cell,
-    arms: list[Arm],
-    flags: list[str],
-    out: Path,
-    scratch: Path,
-) -> list[Line]:
-    lines = []
+def run_arm(arm: Arm, flags: list[str], deadline: float, scratch: Path) -> tuple[str, object]:
+    """Why it failed, or "", and what it printed."""
+    try:
+        result = run_program([*arm.command, *flags], deadline, scratch)
+    except ProgramError as error:
+        return str(error), {}
+    return "", without_paths(result, scratch)
+
+
+def run_cell(run: Run, cell: Cell, flags: list[str], scratch: Path) -> list[Line]:
+    """Ends early, with what it has, when losses differ."""
+    options, lines = run.options, []
     for round_number in range(1, options.rounds + 1):
-        for arm in arms if round_number % 2 else reversed(arms):
-            result, reason = {}, ""
-            try:
-                result = run_program([*arm.command, *flags], options.deadline, scratch)
-            except ProgramError as error:
-                reason = str(error)
-            line = Line(cell, round_number, arm.name, reason, without_paths(result, scratch))
-            append(out, line)
+        for arm in run.arms if round_number % 2 else reversed(run.arms):
+            reason, result = run_arm(arm, flags, options.deadline, scratch)
+            line = Line(cell, round_number, arm.name, reason, result)
+            append(run.out, line)
             lines.append(line)
             shown = reason or f"{line.median_ms:.1f} ms"
             say(f"[round {round_number}/{options.rounds}] {cell} {arm.name}: {shown}")
-        problems = loss_problems(lines)
-        if problems:
-            raise LossesDiffer(problems)
+        if why_not(lines):
+            break
     return lines
 
 
-class LossesDiffer(Exception):
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
+def run_size(run: Run, size: str, cells: list[Cell], scratch: Path) -> list[Line]:
+    """All cells of one size, which share the file of weights."""
+    options = run.options
+    try:
+        weights = write_weights(options, size, run.shared, scratch)
+    except ProgramError as error:
+        lines = [Line(cell, 0, OURS, f"making the weights: {error}", {}) for cell in cells]
+        for line in lines:
+            append(run.out, line)
+        say(f"{size}: {lines[0].reason}")
+        return lines
+    lines = []
+    for cell in cells:
+        steps = options.warmup_steps + options.measure_steps
+        tokens = scratch / "tokens.bin"
+        write_tokens(
+            tokens, steps * options.batch_size * cell.context_length + 1, options.vocab_size
+        )
+        flags = cell_flags(options, cell, run.shared)
+        flags += ["--tokens", str(tokens), "--load-weights", str(weights)]
+        lines += run_cell(run, cell, flags, scratch)
+    return lines
 
 
-def compare(
-    options: argparse.Namespace, grid: list[Cell], shared: list[str], out: Path
-) -> list[Line]:
-    arms = make_arms(options, options.peers)
-    vocab_size = VOCAB_SIZE
-    if "--vocab-size" in shared:
-        vocab_size = int(shared[shared.index("--vocab-size") + 1])
+def compare(run: Run, grid: list[Cell]) -> list[Line]:
     lines: list[Line] = []
     for size in dict.fromkeys(cell.model_size for cell in grid):
         with tempfile.TemporaryDirectory(prefix="headroom-peers-") as folder:
-            scratch = Path(folder)
-            weights = write_weights(options, size, shared, scratch)
-            for cell in (cell for cell in grid if cell.model_size == size):
-                steps = options.warmup_steps + options.measure_steps
-                tokens = scratch / "tokens.bin"
-                count = steps * options.batch_size * cell.context_length + 1
-                write_tokens(tokens, count, vocab_size)
-                flags = cell_flags(options, cell, shared)
-                flags += ["--tokens", str(tokens), "--load-weights", str(weights)]
-                lines += run_cell(options, cell, arms, flags, out, scratch)
+            cells = [cell for cell in grid if cell.model_size == size]
+            lines += run_size(run, size, cells, Path(folder))
     return lines
 
 
@@ -236,41 +248,67 @@ def write_report(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[Cell], list[str]]:
-    parser = make_parser()
-    cut = arguments.index("--") if "--" in arguments else len(arguments)
-    options, shared = parser.parse_args(arguments[:cut]), arguments[cut + 1 :]
-    if min(options.rounds, options.batch_size, options.measure_steps) < 1:
-        parser.error("--rounds, --batch-size and --measure-steps are whole numbers from 1")
-    options.peers = words(parser, "--peers", options.peers, PEER_NAMES) if options.peers else []
+def shared_vocab_size(parser: argparse.ArgumentParser, shared: list[str]) -> int:
+    if "--vocab-size" not in shared:
+        return VOCAB_SIZE
+    value = "".join(shared[shared.index("--vocab-size") + 1 :][:1])
+    if not value.isdecimal() or not 0 < int(value) <= 2**16:
+        parser.error(f"--vocab-size: {value!r} is not a whole number from 1 to 65536")
+    return int(value)
+
+
+def parse_grid(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Cell]:
     sizes = words(parser, "--sizes", options.sizes, ())
     precisions = words(parser, "--precision", options.precision, ("fp32", "tf32", "bf16"))
     contexts = words(parser, "--contexts", options.contexts, ())
     for context in contexts:
         if not context.isdecimal() or int(context) == 0:
             parser.error(f"--contexts: {context!r} is not a positive whole number; e.g. 128,512")
-    grid = [Cell(s, int(c), p) for s in sizes for c in contexts for p in precisions]
-    return options, grid, shared
+    return [Cell(s, int(c), p) for s in sizes for c in contexts for p in precisions]
+
+
+def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[Cell], list[str]]:
+    parser = make_parser()
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    options, shared = parser.parse_args(arguments[:cut]), arguments[cut + 1 :]
+    if min(options.rounds, options.batch_size, options.measure_steps) < 1:
+        parser.error("--rounds, --batch-size and --measure-steps are whole numbers from 1")
+    if not options.report and not os.access(options.headroom, os.X_OK):
+        parser.error(f"--headroom: no program {options.headroom}; build it, or name it")
+    options.peers = words(parser, "--peers", options.peers, PEER_NAMES) if options.peers else []
+    options.vocab_size = shared_vocab_size(parser, shared)
+    return options, parse_grid(parser, options), shared
+
+
+def print_report(path: Path) -> int:
+    try:
+        lines = [Line.from_json(text) for text in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say(f"--report: {path} is not a file of comparison lines ({error})")
+        return 2
+    print(table(lines))
+    return 0
 
 
 def main() -> int:
     options, grid, shared = parse(sys.argv[1:])
     if options.report:
-        print(table([Line.from_json(text) for text in options.report.read_text().splitlines()]))
-        return 0
-    out = output_path(options)
+        return print_report(options.report)
     try:
-        lines = compare(options, grid, shared, out)
-    except LossesDiffer as error:
-        say(f"The losses differ, so no times are compared (all lines are in {out}):\n{error}")
-        return 4
-    except ProgramError as error:
-        say(f"headroom could not make the weights: {error}")
+        out = output_path(options)
+        lines = compare(Run(options, make_arms(options, options.peers), shared, out), grid)
+        report = table(lines)
+        write_report(out.with_suffix(".md"), report + "\n")
+    except OSError as error:
+        say(f"--output: cannot write {error.filename or options.output}: {error.strerror}")
         return 5
-    report = table(lines)
-    write_report(out.with_suffix(".md"), report + "\n")
+    except KeyboardInterrupt:
+        say("Interrupted; what had ended is in the .jsonl file.")
+        return 130
     print(report)
     say(f"Written: {out} and {out.with_suffix('.md').name}")
+    if loss_problems(lines):
+        return 4
     return 3 if any(line.reason for line in lines) else 0
 
 

@@ -59,7 +59,7 @@ def loss_error(losses: list[float], expected: list[float]) -> float:
     """Largest relative difference; infinite when there is nothing to compare."""
     if not expected or len(losses) != len(expected) or None in losses or None in expected:
         return math.inf
-    return max(abs(a - b) / abs(b) for a, b in zip(losses, expected, strict=True))
+    return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(losses, expected, strict=True))
 
 
 def reference_losses(lines: list[Line], cell: Cell) -> list[float]:
@@ -71,13 +71,12 @@ def loss_problems(lines: list[Line]) -> list[str]:
     """One sentence for each process whose losses are not headroom's; empty when all agree."""
     problems = []
     for line in (line for line in lines if not line.reason):
-        expected = reference_losses(lines, line.cell)
-        error = loss_error(line.result["losses"], expected)
-        # A NaN is not within any tolerance.
-        if not error <= tolerance(line):
+        losses, expected = line.result["losses"], reference_losses(lines, line.cell)
+        error, allowed = loss_error(losses, expected), tolerance(line)
+        if error > allowed:
             problems.append(
-                f"{line.cell} {line.arm}, round {line.round}: losses {line.result['losses']} against "
-                f"{expected}: relative {error:.1e}, allowed {tolerance(line):.0e}"
+                f"{line.cell} {line.arm}, round {line.round}: losses {losses}, headroom's "
+                f"{expected}: relative difference {error:.1e}, allowed {allowed:.0e}"
             )
     return problems
 
@@ -131,33 +130,50 @@ def setting_text(lines: list[Line]) -> str:
         f"{shape}, heads {spec['heads']}, vocabulary {spec['vocab_size']}; "
         f"batch {spec['batch_size']}, {spec['profile_type']}, {spec['warmup_steps']} warm-up and "
         f"{spec['measure_steps']} timed steps per process, {found['threads']} threads; "
-        f"{found.get('card', found['processor'])}, torch {found['torch']}, Python {found['python']}."
+        f"{found.get('card', found['processor'])}, torch {found['torch']}, "
+        f"Python {found['python']}."
+    )
+
+
+HEADER = [
+    "program",
+    "ms per step",
+    "headroom / program",
+    "loss difference",
+    "first step, s",
+    "peak, GiB",
+]
+
+
+def why_not(lines: list[Line]) -> str:
+    """Why the times of this cell may not be compared; empty when they may."""
+    if not reference_losses(lines, lines[0].cell):
+        reasons = [line.reason for line in lines if line.arm == OURS]
+        return f"headroom gave no losses ({'; '.join(reasons) or 'it did not run'})."
+    problems = loss_problems(lines)
+    return (
+        "The losses differ, so no times are compared:\n" + "\n".join(problems) if problems else ""
     )
 
 
 def cell_table(lines: list[Line]) -> str:
     cell = lines[0].cell
+    title = f"## {cell.model_size}, context {cell.context_length}, {cell.precision}"
+    problem = why_not(lines)
+    if problem:
+        return f"{title}\n\n{problem}"
     by_arm: dict[str, list[Line]] = {}
     for line in sorted(lines, key=lambda line: line.round):
         by_arm.setdefault(line.arm, []).append(line)
-    ours = [line for line in by_arm.get(OURS, []) if not line.reason]
+    ours = [line for line in by_arm[OURS] if not line.reason]
     again = [line for line in by_arm.get(AGAIN, []) if not line.reason]
     expected = reference_losses(lines, cell)
-    header = [
-        "program",
-        "ms per step",
-        "headroom / program",
-        "loss difference",
-        "first step, s",
-        "peak, GiB",
-    ]
-    rows = [header, ["---"] * len(header)]
+    rows = [HEADER, ["---"] * len(HEADER)]
     rows += [arm_row(ours, arm, expected) for arm in by_arm.values()]
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     rounds = max(line.round for line in lines)
     return (
-        f"## {cell.model_size}, context {cell.context_length}, {cell.precision}\n\n"
-        f"{setting_text(lines)}\n\n{text}\n\n"
+        f"{title}\n\n{setting_text(lines)}\n\n{text}\n\n"
         f"Median (lowest .. highest) of {rounds} rounds; a ratio is taken within its round, and "
         f"below 1 headroom is the faster. A/A: headroom against itself, "
         f"{spread(ratios(ours, again), 3)}."
@@ -165,9 +181,6 @@ def cell_table(lines: list[Line]) -> str:
 
 
 def table(lines: list[Line]) -> str:
-    """Markdown, one table per cell. Refuses lines whose losses differ."""
-    problems = loss_problems(lines)
-    if problems:
-        return "The losses differ, so no times are compared:\n" + "\n".join(problems)
+    """Markdown, one table per cell; a cell whose losses differ gets the reason instead."""
     cells = dict.fromkeys(line.cell for line in lines)
     return "\n\n".join(cell_table([x for x in lines if x.cell == cell]) for cell in cells)

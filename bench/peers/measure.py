@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import platform
 import time
 from pathlib import Path
@@ -82,6 +83,11 @@ def set_up_torch(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
 
 
+def finite(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None
+
+
 def measure(peer: Peer, options: argparse.Namespace, stream: TokenStream) -> dict[str, object]:
     all_ms: list[float] = []
     losses: list[Tensor] = []
@@ -97,7 +103,7 @@ def measure(peer: Peer, options: argparse.Namespace, stream: TokenStream) -> dic
     first = options.warmup_steps
     return {
         "step_ms": all_ms[first:],
-        "losses": [loss.item() for loss in losses[first:]],
+        "losses": [finite(loss.item()) for loss in losses[first:]],
         "time_to_first_step_ms": all_ms[0],
     }
 

@@ -13,8 +13,10 @@ Limits: uint16, so vocabularies up to 65,536. The C++ side (--tokens) reads file
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 from safetensors_file import load
@@ -119,6 +121,12 @@ def parse(
     return options
 
 
+def refuse(problem: str) -> NoReturn:
+    """Bad input: one line, exit code 2."""
+    print(problem, file=sys.stderr)
+    raise SystemExit(2)
+
+
 def shape_of(options: argparse.Namespace) -> Shape:
     named = SIZES[options.model_size]
     return Shape(**{name: getattr(options, name) or getattr(named, name) for name in DIMENSIONS})
@@ -153,7 +161,7 @@ def initial_weights(shape: Shape, path: Path | None, seed: int) -> dict[str, Ten
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if found != wanted:
         names = [name for name in wanted | found if found.get(name) != wanted.get(name)]
-        raise SystemExit(f"--load-weights: {path} does not hold this model ({names[0]} differs)")
+        refuse(f"--load-weights: {path} does not hold this model ({names[0]} differs)")
     return weights
 
 
@@ -167,7 +175,7 @@ def read_ids(path: Path, needed: int) -> Tensor:
     """The first `needed` ids, or all of a shorter file, whose end then meets its beginning."""
     size = path.stat().st_size
     if size % 2:
-        raise SystemExit(f"--tokens: {path} has {size} bytes, which is not whole uint16 ids")
+        refuse(f"--tokens: {path} has {size} bytes, which is not whole uint16 ids")
     count = min(size // 2, needed)
     return torch.from_file(str(path), size=count, dtype=torch.uint16).long()
 
@@ -189,9 +197,7 @@ class TokenStream:
         else:
             ids = read_ids(options.tokens, needed)
         if len(ids) == 0 or int(ids.max()) >= vocab_size:
-            raise SystemExit(
-                f"--tokens: {options.tokens} has no ids, or one beyond {vocab_size - 1}"
-            )
+            refuse(f"--tokens: {options.tokens} has no ids, or one beyond {vocab_size - 1}")
         return cls(ids, options.batch_size, options.context_length)
 
     def batch(self, step: int, device: str) -> Batch:
