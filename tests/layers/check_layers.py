@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Fails when a file reaches against the direction in which data flows. usage: check_layers.py [ROOT]
+
+The rooms stand in the order of design: each includes only from those before it. virtual_gpu stands alone. A file marked
+"No torch here." (and its same-named .cpp or .h) must not reach a torch header, not even through a header of ours.
+"""
+import os
+import pathlib
+import re
+import sys
+
+ROOMS = ["model", "train", "profiling", "bench", "plan", "cli"]
+ALONE = "virtual_gpu"
+NOT_ROOMS = {"tests", "cmake", "build", "docs", "scripts", "results"}  # free to include what they like
+EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers"}
+SOURCES = {".h", ".cpp", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+MARKER = re.compile(r"\bNo torch here[.:]")
+TORCH = re.compile(r"(torch|ATen|c10|caffe2)/")
+
+
+def may_include(room, other):
+    if room == other:
+        return True
+    return ALONE not in (room, other) and ROOMS.index(other) < ROOMS.index(room)
+
+
+def torch_path(path, files, seen):
+    """The includes that lead from `path` to a torch header, or None."""
+    seen.add(path)
+    for ours, theirs in INCLUDE.findall(files[path]):
+        name = ours or theirs
+        if TORCH.match(name):
+            return [path, name]
+        if name in files and name not in seen:
+            rest = torch_path(name, files, seen)
+            if rest:
+                return [path] + rest
+    return None
+
+
+def walk(root):
+    """Folders and files of ours, as paths from the root."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(n for n in names if not n.startswith(".") and n not in {"build", "__pycache__"})
+        yield from (pathlib.Path(folder, name).relative_to(root) for name in names + sorted(files))
+
+
+def problems(root):
+    tree = list(walk(root))
+    for path in tree:
+        if path.stem in EMPTY_NAMES:
+            yield f"{path}: the name says nothing; name it after what it holds"
+    sources = [p for p in tree if p.suffix in SOURCES and p.parts[0] not in NOT_ROOMS]
+    files = {p.as_posix(): (root / p).read_text(encoding="utf-8") for p in sources}
+    torch_free = {p.with_suffix("") for p in sources if MARKER.search(files[p.as_posix()])}
+    for path, text in files.items():
+        room = path.split("/")[0]
+        if room not in ROOMS + [ALONE]:
+            yield f"{path}: '{room}' is not a room; the rooms are {', '.join([ALONE] + ROOMS)}"
+            continue
+        for ours in filter(None, (ours for ours, _ in INCLUDE.findall(text))):
+            other = ours.split("/")[0]
+            if ours not in files:
+                yield f'{path}: "{ours}" is not a file of ours, named from the root'
+            elif other in ROOMS + [ALONE] and not may_include(room, other):
+                yield f'{path}: {room} must not include "{ours}" ({ALONE} | {" <- ".join(ROOMS)})'
+        if pathlib.PurePath(path).with_suffix("") in torch_free:
+            chain = torch_path(path, files, set())
+            if chain:
+                yield f"{path}: says 'No torch here.' and reaches {' -> '.join(chain[1:])}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+    found = list(problems(root))
+    print("\n".join(found) if found else "layers: every include goes forward")
+    return 1 if found else 0
+
+
+sys.exit(main())
