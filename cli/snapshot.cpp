@@ -59,7 +59,7 @@ void set_option(Options& options, const std::string& flag, const std::string& va
   } else if (std::find(formats.begin(), formats.end(), value) != formats.end()) {
     options.format = value;
   } else {
-    throw UsageError(flag, value, "is not one of " + join(formats, ", "), "table");
+    throw UsageError(flag, value, "is not one of " + join(formats, ", "), flag + " table");
   }
 }
 
