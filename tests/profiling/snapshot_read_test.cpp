@@ -173,6 +173,23 @@ TEST_F(SnapshotRead, ListsInACircleAndRepeatedListsEnd) {
   EXPECT_THAT(read_error(bytes), HasSubstr("repeated"));
 }
 
+// As libtorch's own pickler writes a list: all of it between one MARK and one APPENDS.
+TEST_F(SnapshotRead, AListInOneBatchIsReadAndTheValidatorSaysTheViewerWillNot) {
+  const std::string event =
+      "}(X\x06\x00\x00\x00"
+      "actionX\x08\x00\x00\x00snapshotu"s;
+  for (const int events : {125'000, 125'001}) {
+    std::string bytes =
+        "\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00"
+        "device_traces](]("s;
+    for (int i = 0; i < events; ++i) bytes += event;
+    put(bytes + "eeu.");
+    EXPECT_THAT(read_snapshot(path_).device_traces.at(0), SizeIs(events));
+    EXPECT_EQ(has_error(validate_snapshot_file(path_)), events > 125'000);
+  }
+  EXPECT_THAT(validate_snapshot_file(path_)[0].text, HasSubstr("RangeError"));
+}
+
 TEST_F(SnapshotRead, WhatIsNoSnapshotIsSaidSo) {
   EXPECT_THAT(read_error("\x80\x02]."s), HasSubstr("no dict"));
   EXPECT_THAT(read_error("\x80\x02}."s), HasSubstr("'segments' is missing"));

@@ -139,7 +139,6 @@ class Maker {
   void peak() { sample_.peak_bytes = std::max(sample_.peak_bytes, bytes_); }
 
   void finish() {
-    sample_.live_at_end_bytes = bytes_;
     for (size_t first = 0; first < slots_.size(); first += kSlots) {
       Segment segment{.address = address(first), .total_size = kSlots * kMiB, .stack = 0};
       for (size_t i = first; i < first + kSlots; ++i) {

@@ -10,7 +10,6 @@ namespace headroom {
 struct SnapshotSample {
   Snapshot snapshot;
   int64_t peak_bytes = 0;  // of device 0, counted while it was made
-  int64_t live_at_end_bytes = 0;
 };
 
 // Device 0 has `events` events in steps of two phases, some blocks from before the recording, one

@@ -67,7 +67,7 @@ TEST(SnapshotTop, EqualSizesFromOneStackAreOneRowLargestFirst) {
   EXPECT_EQ(report.rows[0].size, 10 * kMiB);
   EXPECT_EQ(report.rows[0].phase, "backward");
   EXPECT_THAT(report.rows[0].stack,
-              ElementsAre("train/step.cpp:41 headroom::Step::run",
+              ElementsAre("train/step.cpp:41 Step::run",
                           "libtorch: BmmBackward0 > aten::bmm > aten::empty_strided"));
   EXPECT_TRUE(report.rows[1].before_recording);
   EXPECT_EQ(report.rows[1].size, 4 * kMiB);
@@ -75,11 +75,29 @@ TEST(SnapshotTop, EqualSizesFromOneStackAreOneRowLargestFirst) {
   EXPECT_EQ(report.rows[2].count, 3);
   EXPECT_DOUBLE_EQ(report.rows[2].share, 3.0 / 17);
   EXPECT_EQ(report.rows[2].phase, "forward");
-  EXPECT_THAT(report.rows[2].stack,
-              ElementsAre("model/attention.cpp:88 headroom::Attention::forward",
-                          "train/step.cpp:41 headroom::Step::run",
-                          "libtorch: aten::matmul > aten::bmm > aten::empty_strided"));
+  EXPECT_THAT(
+      report.rows[2].stack,
+      ElementsAre("model/attention.cpp:88 Attention::forward", "train/step.cpp:41 Step::run",
+                  "libtorch: aten::matmul > aten::bmm > aten::empty_strided"));
   EXPECT_THAT(largest_allocations(step(), 1).rows, SizeIs(1));
+}
+
+TEST(SnapshotTop, NamesAreShortenedToWhatAPersonReads) {
+  Snapshot s;
+  s.frames = {
+      {"headroom::(anonymous namespace)::forward(int)::{lambda(auto:1)#2}::operator()(int) const",
+       "/x/headroom/model/block.cpp", 1},
+      {"at::Tensor headroom::apply<at::Tensor, std::map<int, int> >(at::Tensor const&)",
+       "/x/headroom/train/step.cpp", 2},
+      {"<module>", "/home/a/train.py", 3},
+      {"_PyEval_Vector", "/py/Python/ceval.c", 4},
+      {"headroom::HostTracker::record(void*)", "/x/headroom/profiling/host_tracker.cpp", 5},
+      {"main", "headroom.cpp", 6}};
+  s.stacks = {{4, 0, 1, 2, 3, 5}, {3}};
+  EXPECT_THAT(readable_stack(s, 0),
+              ElementsAre("model/block.cpp:1 forward", "train/step.cpp:2 apply",
+                          "a/train.py:3 <module>", "headroom.cpp:6 main"));
+  EXPECT_THAT(readable_stack(s, 1), ElementsAre("_PyEval_Vector"));
 }
 
 TEST(SnapshotTop, APeakBeforeTheTraceIsThePeak) {
