@@ -57,7 +57,9 @@ RecordLog::RecordLog(std::string path, const std::function<void(const std::strin
     // size stays; file systems that cannot do it find out later.
     if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, size_, kReserve) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-      fail("write", errno);
+      const int error = errno;
+      if (created_) unlink(path_.c_str());
+      fail("write", error);
     }
   } catch (...) {
     if (fd_ >= 0) close(fd_);
@@ -81,7 +83,10 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw std::runtime_error("cannot write " + path_ + ": not a regular file");
   }
-  fd_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC;
+  fd_ = open(path_.c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+  created_ = fd_ >= 0;
+  if (!created_ && errno == EEXIST) fd_ = open(path_.c_str(), kFlags);
   if (fd_ < 0) fail("write", errno);
   sync_folder_of(path_);
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
