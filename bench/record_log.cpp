@@ -24,13 +24,13 @@ std::string tail_of(int fd, off_t size, off_t* begin) {
     const off_t step = std::min<off_t>(*begin, 65536);
     std::string block(static_cast<size_t>(step), '\0');
     const ssize_t got = pread(fd, block.data(), block.size(), *begin - step);
-    if (got != step) return tail;  // read_records() reads it again and reports
+    if (got != step) throw std::runtime_error(std::string("cannot read: ") + strerror(errno));
     const size_t newline = block.rfind('\n');
     if (newline != std::string::npos) {
       *begin -= step - static_cast<off_t>(newline) - 1;
-      return block.substr(newline + 1) + tail;
+      return tail.insert(0, block, newline + 1);
     }
-    tail = block + tail;
+    tail.insert(0, block);
     *begin -= step;
   }
   return tail;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "bench/child_process.h"
+#include "bench/line_splitter.h"
 #include "tests/bench/scratch_folder.h"
 #include "tests/bench/stub_cell.h"
 
@@ -131,7 +132,7 @@ TEST(Cell, ACrashAfterTheRecordKeepsTheRecordAndSaysSo) {
   const Record record = run_stub(kStubCrashAfter);
   EXPECT_EQ(record.status, Status::kOk);
   ASSERT_EQ(record.notes.size(), 1U);
-  EXPECT_THAT(record.notes[0], HasSubstr("11 (SIGSEGV)"));
+  EXPECT_THAT(record.notes[0], HasSubstr("6 (SIGABRT)"));
 }
 
 TEST(Cell, TheRunsAllocatorSettingsReplaceThoseOfTheEnvironment) {
@@ -168,6 +169,24 @@ TEST(Cell, AnAnswerToIdentityThatIsNoneIsAnError) {
     EXPECT_THROW(cell_identity(stub()), std::runtime_error) << answer;
   }
   unsetenv("STUB_IDENTITY");
+}
+
+TEST(LineSplitter, LinesAreTheSameHoweverTheStreamIsCut) {
+  const std::string stream =
+      "one\r\n\ntwo\n" + std::string(LineSplitter::kMaxLine + 5, 'x') + "\nlast\nframe #3: f()\n  ";
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{65536}, stream.size()}) {
+    std::vector<std::string> lines;
+    const std::function<void(const std::string&)> keep = [&](const std::string& line) {
+      lines.push_back(line);
+    };
+    LineSplitter splitter(keep);
+    for (size_t at = 0; at < stream.size(); at += piece) {
+      splitter.add(stream.data() + at, std::min(piece, stream.size() - at));
+    }
+    EXPECT_EQ(splitter.finish(), "last");
+    EXPECT_THAT(lines, ElementsAre("one", "", "two", std::string(LineSplitter::kMaxLine, 'x'),
+                                   "xxxxx", "last", "frame #3: f()", "  "));
+  }
 }
 
 TEST(Cell, DescriptorsDoNotLeak) {

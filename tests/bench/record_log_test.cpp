@@ -78,6 +78,17 @@ TEST_F(RecordLogTest, ATornLastLineIsCutWhereverItWasTorn) {
   }
 }
 
+TEST_F(RecordLogTest, ALongTornLineIsCutTheSameWay) {
+  const std::string line = to_json_line(record_of(4, 200000));
+  write_text(path_, whole_ + line.substr(0, line.size() - 1));
+  { const RecordLog log(path_); }
+  EXPECT_EQ(read_text(path_), whole_);
+  const std::string only = folder_ / "only.jsonl";
+  write_text(only, line.substr(0, line.size() - 1));
+  { const RecordLog log(only); }
+  EXPECT_EQ(read_text(only), "");
+}
+
 TEST_F(RecordLogTest, ALineThatLacksOnlyItsNewlineIsKept) {
   write_text(path_, whole_ + to_json_line(record_of(4)));
   RecordLog log(path_);

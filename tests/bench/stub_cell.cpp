@@ -98,7 +98,7 @@ std::string behave(Record record) {
       break;
     case kStubCrashAfter: {
       std::cout << to_json_line(record) << "\n" << std::flush;
-      raise(SIGSEGV);
+      raise(SIGABRT);
       break;
     }
     default:

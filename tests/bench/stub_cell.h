@@ -16,7 +16,7 @@ enum StubSeed : int {
   kStubLong,         // ok, 10 MB of Record
   kStubFlood,        // 70 MB on stdout
   kStubGrandchild,   // ok, and leaves a process behind that holds its pipes
-  kStubCrashAfter,   // ok, then SIGSEGV
+  kStubCrashAfter,   // ok, then SIGABRT
   kStubSlow = 1000,  // and above: ok after 20 ms
 };
 
