@@ -91,9 +91,11 @@ std::string behave(Record record) {
       return std::string(70 << 20, 'o');
     case kStubGrandchild:
       // Keeps both pipes open; a parent that waits for their end waits for a minute.
-      if (fork() == 0) {
+      if (const pid_t left = fork(); left == 0) {
         sleep(60);
         _exit(0);
+      } else {
+        fprintf(stderr, "left %d\n", left);
       }
       break;
     case kStubCrashAfter: {

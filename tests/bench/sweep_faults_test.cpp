@@ -13,35 +13,15 @@
 #include <thread>
 
 #include "profiling/record.h"
+#include "tests/bench/process_state.h"
 #include "tests/bench/scratch_folder.h"
 #include "tests/bench/stub_cell.h"
 
 namespace headroom {
 namespace {
 
-using std::chrono::milliseconds;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr milliseconds kPatience{10000};
-
-// True as soon as `condition` is; false when it never became true.
-template <typename Condition>
-bool eventually(const Condition& condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(milliseconds(2));
-  }
-  return true;
-}
-
-// Gone, or a zombie that nobody has collected.
-bool is_dead(pid_t pid) {
-  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
-  const size_t name_end = stat.rfind(')');
-  return name_end == std::string::npos || stat.substr(name_end).starts_with(") Z");
-}
 
 class SweepFaults : public testing::Test {
  protected:
@@ -119,10 +99,10 @@ TEST_F(SweepFaults, AKilledSweepLeavesNoCellBehind) {
   const pid_t pid = start(records_, std::to_string(kStubHang));
   ASSERT_TRUE(eventually([&] { return hanging_cell() != 0; }));
   const pid_t cell = hanging_cell();
-  EXPECT_FALSE(is_dead(cell));
+  EXPECT_FALSE(has_ended(cell));
   kill(pid, SIGKILL);
   EXPECT_EQ(wait_for(pid), -SIGKILL);
-  EXPECT_TRUE(eventually([&] { return is_dead(cell); }));
+  EXPECT_TRUE(is_dead(cell));
 }
 
 TEST_F(SweepFaults, AnInterruptEndsTheCellAtOnceAndKeepsTheRowsBefore) {
