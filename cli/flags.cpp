@@ -122,7 +122,10 @@ std::string CommandLine::help() const {
     std::string line = left(flag);
     line += line.size() > width ? "\n" + std::string(width, ' ')
                                 : std::string(width - line.size(), ' ');
-    text += line + "  " + flag.help + "\n";
+    std::string help = flag.help;
+    const size_t second = help.find('\n');
+    if (second != std::string::npos) help.insert(second + 1, std::string(width + 2, ' '));
+    text += line + "  " + help + "\n";
   }
   return text + "\n" + kExitCodesHelp;
 }

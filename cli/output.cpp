@@ -1,6 +1,5 @@
 #include "cli/output.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,14 +8,6 @@
 #include <string>
 
 namespace headroom {
-
-void survive_closed_pipes() {
-  struct sigaction action {};
-  action.sa_handler = [](int) {};
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGPIPE, &action, nullptr);
-}
 
 void print(std::string_view text) {
   while (!text.empty()) {

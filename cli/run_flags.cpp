@@ -119,7 +119,10 @@ std::vector<Flag> grid_flags() { return run_flags(true); }
 std::vector<Flag> limit_flags() {
   return {
       {"deadline", "SECONDS", "stop a run after this long (status timeout); 0 = never", "Limits"},
-      {"host-memory", "SIZE", "refuse host allocations beyond this: 20GiB", "Limits"}};
+      {"host-memory", "SIZE",
+       "refuse host allocations beyond this, 20GiB for one; 0 = never\n(default 90 % of what is "
+       "available, containers counted)",
+       "Limits"}};
 }
 
 RunSpec cell_from(const Arguments& given) {
@@ -157,7 +160,7 @@ Grid grid_from(const Arguments& given) {
 }
 
 CellOptions limits_from(const Arguments& arguments) {
-  CellOptions options;
+  CellOptions options{.host_memory_bytes = default_host_memory()};
   if (arguments.has("deadline")) {
     options.deadline_seconds = parse_number("--deadline", arguments.get("deadline"), 0, 1e7);
   }

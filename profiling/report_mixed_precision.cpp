@@ -159,7 +159,10 @@ void add_precision_columns(Table& table, const std::string& name) {
 std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
   Table table{.title = "Peak memory, FP32 and mixed precision"};
   std::vector<std::string> about;
-  const RecordPointers latest = latest_of_each(records, about);
+  RecordPointers latest = latest_of_each(records, about);
+  const auto tf32 = std::erase_if(
+      latest, [](const Record* record) { return record->spec.precision == Precision::kTf32; });
+  if (tf32 > 0) about.push_back("Not shown: " + std::to_string(tf32) + " TF32 result(s).");
   const auto varying = varying_fields(latest, {"profile_type", "context_length", "precision"});
   std::vector<Precision> others;
   for (const Precision precision : kAutocast) {
