@@ -68,6 +68,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace headroom
 
 int main(int argc, char** argv) {
+  headroom::hold_standard_descriptors();
   const headroom::InterruptGuard guard;  // ^C ends the cell, not the tables; see there
   try {
     return headroom::dispatch(argc, argv);

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,15 @@
 #include <string>
 
 namespace headroom {
+
+void hold_standard_descriptors() {
+  // Opened for reading, so that writing to it is an error and not silence.
+  int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
 
 void print(std::string_view text) {
   while (!text.empty()) {

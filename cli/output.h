@@ -5,6 +5,10 @@
 
 namespace headroom {
 
+// A program started with stdout closed would print into the first file it opens. Makes sure that
+// descriptors 0 to 2 are taken; those that were closed fail to write. First thing in main().
+void hold_standard_descriptors();
+
 // Writes all of it. Quiet when the reader has gone ("| head"; SIGPIPE must be ignored, see
 // bench/interrupt.h); std::runtime_error (one line) on any other failure, a full disk for one.
 void print(std::string_view text);

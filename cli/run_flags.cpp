@@ -1,7 +1,13 @@
 #include "cli/run_flags.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "train/quantity.h"
 
@@ -111,6 +117,21 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
+// A file that is not there is said here, not by every cell.
+void check_inputs(const RunSpec& spec) {
+  for (const auto& [flag, path] :
+       {std::pair{"--tokens", spec.tokens}, std::pair{"--load-weights", spec.load_weights}}) {
+    if (path.empty()) continue;
+    const std::string example = std::string(flag) + " data/file.bin";
+    if (std::filesystem::is_directory(path)) {
+      throw UsageError(flag, path, "is a directory; allowed: a file", example);
+    }
+    if (::access(path.c_str(), R_OK) != 0) {
+      throw UsageError(flag, path, std::string("cannot be read: ") + std::strerror(errno), example);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Flag> cell_flags() { return run_flags(false); }
@@ -139,6 +160,7 @@ RunSpec cell_from(const Arguments& given) {
     field.set(spec, value);
   }
   validate(spec);
+  check_inputs(spec);
   return spec;
 }
 
@@ -156,6 +178,7 @@ Grid grid_from(const Arguments& given) {
       field.set(grid.base, value);
     }
   }
+  check_inputs(grid.base);
   return grid;
 }
 

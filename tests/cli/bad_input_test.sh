@@ -53,9 +53,13 @@ expect 2 "--format: 'xml' is unknown" profile "${small[@]}" --format xml
 expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "${small[@]}" --profile-type trainin
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
+expect 2 "--tokens: 'missing.bin' cannot be read: No such file" profile "${small[@]}" --tokens missing.bin
+expect 2 "--load-weights: '/' is a directory" sweep "${small[@]}" --load-weights /
+
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
 expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7
+expect 2 'unknown option -model-size, did you mean --model-size' profile -model-size small
 expect 2 'unknown option -x' profile "${small[@]}" -x
 expect 2 "argument '256' belongs to no flag" profile "${small[@]}" --context-length 128 256
 expect 2 "argument '256' belongs to no flag" sweep "${small[@]}" --context-length 128 256
@@ -110,6 +114,20 @@ python3 -c 'import json; assert len(json.load(open("out"))) == 1' || fail 'sweep
 expect 0 '' sweep "${small[@]}" --context-length 128,256 --profile-type forward,training \
   --precision fp32,bf16 --records all.jsonl
 
+# A deadline, and a signal in the middle: what there is, is kept and shown.
+expect 4 'timeout: killed after its deadline' profile "${small[@]}" --batch-size 14 --deadline 0.2
+"$headroom" sweep "${small[@]}" --batch-size 4,14 --records i.jsonl >out 2>err &
+pid=$!
+for ((i = 0; i < 200; i++)); do
+  [[ -s i.jsonl ]] && break
+  sleep 0.05
+done
+kill -TERM "$pid" # a script's background job is deaf to INT
+wait "$pid"
+[[ $? -eq 130 ]] || fail 'an interrupted sweep did not exit 130'
+[[ $(wc -l <i.jsonl) -eq 1 ]] || fail 'an interrupted sweep lost or invented rows'
+grep -q 'Summary' out || fail 'an interrupted sweep printed no table'
+
 # Tables again.
 for kind in peak-memory mixed-precision summary; do
   for format in text csv md json; do
@@ -154,6 +172,11 @@ for words in --help "profile --model-size small" "table summary r.jsonl"; do
   "$headroom" $words 2>err | true
   [[ ${PIPESTATUS[0]} -eq 0 && ! -s err ]] || fail "a closed pipe was not quiet: $words"
 done
+
+# A closed stdout must not be taken by the file that is opened next.
+"$headroom" sweep "${small[@]}" --records c.jsonl >&- 2>err
+[[ $? -eq 5 ]] || fail 'a closed stdout did not give exit 5'
+[[ $(grep -c . c.jsonl) -eq 1 ]] || fail 'the table went into the Records'
 
 [[ $failures -eq 0 ]] && echo 'all passed'
 exit $((failures > 0))

@@ -1,8 +1,11 @@
 // Stands in for headroom-cell in tests of the program: invents a Record at once, by the protocol of
-// Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, cuda is not there.
+// Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14
+// hangs, cuda is not there.
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <thread>
 
 #include "profiling/record.h"
 
@@ -57,6 +60,7 @@ int main(int argc, char** argv) {
   }
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
   const RunSpec spec = spec_from_json(nlohmann::json::parse(input).at("spec"));
+  if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
   if (spec.batch_size == 13) {
     std::cerr << "stub: thirteen is too many\n";
     std::abort();
