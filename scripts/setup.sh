@@ -34,9 +34,9 @@ quietly() {
 
 missing_packages() {
   local installed
-  # Unknown packages are an error for dpkg-query and simply missing for us.
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | sed -n 's/ installed$//p')
-  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort -u <<<"$installed")
+  # A package it never heard of is an error for dpkg-query, and simply missing for us.
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sed -n 's/ installed$//p' <<<"$installed" | sort -u)
 }
 
 apt_install() {
@@ -97,7 +97,7 @@ install_python() {
   fi
   say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into .venv ($size, once)"
   touch .venv/unfinished
-  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check -r "$wanted" || exit 5
+  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -r "$wanted" || exit 5
   cp "$wanted" "$stamp"
   rm .venv/unfinished
 }
