@@ -11,10 +11,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<Status, const char*>, 6> kStatusWords = {
+constexpr std::array<std::pair<Status, const char*>, 7> kStatusWords = {
     {{Status::kOk, "ok"},
      {Status::kOom, "oom"},
      {Status::kUnsupported, "unsupported"},
+     {Status::kUsage, "usage"},
      {Status::kFailed, "failed"},
      {Status::kKilled, "killed"},
      {Status::kTimeout, "timeout"}}};
@@ -91,6 +92,7 @@ json to_json(const Record& record) {
   };
   object["residual_bytes_per_block"] = or_null(record.residual_bytes_per_block);
   object["residual_tensors_per_block"] = or_null(record.residual_tensors_per_block);
+  object["saved_bytes"] = or_null(record.saved_bytes);
   return object;
 }
 
@@ -136,6 +138,7 @@ Record record_from_json(const json& object) {
       object.value("categories_at_peak_bytes", std::map<std::string, int64_t>{});
   record.residual_bytes_per_block = optional_bytes("residual_bytes_per_block");
   record.residual_tensors_per_block = optional_bytes("residual_tensors_per_block");
+  record.saved_bytes = optional_bytes("saved_bytes");
   record.predicted = object.value("predicted", std::map<std::string, int64_t>{});
   record.step_ms = numbers_from_json(object, "step_ms");
   record.losses = numbers_from_json(object, "losses");

@@ -13,7 +13,15 @@
 namespace headroom {
 
 // How a run ended. A run that did not end in kOk still has a Record, with the reason.
-enum class Status { kOk, kOom, kUnsupported, kFailed, kKilled, kTimeout };
+enum class Status {
+  kOk,
+  kOom,
+  kUnsupported,  // this machine cannot: no such device
+  kUsage,        // the request itself is wrong; the program exits 2
+  kFailed,
+  kKilled,
+  kTimeout,
+};
 std::string to_string(Status status);
 Status status_from_string(const std::string& word);  // throws std::invalid_argument
 
@@ -46,6 +54,7 @@ struct Record {
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
+  std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities
 

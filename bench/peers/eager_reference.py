@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Peer: the assignment's operation sequence in Python eager, one operation at a time.
+
+Shape legend: B batch, S context, D model width, H heads, N head width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+import torch
+from measure import run
+from torch import Tensor, nn
+from torch.nn.functional import linear
+from workload import NORM_EPS, ROPE_THETA, Batch, Shape, make_parser, parse, shape_of
+
+BETA1, BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
+
+
+class Linear(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(outputs, inputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight)
+
+
+class Embedding(nn.Module):
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+
+    def forward(self, tokens_BS: Tensor) -> Tensor:
+        return self.weight[tokens_BS]
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        dtype = x.dtype
+        x = x.to(torch.float32)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + NORM_EPS)
+        return (self.weight * x).to(dtype)
+
+
+class Rope(nn.Module):
+    def __init__(self, head_dim: int, context_length: int) -> None:
+        super().__init__()
+        frequencies = ROPE_THETA ** -(torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
+        angles = torch.outer(torch.arange(context_length, dtype=torch.float32), frequencies)
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def forward(self, x_BHSN: Tensor) -> Tensor:
+        x1, x2 = x_BHSN[..., 0::2], x_BHSN[..., 1::2]
+        rotated1 = self.cos * x1 - self.sin * x2
+        rotated2 = self.sin * x1 + self.cos * x2
+        return torch.cat((rotated1, rotated2), dim=-1)
+
+
+def softmax(x: Tensor) -> Tensor:
+    exponentials = torch.exp(x - x.amax(-1, keepdim=True))
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+class Attention(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.q_proj = Linear(shape.d_model, shape.d_model)
+        self.k_proj = Linear(shape.d_model, shape.kv_dim)
+        self.v_proj = Linear(shape.d_model, shape.kv_dim)
+        self.output_proj = Linear(shape.d_model, shape.d_model)
+
+    def split_heads(self, x_BSD: Tensor, heads: int) -> Tensor:
+        batch, context, _ = x_BSD.shape
+        return x_BSD.view(batch, context, heads, self.shape.head_dim).transpose(1, 2)
+
+    def repeat_kv(self, x: Tensor) -> Tensor:
+        repeats = self.shape.heads // self.shape.kv_heads
+        return x if repeats == 1 else x.repeat_interleave(repeats, dim=1)
+
+    def forward(self, x_BSD: Tensor, rope: Rope) -> Tensor:
+        batch, context, width = x_BSD.shape
+        q = rope(self.split_heads(self.q_proj(x_BSD), self.shape.heads))
+        k = rope(self.split_heads(self.k_proj(x_BSD), self.shape.kv_heads))
+        v = self.split_heads(self.v_proj(x_BSD), self.shape.kv_heads)
+        k, v = self.repeat_kv(k), self.repeat_kv(v)
+
+        queries = torch.arange(context, device=x_BSD.device).view(-1, 1)
+        keys = torch.arange(context, device=x_BSD.device).view(1, -1)
+        mask_SS = queries >= keys
+        scores_BHSS = torch.einsum("bhqn,bhkn->bhqk", q, k) / math.sqrt(self.shape.head_dim)
+        scores_BHSS = torch.where(mask_SS, scores_BHSS, -math.inf)
+        mixed_BHSN = torch.einsum("bhqk,bhkn->bhqn", softmax(scores_BHSS), v)
+        merged_BSD = mixed_BHSN.transpose(1, 2).contiguous().view(batch, context, width)
+        return self.output_proj(merged_BSD)
+
+
+def silu(x: Tensor) -> Tensor:
+    return x * torch.sigmoid(x)
+
+
+class FeedForward(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.w1 = Linear(shape.d_model, shape.d_ff)
+        self.w2 = Linear(shape.d_ff, shape.d_model)
+        self.w3 = Linear(shape.d_model, shape.d_ff)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.w2(silu(self.w1(x)) * self.w3(x))
+
+
+class Block(nn.Module):
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.ln1 = RmsNorm(shape.d_model)
+        self.attn = Attention(shape)
+        self.ln2 = RmsNorm(shape.d_model)
+        self.ffn = FeedForward(shape)
+
+    def forward(self, x: Tensor, rope: Rope) -> Tensor:
+        x = x + self.attn(self.ln1(x), rope)
+        return x + self.ffn(self.ln2(x))
+
+
+class Transformer(nn.Module):
+    def __init__(self, shape: Shape, context_length: int) -> None:
+        super().__init__()
+        self.token_embeddings = Embedding(shape.vocab_size, shape.d_model)
+        self.layers = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.ln_final = RmsNorm(shape.d_model)
+        self.lm_head = Linear(shape.d_model, shape.vocab_size)
+        self.rope = Rope(shape.head_dim, context_length)
+
+    def forward(self, tokens_BS: Tensor) -> Tensor:
+        x = self.token_embeddings(tokens_BS)
+        for layer in self.layers:
+            x = layer(x, self.rope)
+        return self.lm_head(self.ln_final(x))
+
+
+def cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
+    shifted = logits_BSV - logits_BSV.amax(-1, keepdim=True)
+    log_probabilities = shifted - torch.log(torch.exp(shifted).sum(-1, keepdim=True))
+    return (-log_probabilities).gather(-1, targets_BS.unsqueeze(-1)).mean()
+
+
+class AdamW:
+    """Out of place, tensor by tensor: every step makes new moments."""
+
+    def __init__(self, parameters: list[nn.Parameter], lr: float, weight_decay: float) -> None:
+        self.parameters = parameters
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.steps = 0
+        self.m = [torch.zeros_like(p) for p in parameters]
+        self.v = [torch.zeros_like(p) for p in parameters]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        self.steps += 1
+        alpha = self.lr * math.sqrt(1 - BETA2**self.steps) / (1 - BETA1**self.steps)
+        for i, p in enumerate(self.parameters):
+            p -= self.lr * self.weight_decay * p
+            self.m[i] = BETA1 * self.m[i] + (1 - BETA1) * p.grad
+            self.v[i] = BETA2 * self.v[i] + (1 - BETA2) * p.grad**2
+            p -= alpha * self.m[i] / (torch.sqrt(self.v[i]) + ADAM_EPS)
+
+
+class EagerReference:
+    name = "eager_reference"
+
+    def __init__(self, options: argparse.Namespace, weights: dict[str, Tensor]) -> None:
+        with torch.device(options.device):
+            self.model = Transformer(shape_of(options), options.context_length)
+        self.model.load_state_dict(weights)
+        self.optimizer: AdamW | None = None
+        if options.profile_type == "training":
+            parameters = list(self.model.parameters())
+            self.optimizer = AdamW(parameters, options.learning_rate, options.weight_decay)
+
+    def logits(self, tokens_BS: Tensor) -> Tensor:
+        return self.model(tokens_BS)
+
+    def loss(self, batch: Batch) -> Tensor:
+        return cross_entropy(self.model(batch.tokens_BS), batch.targets_BS)
+
+    def zero_grad(self) -> None:
+        for parameter in self.model.parameters():
+            parameter.grad = None
+
+    def optimizer_step(self) -> None:
+        assert self.optimizer is not None
+        self.optimizer.step()
+
+
+if __name__ == "__main__":
+    run(EagerReference, parse(make_parser(__doc__.splitlines()[0])))

@@ -1,0 +1,159 @@
+#include "bench/run.h"
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "bench/device.h"
+#include "bench/environment.h"
+#include "bench/recorded_steps.h"
+#include "profiling/memory_tracker.h"
+#include "profiling/phases.h"
+#include "profiling/snapshot_write.h"
+#include "train/build.h"
+#include "train/data.h"
+#include "train/quantity.h"
+#include "train/weights.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void synchronize(torch::Device device) {
+  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+}
+
+// Everything one run needs, and the number of the next step (which batch it sees).
+struct Bench {
+  const RunSpec& spec;
+  torch::Device device;
+  std::unique_ptr<MemoryTracker> tracker;
+  std::unique_ptr<Step> step;
+  std::unique_ptr<Data> data;
+  int64_t next_step = 0;
+
+  torch::Tensor run_step() {
+    const Batch batch = data->batch(next_step++);
+    return step->run(batch);
+  }
+};
+
+void warm_up(Bench& bench) {
+  for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) bench.run_step();
+  synchronize(bench.device);
+  bench.tracker->release_cached();
+}
+
+// Timed steps. The batch is made outside the clock; the loss stays a tensor until the end, so that
+// reading it costs no wait inside a step.
+void measure(Bench& bench, Record& record) {
+  std::vector<torch::Tensor> losses;
+  const PhasePeaks peaks(*bench.tracker);
+  for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
+    const Batch batch = bench.data->batch(bench.next_step++);
+    synchronize(bench.device);
+    const auto begin = Clock::now();
+    const torch::Tensor loss = bench.step->run(batch);
+    synchronize(bench.device);
+    record.step_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    if (loss.defined()) losses.push_back(loss);
+  }
+  if (bench.spec.measure_steps > 0) {
+    record.peak = peaks.overall();
+    record.phases = peaks.phases();
+    record.phase_order = peaks.order();
+  }
+  for (const torch::Tensor& loss : losses) record.losses.push_back(loss.item<double>());
+}
+
+std::string peak_phase_of(const Record& record) {
+  std::string best;
+  for (const std::string& name : record.phase_order) {
+    const int64_t bytes = record.phases.at(name).allocated;
+    if (best.empty() || bytes > record.phases.at(best).allocated) best = name;
+  }
+  return best;
+}
+
+void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
+  const RunSpec& spec = bench.spec;
+  if (spec.threads > 0) at::set_num_threads(static_cast<int>(spec.threads));
+  bench.device = resolve_device(spec.device);
+  record.environment = environment(bench.device);
+  bench.tracker = bench.device.is_cuda() ? make_cuda_tracker(bench.device.index())
+                                         : make_host_tracker(options.host_memory_bytes);
+  const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
+  bench.step = build_step(spec, bench.device, &record.notes);
+  bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
+  warm_up(bench);
+  measure(bench, record);
+  if (spec.record_steps > 0) {
+    RecordedSteps recorded(*bench.step, *bench.tracker, spec);
+    for (int64_t i = 0; i < spec.record_steps; ++i) {
+      recorded.run(bench.data->batch(bench.next_step++));
+    }
+    recorded.finish(record);
+  }
+  record.peak_phase = peak_phase_of(record);
+  if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
+    record.notes.push_back(std::to_string(skipped) +
+                           " optimizer steps were skipped: FP16 gradients were not finite");
+  }
+  if (!spec.save_weights.empty()) save_weights(*bench.step->model(), spec.save_weights);
+  record.status = Status::kOk;
+}
+
+// libtorch's errors carry a backtrace after the first line.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
+bool says_out_of_memory(const std::string& text) {
+  for (const char* sign : {"DefaultCPUAllocator: can't allocate memory", "out of memory",
+                           "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"}) {
+    if (text.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void fail(Record& record, Status status, const std::string& text) {
+  record.status = status;
+  record.reason = first_line(text);
+}
+
+}  // namespace
+
+Record run(const RunSpec& spec, const RunOptions& options) {
+  Record record;
+  record.spec = spec;
+  Bench bench{.spec = spec, .device = torch::Device(torch::kCPU)};
+  try {
+    run_to_the_end(bench, options, record);
+  } catch (const UnsupportedDevice& error) {
+    fail(record, Status::kUnsupported, error.what());
+  } catch (const UsageError& error) {
+    fail(record, Status::kUsage, error.what());
+  } catch (const c10::OutOfMemoryError& error) {
+    fail(record, Status::kOom, error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    fail(record, says_out_of_memory(text) ? Status::kOom : Status::kFailed, text);
+  } catch (const std::bad_alloc&) {
+    fail(record, Status::kOom, "host memory: std::bad_alloc");
+  } catch (const std::exception& error) {
+    fail(record, says_out_of_memory(error.what()) ? Status::kOom : Status::kFailed, error.what());
+  }
+  if (record.status == Status::kOom && bench.tracker) {
+    // How far it came: a figure a reader can compare with the card.
+    const MemoryBytes live = bench.tracker->current();
+    record.notes.push_back("live when memory ran out: " + format_bytes(live.allocated));
+  }
+  return record;
+}
+
+nlohmann::json identity() { return build_identity(); }
+
+}  // namespace headroom

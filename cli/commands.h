@@ -1,0 +1,11 @@
+// The commands of the program. argv[0] is the command's own name; the result is the exit code.
+// They throw UsageError (exit 2) and std::runtime_error (exit 5); main prints the one line.
+#pragma once
+
+namespace headroom {
+
+int run_profile_command(int argc, char** argv);
+int run_sweep_command(int argc, char** argv);
+int run_table_command(int argc, char** argv);
+
+}  // namespace headroom

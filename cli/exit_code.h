@@ -1,0 +1,19 @@
+// What the program's exit status says.
+#pragma once
+
+namespace headroom {
+
+enum ExitCode {
+  kExitOk = 0,
+  kExitUsage = 2,        // something the user typed
+  kExitSomeFailed = 3,   // the sweep went through, some cells failed
+  kExitAllFailed = 4,    // no cell gave a result
+  kExitEnvironment = 5,  // no device, no space, not writable
+  kExitInterrupted = 130,
+};
+
+inline constexpr const char* kExitCodesHelp =
+    "Exit codes: 0 ok; 2 usage; 3 some cells failed; 4 all cells failed;\n"
+    "  5 environment (no such device, no space, not writable); 130 interrupted.\n";
+
+}  // namespace headroom

@@ -1,0 +1,80 @@
+// headroom: picks the command, turns what goes wrong into one line and an exit code.
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* help;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr std::array<Command, 3> kCommands = {{
+    {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
+    {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
+    {"table", "tables from saved Records", run_table_command},
+}};
+
+std::string help() {
+  std::string text =
+      "headroom: how long a transformer's step takes, how much memory it needs and where it "
+      "goes.\n\nheadroom COMMAND [flags]; headroom COMMAND --help\n\nCommands\n";
+  for (const Command& command : kCommands) {
+    const std::string name = command.name;
+    text += "  " + name + std::string(10 - name.size(), ' ') + command.help + "\n";
+  }
+  return text + "\n  --version, --help\n\n" + kExitCodesHelp;
+}
+
+int dispatch(int argc, char** argv) {
+  if (argc < 2) {
+    throw UsageError("a command is needed: profile, sweep, table (example: headroom --help)");
+  }
+  const std::string word = argv[1];
+  if (word == "--help" || word == "-h" || word == "help") {
+    print(help());
+    return kExitOk;
+  }
+  if (word == "--version") {
+    print("headroom " HEADROOM_VERSION "\n");
+    return kExitOk;
+  }
+  std::vector<std::string> names;
+  std::string allowed;
+  for (const Command& command : kCommands) {
+    if (word == command.name) return command.run(argc - 1, argv + 1);
+    names.emplace_back(command.name);
+    allowed += (allowed.empty() ? "" : ", ") + names.back();
+  }
+  const std::string near = nearest_name(word, names);
+  throw UsageError(
+      "command", word,
+      "is unknown; allowed: " + allowed + (near.empty() ? "" : "; did you mean " + near + "?"),
+      "headroom profile --model-size small");
+}
+
+}  // namespace
+}  // namespace headroom
+
+int main(int argc, char** argv) {
+  headroom::survive_closed_pipes();
+  try {
+    return headroom::dispatch(argc, argv);
+  } catch (const headroom::UsageError& error) {
+    headroom::log_error(error.what());
+    return headroom::kExitUsage;
+  } catch (const std::exception& error) {
+    headroom::log_error(error.what());
+    return headroom::kExitEnvironment;
+  }
+}

@@ -1,0 +1,71 @@
+// headroom profile: one cell, measured and explained.
+#include <algorithm>
+
+#include "bench/cell.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "cli/run_flags.h"
+#include "profiling/atomic_file.h"
+#include "profiling/report.h"
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  std::vector<Flag> flags = cell_flags();
+  const auto limits = limit_flags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
+  return {"profile --model-size NAME [flags]",
+          "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
+          "phase, what is live at the peak, what backward keeps, theory beside it, step times.",
+          flags};
+}
+
+// "" = the Record itself.
+std::string checked_format(const Arguments& arguments) {
+  const std::string format = arguments.get("format", "table");
+  if (format == "json" || format == "jsonl") return "";
+  if (format == "text" || format == "table" || format == "csv" || format == "md") return format;
+  throw UsageError("--format", format, "is unknown; allowed: table, csv, md, json, jsonl",
+                   "--format md");
+}
+
+int exit_code_of(const Record& record) {
+  if (record.status == Status::kOk) return kExitOk;
+  return record.status == Status::kUnsupported ? kExitEnvironment : kExitAllFailed;
+}
+
+}  // namespace
+
+int run_profile_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const RunSpec spec = cell_from(arguments);
+  const std::string format = checked_format(arguments);
+  CellOptions options = limits_from(arguments);
+  options.on_talk = log_line;
+  // Before the run, not after it.
+  for (const std::string& path : {spec.snapshot, spec.save_weights}) {
+    if (!path.empty()) check_writable(path);
+  }
+  const Record record = run_cell(spec, options);
+  if (record.status != Status::kOk) {
+    log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
+  }
+  if (format.empty()) {
+    print(to_json_line(record) + "\n");
+  } else {
+    print(to_string(profile_report(record), parse_table_format("--format", format)));
+  }
+  return exit_code_of(record);
+}
+
+}  // namespace headroom

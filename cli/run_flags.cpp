@@ -1,0 +1,170 @@
+#include "cli/run_flags.h"
+
+#include <algorithm>
+#include <set>
+
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+// "--alloc-conf a:1,b:2" is one value; a path may hold a comma.
+bool takes_list(const Field& field) {
+  static const std::set<std::string> kSingle = {"alloc_conf", "tokens", "load_weights", "snapshot",
+                                                "save_weights"};
+  return kSingle.count(field.name) == 0;
+}
+
+bool writes_a_file(const Field& field) {
+  return field.name == "snapshot" || field.name == "save_weights";
+}
+
+std::string group_of(const Field& field) {
+  static const std::set<std::string> kModel = {"model_size", "d_model",    "d_ff",
+                                               "layers",     "heads",      "kv_heads",
+                                               "vocab_size", "batch_size", "context_length"};
+  static const std::set<std::string> kMeasured = {"warmup_steps", "measure_steps", "record_steps",
+                                                  "stacks",       "max_entries",   "snapshot",
+                                                  "save_weights"};
+  if (kModel.count(field.name) > 0) return "Model and batch";
+  return kMeasured.count(field.name) > 0 ? "What is measured and written" : "How a step runs";
+}
+
+std::string value_of(const Field& field, bool list) {
+  std::string value = field.numeric ? "N" : "WORD";
+  if (!takes_list(field)) value = field.name == "alloc_conf" ? "TEXT" : "FILE";
+  return list && takes_list(field) ? value + ",..." : value;
+}
+
+Flag flag_of(const Field& field, bool list) {
+  std::string help = field.help;
+  std::string choices;
+  for (const auto& choice : field.choices) choices += (choices.empty() ? "" : ", ") + choice;
+  if (field.name == "model_size") choices = config_names() + ", custom; required";
+  if (!choices.empty()) help += ": " + choices;
+  const std::string standard = field.get(RunSpec{});
+  const bool has_default = !standard.empty() && field.name != "model_size" && standard != "0";
+  if (has_default) help += " (default " + standard + ")";
+  return {.name = field.flag().substr(2),
+          .value = value_of(field, list),
+          .help = help,
+          .group = group_of(field)};
+}
+
+std::vector<Flag> run_flags(bool list) {
+  std::vector<Flag> flags;
+  for (const Field& field : fields()) {
+    if (list && writes_a_file(field)) continue;
+    flags.push_back(flag_of(field, list));
+  }
+  if (!list) {
+    flags.push_back({"output", "FILE", "same as --snapshot", "What is measured and written"});
+  }
+  flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or what --dtype says",
+                   "How a step runs"});
+  flags.push_back({"dtype", "WORD", "with --use-mixed-precision: bf16, fp16 (default bf16)",
+                   "How a step runs"});
+  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
+    static const std::vector<std::string> kOrder = {"Model and batch", "How a step runs",
+                                                    "What is measured and written"};
+    const auto place = [](const Flag& flag) {
+      return std::find(kOrder.begin(), kOrder.end(), flag.group);
+    };
+    return place(a) < place(b);
+  });
+  return flags;
+}
+
+// Our names put in the place of the assignment's.
+Arguments without_aliases(Arguments arguments) {
+  auto& values = arguments.values;
+  if (arguments.has("dtype") && !arguments.has("use-mixed-precision")) {
+    throw UsageError("--dtype", values["dtype"],
+                     "has no effect without --use-mixed-precision; give both, or --precision",
+                     "--use-mixed-precision --dtype bf16");
+  }
+  if (arguments.has("use-mixed-precision")) {
+    if (arguments.has("precision")) {
+      throw UsageError("--precision", values["precision"],
+                       "conflicts with --use-mixed-precision; give one of them",
+                       "--precision bf16");
+    }
+    const std::string dtype = arguments.get("dtype", "bf16");
+    if (dtype != "bf16" && dtype != "fp16") {
+      throw UsageError("--dtype", dtype, "is unknown; allowed: bf16, fp16",
+                       "--use-mixed-precision --dtype bf16");
+    }
+    values["precision"] = dtype;
+  }
+  if (arguments.has("output")) {
+    if (arguments.has("snapshot")) {
+      throw UsageError("--snapshot", values["snapshot"],
+                       "conflicts with --output, the same file; give one of them",
+                       "--output snapshot.pickle");
+    }
+    values["snapshot"] = values["output"];
+  }
+  if (!arguments.has("model-size")) {
+    throw UsageError("--model-size: is required; allowed: " + config_names() +
+                     ", custom (example: --model-size small)");
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::vector<Flag> cell_flags() { return run_flags(false); }
+std::vector<Flag> grid_flags() { return run_flags(true); }
+
+std::vector<Flag> limit_flags() {
+  return {
+      {"deadline", "SECONDS", "stop a run after this long (status timeout); 0 = never", "Limits"},
+      {"host-memory", "SIZE", "refuse host allocations beyond this: 20GiB", "Limits"}};
+}
+
+RunSpec cell_from(const Arguments& given) {
+  const Arguments arguments = without_aliases(given);
+  RunSpec spec;
+  for (const Field& field : fields()) {
+    const std::string name = field.flag().substr(2);
+    if (!arguments.has(name)) continue;
+    const std::string value = arguments.get(name);
+    if (takes_list(field) && value.find(',') != std::string::npos) {
+      throw UsageError(field.flag(), value, "is a list, and profile runs one cell; use sweep",
+                       "headroom sweep --model-size small " + field.flag() + " " + value);
+    }
+    field.set(spec, value);
+  }
+  validate(spec);
+  return spec;
+}
+
+Grid grid_from(const Arguments& given) {
+  const Arguments arguments = without_aliases(given);
+  Grid grid;
+  grid.base.model_size = "";  // always set by its axis
+  for (const Field& field : fields()) {
+    const std::string name = field.flag().substr(2);
+    if (!arguments.has(name)) continue;
+    const std::string value = arguments.get(name);
+    if (takes_list(field)) {
+      grid.axes.push_back({.field = field.name, .values = parse_list(field.flag(), value)});
+    } else {
+      field.set(grid.base, value);
+    }
+  }
+  return grid;
+}
+
+CellOptions limits_from(const Arguments& arguments) {
+  CellOptions options;
+  if (arguments.has("deadline")) {
+    options.deadline_seconds = parse_number("--deadline", arguments.get("deadline"), 0, 1e7);
+  }
+  if (arguments.has("host-memory")) {
+    options.host_memory_bytes = parse_bytes("--host-memory", arguments.get("host-memory"));
+  }
+  return options;
+}
+
+}  // namespace headroom

@@ -1,0 +1,85 @@
+// headroom table: tables again, from saved Records.
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "profiling/atomic_file.h"
+#include "profiling/report.h"
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "summary"};
+
+CommandLine command_line() {
+  return {"table peak-memory|mixed-precision|summary RECORDS.jsonl... [flags]",
+          "Prints tables from the Records that sweep --records or profile --format json saved.",
+          {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
+           {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"}},
+          true};
+}
+
+std::vector<Record> read_all(const std::vector<std::string>& paths) {
+  std::vector<Record> records;
+  for (const std::string& path : paths) {
+    bool torn = false;
+    try {
+      const auto more = read_records(path, &torn);
+      records.insert(records.end(), more.begin(), more.end());
+    } catch (const std::runtime_error& error) {
+      throw UsageError(error.what());  // the user named a file that is no Records file
+    }
+    if (torn) log_warning(path + ": its last line is cut off and was left out");
+  }
+  if (records.empty()) throw UsageError("no Records in " + paths.front());
+  return records;
+}
+
+std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records) {
+  if (kind == "peak-memory") return {peak_memory_table(records)};
+  if (kind == "mixed-precision") return mixed_precision_tables(records);
+  return {summary_table(records)};
+}
+
+void check_kind(const std::string& kind) {
+  for (const auto& known : kKinds) {
+    if (kind == known) return;
+  }
+  const std::string near = nearest_name(kind, kKinds);
+  throw UsageError("table", kind,
+                   "is unknown; allowed: peak-memory, mixed-precision, summary" +
+                       (near.empty() ? "" : "; did you mean " + near + "?"),
+                   "headroom table summary records.jsonl");
+}
+
+}  // namespace
+
+int run_table_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  if (arguments.positional.size() < 2) {
+    throw UsageError(
+        "table: needs a kind (peak-memory, mixed-precision, summary) and a Records file "
+        "(example: headroom table summary records.jsonl)");
+  }
+  const std::string kind = arguments.positional.front();
+  check_kind(kind);
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
+  const std::vector<Record> records =
+      read_all({arguments.positional.begin() + 1, arguments.positional.end()});
+  const std::string text = to_string(make_tables(kind, records), format);
+  if (arguments.has("output")) {
+    write_file_atomically(arguments.get("output"), text);
+  } else {
+    print(text);
+  }
+  return kExitOk;
+}
+
+}  // namespace headroom

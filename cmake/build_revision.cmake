@@ -1,0 +1,28 @@
+# Writes OUTPUT, a .cpp with the git commit of SOURCE_DIR and a hash of its uncommitted changes; only when it changed.
+function(run_git output)
+  execute_process(COMMAND git ${ARGN} WORKING_DIRECTORY "${SOURCE_DIR}" OUTPUT_VARIABLE text
+                  ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Only what the programs are built from: a new result or document is no new build.
+set(sources CMakeLists.txt CMakePresets.json cmake requirements.txt model train profiling bench)
+run_git(commit rev-parse --short=12 HEAD)
+run_git(changes diff HEAD -- ${sources})
+run_git(new_files ls-files --others --exclude-standard -- ${sources})
+set(revision "${commit}")
+if(NOT commit)
+  set(revision "unknown")
+endif()
+if(changes OR new_files)
+  string(SHA1 hash "${changes}${new_files}")
+  string(SUBSTRING "${hash}" 0 12 hash)
+  string(APPEND revision "+dirty-${hash}")
+endif()
+set(text "#include \"bench/build_revision.h\"\n\nstd::string headroom::build_revision() { return \"${revision}\"; }\n")
+if(EXISTS "${OUTPUT}")
+  file(READ "${OUTPUT}" old)
+endif()
+if(NOT "${text}" STREQUAL "${old}")
+  file(WRITE "${OUTPUT}" "${text}")
+endif()

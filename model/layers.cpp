@@ -1,0 +1,84 @@
+#include "model/layers.h"
+
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+// Normal with the given deviation, cut at three deviations, drawn in place on the tensor's own
+// device by the inverse of the cumulative distribution. Nothing is ever made on the host first.
+void truncated_normal_(Tensor& weight, double deviation) {
+  const torch::NoGradGuard no_grad;
+  const double edge = std::erf(3 / std::sqrt(2.0));
+  weight.uniform_(-edge, edge).erfinv_().mul_(deviation * std::sqrt(2.0));
+}
+
+}  // namespace
+
+LinearImpl::LinearImpl(int64_t in, int64_t out, const torch::TensorOptions& options) {
+  weight = register_parameter("weight", torch::empty({out, in}, options));
+  truncated_normal_(weight, std::sqrt(2.0 / static_cast<double>(in + out)));
+}
+
+Tensor LinearImpl::forward(const Tensor& x) const { return torch::linear(x, weight); }
+
+EmbeddingImpl::EmbeddingImpl(int64_t vocab_size, int64_t d_model,
+                             const torch::TensorOptions& options) {
+  weight = register_parameter("weight", torch::empty({vocab_size, d_model}, options));
+  truncated_normal_(weight, 1.0);
+}
+
+Tensor EmbeddingImpl::forward(const Tensor& tokens_BS) const { return weight.index({tokens_BS}); }
+
+RmsNormImpl::RmsNormImpl(int64_t d_model, double eps, const torch::TensorOptions& options)
+    : eps_(eps) {
+  weight = register_parameter("weight", torch::ones({d_model}, options));
+}
+
+Tensor RmsNormImpl::forward(const Tensor& x_BSD) const {
+  const auto dtype = x_BSD.scalar_type();
+  Tensor x = x_BSD.to(torch::kFloat32);
+  const Tensor inverse_rms_BS1 = torch::rsqrt(x.pow(2).mean(-1, /*keepdim=*/true) + eps_);
+  x = x * inverse_rms_BS1;
+  return (weight * x).to(dtype);
+}
+
+SwiGluImpl::SwiGluImpl(int64_t d_model, int64_t d_ff, const torch::TensorOptions& options) {
+  w1_ = register_module("w1", Linear(d_model, d_ff, options));
+  w2_ = register_module("w2", Linear(d_ff, d_model, options));
+  w3_ = register_module("w3", Linear(d_model, d_ff, options));
+}
+
+Tensor SwiGluImpl::forward(const Tensor& x_BSD) {
+  const auto silu = [](const Tensor& x) { return x * torch::sigmoid(x); };
+  // Gate first, then the product, each in its own statement: a tensor that backward does not need
+  // dies where it dies in the reference.
+  Tensor gate_BSF = silu(w1_(x_BSD));
+  gate_BSF = gate_BSF * w3_(x_BSD);
+  return w2_(gate_BSF);
+}
+
+RotaryTable::RotaryTable(int64_t context_length, int64_t head_dim, double theta,
+                         torch::Device device) {
+  const auto options = torch::dtype(torch::kFloat32).device(device);
+  const Tensor exponents_R = torch::arange(0, head_dim, 2, options) / static_cast<double>(head_dim);
+  const Tensor frequencies_R = torch::pow(theta, -exponents_R);
+  const Tensor positions_S = torch::arange(context_length, options);
+  const Tensor angles_SR = torch::outer(positions_S, frequencies_R);
+  cos_SR_ = torch::cos(angles_SR);
+  sin_SR_ = torch::sin(angles_SR);
+}
+
+Tensor RotaryTable::rotate(const Tensor& x_BHSK) const {
+  const int64_t positions = x_BHSK.size(-2);
+  const Tensor cos_SR = cos_SR_.narrow(0, 0, positions);
+  const Tensor sin_SR = sin_SR_.narrow(0, 0, positions);
+  const Tensor pairs = x_BHSK.unflatten(-1, {x_BHSK.size(-1) / 2, 2});
+  const Tensor even_BHSR = pairs.select(-1, 0);
+  const Tensor odd_BHSR = pairs.select(-1, 1);
+  const Tensor first_BHSR = cos_SR * even_BHSR - sin_SR * odd_BHSR;
+  const Tensor second_BHSR = sin_SR * even_BHSR + cos_SR * odd_BHSR;
+  return torch::cat({first_BHSR, second_BHSR}, -1);
+}
+
+}  // namespace headroom

@@ -1,0 +1,74 @@
+// The layers of the transformer other than attention, each the assignment's operation sequence: one
+// ATen operation per line, so that the memory it keeps can be counted line by line.
+//
+// Shape suffixes used in model/, train/ and profiling/theory:
+//   B batch   S positions   T key positions   D d_model   F d_ff   V vocabulary
+//   H query heads   G key/value heads   K head dimension   R = K / 2 rotary pairs
+#pragma once
+
+#include <torch/torch.h>
+
+namespace headroom {
+
+using torch::Tensor;
+
+// y = x W^T, no bias. Weight (out, in): truncated normal, variance 2 / (in + out).
+class LinearImpl : public torch::nn::Module {
+ public:
+  LinearImpl(int64_t in, int64_t out, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x) const;  // (..., in) -> (..., out)
+
+  Tensor weight;
+};
+TORCH_MODULE(Linear);
+
+// Row lookup in a (vocabulary, d_model) table, by indexing.
+class EmbeddingImpl : public torch::nn::Module {
+ public:
+  EmbeddingImpl(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& tokens_BS) const;  // (B, S) int64 -> (B, S, D)
+
+  Tensor weight;
+};
+TORCH_MODULE(Embedding);
+
+// Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), computed in FP32 whatever the input.
+class RmsNormImpl : public torch::nn::Module {
+ public:
+  RmsNormImpl(int64_t d_model, double eps, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD) const;
+
+  Tensor weight;
+
+ private:
+  double eps_;
+};
+TORCH_MODULE(RmsNorm);
+
+// SwiGLU feed-forward (Shazeer 2020): w2(silu(w1 x) * w3 x).
+class SwiGluImpl : public torch::nn::Module {
+ public:
+  SwiGluImpl(int64_t d_model, int64_t d_ff, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD);
+
+ private:
+  Linear w1_{nullptr}, w2_{nullptr}, w3_{nullptr};
+};
+TORCH_MODULE(SwiGlu);
+
+// Rotary positions (Su et al. 2021): pairs of even and odd elements are rotated by an angle that
+// grows with the position. FP32 tables (context, R), shared by every block. The rotated halves are
+// concatenated, not interleaved back: queries and keys are permuted alike, so scores are unchanged.
+class RotaryTable {
+ public:
+  RotaryTable() = default;
+  RotaryTable(int64_t context_length, int64_t head_dim, double theta, torch::Device device);
+  Tensor rotate(const Tensor& x_BHSK) const;  // same shape
+  const Tensor& cos() const { return cos_SR_; }
+  const Tensor& sin() const { return sin_SR_; }
+
+ private:
+  Tensor cos_SR_, sin_SR_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,58 @@
+// A decoder-only transformer language model: token table, pre-norm blocks, final norm, output head.
+//
+// It knows no technique: what wraps a block (recomputation, offload, a profiler's scope) is given
+// to forward() from outside as a BlockRunner.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <vector>
+
+#include "model/attention.h"
+#include "model/config.h"
+#include "model/layers.h"
+
+namespace headroom {
+
+// x + attn(ln1(x)), then + ffn(ln2(.)).
+class TransformerBlockImpl : public torch::nn::Module {
+ public:
+  TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
+            const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD);
+
+ private:
+  CausalSelfAttention attn_{nullptr};
+  SwiGlu ffn_{nullptr};
+  RmsNorm ln1_{nullptr}, ln2_{nullptr};
+};
+TORCH_MODULE(TransformerBlock);
+
+// Runs one block on its input and returns its output. May do more around it.
+using BlockRunner = std::function<Tensor(TransformerBlock& block, const Tensor& x_BSD)>;
+
+class TransformerImpl : public torch::nn::Module {
+ public:
+  // Every parameter is created and initialized on `device`, in FP32.
+  TransformerImpl(const ModelConfig& config, int64_t context_length, AttentionKind kind,
+                  torch::Device device);
+
+  // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
+  Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block);
+  Tensor forward(const Tensor& tokens_BS);
+
+  // Constant tensors that are not parameters: the rotary tables.
+  std::vector<Tensor> tables() const { return {rotary_.cos(), rotary_.sin()}; }
+
+ private:
+  RotaryTable rotary_;
+  Embedding token_embeddings_{nullptr};
+  torch::nn::ModuleList layers_{nullptr};
+  std::vector<TransformerBlock> blocks_;
+  RmsNorm ln_final_{nullptr};
+  Linear lm_head_{nullptr};
+};
+TORCH_MODULE(Transformer);
+
+}  // namespace headroom

@@ -1,0 +1,14 @@
+// Comma-separated values that every reader takes apart the same way. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+// One record of RFC 4180, ended by a newline: cells with a comma, a quote or a line break are
+// quoted. A text that a spreadsheet would run as a formula (leading = + - @, tab or carriage
+// return) gets an apostrophe in front; a number, with or without a unit, is left alone.
+std::string csv_line(const std::vector<std::string>& cells);
+
+}  // namespace headroom

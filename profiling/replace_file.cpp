@@ -1,0 +1,99 @@
+#include "profiling/replace_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+namespace headroom {
+namespace {
+
+// The mode a plain open(O_CREAT) would give; mkostemps gives 0600. The process has no other way to
+// ask for its umask than to set it.
+mode_t default_mode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+std::string resolve_link(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
+  return error ? path : resolved.string();
+}
+
+}  // namespace
+
+ReplaceFile::ReplaceFile(const std::string& path) : path_(path), target_(resolve_link(path)) {
+  struct stat existing {};
+  mode_t mode = default_mode();
+  if (stat(target_.c_str(), &existing) == 0) {
+    if (!S_ISREG(existing.st_mode)) {
+      descriptor_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      if (descriptor_ < 0) fail(errno);
+      return;
+    }
+    mode = existing.st_mode & 07777;
+  }
+  temporary_ = target_ + ".XXXXXX.tmp";
+  descriptor_ = mkostemps(temporary_.data(), 4, O_CLOEXEC);
+  if (descriptor_ < 0) {
+    const int error = errno;
+    temporary_.clear();
+    fail(error);
+  }
+  if (fchmod(descriptor_, mode) != 0) fail(errno);
+}
+
+ReplaceFile::~ReplaceFile() { close_and_remove(); }
+
+void ReplaceFile::close_and_remove() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void ReplaceFile::fail(int error) {
+  close_and_remove();  // a throwing constructor runs no destructor
+  throw std::runtime_error("cannot write " + path_ + ": " + std::generic_category().message(error));
+}
+
+void ReplaceFile::write(const void* data, size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor_, next, size);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail(errno);
+    }
+    next += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+void ReplaceFile::commit() {
+  // A pipe or a device cannot be synced; that is no fault of the data.
+  if (fsync(descriptor_) != 0 && !temporary_.empty()) fail(errno);
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (close(descriptor) != 0) fail(errno);
+  if (temporary_.empty()) return;
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  std::string directory = std::filesystem::path(target_).parent_path().string();
+  if (directory.empty()) directory = ".";
+  const int handle = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle >= 0) {
+    fsync(handle);  // best effort: the data is safe, only the new name may be lost with the power
+    close(handle);
+  }
+}
+
+}  // namespace headroom

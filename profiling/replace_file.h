@@ -1,0 +1,37 @@
+// A file that appears whole or not at all. No torch here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace headroom {
+
+// Note [Replacing a file]
+// Rationale: a run may die, or the disk fill, while a result is written; the earlier result must
+//   survive that, and nobody may find half a file under the final name.
+// Approach: bytes go to a temporary name in the same directory; commit() syncs it, renames it over
+//   the old file and syncs the directory. A symbolic link is followed, so the link survives.
+// Limits: a target that is not a regular file (/dev/full, a pipe) is written in place. A killed
+//   process leaves its temporary file, named <path>.<six letters>.tmp, behind.
+class ReplaceFile {
+ public:
+  // Throws std::runtime_error, one line with path and reason, like every member below.
+  explicit ReplaceFile(const std::string& path);
+  ~ReplaceFile();  // without commit(): the temporary file is removed, the old file is kept
+  ReplaceFile(const ReplaceFile&) = delete;
+  ReplaceFile& operator=(const ReplaceFile&) = delete;
+
+  void write(const void* data, size_t size);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error);
+  void close_and_remove();
+
+  std::string path_;       // as the user gave it, for messages
+  std::string target_;     // with links resolved
+  std::string temporary_;  // empty: the target is written in place
+  int descriptor_ = -1;
+};
+
+}  // namespace headroom

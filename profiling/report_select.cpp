@@ -1,0 +1,103 @@
+#include "profiling/report_select.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiling/report_cells.h"
+
+namespace headroom {
+namespace {
+
+bool is_in(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string configuration(const Record& record) {
+  std::string key;
+  for (const Field& field : fields()) {
+    if (field.changes_result) key += field.get(record.spec) + '\n';
+  }
+  return key;
+}
+
+bool all_equal(const RecordPointers& records, const Field& field) {
+  return std::all_of(records.begin(), records.end(), [&](const Record* record) {
+    return field.get(record->spec) == field.get(records.front()->spec);
+  });
+}
+
+void note_differences(const RecordPointers& records, std::vector<std::string>& notes) {
+  std::set<std::string> devices, builds;
+  for (const Record* record : records) {
+    if (record->status == Status::kOk) devices.insert(device_name(*record));
+    const auto build = record->environment.find("build");
+    if (build != record->environment.end()) builds.insert(build->dump());
+  }
+  std::string names;
+  for (const auto& device : devices) names += (names.empty() ? "" : ", ") + device;
+  if (devices.size() > 1) notes.push_back("These are results of different devices: " + names + ".");
+  if (builds.size() > 1) {
+    notes.push_back("These are results of " + std::to_string(builds.size()) +
+                    " different builds of headroom.");
+  }
+}
+
+}  // namespace
+
+RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes) {
+  RecordPointers latest;
+  std::map<std::string, size_t> places;
+  for (const Record& record : records) {
+    const auto [it, is_new] = places.emplace(configuration(record), latest.size());
+    if (is_new) {
+      latest.push_back(&record);
+    } else {
+      latest[it->second] = &record;
+    }
+  }
+  if (const size_t older = records.size() - latest.size(); older > 0) {
+    notes.push_back("Not shown: " + std::to_string(older) +
+                    " earlier result(s) of the same configurations.");
+  }
+  note_differences(latest, notes);
+  return latest;
+}
+
+std::vector<const Field*> varying_fields(const RecordPointers& records,
+                                         const std::vector<std::string>& shown) {
+  std::vector<const Field*> varying;
+  for (const Field& field : fields()) {
+    if (!field.changes_result || is_in(shown, field.name)) continue;
+    if (!all_equal(records, field)) varying.push_back(&field);
+  }
+  return varying;
+}
+
+std::string common_settings(const RecordPointers& records) {
+  static const std::vector<std::string> kAlways = {"model_size", "context_length", "batch_size",
+                                                   "profile_type", "precision"};
+  const RunSpec defaults;
+  std::string text;
+  if (records.empty()) return text;
+  for (const Field& field : fields()) {
+    if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
+    const std::string value = field.get(records.front()->spec);
+    if (value == field.get(defaults) && !is_in(kAlways, field.name)) continue;
+    text += (text.empty() ? "" : ", ") + field.name + " " + value;
+  }
+  const std::string device = device_name(*records.front());
+  const bool one_device = std::all_of(records.begin(), records.end(), [&](const Record* record) {
+    return device_name(*record) == device;
+  });
+  if (one_device) text += (text.empty() ? "device " : ", device ") + device;
+  return text;
+}
+
+std::string group_key(const Record& record, const std::vector<const Field*>& fields) {
+  std::string key;
+  for (const Field* field : fields) key += field->get(record.spec) + '\n';
+  return key;
+}
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+// Which Records a table shows, and which settings tell them apart. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/record.h"
+
+namespace headroom {
+
+using RecordPointers = std::vector<const Record*>;
+
+// The last Record of each configuration, in order of first appearance; what was left out, and that
+// the Records are of different devices or builds, is said in `notes`.
+RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes);
+
+// The settings that change a result and are not the same in all Records; `shown` (JSON keys) are
+// left out, because the table has its own place for them.
+std::vector<const Field*> varying_fields(const RecordPointers& records,
+                                         const std::vector<std::string>& shown);
+
+// "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
+// default is named only if it is one of the four that identify a run.
+std::string common_settings(const RecordPointers& records);
+
+// The values of `fields`, joined: equal for Records that differ in nothing of them.
+std::string group_key(const Record& record, const std::vector<const Field*>& fields);
+
+}  // namespace headroom

@@ -1,0 +1,40 @@
+#include "train/build.h"
+
+#include <ATen/record_function.h>
+
+#include "train/precision.h"
+#include "train/weights.h"
+
+namespace headroom {
+
+std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
+                                 std::vector<std::string>* notes) {
+  torch::manual_seed(static_cast<uint64_t>(spec.seed));
+  const ModelConfig config = model_config(spec);
+  const auto attention =
+      spec.attention == Attention::kFlash ? AttentionKind::kFlash : AttentionKind::kEager;
+  Transformer model(config, spec.context_length, attention, device);
+  if (!spec.load_weights.empty()) load_weights(*model, spec.load_weights);
+
+  std::string note;
+  const Precision precision = supported_precision(spec.precision, device, &note);
+  if (!note.empty()) notes->push_back(note);
+  set_matmul_precision(precision);
+
+  auto step = std::make_unique<Step>(model, spec.mode, precision, device);
+  step->run_block = [](TransformerBlock& block, const torch::Tensor& x_BSD) {
+    RECORD_USER_SCOPE("block");
+    return block(x_BSD);
+  };
+  if (precision == Precision::kFp16 && has_backward(spec.mode)) {
+    step->loss_scaler = std::make_unique<LossScaler>(device);
+  }
+  if (spec.mode == Mode::kTraining) {
+    step->optimizer = std::make_unique<Adamw>(
+        model->parameters(), spec.optimizer_impl,
+        AdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+  }
+  return step;
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+// RunSpec -> Step: the one place where techniques are applied, in a stated order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/spec.h"
+#include "train/step.h"
+
+namespace headroom {
+
+// Builds the model on `device` and applies, in this order:
+//   1. weights: seeded initialization, then --load-weights over it
+//   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it)
+//   3. what wraps a block: the named scope "block" that memory per block is read from
+//   4. loss scaling (FP16 with a backward)
+//   5. the optimizer (training)
+// Appends to `notes` what the reader of the result must know. Throws UsageError.
+std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
+                                 std::vector<std::string>* notes);
+
+}  // namespace headroom

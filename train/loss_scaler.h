@@ -1,0 +1,41 @@
+// Dynamic loss scaling for FP16 (Micikevicius et al. 2018): the loss is multiplied by a scale so
+// that small gradients do not vanish in FP16; a step whose gradients are not finite is skipped.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace headroom {
+
+struct LossScalerOptions {
+  double initial_scale = 65536;    // 2^16
+  double growth_factor = 2;        // after growth_interval finite steps in a row
+  double backoff_factor = 0.5;     // after a step with an infinity or NaN
+  int64_t growth_interval = 2000;  // steps
+};
+
+class LossScaler {
+ public:
+  explicit LossScaler(torch::Device device, const LossScalerOptions& options = {});
+
+  // loss * scale, FP32.
+  torch::Tensor scale(const torch::Tensor& loss) const;
+
+  // Divides the gradients by the scale in place and looks for infinities and NaN. True when every
+  // gradient is finite, so the optimizer may step. Waits for the device.
+  bool unscale(const std::vector<torch::Tensor>& gradients);
+
+  // Grows or backs off the scale according to the last unscale().
+  void update();
+
+  double current_scale() const { return scale_.item<double>(); }
+
+ private:
+  LossScalerOptions options_;
+  torch::Tensor scale_;           // FP32 scalar on the device
+  torch::Tensor growth_tracker_;  // int32: finite steps in a row
+  torch::Tensor found_inf_;       // FP32: 1 when the last gradients were not finite
+};
+
+}  // namespace headroom

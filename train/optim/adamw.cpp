@@ -1,0 +1,107 @@
+#include "train/optim/adamw.h"
+
+#include <cmath>
+
+namespace headroom {
+
+using torch::Tensor;
+
+Adamw::Adamw(std::vector<Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options)
+    : parameters_(std::move(parameters)), impl_(impl), options_(options) {}
+
+std::vector<Tensor> Adamw::state() const {
+  std::vector<Tensor> all = m_;
+  all.insert(all.end(), v_.begin(), v_.end());
+  return all;
+}
+
+void Adamw::release_gradients() {
+  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
+}
+
+double Adamw::bias_corrected_rate() const {
+  const auto t = static_cast<double>(step_);
+  return options_.learning_rate * std::sqrt(1 - std::pow(options_.beta2, t)) /
+         (1 - std::pow(options_.beta1, t));
+}
+
+void Adamw::step() {
+  const torch::NoGradGuard no_grad;
+  for (const Tensor& parameter : parameters_) {
+    TORCH_CHECK(parameter.grad().defined(), "AdamW: a parameter of shape ", parameter.sizes(),
+                " has no gradient");
+  }
+  if (m_.empty()) {
+    for (const Tensor& parameter : parameters_) {
+      m_.push_back(torch::zeros_like(parameter));
+      v_.push_back(torch::zeros_like(parameter));
+      if (impl_ == OptimizerImpl::kFused) {
+        steps_.push_back(torch::zeros({}, parameter.options()));
+      }
+    }
+  }
+  ++step_;
+  switch (impl_) {
+    case OptimizerImpl::kReference:
+      return step_reference();
+    case OptimizerImpl::kForeach:
+      return step_foreach();
+    case OptimizerImpl::kFused:
+      return step_fused();
+  }
+}
+
+// Out of place and tensor by tensor, as the assignment writes it. One statement per temporary, so
+// that each dies where Python drops it: the optimizer's peak is made of these.
+void Adamw::step_reference() {
+  const double rate = bias_corrected_rate();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Tensor& p = parameters_[i];
+    const Tensor& g = p.grad();
+    p -= options_.learning_rate * options_.weight_decay * p;
+    const Tensor m = options_.beta1 * m_[i] + (1 - options_.beta1) * g;
+    Tensor squared = torch::square(g);
+    squared = (1 - options_.beta2) * squared;
+    Tensor v = options_.beta2 * v_[i];
+    v = v + squared;
+    squared = Tensor();
+    Tensor update = rate * m;
+    Tensor denominator = torch::sqrt(v);
+    denominator = denominator + options_.eps;
+    update = update / denominator;
+    denominator = Tensor();
+    p -= update;
+    m_[i] = m;
+    v_[i] = v;
+  }
+}
+
+// The same arithmetic over all tensors at once, in place. Needs one extra copy of the parameters'
+// size for the denominator.
+void Adamw::step_foreach() {
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+  at::_foreach_mul_(parameters_, 1 - options_.learning_rate * options_.weight_decay);
+  at::_foreach_lerp_(m_, gradients, 1 - options_.beta1);
+  at::_foreach_mul_(v_, options_.beta2);
+  at::_foreach_addcmul_(v_, gradients, gradients, 1 - options_.beta2);
+  std::vector<Tensor> denominators = at::_foreach_sqrt(v_);
+  at::_foreach_add_(denominators, options_.eps);
+  at::_foreach_addcdiv_(parameters_, m_, denominators, -bias_corrected_rate());
+}
+
+// One ATen kernel over all tensors, no temporaries.
+void Adamw::step_fused() {
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+  // The kernel divides sqrt(v) by sqrt(1 - b2^t) before it adds eps; ours adds eps to sqrt(v)
+  // itself. Dividing eps by the same factor makes the two updates one.
+  const double eps =
+      options_.eps / std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(step_)));
+  at::_foreach_add_(steps_, 1);
+  at::_fused_adamw_(parameters_, gradients, m_, v_, /*max_exp_avg_sqs=*/{}, steps_,
+                    options_.learning_rate, options_.beta1, options_.beta2, options_.weight_decay,
+                    eps, /*amsgrad=*/false, /*maximize=*/false);
+}
+
+}  // namespace headroom

@@ -1,0 +1,40 @@
+// Arithmetic precision around the model: autocast and TF32.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "train/spec.h"
+
+namespace headroom {
+
+// Autocast on `device` while alive; nothing for FP32 and TF32.
+//
+// Note [The cast cache]
+// Rationale: autocast keeps the low-precision copy of every FP32 weight it casts, in one
+//   process-wide cache, so that a weight used twice is cast once. Only Python's context manager
+//   empties it; in C++ nobody does, and a step after an optimizer update would compute with the
+//   weights of the step before (and hold 2 bytes per parameter).
+// Approach: the outermost guard empties the cache when it dies, as Python's does.
+// Limits: guards must nest; one thread at a time casts.
+class AutocastGuard {
+ public:
+  AutocastGuard(Precision precision, torch::DeviceType device);
+  ~AutocastGuard();
+  AutocastGuard(const AutocastGuard&) = delete;
+  AutocastGuard& operator=(const AutocastGuard&) = delete;
+
+ private:
+  bool active_;
+  torch::DeviceType device_;
+  bool was_enabled_ = false;
+  at::ScalarType old_dtype_ = at::kFloat;
+};
+
+// Turns TF32 matrix products on or off for the process.
+void set_matmul_precision(Precision precision);
+
+// The precision that will really run on this device: BF16 on a card without it becomes FP16 (with a
+// line in `note`), as the profiling assignment asks.
+Precision supported_precision(Precision wanted, torch::Device device, std::string* note);
+
+}  // namespace headroom

@@ -1,0 +1,160 @@
+#include "train/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kLengthBytes = 8;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
+  throw UsageError("--load-weights", path, problem, "--load-weights weights.safetensors");
+}
+
+// Number of elements, or -1 when it is negative or does not fit.
+int64_t element_count(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return -1;
+  }
+  return count;
+}
+
+// All of `data` to `file`, or false with errno set.
+bool write_all(int file, const void* data, int64_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  constexpr int64_t kChunk = int64_t{1} << 30;  // one write() moves at most 2 GiB
+  while (bytes > 0) {
+    const ssize_t written = write(file, at, static_cast<size_t>(std::min(bytes, kChunk)));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    at += written;
+    bytes -= written;
+  }
+  return true;
+}
+
+std::string header_of(const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
+  json header = json::object();
+  int64_t offset = 0;
+  for (const auto& [name, entry] : entries) {
+    header[name] = {{"dtype", entry.dtype},
+                    {"shape", entry.shape},
+                    {"data_offsets", {offset, offset + entry.bytes}}};
+    offset += entry.bytes;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begins on an 8-byte boundary
+  return text;
+}
+
+}  // namespace
+
+int64_t safetensors_element_size(const std::string& dtype) {
+  static const std::map<std::string, int64_t> kSizes = {
+      {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8}, {"I32", 4},
+      {"I16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"U16", 2}, {"U32", 4}};
+  const auto it = kSizes.find(dtype);
+  return it == kSizes.end() ? 0 : it->second;
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
+  struct stat status {};
+  const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  bytes_ = regular ? status.st_size : 0;
+  void* mapped = bytes_ < kLengthBytes
+                     ? MAP_FAILED
+                     : mmap(nullptr, static_cast<size_t>(bytes_), PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (mapped == MAP_FAILED) refuse(path, "is not a safetensors file");
+  map_ = static_cast<const unsigned char*>(mapped);
+  try {
+    read_header();
+  } catch (...) {
+    munmap(mapped, static_cast<size_t>(bytes_));
+    throw;
+  }
+}
+
+SafetensorsFile::~SafetensorsFile() {
+  munmap(const_cast<unsigned char*>(map_), static_cast<size_t>(bytes_));
+}
+
+void SafetensorsFile::read_header() {
+  uint64_t length = 0;
+  std::memcpy(&length, map_, sizeof(length));
+  if (length > static_cast<uint64_t>(bytes_ - kLengthBytes)) {
+    refuse(path_, "is not a safetensors file, or is cut short: its header claims " +
+                      std::to_string(length) + " bytes of " + std::to_string(bytes_));
+  }
+  const auto* text = map_ + kLengthBytes;
+  const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object()) refuse(path_, "is not a safetensors file: its header is not JSON");
+  const int64_t data_begin = kLengthBytes + static_cast<int64_t>(length);
+  for (const auto& [name, item] : header.items()) {
+    if (name == "__metadata__") continue;
+    SafetensorsEntry entry;
+    std::array<int64_t, 2> offsets{};
+    try {
+      entry.dtype = item.at("dtype").get<std::string>();
+      entry.shape = item.at("shape").get<std::vector<int64_t>>();
+      offsets = item.at("data_offsets").get<std::array<int64_t, 2>>();
+    } catch (const json::exception&) {
+      refuse(path_, "has a header entry that is not a tensor: " + name);
+    }
+    const int64_t count = element_count(entry.shape);
+    entry.bytes = offsets[1] - offsets[0];
+    const int64_t element = safetensors_element_size(entry.dtype);
+    if (offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > bytes_ - data_begin ||
+        count < 0 || element == 0 || entry.bytes / element != count || entry.bytes % element != 0) {
+      refuse(path_, "is cut short or damaged at tensor " + name);
+    }
+    entry.data = map_ + data_begin + offsets[0];
+    entries_[name] = entry;
+  }
+}
+
+void write_safetensors(const std::string& path,
+                       const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
+  const std::string temporary = path + ".tmp." + std::to_string(getpid());
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    if (file >= 0) {
+      close(file);
+      unlink(temporary.c_str());
+    }
+    throw std::runtime_error("--save-weights: '" + path + "' " + what + ": " +
+                             std::strerror(error));
+  };
+  if (file < 0) fail("cannot be written");
+  const std::string header = header_of(entries);
+  const uint64_t length = header.size();
+  bool written = write_all(file, &length, sizeof(length)) &&
+                 write_all(file, header.data(), static_cast<int64_t>(header.size()));
+  for (const auto& named : entries) {
+    written = written && write_all(file, named.second.data, named.second.bytes);
+  }
+  if (!written || fsync(file) != 0) fail("cannot be written");
+  if (rename(temporary.c_str(), path.c_str()) != 0) fail("cannot be replaced");
+  close(file);
+}
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+// The safetensors format (github.com/huggingface/safetensors, "Format"): eight bytes of header
+// length, a JSON header {name: {dtype, shape, data_offsets}}, then the bytes. No torch here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+struct SafetensorsEntry {
+  std::string dtype;           // "F32", "BF16", "F16", "I64", ...
+  std::vector<int64_t> shape;  // row-major
+  const void* data = nullptr;  // little-endian, packed
+  int64_t bytes = 0;
+};
+
+// Bytes of one element; 0 for a dtype this program does not know.
+int64_t safetensors_element_size(const std::string& dtype);
+
+// A file mapped for reading. Entries point into the mapping.
+class SafetensorsFile {
+ public:
+  // Throws UsageError with one line: no such file, cut short, offsets or sizes that do not agree.
+  explicit SafetensorsFile(const std::string& path);
+  ~SafetensorsFile();
+  SafetensorsFile(const SafetensorsFile&) = delete;
+  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
+
+  const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
+
+ private:
+  void read_header();
+
+  std::string path_;
+  const unsigned char* map_ = nullptr;
+  int64_t bytes_ = 0;
+  std::map<std::string, SafetensorsEntry> entries_;
+};
+
+// Writes to a temporary file beside `path`, syncs and renames. Throws std::runtime_error with one
+// line; an existing file is kept then.
+void write_safetensors(const std::string& path,
+                       const std::vector<std::pair<std::string, SafetensorsEntry>>& entries);
+
+}  // namespace headroom
