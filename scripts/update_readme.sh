@@ -27,12 +27,13 @@ fail() {
 
 # The document with every table replaced.
 filled() {
-  local line name='' table
+  local line name='' table results
+  results=$(dirname "$file")/results
   while IFS= read -r line; do
     if [[ "$line" =~ ^'<!-- table: '(.*)' -->'$ ]]; then
       [[ -z "$name" ]] || fail "the table '$name' has no <!-- end -->"
       name=${BASH_REMATCH[1]}
-      table=$(dirname "$file")/results/$name
+      table=$results/$name
       [[ -s "$table" ]] || fail "the table '$name' is not under results/: make it, or take its markers out"
       printf '%s\n\n' "$line"
       cat "$table"
