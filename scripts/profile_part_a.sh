@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Part (a): what memory looks like over time, in a forward pass and in a training step at the largest context.
+# Part (a): what memory looks like over time, in a forward pass and in a training step at the
+# largest context.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 

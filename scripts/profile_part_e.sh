@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Part (e): the largest allocations alive at the peak of a training step, with the code that made them.
+# Part (e): the largest allocations alive at the peak of a training step, with the code that made
+# them.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every part of the assignment's memory-profiling section, one after another. A cell that several parts want runs once, and a
-# second run only redoes what is missing.
+# Every part of the assignment's memory-profiling section, one after another. A cell that several
+# parts want runs once, and a second run only redoes what is missing.
 part_folder=$(dirname "${BASH_SOURCE[0]}")
 for part in a b c d e; do
   # shellcheck source-path=SCRIPTDIR source=profile_part_a.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes this checkout buildable: Debian packages (when root), the pinned libtorch in .venv, CMake configured.
+# Makes this checkout buildable: Debian packages (when root), the pinned libtorch in .venv, CMake
+# configured.
 # Idempotent; quiet when there is nothing to do. Every other script calls it.
 #   HEADROOM_TORCH_DIR  use this libtorch (a directory with include/ and lib/) instead of installing one
 #   HEADROOM_PRESET     CMake preset to configure (default: release)
@@ -86,8 +87,9 @@ find_cuda_root() {
   done
 }
 
-# install_python REQUIREMENTS SIZE: into .venv, once per content of the file. An installation that was cut short leaves
-# .venv/unfinished behind; pip would take its half-written packages for installed, so the next one starts clean.
+# install_python REQUIREMENTS SIZE: into .venv, once per content of the file. An installation that
+# was cut short leaves .venv/unfinished behind; pip would take its half-written packages for
+# installed, so the next one starts clean.
 install_python() {
   local wanted=$1 size=$2 stamp=".venv/installed-$1"
   cmp -s "$wanted" "$stamp" && [[ ! -e .venv/unfinished ]] && return

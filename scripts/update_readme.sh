@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fills the README's tables from the committed results, so that no number in it is typed.
 #   update_readme.sh [--check] [FILE]     FILE defaults to README.md; tables come from results/ beside it
-# A table stands between "<!-- table: NAME -->" and "<!-- end -->"; NAME is a Markdown file under results/. --check changes
-# nothing and fails when a table is not what the results say.
+# A table stands between "<!-- table: NAME -->" and "<!-- end -->"; NAME is a Markdown file under
+# results/. --check changes nothing and fails when a table is not what the results say.
 # Exit codes: 0 all tables are current, 1 (--check) some are not, 2 usage, 5 a marker or a file is wrong.
 set -euo pipefail
 caller=$PWD

@@ -1,17 +1,21 @@
 # shellcheck shell=bash
-# What the assignment's part scripts and run_all.sh have in common: options, set-up, cells, outputs, the last line.
-# Sourced, never run. A part script defines its part as a function and ends with run_alone; run_all.sh sources them all.
+# What the assignment's part scripts and run_all.sh have in common: options, set-up, cells, outputs,
+# the last line. Sourced, never run. A part script defines its part as a function and ends with
+# run_alone; run_all.sh sources them all.
 #
 # Note [A failing step does not stop the others]
-# Rationale: a sweep that loses its third table because the first cell ran out of memory wastes the user's night.
-# Approach: no `set -e`; every step goes through `step` or `cells`, which collect what failed; driver_finish names it.
-# Limits: bad usage (2), Ctrl-C (130) and a failed set-up (5) stop at once, since every later step would fail alike.
+# Rationale: losing the third table because the first cell ran out of memory wastes a night.
+# Approach: no `set -e`; every step goes through `step` or `cells`, which collect what failed;
+#   driver_finish names it.
+# Limits: bad usage (2), Ctrl-C (130) and a failed set-up (5) stop at once, since every later step
+#   would fail alike.
 set -uo pipefail
 
 driver_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 driver_title=
 driver_steps=0
 driver_failures=()
+driver_records= # JSON lines of every cell that this script has run
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -67,7 +71,8 @@ parse_options() {
   done
 }
 
-# Settles every option. headroom itself judges sizes, devices and counts; here only what file names are made of.
+# Settles every option. headroom itself judges sizes, devices and counts; here only what file names
+# are made of.
 settle_options() {
   contexts=${CONTEXTS:-128,256,512}
   [[ $contexts =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] ||
@@ -104,7 +109,8 @@ open_output_dir() {
     exit 5
   fi
   rm -f "$records"
-  # One file for every part, so that a cell that two parts want runs once, and a second run finds it.
+  # One file for every part, so that a cell that two parts want runs once, and a second run finds
+  # it.
   records=$output_dir/records.jsonl
 }
 
@@ -155,8 +161,9 @@ write_output() {
   return "$((status == 0 ? 5 : status))"
 }
 
-# write_tables STEM TEXT COMMAND...: STEM.txt, STEM.md and STEM.csv from COMMAND --format F; the text is shown too.
-# TEXT is the command's word for its text format. Stops at the first format that fails: the others would fail alike.
+# write_tables STEM TEXT COMMAND...: STEM.txt, STEM.md and STEM.csv from COMMAND --format F; the
+# text is shown too. TEXT is the command's word for its text format. Stops at the first format that
+# fails: the others would fail alike.
 write_tables() {
   local stem=$1 text=$2 format extension
   shift 2
@@ -167,57 +174,67 @@ write_tables() {
   cat "$output_dir/$stem.txt"
 }
 
-# The Records of a file as lines: name, status, size, context, mode, precision, snapshot, reason. Separated by \x1f, which
-# unlike a tab keeps empty fields apart.
-record_rows() {
-  python3 - "$1" <<'PYTHON'
-import json, sys
-for line in open(sys.argv[1], encoding="utf-8"):
-    if not line.strip():
-        continue
+# select_records CONTEXTS MODES PRECISIONS: of the JSON lines on stdin, the last one of each cell of
+# that grid, in grid order, as lines "context mode precision status name snapshot JSON" separated by
+# \x1f, which unlike a tab keeps empty fields apart. A cell without a line has the status "missing".
+select_records() {
+  python3 -IS -c '
+import itertools, json, sys
+found = {}
+for line in filter(str.strip, sys.stdin):
     record = json.loads(line)
     spec = record["spec"]
-    keys = ("model_size", "context_length", "profile_type", "precision", "snapshot")
-    fields = [record["name"], record["status"], *(spec.get(key, "") for key in keys), record.get("reason", "")]
-    print("\x1f".join(str(field).replace("\n", " ") for field in fields))
-PYTHON
+    cell = (str(spec["context_length"]), spec["profile_type"], spec["precision"])
+    status = record["status"]
+    if status != "ok":
+        status += ": " + record.get("reason", "").replace("\n", " ")
+    found[cell] = (status, record["name"], spec.get("snapshot", ""), line.strip())
+for cell in itertools.product(*(word.split(",") for word in sys.argv[1:])):
+    print(*cell, *found.get(cell, ("missing", "_".join(cell), "", "")), sep="\x1f")
+' "$@"
 }
 
-# cells STEM NAMES CONTEXTS MODES PRECISIONS: runs that grid, leaves its Records in STEM.jsonl and its snapshots under the
-# assignment's names: NAMES is "plain" (size, context, mode) or "precision" (with the precision). Every cell is one step.
+# Of a comma list in field $1 of select_records lines on stdin: the values that miss a result.
+missing_values() {
+  awk -F $'\x1f' -v field="$1" '$4 == "missing" && !seen[$field]++ {
+    printf "%s%s", separator, $field; separator = ","}'
+}
+
+# cells STEM NAMES CONTEXTS MODES PRECISIONS: runs what of that grid this script has not run yet,
+# leaves the grid's Records in STEM.jsonl and its snapshots under the assignment's names: NAMES is
+# "plain" (size, context, mode) or "precision" (with the precision). Every cell is one step.
 cells() {
-  local stem=$1 names=$2 rows="$output_dir/$1.jsonl" status parsed
-  "$headroom" sweep --model-size "$model_size" --context-length "$3" --profile-type "$4" --precision "$5" \
-    --device "$device" --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" \
-    --records "$records" --snapshot-dir "$output_dir/cells" --format jsonl >"$rows.partial"
-  status=$?
-  stop_if_hopeless "$status"
-  mapfile -t parsed < <(record_rows "$rows.partial")
-  if [[ ${#parsed[@]} -eq 0 ]]; then
-    rm -f "$rows.partial"
-    driver_steps=$((driver_steps + 1))
-    failed "$stem sweep (exit $status, no results)"
-    return 1
+  local stem=$1 names=$2 grid=("${@:3}") rows contexts_left precisions_left status=0
+  rows=$(select_records "${grid[@]}" <<<"$driver_records")
+  contexts_left=$(missing_values 1 <<<"$rows")
+  precisions_left=$(missing_values 3 <<<"$rows")
+  if [[ -n $contexts_left ]]; then
+    driver_records+=$'\n'$("$headroom" sweep --model-size "$model_size" --device "$device" \
+      --context-length "$contexts_left" --profile-type "$4" --precision "$precisions_left" \
+      --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" \
+      --records "$records" --snapshot-dir "$output_dir/cells" --format jsonl)
+    status=$?
+    stop_if_hopeless "$status"
+    rows=$(select_records "${grid[@]}" <<<"$driver_records")
   fi
-  mv "$rows.partial" "$rows"
-  name_snapshots "$names" "${parsed[@]}"
-  # 3 and 4 say that cells failed, and those are named already.
-  [[ $status =~ ^[034]$ ]] || failed "$stem sweep (exit $status)"
+  name_snapshots "$names" "$status" <<<"$rows"
+  rows=$(cut -d $'\x1f' -f 7 <<<"$rows" | grep .) || return # not one result: no table either
+  write_output "$output_dir/$stem.jsonl" cat <<<"$rows" || failed "$stem.jsonl (cannot be written)"
 }
 
 # Hard links: two parts may want one snapshot under two names, and it can be large.
 name_snapshots() {
-  local names=$1 row name state size context mode precision snapshot reason target
-  shift
-  for row in "$@"; do
-    IFS=$'\x1f' read -r name state size context mode precision snapshot reason <<<"$row"
+  local names=$1 sweep_status=$2 context mode precision state name snapshot target
+  while IFS=$'\x1f' read -r context mode precision state name snapshot _; do
     driver_steps=$((driver_steps + 1))
-    target=${size}_ctx${context}_${mode}
+    target=${model_size}_ctx${context}_${mode}
     [[ $names == plain ]] || target+=_$precision
     target=$output_dir/${target}_snapshot.pickle
-    if [[ $state != ok ]]; then
-      rm -f "$target"
-      failed "$name ($state: $reason)"
+    [[ $state == ok ]] || rm -f "$target"
+    if [[ $state == missing ]]; then
+      failed "${model_size}_ctx${context}_${mode}_$precision (no result, sweep exit $sweep_status)"
+    elif [[ $state != ok ]]; then
+      failed "$name ($state)"
     elif [[ ! -f $snapshot ]]; then
       failed "$name (its snapshot '$snapshot' is gone: delete $records and run again)"
     elif ! ln -f "$snapshot" "$target" 2>/dev/null && ! cp "$snapshot" "$target"; then
@@ -239,7 +256,8 @@ driver_finish() {
   exit "$((${#driver_failures[@]} < driver_steps ? 3 : 4))"
 }
 
-# run_alone FILE FUNCTION TITLE FLAGS...: the whole script, unless FILE is only being sourced by another.
+# run_alone FILE FUNCTION TITLE FLAGS...: the whole script, unless FILE is only being sourced by
+# another.
 run_alone() {
   local file=$1 function=$2
   [[ $file == "$0" ]] || return 0

@@ -4,7 +4,7 @@
 
 setup() {
   scripts=$BATS_TEST_DIRNAME/../../scripts
-  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom.py
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
   export STUB_LOG=$BATS_TEST_TMPDIR/cells
   export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=cpu
   unset MODEL_SIZE CONTEXTS WARMUP_STEPS MEASURE_STEPS STUB_FAIL STUB_TABLE_EXIT
@@ -15,7 +15,7 @@ last_line() { printf '%s' "${lines[${#lines[@]} - 1]}"; }
 
 outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '); }
 
-@test "run_all leaves exactly the assignment's names" {
+@test "run_all leaves exactly the assignment's names, and every snapshot is the cell its name says" {
   run "$scripts/run_all.sh"
   echo "$output"
   [ "$status" -eq 0 ]
@@ -34,10 +34,6 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   expected+=" small_ctx512_training_snapshot.pickle "
   [ "$(outputs)" = "$expected" ]
   [ "$(last_line)" = "all parts done: 27 files in $OUTPUT_DIR" ]
-}
-
-@test "every snapshot holds the cell its name says" {
-  run "$scripts/run_all.sh"
   [ "$(<"$OUTPUT_DIR/small_ctx128_forward_snapshot.pickle")" = small_ctx128_forward_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_snapshot.pickle")" = small_ctx512_training_fp32_device-cpu ]
   [ "$(<"$OUTPUT_DIR/small_ctx512_training_bf16_snapshot.pickle")" = small_ctx512_training_bf16_device-cpu ]
@@ -57,7 +53,7 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   run "$scripts/profile_part_b.sh"
   [ "$status" -eq 3 ]
   [ "$(wc -l <"$STUB_LOG")" -eq 6 ]
-  [ "$(last_line)" = "failed, 1 of 9 steps: $STUB_FAIL (oom: 8 GiB asked, 4 GiB free)" ]
+  [ "$(last_line)" = "failed, 1 of 9 steps: $STUB_FAIL (killed: killed by signal 9)" ]
   [ -f "$OUTPUT_DIR/small_ctx512_training_snapshot.pickle" ]
   [ ! -e "$OUTPUT_DIR/small_ctx256_training_snapshot.pickle" ]
   [ -s "$OUTPUT_DIR/peak_memory_summary.txt" ]
@@ -67,7 +63,8 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   export STUB_FAIL=small_ctx512_training_fp32_device-cpu
   run "$scripts/run_all.sh"
   [ "$status" -eq 3 ]
-  [[ "$(last_line)" == "failed, 1 of "*" steps: $STUB_FAIL (oom: "* ]]
+  [[ "$(last_line)" == "failed, 1 of "*" steps: $STUB_FAIL (killed: "* ]]
+  [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
   [ -s "$OUTPUT_DIR/activation_size_analysis.txt" ]
   [ -s "$OUTPUT_DIR/mixed_precision_memory_summary.md" ]
 }
@@ -80,6 +77,15 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   [ "$(last_line)" = "failed, 1 of 7 steps: peak_memory_summary.txt (exit 1)" ]
   [ "$(<"$OUTPUT_DIR/peak_memory_summary.txt")" = "$before" ]
   [ -z "$(find "$OUTPUT_DIR" -name '*.partial')" ]
+}
+
+@test "a sweep that dies costs the cells it did not reach, and they are named" {
+  export STUB_CRASH=small_ctx512_training_bf16_device-cpu
+  run "$scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == "failed, 1 of "*": small_ctx512_training_bf16 (no result, sweep exit 5)" ]]
+  [ -f "$OUTPUT_DIR/small_ctx512_forward_bf16_snapshot.pickle" ]
 }
 
 @test "every cell fails: exit 4" {

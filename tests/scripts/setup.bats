@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# setup.sh in a small checkout of its own, with stand-ins for the tools that would change the machine. No network: the
-# requirements are empty.
+# setup.sh in a small checkout of its own, with stand-ins for the tools that would change the
+# machine. No network: the requirements are empty.
 # shellcheck disable=SC2016  # the bodies of stand-ins are not for this shell to expand
 
 setup() {
