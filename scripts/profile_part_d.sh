@@ -5,7 +5,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
 part_d() {
   write_tables activation_size_analysis text \
-    "$headroom" theory --model-size "$model_size" --context-length "$largest_context" || stop_if_hopeless $?
+    "$headroom" theory --model-size "$model_size" --context-length "$largest_context" && return
+  local status=$?
+  # Alone, nothing before it has judged the flags.
+  [[ -n $driver_records ]] || stop_if_hopeless "$status"
 }
 
 run_alone "${BASH_SOURCE[0]}" part_d "Part (d): the size of one residual-stream tensor, derived." "$@"
