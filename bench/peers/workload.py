@@ -24,6 +24,7 @@ from torch import Tensor
 
 ROPE_THETA = 10000.0
 NORM_EPS = 1e-5
+BETA1, BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 MODES = ("forward", "forward-grad", "forward-backward", "training")
 PRECISIONS = ("fp32", "tf32", "bf16")
 
