@@ -6,7 +6,8 @@ torch::Device resolve_device(const std::string& name) {
   // Not torch::cuda::is_available(): it warns on stderr when there is a toolkit but no driver.
   const auto count = static_cast<int>(torch::cuda::device_count());
   if (name == "cpu") return {torch::kCPU};
-  if (name == "auto") return count > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+  if (name == "auto")
+    return count > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
   const int index = name == "cuda" ? 0 : std::stoi(name.substr(5));
   if (index < count) return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
   if (count == 0) {
@@ -14,8 +15,9 @@ torch::Device resolve_device(const std::string& name) {
                             "' needs an NVIDIA card and its driver, and this machine has none; "
                             "use --device cpu (example: --device cpu)");
   }
-  throw UnsupportedDevice("--device: '" + name + "' is not on this machine; allowed: cuda:0 to cuda:" +
-                          std::to_string(count - 1) + ", cpu");
+  throw UnsupportedDevice(
+      "--device: '" + name +
+      "' is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) + ", cpu");
 }
 
 }  // namespace headroom

@@ -63,8 +63,8 @@ void RecordedSteps::finish(Record& record) {
   Snapshot snapshot;
   const bool wants_snapshot = !spec_.snapshot.empty();
   record.trace_events = tracker_.events();
-  const Recording recording = tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr,
-                                                      &record.trace_truncated);
+  const Recording recording =
+      tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr, &record.trace_truncated);
   const Attribution attribution = attribute(recording, owned_, spec_.mode != Mode::kForward);
   record.categories_at_peak = attribution.categories;
   if (const int64_t rounding = record.recorded_peak->allocated - attribution.peak_bytes;
@@ -80,10 +80,9 @@ void RecordedSteps::finish(Record& record) {
   }
   if (!record.peak) record.peak = record.recorded_peak;
   if (record.peak->allocated != record.recorded_peak->allocated) {
-    record.notes.push_back("the recorded step peaked at " +
-                           std::to_string(record.recorded_peak->allocated) +
-                           " bytes, the measured steps at " +
-                           std::to_string(record.peak->allocated));
+    record.notes.push_back(
+        "the recorded step peaked at " + std::to_string(record.recorded_peak->allocated) +
+        " bytes, the measured steps at " + std::to_string(record.peak->allocated));
   }
   if (wants_snapshot) write_snapshot(snapshot, spec_.snapshot);
 }

@@ -59,7 +59,8 @@ void measure(Bench& bench, Record& record) {
     const auto begin = Clock::now();
     const torch::Tensor loss = bench.step->run(batch);
     synchronize(bench.device);
-    record.step_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    record.step_ms.push_back(
+        std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
     if (loss.defined()) losses.push_back(loss);
   }
   if (bench.spec.measure_steps > 0) {

@@ -11,9 +11,10 @@ struct RunOptions {
   int64_t host_memory_bytes = 0;  // host allocations beyond it are refused; 0 = no limit
 };
 
-// Builds the step, warms up, times the measured steps (peaks per phase come from them), then records
-// the last steps (breakdown, snapshot). Never throws: an out-of-memory, an unsupported device or an
-// error is a Record with its status and reason. Out-of-memory is caught here and only here.
+// Builds the step, warms up, times the measured steps (peaks per phase come from them), then
+// records the last steps (breakdown, snapshot). Never throws: an out-of-memory, an unsupported
+// device or an error is a Record with its status and reason. Out-of-memory is caught here and only
+// here.
 //
 // Call once per process: the host tracker stays installed, and a CUDA error may leave the context
 // unusable.

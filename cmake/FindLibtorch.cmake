@@ -28,8 +28,11 @@ if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
   # The wheel's include/ carries its own fmt, which is why spdlog lives in a file that never sees this target.
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE
     "${LIBTORCH_DIR}/include" "${LIBTORCH_DIR}/include/torch/csrc/api/include")
-  target_link_directories(Libtorch::Libtorch INTERFACE "${LIBTORCH_DIR}/lib")
+  # Full paths, so that CMake puts exactly their directory into the run path.
+  set(libraries "")
+  foreach(name torch torch_cpu torch_cuda c10 c10_cuda)
+    list(APPEND libraries "${LIBTORCH_DIR}/lib/lib${name}.so")
+  endforeach()
   # libtorch_cuda registers the CUDA backend when it is loaded; nothing refers to it by symbol, so the linker would drop it.
-  target_link_libraries(Libtorch::Libtorch INTERFACE
-    -Wl,--no-as-needed torch torch_cpu torch_cuda c10 c10_cuda -Wl,--as-needed)
+  target_link_libraries(Libtorch::Libtorch INTERFACE -Wl,--no-as-needed ${libraries} -Wl,--as-needed)
 endif()
