@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/theory.h"
 #include "train/quantity.h"
 
 namespace headroom {
@@ -20,10 +21,11 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 3> kCommands = {{
+constexpr std::array<Command, 4> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
+    {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
 }};
 
 std::string help() {
@@ -39,7 +41,8 @@ std::string help() {
 
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
-    throw UsageError("a command is needed: profile, sweep, table (example: headroom --help)");
+    throw UsageError(
+        "a command is needed: profile, sweep, table, theory (example: headroom --help)");
   }
   const std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {

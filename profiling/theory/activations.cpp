@@ -1,0 +1,206 @@
+// What is kept for backward outside attention. Read beside model/layers.cpp and model/loss.cpp.
+#include "profiling/theory/sheet.h"
+
+namespace headroom {
+namespace {
+
+// Note [Casts under autocast]
+// Rationale: autocast caches the casts of FP32 leaf parameters only. The FP32 output of a norm is
+//   therefore cast once for each projection that reads it, and each projection keeps its own copy,
+//   where FP32 keeps one tensor for all of them.
+// Approach: `readers` saves of one storage in FP32; as many storages in autocast.
+// Limits: inputs that autocast finds already low (the merged heads, the gated product) are not
+// cast.
+void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
+                     const std::string& source) {
+  std::vector<std::string> saved_by;
+  for (const auto& reader : readers) saved_by.push_back("MmBackward0.self of " + reader);
+  if (sheet.autocast()) {
+    sheet.add({.name = name + "_cast",
+               .shape = "B S D",
+               .dtype = sheet.low(),
+               .source = "model/layers.cpp LinearImpl::forward: autocast of the input",
+               .saved_by = saved_by,
+               .condition = "the FP32 norm output is cast once per projection (casts of weights "
+                            "are cached, casts of inputs are not)",
+               .storages = static_cast<int64_t>(readers.size())});
+  } else {
+    sheet.add({.name = name,
+               .shape = "B S D",
+               .source = source,
+               .saved_by = saved_by,
+               .condition = "one storage read by every projection behind the norm"});
+  }
+}
+
+// RMSNorm: x^2, mean, rsqrt, x * that, weight * that; FP32 in every precision.
+void add_norm(Sheet& sheet, const std::string& name) {
+  sheet.add({.name = name + ".inverse_rms",
+             .shape = "B S 1",
+             .source = "model/layers.cpp RmsNormImpl::forward: rsqrt",
+             .saved_by = {"RsqrtBackward0.result", "MulBackward0.other"},
+             .condition = "the residual stream is FP32, so the norm is too"});
+  sheet.add({.name = name + ".normalized",
+             .shape = "B S D",
+             .source = "model/layers.cpp RmsNormImpl::forward: x * inverse_rms",
+             .saved_by = {"MulBackward0.other"},
+             .condition = "for the gradient of the norm's weight"});
+}
+
+void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string& counted_in) {
+  sheet.alias({.name = name,
+               .shape = "B S D",
+               .source = "model/layers.cpp RmsNormImpl::forward: pow and x * inverse_rms",
+               .saved_by = {"PowBackward0.self", "MulBackward0.self"},
+               .condition = counted_in});
+}
+
+void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
+  sheet.alias({.name = name + ".weight",
+               .shape = shape,
+               .dtype = sheet.low(),
+               .source = "model/layers.cpp LinearImpl::forward",
+               .saved_by = {"MmBackward0.mat2"},
+               .condition = sheet.autocast() ? "counted in the cast cache" : "a parameter"});
+}
+
+void add_feed_forward(Sheet& sheet) {
+  add_norm_output(sheet, "ln2.output", {"w1", "w3"},
+                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+  const DType low = sheet.low();
+  const std::string source = "model/layers.cpp SwiGluImpl::forward: ";
+  sheet.add({.name = "w1_x",
+             .shape = "B S F",
+             .dtype = low,
+             .source = source + "w1_(x)",
+             .saved_by = {"MulBackward0.self"},
+             .condition = "x of silu = x * sigmoid(x)"});
+  sheet.add({.name = "sigmoid",
+             .shape = "B S F",
+             .dtype = low,
+             .source = source + "sigmoid",
+             .saved_by = {"SigmoidBackward0.result", "MulBackward0.other"},
+             .condition = "silu is written out"});
+  sheet.add({.name = "silu",
+             .shape = "B S F",
+             .dtype = low,
+             .source = source + "x * sigmoid(x)",
+             .saved_by = {"MulBackward0.self"}});
+  sheet.add({.name = "w3_x",
+             .shape = "B S F",
+             .dtype = low,
+             .source = source + "w3_(x)",
+             .saved_by = {"MulBackward0.other"}});
+  sheet.add({.name = "gate",
+             .shape = "B S F",
+             .dtype = low,
+             .source = source + "gate * w3_(x)",
+             .saved_by = {"MmBackward0.self of w2"},
+             .condition = "input of w2"});
+  add_weight(sheet, "w1", "F D");
+  add_weight(sheet, "w3", "F D");
+  add_weight(sheet, "w2", "D F");
+}
+
+void add_block(Sheet& sheet) {
+  sheet.begin(kBlock);
+  add_input_of_norm(sheet, "x", "the output of the block before (or of the embedding)");
+  add_norm(sheet, "ln1");
+  add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
+                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+  add_attention_rows(sheet);
+  add_weight(sheet, "q_proj", "D D");
+  add_weight(sheet, "k_proj", "G*K D");
+  add_weight(sheet, "v_proj", "G*K D");
+  add_weight(sheet, "output_proj", "D D");
+  sheet.add({.name = "attended",
+             .shape = "B S D",
+             .source = "model/transformer.cpp BlockImpl::forward: x + attention",
+             .saved_by = {"PowBackward0.self", "MulBackward0.self"},
+             .condition = "residual stream; input of ln2"});
+  add_norm(sheet, "ln2");
+  add_feed_forward(sheet);
+  sheet.add({.name = "output",
+             .shape = "B S D",
+             .source = "model/transformer.cpp BlockImpl::forward: attended + feed_forward",
+             .condition = "residual stream; saved by the next block's ln1, or by ln_final"});
+}
+
+void add_head(Sheet& sheet) {
+  sheet.begin(kFinalNorm);
+  add_input_of_norm(sheet, "x", "the output of the last block");
+  add_norm(sheet, "ln_final");
+  add_norm_output(sheet, "ln_final.output", {"lm_head"},
+                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+  sheet.begin(kHead);
+  add_weight(sheet, "lm_head", "V D");
+  sheet.add({.name = "logits",
+             .shape = "B S V",
+             .dtype = sheet.low(),
+             .source = "train/step.cpp Step::run",
+             .condition = "saved by no node; a local variable holds them"});
+}
+
+void add_loss(Sheet& sheet) {
+  sheet.begin(kLoss);
+  const std::string source = "model/loss.cpp log_softmax: ";
+  const DType dtype = sheet.exponential();
+  const std::string why = sheet.autocast() && !sheet.cpu() ? "exp, sum and log run in FP32" : "";
+  sheet.add({.name = "max_indices",
+             .shape = "B S 1",
+             .dtype = DType::kInt64,
+             .source = source + "max",
+             .saved_by = {"MaxBackward0.indices"}});
+  sheet.add({.name = "exp",
+             .shape = "B S V",
+             .dtype = dtype,
+             .source = source + "exp",
+             .saved_by = {"ExpBackward0.result"},
+             .condition = why});
+  sheet.add({.name = "sum",
+             .shape = "B S 1",
+             .dtype = dtype,
+             .source = source + "sum",
+             .saved_by = {"LogBackward0.self"},
+             .condition = why});
+  sheet.add({.name = "surprise",
+             .shape = "B S V",
+             .dtype = dtype,
+             .source = "model/loss.cpp cross_entropy: -log_softmax",
+             .saved_by = {"GatherBackward0.self"},
+             .condition = why});
+  sheet.alias({.name = "targets",
+               .shape = "B S 1",
+               .dtype = DType::kInt64,
+               .source = "model/loss.cpp cross_entropy: gather",
+               .saved_by = {"GatherBackward0.index"},
+               .condition = "an input"});
+  sheet.add({.name = "loss",
+             .shape = "",
+             .dtype = dtype,
+             .source = "model/loss.cpp cross_entropy: mean",
+             .condition = "held by train/step.cpp"});
+}
+
+}  // namespace
+
+void add_activation_rows(Sheet& sheet) {
+  if (sheet.spec().mode == Mode::kForward) return;  // NoGradGuard: nothing is kept
+  add_block(sheet);
+  sheet.begin(kEmbedding);
+  sheet.alias({.name = "tokens",
+               .shape = "B S",
+               .dtype = DType::kInt64,
+               .source = "model/layers.cpp EmbeddingImpl::forward: index",
+               .saved_by = {"IndexBackward0.indices"},
+               .condition = "an input"});
+  sheet.add({.name = "embedded",
+             .shape = "B S D",
+             .source = "model/layers.cpp EmbeddingImpl::forward: index",
+             .condition = "residual stream, FP32 (indexing is on no autocast list); saved by the "
+                          "first block's ln1"});
+  add_head(sheet);
+  if (has_backward(sheet.spec().mode)) add_loss(sheet);
+}
+
+}  // namespace headroom

@@ -1,0 +1,196 @@
+// What attention keeps for backward. Read beside model/attention.cpp.
+#include "profiling/theory/sheet.h"
+
+namespace headroom {
+namespace {
+
+// Whether the merged heads are a new tensor: (B, H, S, K) flattens to (B, S, H*K) without a copy
+// only where one of the two swapped dimensions is 1.
+bool merging_copies(const Sheet& sheet) { return sheet.size('H') > 1 && sheet.size('S') > 1; }
+
+// cos * even, sin * odd, sin * even, cos * odd, for q and for k.
+void add_rotary(Sheet& sheet) {
+  const std::vector<std::string> four(4, "MulBackward0.self");
+  for (const char* table : {"cos", "sin"}) {
+    sheet.alias(
+        {.name = table,
+         .shape = "S R",
+         .source = "model/layers.cpp RotaryTable::rotate",
+         .saved_by = four,
+         .condition = "a view of the rotary table; the projections themselves are not kept"});
+  }
+}
+
+void add_matrix_inputs(Sheet& sheet) {
+  const DType low = sheet.low();
+  const bool grouped = sheet.config().kv_heads != sheet.config().heads;
+  const std::string cast =
+      sheet.autocast() ? "; FP32 out of the FP32 rotary tables, kept as autocast's copy" : "";
+  sheet.add({.name = "q",
+             .shape = "B H S K",
+             .dtype = low,
+             .source = "model/attention.cpp eager: einsum bhsk,bhtk->bhst",
+             .saved_by = {"BmmBackward0.self"},
+             .condition = "rotated" + cast});
+  sheet.add({.name = "k",
+             .shape = "B H T K",
+             .dtype = low,
+             .source = "model/attention.cpp eager: einsum bhsk,bhtk->bhst",
+             .saved_by = {"BmmBackward0.mat2"},
+             .condition = (grouped ? "rotated, repeated to every query head" : "rotated") + cast});
+  sheet.add({.name = "v",
+             .shape = "B H T K",
+             .dtype = low,
+             .source = "model/attention.cpp eager: einsum bhst,bhtk->bhsk",
+             .saved_by = {"BmmBackward0.mat2"},
+             .condition = grouped
+                              ? "repeated to every query head"
+                              : "heads and batch made one dimension (a copy unless one of them, "
+                                "or S, is 1)"});
+}
+
+void add_softmax(Sheet& sheet) {
+  const std::string source = "model/attention.cpp softmax: ";
+  const DType dtype = sheet.exponential();
+  const std::string fp32 =
+      sheet.autocast() && !sheet.cpu() ? "FP32: exp and sum are on CUDA's list" : "";
+  sheet.add({.name = "mask",
+             .shape = "1 1 S T",
+             .dtype = DType::kBool,
+             .source = "model/attention.cpp eager: where",
+             .saved_by = {"WhereBackward0.condition"},
+             .condition = "built anew by every layer"});
+  sheet.add({.name = "max_indices",
+             .shape = "B H S 1",
+             .dtype = DType::kInt64,
+             .source = source + "max",
+             .saved_by = {"MaxBackward0.indices"}});
+  sheet.add({.name = "exp",
+             .shape = "B H S T",
+             .dtype = dtype,
+             .source = source + "exp",
+             .saved_by = {"ExpBackward0.result", "DivBackward0.self"},
+             .condition = fp32});
+  sheet.add({.name = "sum",
+             .shape = "B H S 1",
+             .dtype = dtype,
+             .source = source + "sum",
+             .saved_by = {"DivBackward0.other"},
+             .condition = fp32});
+  sheet.add({.name = "weights",
+             .shape = "B H S T",
+             .dtype = sheet.low(),
+             .source = "model/attention.cpp eager: einsum bhst,bhtk->bhsk",
+             .saved_by = {"BmmBackward0.self"},
+             .condition = sheet.autocast() && !sheet.cpu() ? "autocast's copy of the FP32 quotient"
+                                                           : "the quotient itself"});
+}
+
+void add_eager(Sheet& sheet) {
+  add_matrix_inputs(sheet);
+  if (sheet.cpu()) {
+    sheet.add({.name = "sqrt_head_dim",
+               .shape = "",
+               .dtype = DType::kFp64,
+               .source = "model/attention.cpp eager: / sqrt(head_dim)",
+               .condition = "DivBackward0.other; a wrapped number, which saved-tensor hooks do not "
+                            "see. Host memory on every device"});
+  }
+  add_softmax(sheet);
+  sheet.add({.name = "heads",
+             .shape = "B S H*K",
+             .dtype = sheet.low(),
+             .source = "model/attention.cpp forward: transpose, flatten",
+             .saved_by = {"MmBackward0.self of output_proj"},
+             .condition = "merged"});
+}
+
+// The fused kernels' inputs: k and v keep their own number of heads.
+void add_flash_inputs(Sheet& sheet, const std::string& node) {
+  const DType low = sheet.low();
+  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  sheet.add({.name = "q",
+             .shape = "B H S K",
+             .dtype = low,
+             .source = source,
+             .saved_by = {node + ".query"},
+             .condition = "rotated"});
+  sheet.add({.name = "k",
+             .shape = "B G T K",
+             .dtype = low,
+             .source = source,
+             .saved_by = {node + ".key"},
+             .condition = "rotated"});
+  sheet.add({.name = "v",
+             .shape = "B G T K",
+             .dtype = low,
+             .source = source,
+             .saved_by = {node + ".value"},
+             .condition = "the projection's own memory"});
+}
+
+void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_input_order) {
+  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  sheet.add({.name = "attention",
+             .shape = "B H S K",
+             .dtype = sheet.low(),
+             .source = source,
+             .saved_by = {node + ".output"}});
+  sheet.add({.name = "logsumexp",
+             .shape = "B H S",
+             .source = source,
+             .saved_by = {node + ".logsumexp"},
+             .condition = "FP32 in every precision"});
+  const bool copied = output_in_input_order && merging_copies(sheet);
+  sheet.add({.name = "heads",
+             .shape = "B S H*K",
+             .dtype = sheet.low(),
+             .source = "model/attention.cpp forward: transpose, flatten",
+             .saved_by = {"MmBackward0.self of output_proj"},
+             .condition = copied ? "a second copy of attention_BHSK, merged"
+                                 : "merged; a view of attention_BHSK",
+             .storages = copied ? 1 : 0});
+}
+
+// Note [Fused attention on CUDA]
+// Rationale: which kernel runs is chosen by card, dtype and shape at run time.
+// Approach: FP16/BF16 as the flash kernel (output laid out as the query is, so merging copies);
+//   FP32 as the memory-efficient one (output laid out (B, S, H, K), so merging is a view). Both
+//   also keep two words of random state.
+// Limits: read, not run. cuDNN's kernel, the default on Hopper, keeps the same tensors but its
+//   output may be laid out either way; FP32 with grouped heads may fall to the math kernel, which
+//   keeps (B, H, S, T) tensors.
+void add_flash(Sheet& sheet) {
+  if (sheet.cpu()) {
+    const std::string node = "ScaledDotProductFlashAttentionForCpuBackward0";
+    add_flash_inputs(sheet, node);
+    add_flash_outputs(sheet, node, /*output_in_input_order=*/true);
+    return;
+  }
+  const bool low = sheet.autocast();
+  const std::string node = low ? "ScaledDotProductFlashAttentionBackward0"
+                               : "ScaledDotProductEfficientAttentionBackward0";
+  add_flash_inputs(sheet, node);
+  add_flash_outputs(sheet, node, low);
+  for (const char* name : {"random_seed", "random_offset"}) {
+    sheet.add({.name = name,
+               .shape = "",
+               .dtype = DType::kInt64,
+               .source = "model/attention.cpp flash: scaled_dot_product_attention",
+               .saved_by = {node + ".philox"},
+               .condition = "unused without dropout"});
+  }
+}
+
+}  // namespace
+
+void add_attention_rows(Sheet& sheet) {
+  add_rotary(sheet);
+  if (sheet.spec().attention == Attention::kFlash) {
+    add_flash(sheet);
+  } else {
+    add_eager(sheet);
+  }
+}
+
+}  // namespace headroom

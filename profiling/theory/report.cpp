@@ -1,0 +1,224 @@
+#include "profiling/theory/report.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "profiling/report_cells.h"
+#include "profiling/theory/residual_stream.h"
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+std::string policy_in_words(const RunSpec& spec) {
+  if (follows_cpu_policy(spec)) {
+    return "autocast's CPU list; rows equal what autograd holds on the CPU to the byte";
+  }
+  return "autocast's CUDA list; rows derived by reading it (unmeasured here)";
+}
+
+Table shape_table(const RunSpec& spec) {
+  const ModelConfig shape = model_config(spec);
+  Table table{.title = "Theory of " + row_name(spec), .columns = {{"quantity"}, {"value", true}}};
+  const auto add = [&](const char* name, const std::string& value) {
+    table.rows.push_back({name, value});
+  };
+  add("B batch", grouped(spec.batch_size));
+  add("S, T context", grouped(spec.context_length));
+  add("D d_model", grouped(shape.d_model));
+  add("F d_ff", grouped(shape.d_ff));
+  add("L layers", grouped(shape.layers));
+  add("H heads", grouped(shape.heads));
+  add("G key/value heads", grouped(shape.kv_heads));
+  add("K head dimension", grouped(shape.head_dim()));
+  add("V vocabulary", grouped(shape.vocab_size));
+  add("parameters", grouped(parameter_count(shape)));
+  table.notes = {
+      "mode: " + mode_in_words(spec.mode), "precision: " + precision_in_words(spec.precision),
+      "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec), kUnitsNote};
+  return table;
+}
+
+Table residual_stream_table(const RunSpec& spec) {
+  const ResidualStream stream = residual_stream(spec);
+  Table table{.title = "One tensor of the residual stream",
+              .notes = {derivation(stream)},
+              .columns = {{"tensor"}, {"elements", true}, {"MB", true}, {"MiB", true}}};
+  table.columns.push_back({"bytes", true, true});
+  table.rows.push_back({"output_BSD", std::to_string(stream.elements),
+                        number_text(stream.megabytes(), 3), number_text(stream.mebibytes(), 3),
+                        std::to_string(stream.bytes)});
+  return table;
+}
+
+// "MulBackward0.self x4, PowBackward0.self".
+std::string saves_in_words(const std::vector<std::string>& saved_by) {
+  std::vector<std::pair<std::string, int>> counted;
+  for (const auto& save : saved_by) {
+    const auto it = std::find_if(counted.begin(), counted.end(),
+                                 [&](const auto& known) { return known.first == save; });
+    if (it == counted.end()) {
+      counted.emplace_back(save, 1);
+    } else {
+      ++it->second;
+    }
+  }
+  std::string text;
+  for (const auto& [save, times] : counted) {
+    text += (text.empty() ? "" : ", ") + save;
+    if (times > 1) text += " x" + std::to_string(times);
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string shape_in_words(const Row& row) { return "(" + row.symbols + ")"; }
+
+Table empty_row_table(const std::string& title) {
+  Table table{.title = title, .columns = {{"part"}, {"tensor"}, {"shape"}, {"dtype"}}};
+  table.columns.push_back({"storages", true});
+  add_bytes_columns(table, "size");
+  for (const char* name : {"derivation", "saved by", "source", "why"}) {
+    table.columns.push_back({name});
+  }
+  return table;
+}
+
+void add_row(Table& table, const Row& row) {
+  std::vector<std::string> cells = {row.group, row.tensor, shape_in_words(row),
+                                    to_string(row.dtype), std::to_string(row.storages)};
+  add_bytes_cells(cells, row.bytes);
+  cells.push_back(row.derivation);
+  cells.push_back(saves_in_words(row.saved_by));
+  cells.push_back(row.source);
+  cells.push_back(row.condition.empty() ? "-" : row.condition);
+  table.rows.push_back(std::move(cells));
+}
+
+// Rows of the groups, with one sum under all of them.
+Table row_table(const std::string& title, const std::vector<Row>& rows,
+                const std::vector<std::string>& groups) {
+  Table table = empty_row_table(title);
+  int64_t storages = 0;
+  int64_t bytes = 0;
+  for (const auto& group : groups) {
+    for (const Row& row : rows) {
+      if (row.group != group) continue;
+      add_row(table, row);
+      storages += row.storages;
+      bytes += row.bytes;
+    }
+  }
+  std::vector<std::string> sum = {"sum", "-", "-", "-", std::to_string(storages)};
+  add_bytes_cells(sum, bytes);
+  sum.resize(table.columns.size(), "-");
+  table.rows.push_back(std::move(sum));
+  return table;
+}
+
+Table block_table(const RunSpec& spec, const std::vector<Row>& rows) {
+  Table table = row_table("Kept for backward by one block", rows, {kBlock});
+  const HookTally tally = hook_tally(rows, kBlock);
+  table.notes = {
+      "Times " + std::to_string(model_config(spec).layers) +
+          " blocks: " + format_bytes(model_config(spec).layers * total(rows, kBlock)) + ".",
+      "A storage is counted once, however often it is saved; 0 storages = counted elsewhere.",
+      "A saved-tensor hook would see every save, weights too: " + std::to_string(tally.tensors) +
+          " tensors, " + format_bytes(tally.bytes) + "."};
+  return table;
+}
+
+// Which groups are live at an instant of a step.
+struct Instant {
+  const char* name;
+  std::vector<const char*> groups;  // besides parameters, optimizer state, scaler, tables, inputs
+  bool (*exists)(Mode mode);
+};
+
+const std::vector<Instant>& instants() {
+  static const std::vector<Instant> kInstants = {
+      {"live when forward (and loss) end",
+       {kCastCache, kBlock, kEmbedding, kFinalNorm, kHead, kLoss},
+       [](Mode) { return true; }},
+      {"live when backward ends", {kGradients, kHead, kLoss}, has_backward},
+      {"live in the optimizer step",
+       {kGradients, kHead, kLoss, kOptimizerTemporaries},
+       [](Mode mode) { return mode == Mode::kTraining; }},
+  };
+  return kInstants;
+}
+
+// Of the loss only the scalar outlives backward; the block's rows count once per layer.
+int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vector<Row>& rows) {
+  const bool after_backward = instant.groups.front() == std::string(kGradients);
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
+                                                     kTables, kInputs};
+    const bool always = std::find(kAlways.begin(), kAlways.end(), row.group) != kAlways.end();
+    const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
+                                 [&](const char* group) { return row.group == group; });
+    if (!always && !now) continue;
+    if (after_backward && row.group == kLoss && row.tensor != "loss") continue;
+    bytes += row.bytes * (row.group == kBlock ? model_config(spec).layers : 1);
+  }
+  return bytes;
+}
+
+Table totals_table(const RunSpec& spec) {
+  Table table{.title = "Totals per mode, " + to_string(spec.precision),
+              .notes = {"Sums of the rows above (a block's times the layers), before the "
+                        "allocator's rounding. Temporaries of forward and backward, workspaces "
+                        "and the CUDA context come on top."},
+              .columns = {{"quantity"}}};
+  constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad,
+                                          Mode::kForwardBackward, Mode::kTraining};
+  std::vector<RunSpec> specs(kModes.size(), spec);
+  std::vector<std::vector<Row>> rows;
+  for (size_t i = 0; i < kModes.size(); ++i) {
+    specs[i].mode = kModes[i];
+    rows.push_back(theory_rows(specs[i]));
+    add_bytes_columns(table, to_string(kModes[i]));
+  }
+  const auto add = [&](const std::string& name, const std::function<int64_t(size_t)>& bytes) {
+    std::vector<std::string> cells = {name};
+    for (size_t i = 0; i < kModes.size(); ++i) add_bytes_cells(cells, bytes(i));
+    table.rows.push_back(std::move(cells));
+  };
+  add("activations, all blocks",
+      [&](size_t i) { return model_config(spec).layers * total(rows[i], kBlock); });
+  for (const char* group :
+       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients, kOptimizerState,
+        kOptimizerTemporaries, kCastCache, kLossScaler, kTables, kInputs}) {
+    add(group, [&](size_t i) { return total(rows[i], group); });
+  }
+  for (const Instant& instant : instants()) {
+    std::vector<std::string> cells = {instant.name};
+    for (size_t i = 0; i < kModes.size(); ++i) {
+      const bool exists = instant.exists(kModes[i]);
+      add_bytes_cells(
+          cells, exists ? std::optional(live_bytes(instant, specs[i], rows[i])) : std::nullopt);
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> theory_report(const RunSpec& spec) {
+  const std::vector<Row> rows = theory_rows(spec);
+  std::vector<Table> tables = {shape_table(spec), residual_stream_table(spec)};
+  if (spec.mode != Mode::kForward) {
+    tables.push_back(block_table(spec, rows));
+    tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
+                               {kEmbedding, kFinalNorm, kHead, kLoss}));
+  }
+  tables.push_back(row_table("States, casts, tables and inputs", rows,
+                             {kParameters, kGradients, kOptimizerState, kOptimizerTemporaries,
+                              kCastCache, kLossScaler, kTables, kInputs}));
+  tables.push_back(totals_table(spec));
+  return tables;
+}
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+// What `headroom theory` prints, as tables. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "profiling/table.h"
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// Shape and parameters; the residual-stream tensor; what one block keeps, row by row; what is kept
+// outside the blocks; states; totals of the four modes.
+std::vector<Table> theory_report(const RunSpec& spec);
+
+}  // namespace headroom

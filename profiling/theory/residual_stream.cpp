@@ -1,0 +1,35 @@
+#include "profiling/theory/residual_stream.h"
+
+#include <cstdio>
+
+namespace headroom {
+namespace {
+
+std::string decimals(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+}  // namespace
+
+ResidualStream residual_stream(const RunSpec& spec) {
+  ResidualStream stream;
+  stream.sizes = {spec.batch_size, spec.context_length, model_config(spec).d_model};
+  stream.elements = stream.sizes[0] * stream.sizes[1] * stream.sizes[2];
+  stream.bytes = stream.elements * 4;
+  return stream;
+}
+
+std::string derivation(const ResidualStream& stream) {
+  const auto text = [&](size_t i) { return std::to_string(stream.sizes[i]); };
+  return "The residual stream is one (batch, context, d_model) tensor of " + text(0) + " x " +
+         text(1) + " x " + text(2) + " = " + std::to_string(stream.elements) +
+         " numbers; in single precision, at 4 bytes each, that is " + std::to_string(stream.bytes) +
+         " bytes = " + decimals(stream.megabytes()) +
+         " MB (10^6 bytes) = " + decimals(stream.mebibytes()) +
+         " MiB (1024^2 bytes). Autocast does not shrink it: the embedding is FP32, and FP32 plus "
+         "a lower precision is FP32.";
+}
+
+}  // namespace headroom

@@ -1,0 +1,92 @@
+// What memory a run needs by its operations alone, one row per tensor. No torch here.
+//
+// Start here: theory_rows(). A total is the sum of its rows and nothing else, so that a number that
+// is wrong can be found in the row that is wrong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "train/spec.h"
+
+namespace headroom {
+
+enum class DType { kFp32, kBf16, kFp16, kFp64, kInt64, kInt32, kBool };
+int64_t element_size(DType dtype);   // bytes
+std::string to_string(DType dtype);  // "fp32"
+
+// Groups, in the order of theory_rows(). A row of kBlock is what ONE transformer block keeps;
+// every other group is the whole model's.
+inline constexpr const char* kBlock = "block";
+inline constexpr const char* kEmbedding = "embedding";
+inline constexpr const char* kFinalNorm = "final norm";
+inline constexpr const char* kHead = "head";
+inline constexpr const char* kLoss = "loss";
+inline constexpr const char* kParameters = "parameters";
+inline constexpr const char* kGradients = "gradients";
+inline constexpr const char* kOptimizerState = "optimizer state";
+inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
+inline constexpr const char* kLossScaler = "loss scaler";
+inline constexpr const char* kCastCache = "cast cache";
+inline constexpr const char* kTables = "tables";
+inline constexpr const char* kInputs = "inputs";
+
+// Note [Storages, not saves]
+// Rationale: autograd saves a tensor once for every node that needs it: the output of a norm three
+//   times for the three projections, the input of a block twice. Memory is taken once. A sum over
+//   what saved-tensor hooks see (the 1565.7 MiB per block published for 2.7B) is therefore nearly
+//   twice the memory.
+// Approach: a row is one storage, or several equal ones, and lists every save of it; a save of
+//   memory that another row already counts (a weight, a rotary table, the block's input) is a row
+//   of zero storages. Both sums come from the same rows: total() and hook_tally().
+// Limits: holds for the operation sequence of model/ with libtorch 2.11.
+struct Row {
+  std::string group;
+  std::string tensor;          // with its shape suffix, as in model/: "scores_BHST"
+  std::string symbols;         // "B, H, S, T"
+  std::vector<int64_t> sizes;  // the same in numbers
+  DType dtype = DType::kFp32;
+  int64_t storages = 1;               // how many of them; 0 = memory counted by another row
+  int64_t bytes = 0;                  // product of sizes * element size * storages
+  std::string derivation;             // "B*H*S*T * 4 B = 4*32*512*512 * 4 B"
+  std::string condition;              // why it is kept, or when
+  std::string source;                 // "model/attention.cpp eager: where"
+  std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
+  bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
+
+  int64_t bytes_each() const;  // of one storage
+};
+
+// Every row of the run. Throws UsageError on shapes that do not fit together.
+std::vector<Row> theory_rows(const RunSpec& spec);
+
+// Sum of the rows of one group.
+int64_t total(const std::vector<Row>& rows, std::string_view group);
+
+// Bytes kept for backward by the whole model: every block, embedding, final norm, head, loss.
+int64_t activation_bytes(const RunSpec& spec, const std::vector<Row>& rows);
+
+// What one middle block keeps for backward: storages made while it runs that are alive when the
+// forward ends, its output included, cast weights not.
+int64_t residual_bytes_per_block(const RunSpec& spec);
+int64_t residual_tensors_per_block(const RunSpec& spec);
+
+// One block's saves as a saved-tensor hook counts them: every save, weights' transposes included.
+struct HookTally {
+  int64_t tensors = 0;
+  int64_t bytes = 0;
+};
+HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
+
+// By the category names of the measurement. Each is the category's own fullest instant: activations
+// at the end of the forward (of the loss where there is one), gradients at the end of backward.
+std::map<std::string, int64_t> predicted(const RunSpec& spec);
+
+// Autocast has one list of operations per device type. Theory follows the CPU list for
+// --device cpu and the CUDA list for everything else.
+inline bool follows_cpu_policy(const RunSpec& spec) { return spec.device == "cpu"; }
+
+}  // namespace headroom

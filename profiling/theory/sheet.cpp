@@ -1,0 +1,115 @@
+#include "profiling/theory/sheet.h"
+
+#include <cassert>
+#include <sstream>
+#include <stdexcept>
+
+namespace headroom {
+namespace {
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+std::string letters_of(std::string_view shape) {
+  std::string letters;
+  for (const char c : shape) {
+    if (c != ' ' && c != '*') letters += c;
+  }
+  return letters;
+}
+
+}  // namespace
+
+Sheet::Sheet(const RunSpec& spec) : spec_(spec), config_(model_config(spec)) {}
+
+DType Sheet::low() const {
+  switch (spec_.precision) {
+    case Precision::kBf16:
+      return DType::kBf16;
+    case Precision::kFp16:
+      return DType::kFp16;
+    default:
+      return DType::kFp32;
+  }
+}
+
+int64_t Sheet::size(char letter) const {
+  switch (letter) {
+    case '1':
+      return 1;
+    case 'B':
+      return spec_.batch_size;
+    case 'S':
+    case 'T':
+      return spec_.context_length;
+    case 'D':
+      return config_.d_model;
+    case 'F':
+      return config_.d_ff;
+    case 'V':
+      return config_.vocab_size;
+    case 'H':
+      return config_.heads;
+    case 'G':
+      return config_.kv_heads;
+    case 'K':
+      return config_.head_dim();
+    case 'R':
+      return config_.head_dim() / 2;
+    default:
+      assert(false && "unknown shape letter");
+      return 0;
+  }
+}
+
+int64_t Sheet::token_size(std::string_view token) const {
+  int64_t product = 1;
+  for (const char c : token) {
+    if (c != '*') product *= size(c);
+  }
+  return product;
+}
+
+void Sheet::add(const RowInput& input) {
+  Row row;
+  row.group = group_;
+  row.dtype = input.dtype;
+  row.storages = input.storages;
+  row.condition = input.condition;
+  row.source = input.source;
+  row.saved_by = input.saved_by;
+  row.measured = input.measured && cpu();
+  row.tensor = input.name;
+  if (!input.shape.empty()) row.tensor += "_" + letters_of(input.shape);
+  std::vector<std::string> symbols;
+  std::vector<std::string> numbers;
+  std::istringstream tokens(input.shape);
+  for (std::string token; tokens >> token;) {
+    symbols.push_back(token);
+    row.sizes.push_back(token_size(token));
+    if (token != "1") numbers.push_back(std::to_string(row.sizes.back()));
+  }
+  row.symbols = joined(symbols, ", ");
+  std::erase(symbols, "1");
+  const std::string each = std::to_string(element_size(row.dtype)) + " B";
+  if (!symbols.empty()) {
+    row.derivation =
+        joined(symbols, "*") + " * " + each + " = " + joined(numbers, "*") + " * " + each;
+  } else {
+    row.derivation = each;
+  }
+  if (row.storages > 1) row.derivation += ", " + std::to_string(row.storages) + " times";
+  if (row.storages == 0) row.derivation = "0 (counted in another row)";
+  row.bytes = row.bytes_each() * row.storages;
+  rows_.push_back(std::move(row));
+}
+
+void Sheet::alias(RowInput input) {
+  input.storages = 0;
+  add(input);
+}
+
+}  // namespace headroom

@@ -1,0 +1,60 @@
+// A sheet collects rows: it turns a shape in letters into sizes, bytes and a derivation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// What the writer of a row knows; the sheet works out the rest.
+struct RowInput {
+  std::string name;   // without the suffix; the sheet appends the letters of the shape
+  std::string shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h
+  DType dtype = DType::kFp32;
+  std::string source;
+  std::vector<std::string> saved_by;
+  std::string condition;
+  int64_t storages = 1;
+  bool measured = true;
+};
+
+class Sheet {
+ public:
+  explicit Sheet(const RunSpec& spec);
+
+  void begin(std::string_view group) { group_ = group; }
+  void add(const RowInput& input);
+  // A save of memory that another row counts.
+  void alias(RowInput input);
+
+  const RunSpec& spec() const { return spec_; }
+  const ModelConfig& config() const { return config_; }
+  bool autocast() const { return uses_autocast(spec_.precision); }
+  bool cpu() const { return follows_cpu_policy(spec_); }
+  DType low() const;  // what matrix products are computed in
+  // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
+  DType exponential() const { return cpu() ? low() : DType::kFp32; }
+  int64_t size(char letter) const;  // 'B' -> batch size
+
+  std::vector<Row> take() { return std::move(rows_); }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  int64_t token_size(std::string_view token) const;  // "G*K" -> 8 * 64
+
+  RunSpec spec_;
+  ModelConfig config_;
+  std::string group_;
+  std::vector<Row> rows_;
+};
+
+// Each fills its groups.
+void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, loss
+void add_attention_rows(Sheet& sheet);   // the attention part of the block
+void add_state_rows(Sheet& sheet);       // parameters, gradients, optimizer, casts, tables, inputs
+
+}  // namespace headroom

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+namespace {
+
+RunSpec small(Mode mode) {
+  RunSpec spec;
+  spec.model_size = "small";
+  spec.context_length = 128;
+  spec.mode = mode;
+  spec.device = "cpu";
+  return spec;
+}
+
+TEST(TheoryStates, EachModeHasItsOwn) {
+  const int64_t weights = 4 * 128'625'408LL;
+  auto rows = theory_rows(small(Mode::kForward));
+  EXPECT_EQ(total(rows, kParameters), weights);
+  EXPECT_EQ(total(rows, kGradients), 0);
+  rows = theory_rows(small(Mode::kForwardBackward));
+  EXPECT_EQ(total(rows, kGradients), weights);
+  EXPECT_EQ(total(rows, kOptimizerState), 0);
+  rows = theory_rows(small(Mode::kTraining));
+  EXPECT_EQ(total(rows, kOptimizerState), 2 * weights);
+}
+
+TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
+  RunSpec spec = small(Mode::kTraining);
+  // The token table, the head: 10000 x 768. Five of them at the fullest line of the reference.
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 5LL * 10000 * 768 * 4);
+  spec.optimizer_impl = OptimizerImpl::kForeach;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 4 * 128'625'408LL);
+  spec.optimizer_impl = OptimizerImpl::kFused;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 0);
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 2 * 4 * 128'625'408LL + 111 * 4);
+}
+
+TEST(TheoryStates, AutocastCastsWhatGoesThroughAMatrixProduct) {
+  RunSpec spec = small(Mode::kForward);
+  EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
+  spec.precision = Precision::kBf16;
+  // All but the token table and 25 norm weights, also where no graph is kept.
+  EXPECT_EQ(total(theory_rows(spec), kCastCache), 2 * (120'945'408LL - 25 * 768));
+  spec.precision = Precision::kTf32;
+  EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
+}
+
+TEST(TheoryStates, GroupedHeadsShrinkTheKeyAndValueProjections) {
+  RunSpec spec = small(Mode::kForward);
+  spec.kv_heads = 3;
+  EXPECT_EQ(total(theory_rows(spec), kParameters),
+            4 * (128'625'408LL - 12 * 2 * 768 * (768 - 3 * 64)));
+}
+
+TEST(TheoryStates, TablesInputsAndTheLossScalerByHand) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.precision = Precision::kFp16;
+  const auto rows = theory_rows(spec);
+  EXPECT_EQ(total(rows, kTables), 2 * 128 * 32 * 4);
+  EXPECT_EQ(total(rows, kInputs), 2 * 4 * 128 * 8);
+  EXPECT_EQ(total(rows, kLossScaler), 12);
+}
+
+}  // namespace
+}  // namespace headroom
