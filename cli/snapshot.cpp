@@ -50,7 +50,10 @@ struct Options {
 
 std::string join(const std::vector<std::string>& parts, const char* between) {
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += between;
+    text += part;
+  }
   return text;
 }
 
