@@ -41,6 +41,7 @@ class SnapshotWrite : public testing::Test {
 
 std::vector<std::string> texts(const std::vector<SnapshotProblem>& problems) {
   std::vector<std::string> lines;
+  lines.reserve(problems.size());
   for (const SnapshotProblem& problem : problems) lines.push_back(problem.text);
   return lines;
 }
