@@ -32,7 +32,7 @@ CommandLine command_line() {
 
 // "" = the Record itself.
 std::string checked_format(const Arguments& arguments) {
-  const std::string format = arguments.get("format", "table");
+  std::string format = arguments.get("format", "table");
   if (format == "json" || format == "jsonl") return "";
   if (format == "text" || format == "table" || format == "csv" || format == "md") return format;
   throw UsageError("--format", format, "is unknown; allowed: table, csv, md, json, jsonl",
