@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -199,6 +201,25 @@ TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
   EXPECT_THAT(record.notes, testing::Contains(HasSubstr("live when memory ran out")));
   run_ok(spec);  // the limit is the run's, not the process's
+}
+
+// What a link points to is replaced, not the link: with libtorch's own copy of std::filesystem in
+// the program too.
+TEST(Run, AnOutputThatIsALinkStaysOne) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(symlink("weights.safetensors", scratch.file("link").c_str()), 0);
+  for (const char* earlier : {"", "earlier contents"}) {
+    if (*earlier != 0) scratch.write("weights.safetensors", earlier);
+    RunSpec spec = tiny_spec();
+    spec.save_weights = scratch.file("link");
+    run_ok(spec);
+    spec.load_weights = scratch.file("weights.safetensors");
+    spec.save_weights = "";
+    run_ok(spec);
+  }
+  struct stat status {};
+  ASSERT_EQ(lstat(scratch.file("link").c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
 }
 
 TEST(Run, ADeviceThatIsNotHereIsUnsupported) {

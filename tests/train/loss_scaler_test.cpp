@@ -102,11 +102,13 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
   const auto fp32 = step_of(spec);
   spec.precision = Precision::kFp16;
   const auto fp16 = step_of(spec);
+  // The default scale is backed off by the first step; this one fits at once.
+  fp16->loss_scaler = std::make_unique<LossScaler>(kCpu, LossScalerOptions{.initial_scale = 1024});
   double first = 0, last = 0;
   for (int i = 0; i < 6; ++i) {
     const double expected = fp32->run(batch).item<double>();
     const double loss = fp16->run(batch).item<double>();
-    EXPECT_NEAR(loss, expected, 5e-3 * expected) << "step " << i;
+    EXPECT_NEAR(loss, expected, 2e-3 * expected) << "step " << i;
     (i == 0 ? first : last) = loss;
   }
   EXPECT_EQ(fp16->skipped_steps(), 0);
