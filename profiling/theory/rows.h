@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-enum class DType { kFp32, kBf16, kFp16, kFp64, kInt64, kInt32, kBool };
+enum class DType { kFp32, kBf16, kFp16, kInt64, kInt32, kBool };
 int64_t element_size(DType dtype);   // bytes
 std::string to_string(DType dtype);  // "fp32"
 
