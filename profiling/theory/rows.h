@@ -82,7 +82,9 @@ struct HookTally {
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
 // By the category names of the measurement. Each is the category's own fullest instant: activations
-// at the end of the forward (of the loss where there is one), gradients at the end of backward.
+// at the end of the forward (of the loss where there is one), gradients at the end of backward. At
+// a peak inside the reference optimizer the measured optimizer state is larger by the new m and v
+// of one tensor, whose old ones still live. --device auto must have become the device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for

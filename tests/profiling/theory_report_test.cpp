@@ -65,18 +65,31 @@ TEST(TheoryReport, EveryTableOfRowsEndsInTheSumOfItsRows) {
   }
 }
 
-// What `headroom profile` measured on the CPU (allocator, requested bytes) for this very run.
-TEST(TheoryReport, TotalsOfSmallTrainingEqualTheMeasuredStep) {
-  const auto tables = theory_report(spec_of("small", 128, Mode::kTraining));
-  const Table& totals = find(tables, "Totals per mode");
-  const int64_t weights = 4 * 128'625'408LL;
-  EXPECT_EQ(cell(totals, "parameters", "training_bytes"), std::to_string(weights));
-  EXPECT_EQ(cell(totals, "optimizer state", "training_bytes"), std::to_string(2 * weights));
-  const int64_t logits_and_loss = int64_t{4} * 128 * 10000 * 4 + 4;
-  const int64_t tables_and_inputs = 2 * 128 * 32 * 4 + 2 * 4 * 128 * 8;
-  EXPECT_EQ(cell(totals, "live when backward ends", "training_bytes"),
-            std::to_string(4 * weights + logits_and_loss + tables_and_inputs));
-  EXPECT_EQ(cell(totals, "live when backward ends", "forward"), kNotAvailable);
+// The optimizer phase's peak of requested bytes that `headroom profile --device cpu` measured of
+// this very run; a few scalars of 4 or 8 bytes are not in the rows.
+TEST(TheoryReport, TheOptimizerStepEqualsTheMeasuredPeakButForAFewScalars) {
+  struct Measured {
+    OptimizerImpl impl;
+    Precision precision;
+    int64_t peak;
+  };
+  const Measured kPeaks[] = {{OptimizerImpl::kReference, Precision::kFp32, 862707728},
+                             {OptimizerImpl::kReference, Precision::kBf16, 857587726},
+                             {OptimizerImpl::kForeach, Precision::kFp32, 883815440},
+                             {OptimizerImpl::kFused, Precision::kFp32, 709107848}};
+  for (const Measured& measured : kPeaks) {
+    RunSpec spec = spec_of("small", 128, Mode::kTraining);
+    spec.layers = 3;
+    spec.batch_size = 2;
+    spec.optimizer_impl = measured.impl;
+    spec.precision = measured.precision;
+    const auto tables = theory_report(spec);
+    const Table& totals = find(tables, "Totals per mode");
+    const int64_t live = std::stoll(cell(totals, "live in the optimizer step", "training_bytes"));
+    EXPECT_LE(live, measured.peak);
+    EXPECT_GE(live, measured.peak - 16) << measured.peak;
+    EXPECT_EQ(cell(totals, "live in the optimizer step", "forward"), kNotAvailable);
+  }
 }
 
 TEST(TheoryReport, TheAliasesOfABlockAreShownAndNotCounted) {
