@@ -24,13 +24,13 @@ std::string tail_of(int fd, off_t size, off_t* begin) {
     const off_t step = std::min<off_t>(*begin, 65536);
     std::string block(static_cast<size_t>(step), '\0');
     const ssize_t got = pread(fd, block.data(), block.size(), *begin - step);
-    if (got != step) return tail;  // read_records() reads it again and reports
+    if (got != step) throw std::runtime_error(std::string("cannot read: ") + strerror(errno));
     const size_t newline = block.rfind('\n');
     if (newline != std::string::npos) {
       *begin -= step - static_cast<off_t>(newline) - 1;
-      return block.substr(newline + 1) + tail;
+      return tail.insert(0, block, newline + 1);
     }
-    tail = block + tail;
+    tail.insert(0, block);
     *begin -= step;
   }
   return tail;
@@ -57,7 +57,9 @@ RecordLog::RecordLog(std::string path, const std::function<void(const std::strin
     // size stays; file systems that cannot do it find out later.
     if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, size_, kReserve) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-      fail("write", errno);
+      const int error = errno;
+      if (created_) unlink(path_.c_str());
+      fail("write", error);
     }
   } catch (...) {
     if (fd_ >= 0) close(fd_);
@@ -81,7 +83,10 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw std::runtime_error("cannot write " + path_ + ": not a regular file");
   }
-  fd_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  constexpr int kFlags = O_RDWR | O_APPEND | O_CLOEXEC;
+  fd_ = open(path_.c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+  created_ = fd_ >= 0;
+  if (!created_ && errno == EEXIST) fd_ = open(path_.c_str(), kFlags);
   if (fd_ < 0) fail("write", errno);
   sync_folder_of(path_);
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {

@@ -43,7 +43,8 @@ class RecordLog {
 
   std::string path_;
   int fd_ = -1;
-  off_t size_ = 0;  // bytes, all of them whole lines
+  bool created_ = false;  // there was no such file
+  off_t size_ = 0;        // bytes, all of them whole lines
   std::vector<Record> earlier_;
 };
 

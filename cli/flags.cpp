@@ -25,6 +25,14 @@ size_t count_after_dashes(int argc, const char* const* argv) {
   return 0;
 }
 
+// The flag library takes "-odd" apart into -o -d -d; this is the word that was typed.
+std::string typed_word(const std::string& unmatched, int argc, const char* const* argv) {
+  const auto word = std::find_if(argv + 1, argv + argc, [&](const char* argument) {
+    return std::string_view(argument).starts_with(unmatched);
+  });
+  return word == argv + argc ? unmatched : *word;
+}
+
 [[noreturn]] void refuse_unknown(const std::string& argument, const std::vector<Flag>& flags) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
@@ -97,7 +105,9 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
   const size_t plain =
       unmatched.size() - std::min(unmatched.size(), count_after_dashes(argc, argv));
   for (size_t i = 0; i < unmatched.size(); ++i) {
-    if (i < plain && unmatched[i].starts_with("-")) refuse_unknown(unmatched[i], flags_);
+    if (i < plain && unmatched[i].starts_with("-")) {
+      refuse_unknown(typed_word(unmatched[i], argc, argv), flags_);
+    }
     arguments.positional.push_back(unmatched[i]);
   }
   if (!takes_positional_ && !arguments.positional.empty()) {
@@ -122,7 +132,10 @@ std::string CommandLine::help() const {
     std::string line = left(flag);
     line += line.size() > width ? "\n" + std::string(width, ' ')
                                 : std::string(width - line.size(), ' ');
-    text += line + "  " + flag.help + "\n";
+    std::string help = flag.help;
+    const size_t second = help.find('\n');
+    if (second != std::string::npos) help.insert(second + 1, std::string(width + 2, ' '));
+    text += line + "  " + help + "\n";
   }
   return text + "\n" + kExitCodesHelp;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/interrupt.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
@@ -70,7 +71,8 @@ int dispatch(int argc, char** argv) {
 }  // namespace headroom
 
 int main(int argc, char** argv) {
-  headroom::survive_closed_pipes();
+  headroom::hold_standard_descriptors();
+  const headroom::InterruptGuard guard;  // ^C ends the cell, not the tables; see there
   try {
     return headroom::dispatch(argc, argv);
   } catch (const headroom::UsageError& error) {

@@ -1,6 +1,6 @@
 #include "cli/output.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,12 +10,13 @@
 
 namespace headroom {
 
-void survive_closed_pipes() {
-  struct sigaction action {};
-  action.sa_handler = [](int) {};
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGPIPE, &action, nullptr);
+void hold_standard_descriptors() {
+  // Opened for reading, so that writing to it is an error and not silence.
+  int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
 void print(std::string_view text) {

@@ -5,12 +5,12 @@
 
 namespace headroom {
 
-// Keeps the program alive when a reader of its output goes away ("| head"): the write fails
-// instead. A handler, not SIG_IGN, which the programs we start would inherit.
-void survive_closed_pipes();
+// A program started with stdout closed would print into the first file it opens. Makes sure that
+// descriptors 0 to 2 are taken; those that were closed fail to write. First thing in main().
+void hold_standard_descriptors();
 
-// Writes all of it. Quiet when the reader has gone; std::runtime_error (one line) on any other
-// failure, a full disk for one.
+// Writes all of it. Quiet when the reader has gone ("| head"; SIGPIPE must be ignored, see
+// bench/interrupt.h); std::runtime_error (one line) on any other failure, a full disk for one.
 void print(std::string_view text);
 
 }  // namespace headroom

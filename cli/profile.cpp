@@ -1,7 +1,12 @@
 // headroom profile: one cell, measured and explained.
-#include <algorithm>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
 
 #include "bench/cell.h"
+#include "bench/interrupt.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
@@ -56,7 +61,15 @@ int run_profile_command(int argc, char** argv) {
   for (const std::string& path : {spec.snapshot, spec.save_weights}) {
     if (!path.empty()) check_writable(path);
   }
+  const std::string program = cell_program(options);
+  if (::access(program.c_str(), X_OK) != 0) {
+    throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
+  }
   const Record record = run_cell(spec, options);
+  if (interrupted()) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
   if (record.status != Status::kOk) {
     log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
   }

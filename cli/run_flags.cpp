@@ -1,7 +1,13 @@
 #include "cli/run_flags.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "train/quantity.h"
 
@@ -111,6 +117,21 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
+// A file that is not there is said here, not by every cell.
+void check_inputs(const RunSpec& spec) {
+  for (const auto& [flag, path] :
+       {std::pair{"--tokens", spec.tokens}, std::pair{"--load-weights", spec.load_weights}}) {
+    if (path.empty()) continue;
+    const std::string example = std::string(flag) + " data/file.bin";
+    if (std::filesystem::is_directory(path)) {
+      throw UsageError(flag, path, "is a directory; allowed: a file", example);
+    }
+    if (::access(path.c_str(), R_OK) != 0) {
+      throw UsageError(flag, path, std::string("cannot be read: ") + std::strerror(errno), example);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Flag> cell_flags() { return run_flags(false); }
@@ -119,7 +140,10 @@ std::vector<Flag> grid_flags() { return run_flags(true); }
 std::vector<Flag> limit_flags() {
   return {
       {"deadline", "SECONDS", "stop a run after this long (status timeout); 0 = never", "Limits"},
-      {"host-memory", "SIZE", "refuse host allocations beyond this: 20GiB", "Limits"}};
+      {"host-memory", "SIZE",
+       "refuse host allocations beyond this, 20GiB for one; 0 = never\n(default 90 % of what is "
+       "available, containers counted)",
+       "Limits"}};
 }
 
 RunSpec cell_from(const Arguments& given) {
@@ -136,6 +160,7 @@ RunSpec cell_from(const Arguments& given) {
     field.set(spec, value);
   }
   validate(spec);
+  check_inputs(spec);
   return spec;
 }
 
@@ -153,11 +178,12 @@ Grid grid_from(const Arguments& given) {
       field.set(grid.base, value);
     }
   }
+  check_inputs(grid.base);
   return grid;
 }
 
 CellOptions limits_from(const Arguments& arguments) {
-  CellOptions options;
+  CellOptions options{.host_memory_bytes = default_host_memory()};
   if (arguments.has("deadline")) {
     options.deadline_seconds = parse_number("--deadline", arguments.get("deadline"), 0, 1e7);
   }

@@ -24,6 +24,8 @@ constexpr int kExitUsage = 2;
 constexpr int kExitBadFile = 3;
 constexpr int kExitEnvironment = 5;
 
+constexpr size_t kTableStackLines = 7;  // csv, md and json hold all
+
 constexpr const char* kHelp =
     R"(headroom snapshot: read memory snapshots (the .pickle files memory_viz opens)
 
@@ -59,7 +61,7 @@ void set_option(Options& options, const std::string& flag, const std::string& va
   } else if (std::find(formats.begin(), formats.end(), value) != formats.end()) {
     options.format = value;
   } else {
-    throw UsageError(flag, value, "is not one of " + join(formats, ", "), "table");
+    throw UsageError(flag, value, "is not one of " + join(formats, ", "), flag + " table");
   }
 }
 
@@ -154,7 +156,12 @@ void print_table(const PeakReport& report, std::ostream& out) {
              format_bytes(row.size * row.count).c_str(), percent(row.share).c_str(),
              phase_of(row).c_str());
     const std::string indent(std::string_view(line).size(), ' ');
-    out << line << join(stack_lines(row), ("\n" + indent).c_str()) << '\n';
+    std::vector<std::string> stack = stack_lines(row);
+    if (stack.size() > kTableStackLines) {  // the outermost of our frames say least
+      stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
+      stack.insert(stack.end() - 1, "...");
+    }
+    out << line << join(stack, ("\n" + indent).c_str()) << '\n';
   }
 }
 

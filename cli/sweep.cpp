@@ -101,10 +101,6 @@ int run_sweep_command(int argc, char** argv) {
   }
   if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
   const SweepResult result = run_sweep(specs, options);
-  if (result.reused > 0) {
-    log_line(std::to_string(result.reused) + " of " + std::to_string(specs.size()) +
-             " cells were already in " + options.records_path);
-  }
   if (!result.records.empty()) print(rendered(result.records, format));
   return exit_code(result);
 }

@@ -37,10 +37,14 @@ std::vector<Record> read_all(const std::vector<std::string>& paths) {
   return records;
 }
 
-std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records) {
+std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records,
+                               TableFormat format) {
   if (kind == "peak-memory") return {peak_memory_table(records)};
-  if (kind == "mixed-precision") return mixed_precision_tables(records);
-  return {summary_table(records)};
+  if (kind == "summary") return {summary_table(records)};
+  std::vector<Table> tables = mixed_precision_tables(records);
+  // The comparison alone: its exact columns hold the breakdowns.
+  if (format == TableFormat::kCsv) tables.resize(1);
+  return tables;
 }
 
 void check_kind(const std::string& kind) {
@@ -73,7 +77,7 @@ int run_table_command(int argc, char** argv) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::vector<Record> records =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});
-  const std::string text = to_string(make_tables(kind, records), format);
+  const std::string text = to_string(make_tables(kind, records, format), format);
   if (arguments.has("output")) {
     write_file_atomically(arguments.get("output"), text);
   } else {

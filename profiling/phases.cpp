@@ -43,13 +43,20 @@ bool casts_parameter(const at::RecordFunction& function) {
          active_cast_targets->parameters.count(source.storage().data()) > 0;
 }
 
+// Exists from the start to the end of an operation that casts a parameter; by the end, the
+// operation's inputs are gone and could not be asked again.
+struct CastInProgress : at::ObserverContext {
+  CastInProgress() { active_cast_targets->tracker->set_hint(Hint::kCastOfParameter); }
+  ~CastInProgress() override {
+    if (active_cast_targets != nullptr) active_cast_targets->tracker->set_hint(Hint::kNone);
+  }
+};
+
 std::unique_ptr<at::ObserverContext> operation_started(const at::RecordFunction& function) {
-  if (casts_parameter(function)) active_cast_targets->tracker->set_hint(Hint::kCastOfParameter);
+  if (casts_parameter(function)) return std::make_unique<CastInProgress>();
   return nullptr;
 }
-void operation_ended(const at::RecordFunction& function, at::ObserverContext*) {
-  if (casts_parameter(function)) active_cast_targets->tracker->set_hint(Hint::kNone);
-}
+void operation_ended(const at::RecordFunction&, at::ObserverContext*) {}
 
 }  // namespace
 

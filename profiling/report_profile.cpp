@@ -62,7 +62,9 @@ void add_exact_bytes(std::vector<std::string>& row, int64_t bytes) {
 }
 
 Table peak_table(const Record& record) {
-  Table table{.title = "Peak memory, highest over the measured steps",
+  const bool whole = record.status == Status::kOk;
+  Table table{.title = whole ? "Peak memory, highest over the measured steps"
+                             : "Highest memory before the run ended",
               .notes = {"reserved = taken from the device by the allocator, live or cached; "
                         "requested = as the program asked, before rounding.",
                         kUnitsNote},
@@ -148,27 +150,29 @@ std::optional<int64_t> measured(const Record& record, const std::string& name) {
   return it->second;
 }
 
+// A count stays a count; everything else is bytes.
+void add_theory_cells(std::vector<std::string>& row, const std::string& name, int64_t predicted,
+                      std::optional<int64_t> found) {
+  const bool count = name.find("tensors") != std::string::npos;
+  const auto plain = [](int64_t value) { return std::to_string(value); };
+  const auto add = [&](std::optional<int64_t> value, std::string (*text)(int64_t),
+                       const char* otherwise) {
+    row.push_back(!value ? otherwise : count ? plain(*value) : text(*value));
+    row.push_back(value && !count ? plain(*value) : kNotAvailable);
+  };
+  add(predicted, format_bytes, kNotAvailable);
+  add(found, format_bytes, "not measured");
+  add(found ? std::optional(*found - predicted) : std::nullopt, signed_bytes, kNotAvailable);
+  row.push_back(found ? signed_percent(*found - predicted, predicted) : kNotAvailable);
+}
+
 Table theory_table(const Record& record) {
   Table table{.title = "Theory beside measurement", .columns = {{"quantity"}}};
-  add_bytes_columns(table, "predicted");
-  add_bytes_columns(table, "measured");
-  add_bytes_columns(table, "difference");
-  table.columns.push_back({"difference %", true});
+  for (const char* name : {"predicted", "measured", "difference"}) add_bytes_columns(table, name);
+  table.columns.push_back({"relative", true});
   for (const auto& [name, predicted] : record.predicted) {
-    const std::optional<int64_t> found = measured(record, name);
-    std::vector<std::string> row = {readable(name)};
-    if (name.find("tensors") != std::string::npos) {  // a count, not bytes
-      row.insert(row.end(), {std::to_string(predicted), kNotAvailable});
-      row.insert(row.end(), {found ? std::to_string(*found) : "not measured", kNotAvailable});
-      row.insert(row.end(),
-                 {found ? std::to_string(*found - predicted) : kNotAvailable, kNotAvailable});
-    } else {
-      add_bytes_cells(row, predicted);
-      add_bytes_cells(row, found, "not measured");
-      add_bytes_cells(row, found ? std::optional(*found - predicted) : std::nullopt);
-    }
-    row.push_back(found ? signed_percent(*found - predicted, predicted) : kNotAvailable);
-    table.rows.push_back(std::move(row));
+    table.rows.push_back({readable(name)});
+    add_theory_cells(table.rows.back(), name, predicted, measured(record, name));
   }
   return table;
 }

@@ -31,8 +31,10 @@ void note_differences(const RecordPointers& records, std::vector<std::string>& n
   std::set<std::string> devices, builds;
   for (const Record* record : records) {
     if (record->status == Status::kOk) devices.insert(device_name(*record));
-    const auto build = record->environment.find("build");
-    if (build != record->environment.end()) builds.insert(build->dump());
+    const nlohmann::json& environment = record->environment;
+    // A sweep writes the identity of the program that ran the cell.
+    const auto build = "/identity/build"_json_pointer;
+    if (environment.contains(build)) builds.insert(environment[build].dump());
   }
   std::string names;
   for (const auto& device : devices) names += (names.empty() ? "" : ", ") + device;

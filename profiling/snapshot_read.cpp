@@ -361,15 +361,17 @@ std::string read_bytes(const std::string& path) {
 
 }  // namespace
 
+SnapshotFile parse_snapshot(std::string_view bytes) {
+  const Pickle pickle(bytes);
+  SnapshotFile file;
+  file.facts = pickle.facts();
+  SnapshotConverter(pickle, file).run();
+  return file;
+}
+
 SnapshotFile read_snapshot_file(const std::string& path) {
   try {
-    std::string bytes = read_bytes(path);
-    const Pickle pickle(bytes);
-    bytes = {};  // the values hold what they need; the file's bytes would only double the memory
-    SnapshotFile file;
-    file.facts = pickle.facts();
-    SnapshotConverter(pickle, file).run();
-    return file;
+    return parse_snapshot(read_bytes(path));
   } catch (const PickleError& error) {
     throw std::runtime_error(path + ": " + error.what());
   } catch (const std::bad_alloc&) {

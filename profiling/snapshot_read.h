@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profiling/pickle_read.h"
@@ -21,6 +22,9 @@ struct SnapshotFile {
   PickleFacts facts;
   std::vector<SnapshotProblem> problems;  // keys that are missing or strange; found while reading
 };
+
+// The bytes of a file. Throws PickleError; `bytes` may be anything.
+SnapshotFile parse_snapshot(std::string_view bytes);
 
 // Throws std::runtime_error with one line: path, byte offset where there is one, and reason.
 SnapshotFile read_snapshot_file(const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -107,21 +108,43 @@ class Phases {
   std::map<int64_t, std::string> innermost_;
 };
 
-// "at::_ops::mm::call(at::Tensor const&)" -> "at::_ops::mm::call": no arguments, no templates.
-std::string short_name(const std::string& name) {
-  std::string result;
+// Past the bracket that closes the one at `open`.
+size_t past_bracket(const std::string& name, size_t open, char begin, char end) {
   int depth = 0;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    if (c == '(' && name.compare(i, 21, "(anonymous namespace)") == 0) {
-      i += 20;
-      if (name.compare(i + 1, 2, "::") == 0) i += 2;
-      continue;
+  for (size_t i = open; i < name.size(); ++i) {
+    if (name[i] == begin) ++depth;
+    if (name[i] == end && --depth == 0) return i + 1;
+  }
+  return name.size();
+}
+
+// "headroom::f<int>(at::Tensor const&)" -> "f": no arguments, no templates, no name space of ours.
+// Names that are not C++ ("<module>") stay.
+std::string short_name(const std::string& name) {
+  if (name.empty() || name[0] == '<') return name;
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  constexpr std::string_view kCallOperator = "operator()";
+  constexpr std::string_view kOurs = "headroom::";
+  const std::string_view view = name;
+  std::string result;
+  for (size_t i = 0; i < name.size();) {
+    if (view.substr(i).starts_with(kAnonymous)) {
+      i += kAnonymous.size();
+    } else if (view.substr(i).starts_with(kOurs)) {
+      i += kOurs.size();
+    } else if (view.substr(i).starts_with(kCallOperator)) {
+      result += kCallOperator;
+      i += kCallOperator.size();
+    } else if (name[i] == '{') {  // {lambda(auto)#1}
+      result += view.substr(i).starts_with("{lambda") ? "{lambda}" : "{}";
+      i = past_bracket(name, i, '{', '}');
+    } else if (name[i] == '<') {
+      i = past_bracket(name, i, '<', '>');
+    } else if (name[i] == '(') {
+      break;
+    } else {
+      result += name[i++];
     }
-    if (c == '(' && depth == 0) break;
-    if (c == '<') ++depth;
-    if (depth == 0) result += c;
-    if (c == '>' && depth > 0) --depth;
   }
   const size_t space = result.rfind(' ');  // a return type in front
   return space == std::string::npos || space + 1 == result.size() ? result
@@ -150,6 +173,9 @@ bool is_ours(const Frame& frame) {
   for (const char* prefix : {"aten/", "c10/"}) {
     if (frame.filename.starts_with(prefix)) return false;
   }
+  // C, where we write C++ and others Python: the C library and the Python interpreter.
+  if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
+  if (contains(frame.filename, "/pycore_")) return false;
   return !short_file(frame.filename).starts_with("profiling/");  // the recorder itself
   return true;
 }

@@ -6,6 +6,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+case " $* " in *" --help "* | *" -h "* | *" --report"*) exec python3 bench/peers/compare.py "$@" ;; esac
+
 if [[ -n "${HEADROOM_TORCH_DIR:-}" ]]; then
   python=$(cd "$HEADROOM_TORCH_DIR/../../../.." && pwd)/bin/python
 else

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes this checkout buildable: Debian packages (when root), the pinned libtorch in .venv, CMake configured.
+# Makes this checkout buildable: Debian packages (when root), the pinned libtorch in .venv, CMake
+# configured.
 # Idempotent; quiet when there is nothing to do. Every other script calls it.
 #   HEADROOM_TORCH_DIR  use this libtorch (a directory with include/ and lib/) instead of installing one
 #   HEADROOM_PRESET     CMake preset to configure (default: release)
@@ -34,9 +35,9 @@ quietly() {
 
 missing_packages() {
   local installed
-  # Unknown packages are an error for dpkg-query and simply missing for us.
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | sed -n 's/ installed$//p')
-  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort -u <<<"$installed")
+  # A package it never heard of is an error for dpkg-query, and simply missing for us.
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sed -n 's/ installed$//p' <<<"$installed" | sort -u)
 }
 
 apt_install() {
@@ -86,8 +87,9 @@ find_cuda_root() {
   done
 }
 
-# install_python REQUIREMENTS SIZE: into .venv, once per content of the file. An installation that was cut short leaves
-# .venv/unfinished behind; pip would take its half-written packages for installed, so the next one starts clean.
+# install_python REQUIREMENTS SIZE: into .venv, once per content of the file. An installation that
+# was cut short leaves .venv/unfinished behind; pip would take its half-written packages for
+# installed, so the next one starts clean.
 install_python() {
   local wanted=$1 size=$2 stamp=".venv/installed-$1"
   cmp -s "$wanted" "$stamp" && [[ ! -e .venv/unfinished ]] && return
@@ -97,7 +99,7 @@ install_python() {
   fi
   say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into .venv ($size, once)"
   touch .venv/unfinished
-  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check -r "$wanted" || exit 5
+  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -r "$wanted" || exit 5
   cp "$wanted" "$stamp"
   rm .venv/unfinished
 }

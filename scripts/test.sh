@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything CI runs: set-up, style checks, build with warnings as errors, tests (the layer check and the shell drivers are
-# among them). A check that fails is named and the rest still runs; the last lines are ctest's.
+# Everything CI runs: set-up, style checks, build with warnings as errors, tests (the layer check
+# and the shell drivers are among them). A check that fails is named and the rest still runs; the
+# last lines are ctest's.
 #   HEADROOM_PRESET  CMake preset to build and test (default: release)
 #   HEADROOM_JOBS    compilations at once (default: 2; one that sees torch takes about 2 GB)
 # Exit codes: 0 everything passed, 1 something failed, 5 set-up failed.

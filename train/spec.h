@@ -102,8 +102,9 @@ void validate(const RunSpec& spec);
 nlohmann::json to_json(const RunSpec& spec);
 RunSpec spec_from_json(const nlohmann::json& json);
 
-// "small_ctx512_training_bf16": size, context, mode, precision, then whatever differs from the
-// default. Unique per result, usable as a file name.
+// "small_ctx512_training_bf16": size, context, mode, precision, then whatever else of the
+// computation differs from the default. Usable as a file name. Device, threads and step counts are
+// not in it.
 std::string row_name(const RunSpec& spec);
 
 // The words of the enumerations, as typed: "forward-grad", "bf16".

@@ -26,6 +26,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from command_line import OneLineParser, natural, positive
 from comparison import OURS, Cell, Line, loss_problems, table, why_not
 
 PEERS = Path(__file__).parent
@@ -56,8 +57,8 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
+def make_parser() -> OneLineParser:
+    parser = OneLineParser(__doc__.splitlines()[0])
     add = parser.add_argument
     add("--sizes", default="small", help="comma-separated model sizes")
     add("--contexts", default="128", help="comma-separated context lengths")
@@ -66,12 +67,12 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--variant", action="append", default=[], metavar="NAME=FLAGS", help="headroom, other flags"
     )
-    add("--rounds", type=int, default=5)
+    add("--rounds", type=positive, default=5)
     add("--profile-type", choices=("forward-backward", "training"), default="training")
-    add("--batch-size", type=int, default=4)
-    add("--warmup-steps", type=int, default=2)
-    add("--measure-steps", type=int, default=3, help="timed steps per process")
-    add("--threads", type=int, default=2)
+    add("--batch-size", type=positive, default=4)
+    add("--warmup-steps", type=natural, default=2)
+    add("--measure-steps", type=positive, default=3, help="timed steps per process")
+    add("--threads", type=natural, default=2)
     add("--device", choices=("cpu", "cuda"), default="cpu")
     add("--deadline", type=float, default=1800, help="seconds per process")
     add("--headroom", type=Path, default=ROOT / "build/release/bin/headroom")
@@ -81,9 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def words(
-    parser: argparse.ArgumentParser, flag: str, text: str, known: tuple[str, ...]
-) -> list[str]:
+def words(parser: OneLineParser, flag: str, text: str, known: tuple[str, ...]) -> list[str]:
     found = text.split(",")
     for word in found:
         if not word or (known and word not in known):
@@ -248,7 +247,7 @@ def write_report(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def shared_vocab_size(parser: argparse.ArgumentParser, shared: list[str]) -> int:
+def shared_vocab_size(parser: OneLineParser, shared: list[str]) -> int:
     if "--vocab-size" not in shared:
         return VOCAB_SIZE
     value = "".join(shared[shared.index("--vocab-size") + 1 :][:1])
@@ -257,7 +256,7 @@ def shared_vocab_size(parser: argparse.ArgumentParser, shared: list[str]) -> int
     return int(value)
 
 
-def parse_grid(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Cell]:
+def parse_grid(parser: OneLineParser, options: argparse.Namespace) -> list[Cell]:
     sizes = words(parser, "--sizes", options.sizes, ())
     precisions = words(parser, "--precision", options.precision, ("fp32", "tf32", "bf16"))
     contexts = words(parser, "--contexts", options.contexts, ())
@@ -271,8 +270,6 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[Cell], list[st
     parser = make_parser()
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     options, shared = parser.parse_args(arguments[:cut]), arguments[cut + 1 :]
-    if min(options.rounds, options.batch_size, options.measure_steps) < 1:
-        parser.error("--rounds, --batch-size and --measure-steps are whole numbers from 1")
     if not options.report and not os.access(options.headroom, os.X_OK):
         parser.error(f"--headroom: no program {options.headroom}; build it, or name it")
     options.peers = words(parser, "--peers", options.peers, PEER_NAMES) if options.peers else []

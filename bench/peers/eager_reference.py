@@ -13,9 +13,18 @@ import torch
 from measure import run
 from torch import Tensor, nn
 from torch.nn.functional import linear
-from workload import NORM_EPS, ROPE_THETA, Batch, Shape, make_parser, parse, shape_of
-
-BETA1, BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
+from workload import (
+    ADAM_EPS,
+    BETA1,
+    BETA2,
+    NORM_EPS,
+    ROPE_THETA,
+    Batch,
+    Shape,
+    make_parser,
+    parse,
+    shape_of,
+)
 
 
 class Linear(nn.Module):

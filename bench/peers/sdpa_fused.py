@@ -10,12 +10,24 @@ Shape legend: B batch, S context, D model width, H heads, N head width, V vocabu
 from __future__ import annotations
 
 import argparse
+import math
 
 import torch
 from measure import run
 from torch import Tensor, nn
 from torch.nn import functional
-from workload import NORM_EPS, ROPE_THETA, Batch, Shape, make_parser, parse, shape_of
+from workload import (
+    ADAM_EPS,
+    BETA1,
+    BETA2,
+    NORM_EPS,
+    ROPE_THETA,
+    Batch,
+    Shape,
+    make_parser,
+    parse,
+    shape_of,
+)
 
 
 class RmsNorm(nn.Module):
@@ -119,11 +131,13 @@ class SdpaFused:
         with torch.device(options.device):
             self.model = Transformer(shape, options.context_length)
         self.model.load_state_dict(fuse_weights(weights, shape.layers))
+        self.steps = 0
         self.optimizer: torch.optim.Optimizer | None = None
         if options.profile_type == "training":
             self.optimizer = torch.optim.AdamW(
                 self.model.parameters(),
                 lr=options.learning_rate,
+                betas=(BETA1, BETA2),
                 weight_decay=options.weight_decay,
                 fused=True,
             )
@@ -140,6 +154,9 @@ class SdpaFused:
 
     def optimizer_step(self) -> None:
         assert self.optimizer is not None
+        self.steps += 1
+        # torch adds epsilon after the bias correction, the workload before it; this much is equal.
+        self.optimizer.param_groups[0]["eps"] = ADAM_EPS / math.sqrt(1 - BETA2**self.steps)
         self.optimizer.step()
 
 

@@ -13,17 +13,17 @@ Limits: uint16, so vocabularies up to 65,536. The C++ side (--tokens) reads file
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import torch
+from command_line import OneLineParser, natural, positive, refuse
 from safetensors_file import load
 from torch import Tensor
 
 ROPE_THETA = 10000.0
 NORM_EPS = 1e-5
+BETA1, BETA2, ADAM_EPS = 0.9, 0.999, 1e-8
 MODES = ("forward", "forward-grad", "forward-backward", "training")
 PRECISIONS = ("fp32", "tf32", "bf16")
 
@@ -63,26 +63,8 @@ class Batch:
     targets_BS: Tensor
 
 
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-def natural(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError
-    return value
-
-
-positive.__name__ = "positive whole number"
-natural.__name__ = "whole number"
-
-
-def make_parser(description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
+def make_parser(description: str) -> OneLineParser:
+    parser = OneLineParser(description)
     add = parser.add_argument
     add("--model-size", choices=SIZES, default="small")
     for name in DIMENSIONS:
@@ -104,9 +86,7 @@ def make_parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def parse(
-    parser: argparse.ArgumentParser, arguments: list[str] | None = None
-) -> argparse.Namespace:
+def parse(parser: OneLineParser, arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     for flag, path in (("--load-weights", options.load_weights), ("--tokens", options.tokens)):
         if path is not None and not path.is_file():
@@ -119,12 +99,6 @@ def parse(
     if shape.d_model % shape.heads or shape.head_dim % 2 or shape.heads % shape.kv_heads:
         parser.error(f"--heads {shape.heads}, --kv-heads {shape.kv_heads} do not fit --d-model")
     return options
-
-
-def refuse(problem: str) -> NoReturn:
-    """Bad input: one line, exit code 2."""
-    print(problem, file=sys.stderr)
-    raise SystemExit(2)
 
 
 def shape_of(options: argparse.Namespace) -> Shape:

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Fails when a file reaches against the direction in which data flows. usage: check_layers.py [ROOT]
+"""Fails when a file reaches against the direction in which data flows.
 
-The rooms stand in the order of design: each includes only from those before it. virtual_gpu stands alone. A file marked
-"No torch here." (and its same-named .cpp or .h) must not reach a torch header, not even through a header of ours.
+usage: check_layers.py [ROOT]
+
+The rooms stand in the order of design: each includes only from those before it; virtual_gpu stands
+alone. A file marked "No torch here." (and its same-named .cpp or .h) must not reach a torch header,
+not even through a header of ours.
 """
 import os
 import pathlib
@@ -11,7 +14,7 @@ import sys
 
 ROOMS = ["model", "train", "profiling", "bench", "plan", "cli"]
 ALONE = "virtual_gpu"
-NOT_ROOMS = {"tests", "cmake", "build", "docs", "scripts", "results"}  # free to include what they like
+NOT_ROOMS = {"tests", "cmake", "docs", "scripts", "results"}  # free to include what they like
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -42,7 +45,8 @@ def torch_path(path, files, seen):
 def walk(root):
     """Folders and files of ours, as paths from the root."""
     for folder, names, files in os.walk(root):
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in {"build", "__pycache__"})
+        ignored = {"build", "__pycache__"}
+        names[:] = sorted(n for n in names if not n.startswith(".") and n not in ignored)
         yield from (pathlib.Path(folder, name).relative_to(root) for name in names + sorted(files))
 
 
@@ -72,7 +76,8 @@ def problems(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+    here = pathlib.Path(__file__).resolve()
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here.parents[2]
     found = list(problems(root))
     print("\n".join(found) if found else "layers: every include goes forward")
     return 1 if found else 0

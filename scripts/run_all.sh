@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Every part of the assignment's memory-profiling section, one after another. A cell that several
+# parts want runs once, and a second run only redoes what is missing.
+part_folder=$(dirname "${BASH_SOURCE[0]}")
+for part in a b c d e; do
+  # shellcheck source-path=SCRIPTDIR source=profile_part_a.sh
+  source "$part_folder/profile_part_$part.sh"
+done
+
+all_parts() {
+  local part
+  for part in a b c d e; do
+    say "== part ($part)"
+    "part_$part"
+  done
+}
+
+run_alone "${BASH_SOURCE[0]}" all_parts "All parts (a) to (e) of the memory-profiling section." "$@"

@@ -1,0 +1,23 @@
+// What the stub cell does, by spec.seed. Seeds below 100: a Record that is ok, at once.
+#pragma once
+
+namespace headroom {
+
+enum StubSeed : int {
+  kStubOom = 101,    // a Record with status oom and a peak
+  kStubExit,         // exit code 7 and a few lines on stderr
+  kStubKilled,       // SIGKILL
+  kStubOomKilled,    // SIGKILL, and the file $STUB_OOM_CONTROL counts one more
+  kStubHang,         // says "hanging PID" and never ends
+  kStubHalf,         // half a Record, exit code 0
+  kStubNoRecord,     // JSON that is no Record
+  kStubTwoRecords,   // two Records
+  kStubTalkative,    // 10 MB on stderr, then ok
+  kStubLong,         // ok, 10 MB of Record
+  kStubFlood,        // 70 MB on stdout
+  kStubGrandchild,   // ok, and leaves a process behind that holds its pipes
+  kStubCrashAfter,   // ok, then SIGABRT
+  kStubSlow = 1000,  // and above: ok after 20 ms
+};
+
+}  // namespace headroom

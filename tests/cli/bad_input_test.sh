@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# The real program over a stub cell: exit codes, one line on stderr, nothing half-written.
+# Usage: bad_input_test.sh HEADROOM STUB_CELL
+set -uo pipefail
+
+headroom=$(realpath "$1")
+HEADROOM_CELL=$(realpath "$2")
+export HEADROOM_CELL
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$1"
+  [[ -s err ]] && sed 's/^/  stderr: /' err
+  failures=$((failures + 1))
+}
+
+# expect CODE PATTERN ARGUMENTS...: the exit code, a pattern in stderr, and for bad usage exactly one
+# line there and nothing on stdout.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$headroom" "$@" >out 2>err
+  local got=$?
+  [[ $got -eq $code ]] || fail "exit $got, not $code: headroom $*"
+  [[ -z $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': headroom $*"
+  if [[ $code -eq 2 ]]; then
+    [[ $(wc -l <err) -eq 1 ]] || fail "not one line: headroom $*"
+    [[ ! -s out ]] || fail "something on stdout: headroom $*"
+    grep -q '^headroom: ' err || fail "the line does not begin with headroom: headroom $*"
+  fi
+}
+
+small=(--model-size small)
+
+# Values.
+expect 2 "'smal' is unknown.*did you mean small\?" profile --model-size smal
+expect 2 '--model-size: is required; allowed: small' profile
+expect 2 "--context-length: '0' is out of range" profile "${small[@]}" --context-length 0
+expect 2 "--context-length: '512x' is not a whole number; allowed: 1 to .*example: " profile "${small[@]}" --context-length 512x
+expect 2 "'1e3' is not a whole number" profile "${small[@]}" --context-length 1e3
+expect 2 "'128,256' is a list" profile "${small[@]}" --context-length 128,256
+expect 2 "'128,,256' has an empty element 2" sweep "${small[@]}" --context-length 128,,256
+expect 2 "'128,' has an empty element 2|belongs to no flag" sweep "${small[@]}" --context-length 128, 256
+expect 2 "empty element 1" sweep "${small[@]}" --context-length ''
+expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
+expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
+expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
+expect 2 "--host-memory: '20gigs' is not a size" sweep "${small[@]}" --host-memory 20gigs
+expect 2 "--format: 'xml' is unknown" profile "${small[@]}" --format xml
+expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "${small[@]}" --profile-type trainin
+expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
+
+expect 2 "--tokens: 'missing.bin' cannot be read: No such file" profile "${small[@]}" --tokens missing.bin
+expect 2 "--load-weights: '/' is a directory" sweep "${small[@]}" --load-weights /
+
+# Flags.
+expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
+expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7
+expect 2 'unknown option -model-size, did you mean --model-size' profile -model-size small
+expect 2 'unknown option -x' profile "${small[@]}" -x
+expect 2 "argument '256' belongs to no flag" profile "${small[@]}" --context-length 128 256
+expect 2 "argument '256' belongs to no flag" sweep "${small[@]}" --context-length 128 256
+expect 2 "--seed: '6' is a second value" profile "${small[@]}" --seed 5 --seed 6
+expect 2 '--seed: needs a value' profile "${small[@]}" --seed
+expect 2 "--seed: '--layers' is a flag" profile "${small[@]}" --seed --layers
+expect 2 "--use-mixed-precision: 'maybe' is not wanted" profile "${small[@]}" --use-mixed-precision=maybe
+expect 2 "argument 'maybe' belongs to no flag" profile "${small[@]}" --use-mixed-precision maybe
+expect 2 '--dtype: .bf16. has no effect without --use-mixed-precision' profile "${small[@]}" --dtype bf16
+expect 2 'conflicts with --use-mixed-precision' profile "${small[@]}" --use-mixed-precision --precision bf16
+expect 2 "--dtype: 'bf61' is unknown" profile "${small[@]}" --use-mixed-precision --dtype bf61
+expect 2 'conflicts with --output' profile "${small[@]}" --output a --snapshot b
+expect 2 'unknown option --snapshot' sweep "${small[@]}" --snapshot a
+expect 2 "command: 'profle' is unknown.*did you mean profile" profle
+expect 2 'a command is needed'
+expect 2 "'line\\\\nbreak" profile --model-size $'line\nbreak'
+
+# Help and version go to stdout and tell the exit codes.
+for words in --help 'profile --help' 'sweep --help' 'table --help'; do
+  # shellcheck disable=SC2086  # words is split on purpose
+  expect 0 '' $words
+  grep -q 'Exit codes: 0 ok; 2 usage; 3 some cells failed; 4 all' out || fail "no exit codes: $words"
+done
+expect 0 '' --version
+
+# How a run ends.
+expect 0 '' profile "${small[@]}"
+grep -q '128,625,408' out || fail 'the report lacks the parameter count'
+grep -q 'to the byte' out || fail 'the categories do not sum to the peak'
+expect 4 'oom: tried to allocate' profile "${small[@]}" --context-length 1024
+grep -q 'oom' out || fail 'the report does not say oom'
+expect 4 'killed: killed by signal 6' profile "${small[@]}" --batch-size 13
+expect 5 'no CUDA device' profile "${small[@]}" --device cuda
+HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' profile "${small[@]}"
+HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' sweep "${small[@]}"
+expect 0 '' profile "${small[@]}" --use-mixed-precision --dtype fp16 --profile-type training --format json
+[[ $(wc -l <out) -eq 1 ]] || fail '--format json is not one line'
+python3 -c 'import json; r = json.load(open("out")); assert r["spec"]["precision"] == "fp16", r' ||
+  fail '--format json is not the Record'
+
+# A grid.
+expect 0 '' sweep --model-size small,medium --context-length 128,256 --dry-run
+[[ $(wc -l <out) -eq 4 ]] || fail 'dry-run did not print four cells'
+expect 3 '\[3/3\] small_ctx1024' sweep "${small[@]}" --context-length 128,256,1024 --records r.jsonl
+grep -qE '1024 +forward +oom +oom +oom' out || fail 'the row that ran out of memory is not in the table'
+grep -q nan out && fail 'NaN in a table'
+expect 3 '' sweep "${small[@]}" --context-length 128,256,1024 --records r.jsonl
+[[ $(wc -l <r.jsonl) -eq 3 ]] || fail 'a resumed sweep ran cells again'
+expect 4 '' sweep "${small[@]}" --context-length 1024
+expect 0 '' sweep "${small[@]}" --context-length 128 --format json
+python3 -c 'import json; assert len(json.load(open("out"))) == 1' || fail 'sweep --format json is no array'
+expect 0 '' sweep "${small[@]}" --context-length 128,256 --profile-type forward,training \
+  --precision fp32,bf16 --records all.jsonl
+
+# A deadline, and a signal in the middle: what there is, is kept and shown.
+expect 4 'timeout: killed after its deadline' profile "${small[@]}" --batch-size 14 --deadline 0.2
+"$headroom" sweep "${small[@]}" --batch-size 4,14 --records i.jsonl >out 2>err &
+pid=$!
+for ((i = 0; i < 200; i++)); do
+  [[ -s i.jsonl ]] && break
+  sleep 0.05
+done
+kill -TERM "$pid" # a script's background job is deaf to INT
+wait "$pid"
+[[ $? -eq 130 ]] || fail 'an interrupted sweep did not exit 130'
+[[ $(wc -l <i.jsonl) -eq 1 ]] || fail 'an interrupted sweep lost or invented rows'
+grep -q 'Summary' out || fail 'an interrupted sweep printed no table'
+
+# Tables again.
+for kind in peak-memory mixed-precision summary; do
+  for format in text csv md json; do
+    expect 0 '' table $kind all.jsonl r.jsonl --format $format
+    grep -qi 'nan' out && fail "NaN in $kind $format"
+    [[ -s out ]] || fail "nothing printed: $kind $format"
+  done
+  python3 -c 'import json; json.load(open("out"))' || fail "$kind json does not parse"
+done
+expect 2 "'peak-memry' is unknown.*did you mean peak-memory" table peak-memry all.jsonl
+expect 2 'table: needs a kind' table summary
+expect 2 'cannot read missing.jsonl' table summary missing.jsonl
+printf 'not json\n' >bad.jsonl
+expect 2 'bad.jsonl:1: ' table summary bad.jsonl
+: >empty.jsonl
+expect 2 'no Records in empty.jsonl' table summary empty.jsonl
+{ cat r.jsonl; head -c 100 r.jsonl; } >torn.jsonl
+expect 0 'torn.jsonl: its last line is cut off' table summary torn.jsonl
+
+# Outputs that cannot be written: known before the run, and nothing half-written.
+expect 5 'cannot write no/such/x.pickle: No such file' profile "${small[@]}" --output no/such/x.pickle
+expect 5 'cannot write' table summary r.jsonl --output no/such/table.txt
+printf old >old.txt
+expect 5 'cannot write /dev/full: No space left' table summary r.jsonl --output /dev/full
+[[ -c /dev/full ]] || fail '/dev/full was replaced'
+(ulimit -f 1 && trap '' XFSZ && "$headroom" table summary all.jsonl --format json --output old.txt) 2>err
+[[ $? -eq 5 ]] || fail 'a file that cannot grow did not give exit 5'
+[[ $(cat old.txt) == old ]] || fail 'a failed write changed the old file'
+compgen -G '*.tmp.*' >/dev/null && fail 'a temporary file was left behind'
+expect 5 'cannot open|cannot write|records' sweep "${small[@]}" --records no/such/r.jsonl
+expect 5 'snapshot-dir' sweep "${small[@]}" --snapshot-dir old.txt/sub
+expect 0 '' table summary r.jsonl --output old.txt
+grep -q Summary old.txt || fail '--output did not replace the file'
+
+# stdout that fails, stdout that goes away.
+for words in --help "profile --model-size small" "table summary r.jsonl"; do
+  # shellcheck disable=SC2086
+  "$headroom" $words >/dev/full 2>err
+  [[ $? -eq 5 ]] || fail "stdout on a full disk did not give exit 5: $words"
+  [[ $(grep -c 'headroom: cannot write to stdout: No space left' err) -eq 1 ]] || fail "no line: $words"
+  # shellcheck disable=SC2086
+  "$headroom" $words 2>err | true
+  [[ ${PIPESTATUS[0]} -eq 0 && ! -s err ]] || fail "a closed pipe was not quiet: $words"
+done
+
+# A closed stdout must not be taken by the file that is opened next.
+"$headroom" sweep "${small[@]}" --records c.jsonl >&- 2>err
+[[ $? -eq 5 ]] || fail 'a closed stdout did not give exit 5'
+[[ $(grep -c . c.jsonl) -eq 1 ]] || fail 'the table went into the Records'
+
+[[ $failures -eq 0 ]] && echo 'all passed'
+exit $((failures > 0))

@@ -1,0 +1,70 @@
+// Stands in for headroom-cell in tests of the program: invents a Record at once, by the protocol of
+// Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14
+// hangs, cuda is not there.
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+#include "profiling/record.h"
+
+namespace {
+
+using namespace headroom;
+
+Record invent(const RunSpec& spec) {
+  Record record{.spec = spec};
+  record.environment["device"] = "stub <device>, \"quoted\"";
+  if (spec.device == "cuda") {
+    record.status = Status::kUnsupported;
+    record.reason = "no CUDA device on this machine; use --device cpu";
+    return record;
+  }
+  if (spec.context_length == 1024) {
+    record.status = Status::kOom;
+    record.reason = "tried to allocate 2.000 GiB\nwhile 1.000 GiB was free | really";
+    record.peak = MemoryBytes{1 << 20, 2 << 20, 1 << 20};
+    return record;
+  }
+  const int64_t parameters = 4 * parameter_count(model_config(spec));
+  const int64_t activations =
+      spec.context_length * (1 << 20) * (spec.mode == Mode::kForward ? 1 : 4);
+  const bool training = spec.mode == Mode::kTraining;
+  record.status = Status::kOk;
+  record.categories_at_peak = {{"parameters", parameters}, {"other", 1234}};
+  record.categories_at_peak["activations"] =
+      uses_autocast(spec.precision) ? activations * 3 / 5 : activations;
+  if (training) record.categories_at_peak["optimizer_state"] = 2 * parameters;
+  if (uses_autocast(spec.precision)) record.categories_at_peak["cast_cache"] = parameters / 2;
+  int64_t peak = 0;
+  for (const auto& category : record.categories_at_peak) peak += category.second;
+  record.recorded_peak = record.peak = MemoryBytes{peak, peak + 4096, peak - 1000};
+  record.phase_order = {"forward"};
+  record.phases["forward"] = *record.peak;
+  record.peak_phase = "forward";
+  record.residual_bytes_per_block = activations / 12;
+  record.residual_tensors_per_block = 20;
+  record.predicted = {
+      {"parameters", parameters}, {"residual_bytes_per_block", activations / 13}, {"logits", 77}};
+  record.step_ms = {2.0, 1.0, 4.0};
+  return record;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--identity") {
+    std::cout << R"({"build": "stub", "libtorch": "none", "devices": ["stub"]})" << '\n';
+    return 0;
+  }
+  const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
+  const RunSpec spec = spec_from_json(nlohmann::json::parse(input).at("spec"));
+  if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
+  if (spec.batch_size == 13) {
+    std::cerr << "stub: thirteen is too many\n";
+    std::abort();
+  }
+  std::cout << to_json_line(invent(spec)) << '\n';
+  return 0;
+}

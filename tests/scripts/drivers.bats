@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# The part scripts and run_all.sh, against a stand-in for the headroom program.
+# shellcheck disable=SC2030,SC2031  # every test is a subshell, on purpose
+
+setup() {
+  scripts=$BATS_TEST_DIRNAME/../../scripts
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
+  export STUB_LOG=$BATS_TEST_TMPDIR/cells
+  export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=cpu
+  unset MODEL_SIZE CONTEXTS WARMUP_STEPS MEASURE_STEPS STUB_FAIL STUB_CRASH STUB_TABLE_EXIT
+  touch "$STUB_LOG"
+}
+
+last_line() { printf '%s' "${lines[${#lines[@]} - 1]}"; }
+
+outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '); }
+
+@test "run_all leaves exactly the assignment's names, and every snapshot is the cell its name says" {
+  run "$scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  expected="activation_size_analysis.csv activation_size_analysis.md activation_size_analysis.txt"
+  expected+=" largest_allocations.csv largest_allocations.jsonl largest_allocations.md largest_allocations.txt"
+  expected+=" memory_timeline.jsonl"
+  expected+=" mixed_precision_memory_summary.csv mixed_precision_memory_summary.jsonl"
+  expected+=" mixed_precision_memory_summary.md mixed_precision_memory_summary.txt"
+  expected+=" peak_memory_summary.csv peak_memory_summary.jsonl peak_memory_summary.md peak_memory_summary.txt"
+  expected+=" records.jsonl"
+  expected+=" small_ctx128_forward_snapshot.pickle small_ctx128_training_snapshot.pickle"
+  expected+=" small_ctx256_forward_snapshot.pickle small_ctx256_training_snapshot.pickle"
+  expected+=" small_ctx512_forward_bf16_snapshot.pickle small_ctx512_forward_fp32_snapshot.pickle"
+  expected+=" small_ctx512_forward_snapshot.pickle"
+  expected+=" small_ctx512_training_bf16_snapshot.pickle small_ctx512_training_fp32_snapshot.pickle"
+  expected+=" small_ctx512_training_snapshot.pickle "
+  [ "$(outputs)" = "$expected" ]
+  [ "$(last_line)" = "all parts done: 27 files in $OUTPUT_DIR" ]
+  [ "$(<"$OUTPUT_DIR/small_ctx128_forward_snapshot.pickle")" = small_ctx128_forward_fp32_device-cpu ]
+  [ "$(<"$OUTPUT_DIR/small_ctx512_training_snapshot.pickle")" = small_ctx512_training_fp32_device-cpu ]
+  [ "$(<"$OUTPUT_DIR/small_ctx512_training_bf16_snapshot.pickle")" = small_ctx512_training_bf16_device-cpu ]
+}
+
+@test "each distinct cell runs once, and none runs in a second run" {
+  run "$scripts/run_all.sh"
+  [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
+  [ "$(sort "$STUB_LOG" | uniq -d)" = "" ]
+  run "$scripts/run_all.sh"
+  [ "$status" -eq 0 ]
+  [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
+}
+
+@test "a cell in the middle fails: the others run, the tables are written, the last line names it, exit 3" {
+  export STUB_FAIL=small_ctx256_training_fp32_device-cpu
+  run "$scripts/profile_part_b.sh"
+  [ "$status" -eq 3 ]
+  [ "$(wc -l <"$STUB_LOG")" -eq 6 ]
+  [ "$(last_line)" = "failed, 1 of 9 steps: $STUB_FAIL (killed: killed by signal 9)" ]
+  [ -f "$OUTPUT_DIR/small_ctx512_training_snapshot.pickle" ]
+  [ ! -e "$OUTPUT_DIR/small_ctx256_training_snapshot.pickle" ]
+  [ -s "$OUTPUT_DIR/peak_memory_summary.txt" ]
+}
+
+@test "in run_all a failed cell is named once, and the later parts still run" {
+  export STUB_FAIL=small_ctx512_training_fp32_device-cpu
+  run "$scripts/run_all.sh"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == "failed, 1 of "*" steps: $STUB_FAIL (killed: "* ]]
+  [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
+  [ -s "$OUTPUT_DIR/activation_size_analysis.txt" ]
+  [ -s "$OUTPUT_DIR/mixed_precision_memory_summary.md" ]
+}
+
+@test "a failed table leaves no half-written file and keeps the earlier one" {
+  run "$scripts/profile_part_b.sh"
+  before=$(<"$OUTPUT_DIR/peak_memory_summary.txt")
+  STUB_TABLE_EXIT=1 run "$scripts/profile_part_b.sh"
+  [ "$status" -eq 3 ]
+  [ "$(last_line)" = "failed, 1 of 7 steps: peak_memory_summary.txt (exit 1)" ]
+  [ "$(<"$OUTPUT_DIR/peak_memory_summary.txt")" = "$before" ]
+  [ -z "$(find "$OUTPUT_DIR" -name '*.partial')" ]
+}
+
+@test "a sweep that dies costs the cells it did not reach, and they are named" {
+  export STUB_CRASH=small_ctx512_training_bf16_device-cpu
+  run "$scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == "failed, 1 of "*": small_ctx512_training_bf16 (no result, sweep exit 5)" ]]
+  [ -f "$OUTPUT_DIR/small_ctx512_forward_bf16_snapshot.pickle" ]
+}
+
+@test "every cell fails: exit 4" {
+  export STUB_FAIL=small_ctx512_training_fp32_device-cpu
+  run "$scripts/profile_part_e.sh"
+  [ "$status" -eq 4 ]
+}
+
+@test "a snapshot that was deleted is said to be missing" {
+  run "$scripts/profile_part_a.sh"
+  rm "$OUTPUT_DIR"/cells/*forward*
+  run "$scripts/profile_part_a.sh"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == *"is gone: delete $OUTPUT_DIR/records.jsonl and run again"* ]]
+}
+
+@test "bad flags and values: one line, exit 2, nothing runs" {
+  for flags in "--siz small" "--contexts 128,,256" "--contexts 512x" "--contexts 0" "--model-size" \
+    "--model-size small,medium" "--model-size ../x" "stray"; do
+    # shellcheck disable=SC2086  # words on purpose
+    run "$scripts/run_all.sh" $flags
+    echo "$flags: $output"
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [ ! -e "$OUTPUT_DIR" ]
+  done
+}
+
+@test "a size that headroom does not know stops at once with its exit code" {
+  run "$scripts/run_all.sh" --model-size tiny
+  [ "$status" -eq 2 ]
+  [ "$(last_line)" = "--model-size 'tiny' is unknown" ]
+  [ ! -e "$OUTPUT_DIR/activation_size_analysis.txt" ]
+}
+
+@test "an output folder that cannot be written: one line, exit 5" {
+  OUTPUT_DIR=/dev/null/out run "$scripts/profile_part_d.sh"
+  [ "$status" -eq 5 ]
+  [[ "$(last_line)" == *"--output-dir '/dev/null/out' is not writable" ]]
+}
+
+@test "flags win over the environment, and sizes and steps follow the device" {
+  CONTEXTS=64 MODEL_SIZE=small run "$scripts/profile_part_d.sh" --model-size=2.7B
+  grep -q -- "--model-size 2.7B --context-length 64" "$OUTPUT_DIR/activation_size_analysis.txt"
+  DEVICE=cuda run "$scripts/profile_part_a.sh"
+  [ "$(sort "$STUB_LOG" | head -n 1)" = 2.7B_ctx512_forward_fp32_device-cuda ]
+}
+
+@test "a relative output folder is the caller's" {
+  cd "$BATS_TEST_TMPDIR"
+  OUTPUT_DIR=here run "$scripts/profile_part_d.sh"
+  [ -s "$BATS_TEST_TMPDIR/here/activation_size_analysis.md" ]
+}

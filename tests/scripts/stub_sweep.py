@@ -1,0 +1,54 @@
+"""Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
+
+STUB_FAIL: name of the cell that is killed. STUB_CRASH: the sweep itself dies before that cell.
+STUB_LOG: gets one line per cell that ran. Cells that --records holds as ok do not run again.
+"""
+import itertools
+import json
+import os
+import pathlib
+import sys
+
+flags = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+
+
+def sweep():
+    if flags["--model-size"] not in {"small", "2.7B"}:
+        print(f"--model-size '{flags['--model-size']}' is unknown", file=sys.stderr)
+        return 2
+    records = pathlib.Path(flags["--records"])
+    lines = records.read_text().splitlines() if records.exists() else []
+    done = {json.loads(line)["name"]: line for line in lines if json.loads(line)["status"] == "ok"}
+    axes = ("--context-length", "--profile-type", "--precision")
+    lists = (flags[axis].split(",") for axis in axes)
+    statuses = []
+    for context, mode, precision in itertools.product(*lists):
+        name = f"{flags['--model-size']}_ctx{context}_{mode}_{precision}_device-{flags['--device']}"
+        if name == os.environ.get("STUB_CRASH"):
+            return 5
+        if name not in done:
+            failed = name == os.environ.get("STUB_FAIL")
+            snapshot = pathlib.Path(flags["--snapshot-dir"], f"{name}_snapshot.pickle")
+            if not failed:
+                snapshot.write_text(name)
+            spec = {
+                "model_size": flags["--model-size"],
+                "context_length": int(context),
+                "profile_type": mode,
+                "precision": precision,
+                "snapshot": str(snapshot),
+            }
+            status, reason = ("killed", "killed by signal 9") if failed else ("ok", "")
+            done[name] = json.dumps(
+                {"name": name, "status": status, "spec": spec, "reason": reason}
+            )
+            with records.open("a") as file:
+                file.write(done[name] + "\n")
+            with open(os.environ["STUB_LOG"], "a") as file:
+                file.write(name + "\n")
+        statuses.append(json.loads(done[name])["status"])
+        print(done[name])
+    return 0 if set(statuses) == {"ok"} else 3 if "ok" in statuses else 4
+
+
+sys.exit(sweep())
