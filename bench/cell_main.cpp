@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "bench/child_process.h"
 #include "bench/run.h"
 
 namespace {
@@ -19,6 +20,7 @@ int print_line(const std::string& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  headroom::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
   if (argc == 2 && std::strcmp(argv[1], "--identity") == 0) {
     return print_line(headroom::identity().dump());

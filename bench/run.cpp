@@ -12,7 +12,7 @@
 #include "bench/recorded_steps.h"
 #include "profiling/memory_tracker.h"
 #include "profiling/phases.h"
-#include "profiling/snapshot_write.h"
+#include "profiling/theory/rows.h"
 #include "train/build.h"
 #include "train/data.h"
 #include "train/quantity.h"
@@ -69,6 +69,12 @@ void measure(Bench& bench, Record& record) {
   }
 }
 
+// Theory follows the device that really runs, which "auto" does not tell.
+std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
+  spec.device = device.str();
+  return predicted(spec);
+}
+
 std::string peak_phase_of(const Record& record) {
   std::string best;
   for (const std::string& name : record.phase_order) {
@@ -83,6 +89,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   if (spec.threads > 0) at::set_num_threads(static_cast<int>(spec.threads));
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
+  record.predicted = prediction(spec, bench.device);
   bench.tracker = bench.device.is_cuda() ? make_cuda_tracker(bench.device.index())
                                          : make_host_tracker(options.host_memory_bytes);
   const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;

@@ -36,6 +36,7 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
 [[noreturn]] void refuse_unknown(const std::string& argument, const std::vector<Flag>& flags) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
+  names.reserve(flags.size());
   for (const Flag& flag : flags) names.push_back("--" + flag.name);
   const std::string near = nearest_name(typed, names);
   throw UsageError(
@@ -50,6 +51,25 @@ void check_value(const Flag& flag, const std::string& value) {
   } else if (value.starts_with("--")) {
     throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value,
                      name + " " + flag.value);
+  }
+}
+
+cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
+                                 const char* const* argv) {
+  cxxopts::Options options("headroom");
+  options.allow_unrecognised_options();  // refused later, with a hint
+  for (const Flag& flag : flags) {
+    const auto value = cxxopts::value<std::string>();
+    if (flag.value.empty()) value->implicit_value(kOn);
+    options.add_options()(flag.name, flag.help, value);
+  }
+  try {
+    return options.parse(argc, argv);
+  } catch (const cxxopts::exceptions::missing_argument&) {
+    // Only the last word can lack its value.
+    throw UsageError(std::string(argv[argc - 1]) + ": needs a value");
+  } catch (const cxxopts::exceptions::exception& error) {
+    throw UsageError(error.what());
   }
 }
 
@@ -75,22 +95,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
     arguments.values["help"] = kOn;
     return arguments;
   }
-  cxxopts::Options options("headroom");
-  options.allow_unrecognised_options();  // refused below, with a hint
-  for (const Flag& flag : flags_) {
-    const auto value = cxxopts::value<std::string>();
-    if (flag.value.empty()) value->implicit_value(kOn);
-    options.add_options()(flag.name, flag.help, value);
-  }
-  cxxopts::ParseResult result;
-  try {
-    result = options.parse(argc, argv);
-  } catch (const cxxopts::exceptions::missing_argument&) {
-    throw UsageError(std::string(argv[argc - 1]) +
-                     ": needs a value");  // only the last one can lack it
-  } catch (const cxxopts::exceptions::exception& error) {
-    throw UsageError(error.what());
-  }
+  const cxxopts::ParseResult result = parse_words(flags_, argc, argv);
   for (const auto& given : result.arguments()) {
     const auto flag = std::find_if(flags_.begin(), flags_.end(), [&](const Flag& candidate) {
       return candidate.name == given.key();
@@ -135,7 +140,7 @@ std::string CommandLine::help() const {
     std::string help = flag.help;
     const size_t second = help.find('\n');
     if (second != std::string::npos) help.insert(second + 1, std::string(width + 2, ' '));
-    text += line + "  " + help + "\n";
+    text.append(line).append("  ").append(help).append("\n");
   }
   return text + "\n" + kExitCodesHelp;
 }

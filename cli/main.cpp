@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/snapshot.h"
 #include "cli/theory.h"
 #include "train/quantity.h"
 
@@ -21,11 +22,12 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 5> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
+    {"snapshot", "read memory_viz snapshots: top, validate", run_snapshot_command},
 }};
 
 std::string help() {
@@ -42,7 +44,7 @@ std::string help() {
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     throw UsageError(
-        "a command is needed: profile, sweep, table, theory (example: headroom --help)");
+        "a command is needed: profile, sweep, table, theory, snapshot (example: headroom --help)");
   }
   const std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {

@@ -32,7 +32,7 @@ CommandLine command_line() {
 
 // "" = the Record itself.
 std::string checked_format(const Arguments& arguments) {
-  const std::string format = arguments.get("format", "table");
+  std::string format = arguments.get("format", "table");
   if (format == "json" || format == "jsonl") return "";
   if (format == "text" || format == "table" || format == "csv" || format == "md") return format;
   throw UsageError("--format", format, "is unknown; allowed: table, csv, md, json, jsonl",
@@ -41,6 +41,7 @@ std::string checked_format(const Arguments& arguments) {
 
 int exit_code_of(const Record& record) {
   if (record.status == Status::kOk) return kExitOk;
+  if (record.status == Status::kUsage) return kExitUsage;
   return record.status == Status::kUnsupported ? kExitEnvironment : kExitAllFailed;
 }
 

@@ -50,7 +50,10 @@ struct Options {
 
 std::string join(const std::vector<std::string>& parts, const char* between) {
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += between;
+    text += part;
+  }
   return text;
 }
 
@@ -65,8 +68,19 @@ void set_option(Options& options, const std::string& flag, const std::string& va
   }
 }
 
+[[noreturn]] void refuse_no_value(const std::string& flag) {
+  throw UsageError(flag + " needs a value; example: " + flag +
+                   (flag == "--limit" ? " 10" : " csv"));
+}
+
+[[noreturn]] void refuse_unknown(const std::string& flag) {
+  const std::string near = nearest_name(flag, {"--limit", "--format", "--help"});
+  throw UsageError(
+      "unknown option " + flag +
+      (near.empty() ? "; see headroom snapshot --help" : ", did you mean " + near + "?"));
+}
+
 Options parse(int argc, char** argv) {
-  static const std::vector<std::string> flags = {"--limit", "--format", "--help"};
   Options options;
   bool only_files = false;
   for (int i = 1; i < argc; ++i) {
@@ -89,15 +103,11 @@ Options parse(int argc, char** argv) {
       options.help = true;
     } else if (flag == "--limit" || flag == "--format") {
       if (equals == std::string::npos && i + 1 == argc) {
-        throw UsageError(flag + " needs a value; example: " + flag +
-                         (flag == "--limit" ? " 10" : " csv"));
+        refuse_no_value(flag);
       }
       set_option(options, flag, equals == std::string::npos ? argv[++i] : word.substr(equals + 1));
     } else {
-      const std::string near = nearest_name(flag, flags);
-      throw UsageError(
-          "unknown option " + flag +
-          (near.empty() ? "; see headroom snapshot --help" : ", did you mean " + near + "?"));
+      refuse_unknown(flag);
     }
   }
   return options;

@@ -1,6 +1,7 @@
 // headroom sweep: a grid of cells, one process each, nothing lost.
 #include "bench/sweep.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -74,6 +75,13 @@ std::string rendered(const std::vector<Record>& records, const std::string& word
   return array ? text + "\n]\n" : text;
 }
 
+// Not one cell could start: the machine lacks something (a card), the cells are not at fault.
+bool all_unsupported(const std::vector<Record>& records) {
+  return !records.empty() && std::all_of(records.begin(), records.end(), [](const Record& record) {
+    return record.status == Status::kUnsupported;
+  });
+}
+
 }  // namespace
 
 int run_sweep_command(int argc, char** argv) {
@@ -102,6 +110,10 @@ int run_sweep_command(int argc, char** argv) {
   if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
   const SweepResult result = run_sweep(specs, options);
   if (!result.records.empty()) print(rendered(result.records, format));
+  if (!result.interrupted && all_unsupported(result.records)) {
+    log_error("unsupported: " + result.records.front().reason);
+    return kExitEnvironment;
+  }
   return exit_code(result);
 }
 

@@ -24,7 +24,7 @@ bool is_quantity(std::string_view text) {
 std::string csv_cell(const std::string& text) {
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  const std::string safe = formula && !is_quantity(text) ? "'" + text : text;
+  std::string safe = formula && !is_quantity(text) ? "'" + text : text;
   if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
   std::string quoted = "\"";
   for (const char c : safe) {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profiling/replace_file.h"
+#include "train/replace_file.h"
 
 namespace headroom {
 

@@ -104,7 +104,8 @@ class Comparison {
     add_bytes_columns(table, name + " peak");
     table.columns.push_back({.name = name + "_status", .exact = true});
     for (const auto& category : categories_) {
-      std::string column = name + "_" + category + "_bytes";
+      std::string column = name;
+      column.append("_").append(category).append("_bytes");
       std::replace(column.begin(), column.end(), ' ', '_');
       table.columns.push_back({.name = column, .number = true, .exact = true});
     }

@@ -86,6 +86,7 @@ Table peak_memory_table(const std::vector<Record>& records) {
   }
   for (const Row& row : gather_rows(latest, varying)) {
     std::vector<std::string> cells;
+    cells.reserve(table.columns.size());
     for (const Field* field : varying) cells.push_back(field->get(row.any().spec));
     cells.push_back(std::to_string(row.any().spec.context_length));
     for (const Mode mode : modes) add_mode_cells(cells, row, mode);

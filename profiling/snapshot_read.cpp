@@ -64,10 +64,11 @@ class SnapshotConverter {
     if (category_seen_ && !unknown_category_seen_) {
       note(true, "entries have a category but none is 'unknown', which stops the viewer");
     }
-    for (auto& [text, found] : notes_) {
-      const std::string times = found.count > 1 ? std::to_string(found.count) + " times, " : "";
-      out_.problems.push_back(
-          {found.is_error, text + (found.first.empty() ? "" : " (" + times + found.first + ")")});
+    for (const auto& [text, found] : notes_) {
+      std::string line = text;
+      if (found.count > 1) line += " " + std::to_string(found.count) + " times";
+      if (!found.first.empty()) line += ", " + found.first;
+      out_.problems.push_back({found.is_error, std::move(line)});
     }
   }
 
@@ -140,6 +141,17 @@ class SnapshotConverter {
         fail(std::string("'") + key + "' is not a whole number");
     }
   }
+  // Bytes of an entry. All of a file together stay below 2^62, so no sum of them overflows.
+  int64_t bytes(const Value& dict, const char* key, Need need, int64_t fallback = 0) {
+    const int64_t size = number(dict, key, need, fallback);
+    if (size < 0) {
+      note(true, std::string("'") + key + "' is negative");
+      return 0;
+    }
+    if (size > (int64_t{1} << 62) - all_bytes_) fail("the sizes add up to more than 2^62 bytes");
+    all_bytes_ += size;
+    return size;
+  }
   uint64_t address(const Value& dict, const char* key, Need need) {
     return static_cast<uint64_t>(number(dict, key, need));
   }
@@ -184,6 +196,7 @@ class SnapshotConverter {
     int32_t& known = stack_of_list_[value->index];
     if (known != kUnknown) return known;
     std::vector<int32_t> stack;
+    stack.reserve(frames.size());
     for (const Value& frame : frames) stack.push_back(read_frame(frame));
     const auto [same, is_new] =
         stack_index_.emplace(stack, static_cast<int32_t>(snapshot_.stacks.size()));
@@ -194,7 +207,7 @@ class SnapshotConverter {
 
   Block read_block(const Value& value, uint64_t default_address) {
     expect_dict(value);
-    Block block{.size = number(value, "size", Need::kNeeded)};
+    Block block{.size = bytes(value, "size", Need::kNeeded)};
     // Older files give a block no address: it lies after the one before.
     block.address = find(value, "address") == nullptr ? default_address
                                                       : address(value, "address", Need::kOptional);
@@ -218,7 +231,7 @@ class SnapshotConverter {
     expect_dict(value);
     Segment segment{.device = number(value, "device", Need::kNeeded),
                     .address = address(value, "address", Need::kNeeded),
-                    .total_size = number(value, "total_size", Need::kNeeded)};
+                    .total_size = bytes(value, "total_size", Need::kNeeded)};
     segment.allocated_size = number(value, "allocated_size", Need::kOptional);
     segment.active_size = number(value, "active_size", Need::kOptional);
     segment.requested_size = number(value, "requested_size", Need::kOptional);
@@ -258,7 +271,7 @@ class SnapshotConverter {
       const bool is_oom = event.action == TraceAction::kOom;
       const Need need = event.action == TraceAction::kSnapshot ? Need::kOptional : Need::kNeeded;
       event.address = address(value, is_oom ? "device_free" : "addr", need);
-      event.size = number(value, "size", need);
+      event.size = bytes(value, "size", need);
       event.stream = address(value, "stream", need);
       event.time_us = number(value, "time_us", Need::kOptional);
       event.stack = read_stack(value);
@@ -325,6 +338,7 @@ class SnapshotConverter {
   std::unordered_map<std::string_view, std::optional<uint32_t>> key_index_;
   std::map<std::string, Note> notes_;
   std::string where_;
+  int64_t all_bytes_ = 0;
   int64_t device_ = -1;
   int64_t event_ = -1;
   bool category_seen_ = false;

@@ -83,7 +83,8 @@ class Phases {
     for (const Annotation& annotation : annotations) {
       if (annotation.device >= 0 && annotation.device != device) continue;
       // What is allocated in the microsecond in which a phase ends still belongs to it.
-      changes.emplace_back(annotation.time_us + (annotation.is_start ? 0 : 1), &annotation);
+      const bool stays_open = !annotation.is_start && annotation.time_us < INT64_MAX;
+      changes.emplace_back(annotation.time_us + (stays_open ? 1 : 0), &annotation);
     }
     std::stable_sort(changes.begin(), changes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });

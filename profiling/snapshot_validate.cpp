@@ -15,6 +15,7 @@ constexpr uint64_t kLargestBatch = 125'000;
 constexpr uint64_t kLargeFile = 500'000'000;       // bytes; browsers take minutes
 constexpr uint64_t kTooLargeFile = 1'000'000'000;  // bytes; tabs run out of memory
 constexpr size_t kManyEvents = 600'000;            // the event list of the viewer stalls
+constexpr size_t kSegmentProblems = 20;            // listed one by one
 constexpr uint64_t kUnsafeAddress = uint64_t{1} << 53;
 
 std::string hex(uint64_t value) {
@@ -246,7 +247,12 @@ void check_segment(const Segment& segment, std::vector<SnapshotProblem>& problem
 
 void check_segments(const Snapshot& snapshot, std::vector<SnapshotProblem>& problems) {
   std::map<std::pair<int64_t, uint64_t>, const Segment*> by_address;
+  const size_t already = problems.size();
   for (const Segment& segment : snapshot.segments) {
+    if (problems.size() - already >= kSegmentProblems) {
+      problems.push_back({true, "more segments are wrong than are listed here"});
+      return;
+    }
     check_segment(segment, problems);
     if (!by_address.emplace(std::make_pair(segment.device, segment.address), &segment).second) {
       problems.push_back({true, "device " + std::to_string(segment.device) +

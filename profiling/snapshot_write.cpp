@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profiling/pickle_write.h"
-#include "profiling/replace_file.h"
+#include "train/replace_file.h"
 
 namespace headroom {
 namespace {

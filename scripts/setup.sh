@@ -99,7 +99,8 @@ install_python() {
   fi
   say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into .venv ($size, once)"
   touch .venv/unfinished
-  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -r "$wanted" || exit 5
+  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check \
+    --progress-bar off -r "$wanted" || exit 5
   cp "$wanted" "$stamp"
   rm .venv/unfinished
 }

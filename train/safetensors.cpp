@@ -5,15 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "train/quantity.h"
+#include "train/replace_file.h"
 
 namespace headroom {
 namespace {
@@ -33,20 +31,6 @@ int64_t element_count(const std::vector<int64_t>& shape) {
     if (size < 0 || __builtin_mul_overflow(count, size, &count)) return -1;
   }
   return count;
-}
-
-// All of `data` to `file`, or false with errno set.
-bool write_all(int file, const void* data, int64_t bytes) {
-  const char* at = static_cast<const char*>(data);
-  constexpr int64_t kChunk = int64_t{1} << 30;  // one write() moves at most 2 GiB
-  while (bytes > 0) {
-    const ssize_t written = write(file, at, static_cast<size_t>(std::min(bytes, kChunk)));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    at += written;
-    bytes -= written;
-  }
-  return true;
 }
 
 std::string header_of(const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
@@ -133,28 +117,15 @@ void SafetensorsFile::read_header() {
 
 void write_safetensors(const std::string& path,
                        const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
-  const std::string temporary = path + ".tmp." + std::to_string(getpid());
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const auto fail = [&](const char* what) {
-    const int error = errno;
-    if (file >= 0) {
-      close(file);
-      unlink(temporary.c_str());
-    }
-    throw std::runtime_error("--save-weights: '" + path + "' " + what + ": " +
-                             std::strerror(error));
-  };
-  if (file < 0) fail("cannot be written");
+  ReplaceFile file(path);
   const std::string header = header_of(entries);
   const uint64_t length = header.size();
-  bool written = write_all(file, &length, sizeof(length)) &&
-                 write_all(file, header.data(), static_cast<int64_t>(header.size()));
+  file.write(&length, sizeof(length));
+  file.write(header.data(), header.size());
   for (const auto& named : entries) {
-    written = written && write_all(file, named.second.data, named.second.bytes);
+    file.write(named.second.data, static_cast<size_t>(named.second.bytes));
   }
-  if (!written || fsync(file) != 0) fail("cannot be written");
-  if (rename(temporary.c_str(), path.c_str()) != 0) fail("cannot be replaced");
-  close(file);
+  file.commit();
 }
 
 }  // namespace headroom

@@ -93,6 +93,8 @@ expect 4 'oom: tried to allocate' profile "${small[@]}" --context-length 1024
 grep -q 'oom' out || fail 'the report does not say oom'
 expect 4 'killed: killed by signal 6' profile "${small[@]}" --batch-size 13
 expect 5 'no CUDA device' profile "${small[@]}" --device cuda
+expect 5 'headroom: unsupported: no CUDA device' sweep "${small[@]}" --device cuda --context-length 128,256
+expect 3 '' sweep "${small[@]}" --device cuda,cpu
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' profile "${small[@]}"
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' sweep "${small[@]}"
 expect 0 '' profile "${small[@]}" --use-mixed-precision --dtype fp16 --profile-type training --format json

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "profiling/pickle_read.h"
+#include "profiling/snapshot_top.h"
 #include "profiling/snapshot_validate.h"
 #include "profiling/snapshot_write.h"
 #include "tests/profiling/snapshot_sample.h"
@@ -89,7 +90,9 @@ TEST_F(SnapshotRead, AFlippedByteNeverCrashes) {
     random = random * 1664525 + 1013904223;
     bytes[at] = static_cast<char>(random >> 24);
     try {
-      refused += has_error(validate_snapshot(parse_snapshot(bytes))) ? 1 : 0;
+      const SnapshotFile file = parse_snapshot(bytes);
+      refused += has_error(validate_snapshot(file)) ? 1 : 0;
+      largest_allocations(file.snapshot, 0);
     } catch (const PickleError& error) {
       EXPECT_STRNE(error.what(), "");
       ++refused;
@@ -188,6 +191,16 @@ TEST_F(SnapshotRead, AListInOneBatchIsReadAndTheValidatorSaysTheViewerWillNot) {
     EXPECT_EQ(has_error(validate_snapshot_file(path_)), events > 125'000);
   }
   EXPECT_THAT(validate_snapshot_file(path_)[0].text, HasSubstr("RangeError"));
+}
+
+TEST_F(SnapshotRead, ImpossibleSizesAreRefusedBeforeTheyAreAdded) {
+  Snapshot snapshot = make_sample(100).snapshot;
+  snapshot.device_traces[0][50].size = INT64_MAX;
+  EXPECT_THAT(read_error(bytes_of(snapshot)), HasSubstr("2^62"));
+  snapshot.device_traces[0][50].size = -4;
+  EXPECT_EQ(read_error(bytes_of(snapshot)), "");
+  EXPECT_THAT(validate_snapshot_file(path_)[0].text,
+              HasSubstr("'size' is negative, first: device_traces of device 0, entry 50"));
 }
 
 TEST_F(SnapshotRead, WhatIsNoSnapshotIsSaidSo) {

@@ -41,6 +41,7 @@ class SnapshotWrite : public testing::Test {
 
 std::vector<std::string> texts(const std::vector<SnapshotProblem>& problems) {
   std::vector<std::string> lines;
+  lines.reserve(problems.size());
   for (const SnapshotProblem& problem : problems) lines.push_back(problem.text);
   return lines;
 }
@@ -123,11 +124,11 @@ TEST_F(SnapshotWrite, NumbersOfEveryWidthSurvive) {
   for (int bit = 0; bit < 63; ++bit) {
     for (const int64_t near : {-1, 0, 1}) {
       const int64_t value = (int64_t{1} << bit) + near;
-      snapshot.device_traces[0].push_back({.size = value, .time_us = -value});
+      snapshot.device_traces[0].push_back(
+          {.address = static_cast<uint64_t>(value), .time_us = -value});
     }
   }
-  snapshot.device_traces[0].push_back(
-      {.address = UINT64_MAX, .size = INT64_MAX, .time_us = INT64_MIN});
+  snapshot.device_traces[0].push_back({.address = UINT64_MAX, .time_us = INT64_MIN});
   write_snapshot(snapshot, path("a.pickle"));
   const SnapshotFile read = read_snapshot_file(path("a.pickle"));
   ASSERT_EQ(read.snapshot.device_traces[0].size(), snapshot.device_traces[0].size());

@@ -1,4 +1,4 @@
-#include "profiling/replace_file.h"
+#include "train/replace_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
