@@ -67,6 +67,7 @@ void RecordedSteps::finish(Record& record) {
       tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr, &record.trace_truncated);
   const Attribution attribution = attribute(recording, owned_, spec_.mode != Mode::kForward);
   record.categories_at_peak = attribution.categories;
+  record.category_peaks = attribution.category_peaks;
   if (const int64_t rounding = record.recorded_peak->allocated - attribution.peak_bytes;
       rounding != 0) {
     record.categories_at_peak["allocator_rounding"] = rounding;

@@ -128,6 +128,33 @@ int64_t peak_index(const Recording& recording, const Lifetimes& lifetimes, int64
   return best;
 }
 
+// Each category's own highest, whenever that was.
+std::map<std::string, int64_t> category_peaks(const Lifetimes& lifetimes) {
+  struct Change {
+    int64_t index;
+    int64_t bytes;
+    Category category;
+  };
+  std::vector<Change> changes;
+  for (const Lifetime& lifetime : lifetimes.all) {
+    changes.push_back({lifetime.allocated, lifetime.size, lifetime.category});
+    if (lifetime.freed != kNever) {
+      changes.push_back({lifetime.freed, -lifetime.size, lifetime.category});
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.index < b.index; });
+  std::map<Category, int64_t> live;
+  std::map<std::string, int64_t> highest;
+  for (const Change& change : changes) {
+    int64_t& bytes = live[change.category];
+    bytes += change.bytes;
+    int64_t& best = highest[to_string(change.category)];
+    best = std::max(best, bytes);
+  }
+  return highest;
+}
+
 void sum_last_step(const Recording& recording, const Lifetimes& lifetimes,
                    const std::vector<ForwardWindow>& windows, Attribution& result) {
   if (windows.empty()) return;
@@ -194,6 +221,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
   Attribution result;
   for (int c = 0; c <= static_cast<int>(Category::kOther); ++c) {
     result.categories[to_string(static_cast<Category>(c))] = 0;
+    result.category_peaks[to_string(static_cast<Category>(c))] = 0;
   }
   const int64_t at_peak = peak_index(recording, lifetimes, &result.peak_bytes);
   for (const Lifetime& lifetime : lifetimes.all) {
@@ -201,6 +229,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
       result.categories[to_string(lifetime.category)] += lifetime.size;
     }
   }
+  for (const auto& [name, bytes] : category_peaks(lifetimes)) result.category_peaks[name] = bytes;
   sum_last_step(recording, lifetimes, windows, result);
   return result;
 }

@@ -51,6 +51,7 @@ struct BlockResidual {
 struct Attribution {
   int64_t peak_bytes = 0;                     // requested bytes live at the peak
   std::map<std::string, int64_t> categories;  // every category, zeros included; sums to peak_bytes
+  std::map<std::string, int64_t> category_peaks;  // each category's own highest, at its own moment
   std::vector<BlockResidual> blocks;  // of the last step with activations, in the order they ran
   int64_t activation_bytes = 0;       // all that is saved when the last step's backward begins
   int64_t cast_cache_bytes = 0;       // likewise, copies of weights

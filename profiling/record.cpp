@@ -74,6 +74,7 @@ json to_json(const Record& record) {
                  {"phase_order", record.phase_order},
                  {"peak_phase", record.peak_phase},
                  {"categories_at_peak_bytes", record.categories_at_peak},
+                 {"category_peak_bytes", record.category_peaks},
                  {"predicted", record.predicted},
                  {"step_ms", finite_numbers(record.step_ms)},
                  {"losses", finite_numbers(record.losses)},
@@ -136,6 +137,7 @@ Record record_from_json(const json& object) {
   record.peak_phase = object.value("peak_phase", "");
   record.categories_at_peak =
       object.value("categories_at_peak_bytes", std::map<std::string, int64_t>{});
+  record.category_peaks = object.value("category_peak_bytes", std::map<std::string, int64_t>{});
   record.residual_bytes_per_block = optional_bytes("residual_bytes_per_block");
   record.residual_tensors_per_block = optional_bytes("residual_tensors_per_block");
   record.saved_bytes = optional_bytes("saved_bytes");

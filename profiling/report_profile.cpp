@@ -145,8 +145,8 @@ std::optional<int64_t> measured(const Record& record, const std::string& name) {
     if (name == "peak_reserved_bytes") return record.peak->reserved;
     if (name == "peak_requested_bytes") return record.peak->requested;
   }
-  const auto it = record.categories_at_peak.find(name);
-  if (it == record.categories_at_peak.end()) return std::nullopt;
+  const auto it = record.category_peaks.find(name);
+  if (it == record.category_peaks.end()) return std::nullopt;
   return it->second;
 }
 
@@ -168,6 +168,9 @@ void add_theory_cells(std::vector<std::string>& row, const std::string& name, in
 
 Table theory_table(const Record& record) {
   Table table{.title = "Theory beside measurement", .columns = {{"quantity"}}};
+  table.notes.push_back(
+      "Each category at its own fullest moment of the recorded step, so these do not sum to the "
+      "peak.");
   for (const char* name : {"predicted", "measured", "difference"}) add_bytes_columns(table, name);
   table.columns.push_back({"relative", true});
   for (const auto& [name, predicted] : record.predicted) {

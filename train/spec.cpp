@@ -112,10 +112,12 @@ std::string row_name(const RunSpec& spec) {
   std::string name = spec.model_size + "_ctx" + std::to_string(spec.context_length) + "_" +
                      to_string(spec.mode) + "_" + to_string(spec.precision);
   for (const Field& field : fields()) {
-    static const std::vector<std::string> kInName = {"model_size", "context_length", "profile_type",
-                                                     "precision"};
+    // Named above, or how and where it was measured rather than what.
+    static const std::vector<std::string> kLeftOut = {
+        "model_size", "context_length", "profile_type",  "precision",   "device",
+        "threads",    "warmup_steps",   "measure_steps", "record_steps"};
     if (!field.changes_result) continue;
-    if (std::find(kInName.begin(), kInName.end(), field.name) != kInName.end()) continue;
+    if (std::find(kLeftOut.begin(), kLeftOut.end(), field.name) != kLeftOut.end()) continue;
     std::string value = field.get(spec);
     if (value == field.get(defaults)) continue;
     for (char& c : value) {

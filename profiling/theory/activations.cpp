@@ -14,6 +14,7 @@ namespace {
 void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
                      const std::string& source) {
   std::vector<std::string> saved_by;
+  saved_by.reserve(readers.size());
   for (const auto& reader : readers) saved_by.push_back("MmBackward0.self of " + reader);
   if (sheet.autocast()) {
     sheet.add({.name = name + "_cast",

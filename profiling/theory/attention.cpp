@@ -88,14 +88,6 @@ void add_softmax(Sheet& sheet) {
 
 void add_eager(Sheet& sheet) {
   add_matrix_inputs(sheet);
-  if (sheet.cpu()) {
-    sheet.add({.name = "sqrt_head_dim",
-               .shape = "",
-               .dtype = DType::kFp64,
-               .source = "model/attention.cpp eager: / sqrt(head_dim)",
-               .condition = "DivBackward0.other; a wrapped number, which saved-tensor hooks do not "
-                            "see. Host memory on every device"});
-  }
   add_softmax(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",

@@ -124,7 +124,8 @@ Table block_table(const RunSpec& spec, const std::vector<Row>& rows) {
           " blocks: " + format_bytes(model_config(spec).layers * total(rows, kBlock)) + ".",
       "A storage is counted once, however often it is saved; 0 storages = counted elsewhere.",
       "A saved-tensor hook would see every save, weights too: " + std::to_string(tally.tensors) +
-          " tensors, " + format_bytes(tally.bytes) + "."};
+          " tensors, " + number_text(static_cast<double>(tally.bytes) / (1024 * 1024), 1) +
+          " MiB."};
   return table;
 }
 
@@ -132,25 +133,30 @@ Table block_table(const RunSpec& spec, const std::vector<Row>& rows) {
 struct Instant {
   const char* name;
   std::vector<const char*> groups;  // besides parameters, optimizer state, scaler, tables, inputs
+  bool after_backward;              // of the loss only the scalar is left
   bool (*exists)(Mode mode);
 };
 
 const std::vector<Instant>& instants() {
   static const std::vector<Instant> kInstants = {
-      {"live when forward (and loss) end",
-       {kCastCache, kBlock, kEmbedding, kFinalNorm, kHead, kLoss},
-       [](Mode) { return true; }},
-      {"live when backward ends", {kGradients, kHead, kLoss}, has_backward},
-      {"live in the optimizer step",
-       {kGradients, kHead, kLoss, kOptimizerTemporaries},
-       [](Mode mode) { return mode == Mode::kTraining; }},
+      {.name = "live when forward (and loss) end",
+       .groups = {kCastCache, kBlock, kEmbedding, kFinalNorm, kHead, kLoss},
+       .after_backward = false,
+       .exists = [](Mode) { return true; }},
+      {.name = "live when backward ends",
+       .groups = {kGradients, kHead, kLoss},
+       .after_backward = true,
+       .exists = has_backward},
+      {.name = "live in the optimizer step",
+       .groups = {kGradients, kHead, kLoss, kOptimizerTemporaries},
+       .after_backward = true,
+       .exists = [](Mode mode) { return mode == Mode::kTraining; }},
   };
   return kInstants;
 }
 
-// Of the loss only the scalar outlives backward; the block's rows count once per layer.
+// The block's rows count once per layer.
 int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vector<Row>& rows) {
-  const bool after_backward = instant.groups.front() == std::string(kGradients);
   int64_t bytes = 0;
   for (const Row& row : rows) {
     static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
@@ -159,7 +165,7 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
     const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
                                  [&](const char* group) { return row.group == group; });
     if (!always && !now) continue;
-    if (after_backward && row.group == kLoss && row.tensor != "loss") continue;
+    if (instant.after_backward && row.group == kLoss && row.tensor != "loss") continue;
     bytes += row.bytes * (row.group == kBlock ? model_config(spec).layers : 1);
   }
   return bytes;

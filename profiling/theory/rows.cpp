@@ -6,7 +6,6 @@ namespace headroom {
 
 int64_t element_size(DType dtype) {
   switch (dtype) {
-    case DType::kFp64:
     case DType::kInt64:
       return 8;
     case DType::kFp32:
@@ -29,8 +28,6 @@ std::string to_string(DType dtype) {
       return "bf16";
     case DType::kFp16:
       return "fp16";
-    case DType::kFp64:
-      return "fp64";
     case DType::kInt64:
       return "int64";
     case DType::kInt32:

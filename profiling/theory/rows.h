@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-enum class DType { kFp32, kBf16, kFp16, kFp64, kInt64, kInt32, kBool };
+enum class DType { kFp32, kBf16, kFp16, kInt64, kInt32, kBool };
 int64_t element_size(DType dtype);   // bytes
 std::string to_string(DType dtype);  // "fp32"
 
@@ -82,7 +82,9 @@ struct HookTally {
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
 // By the category names of the measurement. Each is the category's own fullest instant: activations
-// at the end of the forward (of the loss where there is one), gradients at the end of backward.
+// at the end of the forward (of the loss where there is one), gradients at the end of backward. At
+// a peak inside the reference optimizer the measured optimizer state is larger by the new m and v
+// of one tensor, whose old ones still live. --device auto must have become the device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for

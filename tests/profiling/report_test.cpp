@@ -79,6 +79,7 @@ TEST(Report, CategoriesSumToThePeakToTheByte) {
 
 TEST(Report, TheoryStandsBesideWhatWasMeasured) {
   Record record = ok(Mode::kTraining, Precision::kFp32, 512, 2 * kGib);
+  record.category_peaks = {{"parameters", kGib}};
   record.predicted = {{"parameters", kGib}, {"peak_allocated_bytes", kGib}, {"logits", 5}};
   const Table theory = profile_report(record)[4];
   EXPECT_EQ(cell(theory, "parameters", "relative"), "+0.00 %");

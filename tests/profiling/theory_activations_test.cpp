@@ -29,7 +29,8 @@ const Row& find(const std::vector<Row>& rows, const std::string& group, const st
 }
 
 // What autograd of libtorch 2.11 on the CPU really holds, found by walking the graph of the same
-// operations and counting distinct storages.
+// operations and counting distinct storages. The walk was in Python, where dividing by a number
+// keeps that number as a tensor of 8 bytes; C++ keeps it inside the node, so it is left out here.
 struct Measured {
   const char* what;
   void (*change)(RunSpec&);
@@ -47,10 +48,10 @@ void one_head(RunSpec& spec) {
 }
 
 const Measured kMeasured[] = {
-    {"fp32 eager", [](RunSpec&) {}, 90120, 23, 295960, 46, 162048},
-    {"bf16 eager", [](RunSpec& s) { s.precision = Precision::kBf16; }, 60168, 26, 197592, 46,
+    {"fp32 eager", [](RunSpec&) {}, 90112, 22, 295936, 46, 162048},
+    {"bf16 eager", [](RunSpec& s) { s.precision = Precision::kBf16; }, 60160, 25, 197568, 46,
      95232},
-    {"fp16 eager", [](RunSpec& s) { s.precision = Precision::kFp16; }, 60168, 26, 197592, 46,
+    {"fp16 eager", [](RunSpec& s) { s.precision = Precision::kFp16; }, 60160, 25, 197568, 46,
      95232},
     {"fp32 flash", [](RunSpec& s) { s.attention = Attention::kFlash; }, 76544, 19, 255232, 42,
      140288},
@@ -60,21 +61,21 @@ const Measured kMeasured[] = {
        s.precision = Precision::kBf16;
      },
      52992, 22, 176064, 42, 83968},
-    {"fp32 eager, 2 key heads", [](RunSpec& s) { s.kv_heads = 2; }, 90120, 23, 295960, 46, 157952},
+    {"fp32 eager, 2 key heads", [](RunSpec& s) { s.kv_heads = 2; }, 90112, 22, 295936, 46, 157952},
     {"bf16 eager, 2 key heads",
      [](RunSpec& s) {
        s.kv_heads = 2;
        s.precision = Precision::kBf16;
      },
-     60168, 26, 197592, 46, 93184},
-    {"fp32 eager, 1 key head", [](RunSpec& s) { s.kv_heads = 1; }, 90120, 23, 295960, 46, 155904},
+     60160, 25, 197568, 46, 93184},
+    {"fp32 eager, 1 key head", [](RunSpec& s) { s.kv_heads = 1; }, 90112, 22, 295936, 46, 155904},
     {"fp32 flash, 2 key heads",
      [](RunSpec& s) {
        s.kv_heads = 2;
        s.attention = Attention::kFlash;
      },
      72448, 19, 242944, 42, 132096},
-    {"batch 1", [](RunSpec& s) { s.batch_size = 1; }, 45192, 23, 148376, 46, 99584},
+    {"batch 1", [](RunSpec& s) { s.batch_size = 1; }, 45184, 22, 148352, 46, 99584},
     {"batch 1 bf16 flash",
      [](RunSpec& s) {
        s.batch_size = 1;
@@ -82,14 +83,14 @@ const Measured kMeasured[] = {
        s.precision = Precision::kBf16;
      },
      26496, 22, 88032, 42, 51712},
-    {"one token", [](RunSpec& s) { s.context_length = 1; }, 4665, 23, 15595, 46, 41313},
+    {"one token", [](RunSpec& s) { s.context_length = 1; }, 4657, 22, 15571, 46, 41313},
     {"one token, flash",
      [](RunSpec& s) {
        s.context_length = 1;
        s.attention = Attention::kFlash;
      },
      4528, 18, 15184, 42, 41408},
-    {"one head", one_head, 45960, 23, 154264, 46, 67200},
+    {"one head", one_head, 45952, 22, 154240, 46, 67200},
     {"one head, flash",
      [](RunSpec& s) {
        one_head(s);
@@ -143,7 +144,7 @@ TEST(TheoryActivations, InferenceKeepsNothingAndOnlyBackwardHasALoss) {
   EXPECT_EQ(residual_bytes_per_block(spec), 0);
   spec.mode = Mode::kForwardGrad;
   EXPECT_EQ(total(theory_rows(spec), kLoss), 0);
-  EXPECT_EQ(residual_bytes_per_block(spec), 90120);
+  EXPECT_EQ(residual_bytes_per_block(spec), 90112);
 }
 
 // On CUDA exp and sum run in FP32 under autocast, so two (B, H, S, T) tensors differ in type.
@@ -157,8 +158,7 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
   EXPECT_EQ(find(rows, kBlock, "weights_BHST").dtype, DType::kBf16);
   const int64_t scores = 2 * 4 * 16 * 16;
   const int64_t sums = 2 * 4 * 16;
-  const int64_t host_scalar = 8;  // sqrt(head_dim), on the host whatever the device
-  EXPECT_EQ(total(rows, kBlock), on_cpu + 2 * scores + 2 * sums - host_scalar);
+  EXPECT_EQ(total(rows, kBlock), on_cpu + 2 * scores + 2 * sums);
   for (const Row& row : rows) EXPECT_FALSE(row.measured) << row.tensor;
 }
 

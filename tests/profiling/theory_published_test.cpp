@@ -50,7 +50,7 @@ TEST(TheoryPublished, StatesAre12691GiBTimesFour) {
 }
 
 // The published 1565.7 MiB in 46 tensors is what saved-tensor hooks see: every save. The block's
-// memory is 857.7 MiB in 22 storages on a card. The difference, tensor by tensor:
+// memory is 857.0 MiB in 22 storages. The difference, tensor by tensor:
 TEST(TheoryPublished, HooksSee1565MiBIn46TensorsOfABlockThatHolds857) {
   const auto rows = theory_rows(published(512));
   const HookTally tally = hook_tally(rows, kBlock);
