@@ -154,5 +154,14 @@ INSTANTIATE_TEST_SUITE_P(Cases, Baseline,
                                   to_string(info.param.attention);
                          });
 
+// The baselines' inputs are of order one, where a wrong epsilon hides below the tolerance.
+TEST(RmsNorm, EpsilonIsAddedToTheMeanSquareAndShowsOnSmallInputs) {
+  RmsNorm norm(8, document().at("norm_eps").get<double>(), torch::TensorOptions());
+  EXPECT_EQ(named_configs().front().norm_eps, document().at("norm_eps").get<double>());
+  const Tensor x = torch::full({1, 1, 8}, 1e-3F);
+  const double expected = 1e-3 / std::sqrt(1e-6 + 1e-5);
+  EXPECT_LE(error_of(norm(x), torch::full({1, 1, 8}, expected, torch::kDouble)), kFp32Tolerance);
+}
+
 }  // namespace
 }  // namespace headroom
