@@ -51,6 +51,8 @@ class HostBooks {
     if (!recording_) return;
     const int32_t stack = options_.stacks == Stacks::kCpp ? stacks_.capture() : -1;
     live_[pointer].stack = stack;
+    // Each host block stands as a segment of its own, come and gone with it.
+    log({TraceAction::kSegmentAlloc, address_of(pointer), size, 0, 0, stack});
     log({TraceAction::kAlloc, address_of(pointer), size, 0, 0, stack});
   }
 
@@ -63,6 +65,7 @@ class HostBooks {
       // A host release is immediate: requested and completed are one moment.
       log({TraceAction::kFreeRequested, address_of(pointer), it->second.size});
       log({TraceAction::kFreeCompleted, address_of(pointer), it->second.size});
+      log({TraceAction::kSegmentFree, address_of(pointer), it->second.size});
     }
     live_.erase(it);
   }
@@ -125,7 +128,6 @@ class HostBooks {
     recording_data_.events.push_back({event, current_hint});
   }
 
-  // The host has no segments: each live block stands as a segment of its own.
   void fill(Snapshot& snapshot) const {
     stacks_.symbolize_into(snapshot);
     for (const auto& [pointer, block] : live_) {
