@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "bench/step_benchmark.h"
+#include "bench/whole_csv.h"
 #include "profiling/atomic_file.h"
 #include "train/quantity.h"
 
@@ -94,7 +95,11 @@ int run(int argc, char** argv) {
 
   StepBenchmarks benchmarks(request);
   if (!request.google.list_tests) benchmarks.add_context();
-  benchmark::RunSpecifiedBenchmarks();
+  WholeCsv csv;  // nullptr: the library's own reporter of the format asked for
+  WholeCsv out_csv;
+  benchmark::RunSpecifiedBenchmarks(
+      request.google.format == "csv" ? &csv : nullptr,
+      writes && request.google.out_format == "csv" ? &out_csv : nullptr);
   check_stdout();
   if (writes) write_file_atomically(request.google.out, out.text());
   return exit_code(benchmarks);

@@ -1,6 +1,7 @@
 #include "bench/google_flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <regex>
@@ -92,6 +93,22 @@ const GoogleFlag& find_google_flag(const std::string& name) {
       (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));
 }
 
+// "--benchmark_out" is $BENCHMARK_OUT.
+std::string variable_of(const std::string& flag) {
+  std::string variable = flag.substr(2);
+  for (char& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+// What this program itself must know.
+void note(const std::string& flag, const std::string& value, GoogleFlags& result) {
+  if (flag == "--benchmark_list_tests") result.list_tests = is_true(value);
+  if (flag == "--benchmark_min_time") result.has_min_time = true;
+  if (flag == "--benchmark_out") result.out = value;
+  if (flag == "--benchmark_format") result.format = value;
+  if (flag == "--benchmark_out_format") result.out_format = value;
+}
+
 std::vector<std::string> parts_of(const std::string& name) {
   std::vector<std::string> parts;
   std::istringstream stream(name);
@@ -133,8 +150,14 @@ bool is_google_flag(const std::string& argument) {
 
 GoogleFlags google_flags(const std::vector<std::string>& arguments) {
   GoogleFlags result;
-  if (const char* out = std::getenv("BENCHMARK_OUT")) result.out = out;
-  result.has_min_time = std::getenv("BENCHMARK_MIN_TIME") != nullptr;
+  for (const GoogleFlag& flag : known_flags()) {
+    if (flag.name == "--v") continue;  // $V is everybody's
+    const std::string variable = variable_of(flag.name);
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr) continue;
+    flag.check("$" + variable, value);
+    note(flag.name, value, result);
+  }
   for (const std::string& argument : arguments) {
     const size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
@@ -144,13 +167,8 @@ GoogleFlags google_flags(const std::vector<std::string>& arguments) {
     }
     const std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     flag.check(name, value);
-    if (name == "--benchmark_list_tests") result.list_tests = is_true(value);
-    if (name == "--benchmark_min_time") result.has_min_time = true;
-    if (name == "--benchmark_out") {
-      result.out = value;
-    } else {
-      result.arguments.push_back(argument);
-    }
+    note(name, value, result);
+    if (name != "--benchmark_out") result.arguments.push_back(argument);
   }
   return result;
 }

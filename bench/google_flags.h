@@ -16,7 +16,9 @@ namespace headroom {
 
 struct GoogleFlags {
   std::vector<std::string> arguments;  // for benchmark::Initialize, --benchmark_out excepted
-  std::string out;                     // --benchmark_out or $BENCHMARK_OUT; "" = none
+  std::string out;                     // --benchmark_out; "" = none
+  std::string format = "console";      // of stdout
+  std::string out_format = "json";
   bool list_tests = false;
   bool has_min_time = false;  // iterations are searched for, not fixed
 };
@@ -24,7 +26,9 @@ struct GoogleFlags {
 // "--benchmark_..." or "--v=...".
 bool is_google_flag(const std::string& argument);
 
-// Every argument is one of is_google_flag(). Throws UsageError.
+// Every argument is one of is_google_flag(). The library's environment variables ($BENCHMARK_OUT
+// for
+// --benchmark_out, and so on) count too. Throws UsageError.
 GoogleFlags google_flags(const std::vector<std::string>& arguments);
 
 std::vector<std::string> google_flag_names();  // "--benchmark_filter", ...

@@ -151,7 +151,7 @@ void StepBenchmarks::add_context() const {
   for (const char* key : {"build", "libtorch", "device_name", "cpu_capability", "time_utc"}) {
     benchmark::AddCustomContext(std::string("headroom_") + key, facts.at(key).get<std::string>());
   }
-  benchmark::AddCustomContext("headroom_threads", facts.at("threads").dump());
+  benchmark::AddCustomContext("headroom_default_threads", facts.at("threads").dump());
   benchmark::AddCustomContext("headroom_first_spec", to_json(spec).dump());
   benchmark::AddCustomContext("flops_per_step", kFlopsFormula);
   benchmark::AddCustomContext("mfu", kMfuFormula);

@@ -74,6 +74,13 @@ holds oom.json 'len(rows) == 8 and all(row["error_message"].startswith("oom: ") 
 expect 3 '' "${narrow[@]}" --d-model 32,4096 --host-memory 100MiB --precision fp32 --profile-type forward \
   --benchmark_out=some.json
 holds some.json '["error_message" in row for row in rows] == [False, False, True, True]'
+# 4,096 wide first: the columns of the CSV are those of the cells that ran.
+expect 3 '' "${narrow[@]}" --d-model 4096,32 --host-memory 10MiB --precision fp32 --profile-type forward \
+  --benchmark_format=csv --benchmark_out=some.csv --benchmark_out_format=csv
+grep -v '^name' out | while read -r row; do grep -qxF -- "$row" some.csv || exit 1; done ||
+  fail 'the CSV file lacks a row that stdout has'
+grep -q 'd-model:4096.*oom: ' out || fail 'the CSV lacks the cell that did not fit'
+head -1 out | grep -q 'tokens/s' || fail 'the CSV lacks the counters after a cell that did not fit'
 
 # Bad input.
 expect 2 "matches none of the 8.*did you mean small-custom/ctx8\?" "${tiny[@]}" --benchmark_filter=smal-custom/ctx8
@@ -85,6 +92,7 @@ expect 2 'context-length' --context-length 512x
 expect 2 'belongs to no flag' --model-size small 256
 expect 2 '--benchmark_repetitions' "${tiny[@]}" --benchmark_repetitions=many
 expect 2 '--heads|--d-model' --d-model 33
+BENCHMARK_FORMAT=xml expect 2 'BENCHMARK_FORMAT' "${tiny[@]}"
 
 # Outputs.
 one=("${tiny[@]}" --benchmark_filter=ctx8/forward/fp32)
