@@ -198,7 +198,7 @@ std::string bench_help() {
          "card), or as many as --benchmark_min_time asks for. Time: CUDA events around the step "
          "on\n"
          "a card, the host's clock else. Counters: tokens/s; FLOP/s; MFU; peak_allocated_bytes of\n"
-         "the timed steps.\n"
+         "the timed steps (the console's k, M, G of it are 1024-based).\n"
          "  FLOPs = " +
          std::string(kFlopsFormula) + "\n  MFU = " + kMfuFormula +
          "\n\n"

@@ -126,7 +126,8 @@ std::string near_filter(const std::string& filter, const std::vector<std::string
   for (const std::string& part : parts_of(filter)) {
     const std::string near =
         known.count(part) > 0 ? part : nearest_name(part, {known.begin(), known.end()});
-    result += (result.empty() ? "" : "/") + (near.empty() ? part : near);
+    if (!result.empty()) result += '/';
+    result += near.empty() ? part : near;
   }
   return result == filter ? "" : result;
 }
