@@ -59,7 +59,7 @@ const std::vector<GoogleFlag>& known_flags() {
   const Check format = one_of({"console", "json", "csv"});
   static const std::vector<GoogleFlag> kFlags = {
       {"--benchmark_list_tests", true, truth},
-      {"--benchmark_filter", false, text},
+      {"--benchmark_filter", false, [](const auto&, const auto&) {}},  // see count_matches()
       {"--benchmark_min_time", false, seconds},
       {"--benchmark_min_warmup_time", false, seconds},
       {"--benchmark_repetitions", false, integer(1)},
@@ -155,7 +155,7 @@ GoogleFlags google_flags(const std::vector<std::string>& arguments) {
     if (flag.name == "--v") continue;  // $V is everybody's
     const std::string variable = variable_of(flag.name);
     const char* value = std::getenv(variable.c_str());
-    if (value == nullptr) continue;
+    if (value == nullptr || *value == '\0') continue;
     flag.check("$" + variable, value);
     note(flag.name, value, result);
   }
@@ -164,7 +164,7 @@ GoogleFlags google_flags(const std::vector<std::string>& arguments) {
     const std::string name = argument.substr(0, equals);
     const GoogleFlag& flag = find_google_flag(name);
     if (equals == std::string::npos && !flag.is_switch) {
-      throw UsageError(name + ": needs its value behind an equals sign (" + name + "=VALUE)");
+      throw UsageError(name, "", "needs its value behind an equals sign", name + "=VALUE");
     }
     const std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     flag.check(name, value);

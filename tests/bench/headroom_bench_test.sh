@@ -58,6 +58,8 @@ expect 0 '' "${tiny[@]}" --benchmark_filter=ctx8/training --benchmark_format=jso
 holds out 'all(abs(row["MFU"] * 1e12 / row["FLOP/s"] - 1) < 1e-6 for row in rows)'
 
 # The library's flags.
+expect 0 '' "${tiny[@]}" --benchmark_list_tests --benchmark_filter=
+[[ $(wc -l <out) -eq 8 ]] || fail 'an empty filter does not mean all'
 expect 0 '' "${tiny[@]}" --benchmark_list_tests --attention eager,flash
 [[ $(wc -l <out) -eq 16 ]] || fail 'list_tests does not print 16 names'
 grep -q '^step/small-custom/ctx8/training/fp32/attention:flash' out || fail 'list_tests lacks a name'
