@@ -21,8 +21,9 @@ class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
 
-  // Runs one step and returns the loss (FP32 scalar, detached; undefined where the mode computes
-  // none). Does not wait for the device. After it no gradient is left.
+  // Runs one step and returns the loss (a detached scalar, FP32 but for autocast on the CPU, whose
+  // lists leave it in the low precision; undefined where the mode computes none). Does not wait for
+  // the device. After it no gradient is left.
   torch::Tensor run(const Batch& batch);
 
   // What the techniques of train/build.h set.

@@ -12,6 +12,7 @@ Adamw::Adamw(std::vector<Tensor> parameters, OptimizerImpl impl, const AdamwOpti
 std::vector<Tensor> Adamw::state() const {
   std::vector<Tensor> all = m_;
   all.insert(all.end(), v_.begin(), v_.end());
+  all.insert(all.end(), steps_.begin(), steps_.end());
   return all;
 }
 

@@ -31,7 +31,7 @@ class Adamw {
   // Drops every gradient (to undefined, not to zero).
   void release_gradients();
 
-  // m and v of every parameter, for accounting.
+  // m and v of every parameter, and the step counts of the fused kernel, for accounting.
   std::vector<torch::Tensor> state() const;
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
 

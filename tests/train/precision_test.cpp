@@ -1,0 +1,140 @@
+#include "train/precision.h"
+
+#include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/train/tiny_spec.h"
+#include "train/build.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+constexpr auto kCpu = torch::kCPU;
+
+bool enabled() { return at::autocast::is_autocast_enabled(kCpu); }
+at::ScalarType dtype() { return at::autocast::get_autocast_dtype(kCpu); }
+
+// How many guards are alive.
+int depth() {
+  at::autocast::increment_nesting();
+  return at::autocast::decrement_nesting();
+}
+
+struct Bf16Step {
+  Bf16Step() {
+    RunSpec spec = tiny_spec();
+    spec.mode = Mode::kForwardBackward;
+    spec.precision = Precision::kBf16;
+    std::vector<std::string> notes;
+    step = build_step(spec, kCpu, &notes);
+    batch = Data(spec, spec.vocab_size, kCpu, 1).batch(0);
+    uniform_loss = std::log(static_cast<double>(spec.vocab_size));
+  }
+  double loss() const { return step->run(batch).item<double>(); }
+  // With no output weights every token is as likely as any other.
+  void zero_output_weights() const {
+    const torch::NoGradGuard no_grad;
+    step->model()->named_parameters()["lm_head.weight"].zero_();
+  }
+
+  std::unique_ptr<Step> step;
+  Batch batch;
+  double uniform_loss = 0;
+};
+
+TEST(Autocast, WeightsChangedInPlaceAreSeenByTheNextStep) {
+  const Bf16Step bf16;
+  const double before = bf16.loss();
+  ASSERT_GT(std::abs(before - bf16.uniform_loss), 0.05);
+  bf16.zero_output_weights();
+  EXPECT_NEAR(bf16.loss(), bf16.uniform_loss, 0.02);
+}
+
+// What Note [The cast cache] guards against: a guard around both steps keeps the cache alive
+// between them, as no guard at all would.
+TEST(Autocast, WithoutClearingTheCacheTheNextStepComputesWithOldWeights) {
+  const Bf16Step bf16;
+  const AutocastGuard around_both(Precision::kBf16, kCpu);
+  const double before = bf16.loss();
+  bf16.zero_output_weights();
+  EXPECT_EQ(bf16.loss(), before);
+  at::autocast::clear_cache();
+  EXPECT_NEAR(bf16.loss(), bf16.uniform_loss, 0.02);
+}
+
+TEST(Autocast, GuardsNestAndRestoreWhatWas) {
+  const auto dtype_before = dtype();
+  ASSERT_FALSE(enabled());
+  {
+    const AutocastGuard outer(Precision::kBf16, kCpu);
+    EXPECT_TRUE(enabled());
+    EXPECT_EQ(dtype(), at::kBFloat16);
+    {
+      const AutocastGuard inner(Precision::kFp16, kCpu);
+      EXPECT_EQ(dtype(), at::kHalf);
+    }
+    EXPECT_TRUE(enabled());
+    EXPECT_EQ(dtype(), at::kBFloat16);
+    EXPECT_EQ(depth(), 1);
+  }
+  EXPECT_FALSE(enabled());
+  EXPECT_EQ(dtype(), dtype_before);
+  EXPECT_EQ(depth(), 0);
+}
+
+TEST(Autocast, NothingIsTurnedOnForFp32AndTf32) {
+  for (const Precision precision : {Precision::kFp32, Precision::kTf32}) {
+    const AutocastGuard guard(precision, kCpu);
+    EXPECT_FALSE(enabled());
+    EXPECT_EQ(depth(), 0);
+  }
+}
+
+TEST(Autocast, AStepThatThrowsLeavesNothingOn) {
+  const Bf16Step bf16;
+  const auto dtype_before = dtype();
+  const BlockRunner run_block = bf16.step->run_block;
+  bf16.step->run_block = [&](TransformerBlock& block, const Tensor& x_BSD) -> Tensor {
+    run_block(block, x_BSD);
+    throw std::runtime_error("in the middle of the forward");
+  };
+  EXPECT_THROW(bf16.step->run(bf16.batch), std::runtime_error);
+  EXPECT_FALSE(enabled());
+  EXPECT_EQ(dtype(), dtype_before);
+  EXPECT_EQ(depth(), 0);
+  bf16.step->run_block = run_block;
+  bf16.zero_output_weights();
+  EXPECT_NEAR(bf16.loss(), bf16.uniform_loss, 0.02);
+}
+
+TEST(Autocast, WeightsAndGradientsStayFp32) {
+  const Bf16Step bf16;
+  std::vector<at::ScalarType> gradients;
+  for (const Tensor& parameter : bf16.step->model()->parameters()) {
+    EXPECT_EQ(parameter.scalar_type(), at::kFloat);
+    parameter.register_hook([&](Tensor g) { gradients.push_back(g.scalar_type()); });
+  }
+  bf16.loss();
+  EXPECT_EQ(gradients,
+            std::vector<at::ScalarType>(bf16.step->model()->parameters().size(), at::kFloat));
+}
+
+TEST(Precision, BF16IsKeptOnTheCpu) {
+  std::string note;
+  EXPECT_EQ(supported_precision(Precision::kBf16, kCpu, &note), Precision::kBf16);
+  EXPECT_EQ(note, "");
+}
+
+TEST(Precision, TF32IsASwitchOfTheProcess) {
+  set_matmul_precision(Precision::kTf32);
+  EXPECT_EQ(at::globalContext().float32MatmulPrecision(), at::Float32MatmulPrecision::HIGH);
+  set_matmul_precision(Precision::kFp32);
+  EXPECT_EQ(at::globalContext().float32MatmulPrecision(), at::Float32MatmulPrecision::HIGHEST);
+}
+
+}  // namespace
+}  // namespace headroom
