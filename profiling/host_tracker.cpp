@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "profiling/host_segments.h"
 #include "profiling/memory_tracker.h"
 #include "profiling/stacks.h"
 #include "train/quantity.h"
@@ -130,28 +131,20 @@ class HostBooks {
 
   void fill(Snapshot& snapshot) const {
     stacks_.symbolize_into(snapshot);
-    for (const auto& [pointer, block] : live_) {
-      Segment segment{.address = address_of(pointer),
-                      .total_size = block.size,
-                      .allocated_size = block.size,
-                      .active_size = block.size,
-                      .requested_size = block.size,
-                      .is_large = block.size > (1 << 20),
-                      .stack = block.stack};
-      segment.blocks.push_back({.address = segment.address,
-                                .size = block.size,
-                                .requested_size = block.size,
-                                .stack = block.stack});
-      snapshot.segments.push_back(std::move(segment));
-    }
-    std::sort(snapshot.segments.begin(), snapshot.segments.end(),
-              [](const Segment& a, const Segment& b) { return a.address < b.address; });
     const int64_t dropped = std::max<int64_t>(0, event_count() - options_.max_entries);
     auto& trace = snapshot.device_traces.emplace_back();
     trace.reserve(static_cast<size_t>(event_count() - dropped));
     for (int64_t i = dropped; i < event_count(); ++i) {
       trace.push_back(recording_data_.events[static_cast<size_t>(i)].event);
     }
+    std::vector<Block> blocks;
+    for (const auto& [pointer, block] : live_) {
+      blocks.push_back({.address = address_of(pointer),
+                        .size = block.size,
+                        .requested_size = block.size,
+                        .stack = block.stack});
+    }
+    snapshot.segments = host_segments(std::move(blocks), trace);
     for (const Mark& mark : recording_data_.marks) {
       snapshot.annotations.push_back({mark.name, mark.is_start, 0, mark.time_us});
     }

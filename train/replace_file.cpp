@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
+#include <climits>
 #include <stdexcept>
 #include <system_error>
 
@@ -21,11 +21,20 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
-std::string resolve_link(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
-  return error ? path : resolved.string();
+// Where a write through `path` ends: links are followed, to a file that need not exist yet.
+// Not by std::filesystem: libtorch.so exports a copy of its own, and in a program that links it
+// is_symlink() and others give wrong answers.
+std::string resolve_link(std::string path) {
+  constexpr int kMaxLinks = 40;  // the kernel's own limit; beyond it opening fails and says why
+  char link[PATH_MAX];
+  for (int i = 0; i < kMaxLinks; ++i) {
+    const ssize_t length = readlink(path.c_str(), link, sizeof(link));
+    if (length < 0 || length == sizeof(link)) return path;  // not a link
+    const std::string target(link, static_cast<size_t>(length));
+    // A relative link starts at its own directory.
+    path = target.starts_with('/') ? target : path.substr(0, path.rfind('/') + 1) + target;
+  }
+  return path;
 }
 
 }  // namespace
@@ -87,8 +96,8 @@ void ReplaceFile::commit() {
   if (temporary_.empty()) return;
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  std::string directory = std::filesystem::path(target_).parent_path().string();
-  if (directory.empty()) directory = ".";
+  const size_t slash = target_.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
   const int handle = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle >= 0) {
     fsync(handle);  // best effort: the data is safe, only the new name may be lost with the power
