@@ -7,33 +7,34 @@
 namespace headroom {
 namespace {
 
-std::optional<int64_t> predicted_of(const Record& record, const char* name) {
-  const auto it = record.predicted.find(name);
-  return it == record.predicted.end() ? std::nullopt : std::optional(it->second);
+// A measured figure, theory's beside it and the difference.
+void add_pair(std::vector<std::string>& row, const Record& record,
+              const std::optional<int64_t>& measured, const char* predicted,
+              std::string (*text)(int64_t)) {
+  const auto theory = record.predicted.find(predicted);
+  if (record.status != Status::kOk || !measured || theory == record.predicted.end()) {
+    row.insert(row.end(), 3, status_or_not_available(record));
+    return;
+  }
+  row.push_back(text(*measured));
+  row.push_back(text(theory->second));
+  row.push_back(signed_percent(theory->second - *measured, *measured));
 }
+
+std::string plain(int64_t value) { return std::to_string(value); }
 
 std::vector<std::string> residuals_row(const Record& record) {
   const ModelConfig config = model_config(record.spec);
   std::vector<std::string> row = {
       record.spec.model_size,
-      std::to_string(config.d_model) + "/" + std::to_string(config.layers) + "/" +
-          std::to_string(config.heads),
-      std::to_string(record.spec.context_length), to_string(record.spec.precision),
+      plain(config.d_model) + "/" + plain(config.layers) + "/" + plain(config.heads),
+      plain(record.spec.context_length), to_string(record.spec.precision),
       to_string(record.spec.attention)};
-  const std::string otherwise = status_or_not_available(record);
-  const bool ok = record.status == Status::kOk;
-  const auto measured = ok ? record.residual_bytes_per_block : std::nullopt;
-  const auto predicted = predicted_of(record, "residual_bytes_per_block");
-  const auto tensors = ok ? record.residual_tensors_per_block : std::nullopt;
-  row.push_back(tensors ? std::to_string(*tensors) : otherwise);
-  row.push_back(measured ? std::to_string(*measured) : otherwise);
-  row.push_back(predicted ? std::to_string(*predicted) : kNotAvailable);
-  row.push_back(measured && predicted ? signed_percent(*predicted - *measured, *measured)
-                                      : otherwise);
-  const auto saved = ok ? record.saved_bytes : std::nullopt;
-  const auto all = predicted_of(record, "activations");
-  row.push_back(saved ? format_bytes(*saved) : otherwise);
-  row.push_back(saved && all ? signed_percent(*all - *saved, *saved) : otherwise);
+  const auto& tensors = record.residual_tensors_per_block;
+  row.push_back(record.status == Status::kOk && tensors ? plain(*tensors)
+                                                        : status_or_not_available(record));
+  add_pair(row, record, record.residual_bytes_per_block, "residual_bytes_per_block", plain);
+  add_pair(row, record, record.saved_bytes, "activations", format_bytes);
   return row;
 }
 
@@ -47,11 +48,12 @@ Table residuals_table(const std::vector<Record>& records) {
                           {"precision"},
                           {"attention"},
                           {"tensors per block", true},
-                          {"measured bytes per block", true},
-                          {"theory bytes per block", true},
+                          {"bytes per block", true},
+                          {"theory", true},
                           {"difference", true},
-                          {"whole model, measured", true},
-                          {"difference of theory", true}}};
+                          {"whole model", true},
+                          {"theory, whole model", true},
+                          {"difference, whole model", true}}};
   std::vector<std::string> about;
   const RecordPointers latest = latest_of_each(records, about);
   for (const Record* record : latest) table.rows.push_back(residuals_row(*record));
