@@ -52,8 +52,6 @@ class HostBooks {
     if (!recording_) return;
     const int32_t stack = options_.stacks == Stacks::kCpp ? stacks_.capture() : -1;
     live_[pointer].stack = stack;
-    // Each host block stands as a segment of its own, come and gone with it.
-    log({TraceAction::kSegmentAlloc, address_of(pointer), size, 0, 0, stack});
     log({TraceAction::kAlloc, address_of(pointer), size, 0, 0, stack});
   }
 
@@ -66,7 +64,6 @@ class HostBooks {
       // A host release is immediate: requested and completed are one moment.
       log({TraceAction::kFreeRequested, address_of(pointer), it->second.size});
       log({TraceAction::kFreeCompleted, address_of(pointer), it->second.size});
-      log({TraceAction::kSegmentFree, address_of(pointer), it->second.size});
     }
     live_.erase(it);
   }
