@@ -63,6 +63,7 @@ void RecordedSteps::finish(Record& record) {
   Snapshot snapshot;
   const bool wants_snapshot = !spec_.snapshot.empty();
   record.trace_events = tracker_.events();
+  TORCH_CHECK(record.trace_events > 0, "nothing was recorded: the allocator reported no event");
   const Recording recording =
       tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr, &record.trace_truncated);
   const Attribution attribution = attribute(recording, owned_, spec_.mode != Mode::kForward);

@@ -9,6 +9,7 @@
 
 #include "bench/device.h"
 #include "bench/environment.h"
+#include "bench/out_of_memory.h"
 #include "bench/recorded_steps.h"
 #include "profiling/memory_tracker.h"
 #include "profiling/phases.h"
@@ -113,23 +114,6 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   record.status = Status::kOk;
 }
 
-// libtorch's errors carry a backtrace after the first line.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
-bool says_out_of_memory(const std::string& text) {
-  for (const char* sign : {"DefaultCPUAllocator: can't allocate memory", "out of memory",
-                           "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"}) {
-    if (text.find(sign) != std::string::npos) return true;
-  }
-  return false;
-}
-
-void fail(Record& record, Status status, const std::string& text) {
-  record.status = status;
-  record.reason = first_line(text);
-}
-
 }  // namespace
 
 Record run(const RunSpec& spec, const RunOptions& options) {
@@ -138,19 +122,10 @@ Record run(const RunSpec& spec, const RunOptions& options) {
   Bench bench{.spec = spec, .device = torch::Device(torch::kCPU)};
   try {
     run_to_the_end(bench, options, record);
-  } catch (const UnsupportedDevice& error) {
-    fail(record, Status::kUnsupported, error.what());
-  } catch (const UsageError& error) {
-    fail(record, Status::kUsage, error.what());
-  } catch (const c10::OutOfMemoryError& error) {
-    fail(record, Status::kOom, error.what_without_backtrace());
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    fail(record, says_out_of_memory(text) ? Status::kOom : Status::kFailed, text);
-  } catch (const std::bad_alloc&) {
-    fail(record, Status::kOom, "host memory: std::bad_alloc");
-  } catch (const std::exception& error) {
-    fail(record, says_out_of_memory(error.what()) ? Status::kOom : Status::kFailed, error.what());
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    record.status = failure.status;
+    record.reason = failure.reason;
   }
   if (record.status == Status::kOom && bench.tracker) {
     // How far it came: a figure a reader can compare with the card.

@@ -11,10 +11,10 @@
 namespace headroom {
 namespace {
 
-const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "summary"};
+const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary"};
 
 CommandLine command_line() {
-  return {"table peak-memory|mixed-precision|summary RECORDS.jsonl... [flags]",
+  return {"table peak-memory|mixed-precision|residuals|summary RECORDS.jsonl... [flags]",
           "Prints tables from the Records that sweep --records or profile --format json saved.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
            {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"}},
@@ -40,6 +40,7 @@ std::vector<Record> read_all(const std::vector<std::string>& paths) {
 std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records,
                                TableFormat format) {
   if (kind == "peak-memory") return {peak_memory_table(records)};
+  if (kind == "residuals") return {residuals_table(records)};
   if (kind == "summary") return {summary_table(records)};
   std::vector<Table> tables = mixed_precision_tables(records);
   // The comparison alone: its exact columns hold the breakdowns.
@@ -53,7 +54,7 @@ void check_kind(const std::string& kind) {
   }
   const std::string near = nearest_name(kind, kKinds);
   throw UsageError("table", kind,
-                   "is unknown; allowed: peak-memory, mixed-precision, summary" +
+                   "is unknown; allowed: peak-memory, mixed-precision, residuals, summary" +
                        (near.empty() ? "" : "; did you mean " + near + "?"),
                    "headroom table summary records.jsonl");
 }
@@ -69,7 +70,7 @@ int run_table_command(int argc, char** argv) {
   }
   if (arguments.positional.size() < 2) {
     throw UsageError(
-        "table: needs a kind (peak-memory, mixed-precision, summary) and a Records file "
+        "table: needs a kind (peak-memory, mixed-precision, residuals, summary) and a Records file "
         "(example: headroom table summary records.jsonl)");
   }
   const std::string kind = arguments.positional.front();

@@ -22,6 +22,9 @@ Table peak_memory_table(const std::vector<Record>& records);
 // autocast does not touch. The first table is the comparison, the rest its breakdowns.
 std::vector<Table> mixed_precision_tables(const std::vector<Record>& records);
 
+// Bytes that backward needs, per block and in all, measured and by theory; one row per Record.
+Table residuals_table(const std::vector<Record>& records);
+
 // Any Records: the settings that vary, status, peaks, median step.
 Table summary_table(const std::vector<Record>& records);
 

@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
 part_d() {
   write_tables activation_size_analysis text \
-    "$headroom" theory --model-size "$model_size" --context-length "$largest_context" && return
+    "$headroom" theory --model-size "$model_size" --context-length "$largest_context" --device "$device" && return
   local status=$?
   # Alone, nothing before it has judged the flags.
   [[ -n $driver_records ]] || stop_if_hopeless "$status"

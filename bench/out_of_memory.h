@@ -1,0 +1,20 @@
+// What an exception out of a step means for its result; above all, whether memory ran out.
+#pragma once
+
+#include <string>
+
+#include "profiling/record.h"
+
+namespace headroom {
+
+struct Failure {
+  Status status = Status::kFailed;
+  std::string reason;  // one line
+};
+
+// Only inside a catch block: the exception being handled. libtorch's own out-of-memory, a CPU
+// tensor that cannot be had (a plain c10::Error), a library's status as text and std::bad_alloc are
+// all kOom.
+Failure current_failure();
+
+}  // namespace headroom
