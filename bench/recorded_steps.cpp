@@ -20,6 +20,7 @@ void RecordedSteps::run(const Batch& batch) {
   const ScopeListener scopes(
       [this](const std::string& name, bool is_start) { on_scope(name, is_start); });
   const CastListener casts(tracker_, parameters_);
+  claim(Category::kOther, {batch.tokens_BS, batch.targets_BS});
   step_.run(batch);
   if (step_.device().is_cuda()) torch::cuda::synchronize(step_.device().index());
 }

@@ -107,8 +107,8 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   }
   record.peak_phase = peak_phase_of(record);
   if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
-    record.notes.push_back(std::to_string(skipped) +
-                           " optimizer steps were skipped: FP16 gradients were not finite");
+    record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
+                           std::to_string(skipped) + " (warm-up included)");
   }
   if (!spec.save_weights.empty()) save_weights(*bench.step->model(), spec.save_weights);
   record.status = Status::kOk;

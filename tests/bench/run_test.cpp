@@ -36,7 +36,7 @@ Record run_ok(const RunSpec& spec) {
   EXPECT_EQ(record.reason, "");
   // The default scale of FP16 is found by skipping steps.
   const char* expected =
-      spec.precision == Precision::kFp16 ? "optimizer steps were skipped" : "no note at all";
+      spec.precision == Precision::kFp16 ? "optimizer steps skipped" : "no note at all";
   EXPECT_THAT(record.notes, testing::Each(HasSubstr(expected)));
   return record;
 }
