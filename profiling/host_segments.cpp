@@ -38,6 +38,7 @@ void add_inactive(Segment& segment, uint64_t begin, uint64_t end) {
 
 std::vector<Segment> host_segments(std::vector<Block> live, const std::vector<TraceEvent>& trace) {
   std::vector<Range> used;
+  used.reserve(live.size() + trace.size());
   for (const Block& block : live) used.push_back({block.address, end_of(block)});
   for (const TraceEvent& event : trace) {
     if (event.action != TraceAction::kAlloc && event.action != TraceAction::kFreeCompleted)

@@ -32,7 +32,8 @@ std::string resolve_link(std::string path) {
     if (length < 0 || length == sizeof(link)) return path;  // not a link
     const std::string target(link, static_cast<size_t>(length));
     // A relative link starts at its own directory.
-    path = target.starts_with('/') ? target : path.substr(0, path.rfind('/') + 1) + target;
+    path.resize(target.starts_with('/') ? 0 : path.rfind('/') + 1);
+    path += target;
   }
   return path;
 }
