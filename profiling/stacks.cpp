@@ -29,12 +29,13 @@ bool is_recorder(const Frame& frame) {
 // into.
 using Names = std::unordered_map<void*, std::vector<Frame>>;
 
-void name_without_lines(const std::vector<void*>& counters, unwind::Mode mode, Names& names) {
+void name_with_libtorch(const std::vector<void*>& counters, unwind::Mode mode, Names& names) {
   if (counters.empty()) return;
   const std::vector<unwind::Frame> frames = unwind::symbolize(counters, mode);
   for (size_t i = 0; i < counters.size(); ++i) {
-    names[counters[i]] = {
-        {frames[i].funcname, frames[i].filename, static_cast<int64_t>(frames[i].lineno)}};
+    // dladdr gives the offset in the library where a line number would be.
+    const auto line = mode == unwind::Mode::dladdr ? 0 : static_cast<int64_t>(frames[i].lineno);
+    names[counters[i]] = {{frames[i].funcname, frames[i].filename, line}};
   }
 }
 
@@ -127,9 +128,9 @@ void StackTable::symbolize_into(Snapshot& snapshot) const {
   if (!ours.empty() && !name_with_addr2line(ours, names)) {
     std::vector<void*> counters;
     for (const OwnCounter& own : ours) counters.push_back(own.counter);
-    name_without_lines(counters, unwind::Mode::fast, names);
+    name_with_libtorch(counters, unwind::Mode::fast, names);
   }
-  name_without_lines(others, unwind::Mode::dladdr, names);
+  name_with_libtorch(others, unwind::Mode::dladdr, names);
 
   std::unordered_map<void*, std::vector<int32_t>> frame_ids;
   snapshot.stacks.assign(ids_.size(), {});
