@@ -2,8 +2,9 @@
 
 namespace headroom {
 
-TransformerBlockImpl::TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
-                     const torch::TensorOptions& options) {
+TransformerBlockImpl::TransformerBlockImpl(const ModelConfig& config, AttentionKind kind,
+                                           const RotaryTable* rotary,
+                                           const torch::TensorOptions& options) {
   ln1_ = register_module("ln1", RmsNorm(config.d_model, config.norm_eps, options));
   attn_ = register_module("attn", CausalSelfAttention(config, kind, rotary, options));
   ln2_ = register_module("ln2", RmsNorm(config.d_model, config.norm_eps, options));
@@ -40,7 +41,8 @@ Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {
-  return forward(tokens_BS, [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); });
+  return forward(tokens_BS,
+                 [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); });
 }
 
 }  // namespace headroom

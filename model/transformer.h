@@ -19,7 +19,7 @@ namespace headroom {
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
-            const torch::TensorOptions& options);
+                       const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD);
 
  private:

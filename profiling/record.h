@@ -51,7 +51,7 @@ struct Record {
   // peak.allocated of that step.
   std::map<std::string, int64_t> categories_at_peak;
   std::map<std::string, int64_t> category_peaks;  // each category's own highest, at its own moment
-  std::optional<MemoryBytes> recorded_peak;  // the recorded step's own peak
+  std::optional<MemoryBytes> recorded_peak;       // the recorded step's own peak
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
