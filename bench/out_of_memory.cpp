@@ -7,6 +7,7 @@
 
 #include "bench/device.h"
 #include "train/quantity.h"
+#include "train/replace_file.h"
 
 namespace headroom {
 namespace {
@@ -36,6 +37,8 @@ Failure current_failure() {
     return {Status::kUnsupported, first_line(error.what())};
   } catch (const UsageError& error) {
     return {Status::kUsage, first_line(error.what())};
+  } catch (const WriteError& error) {
+    return {Status::kUnwritable, first_line(error.what())};
   } catch (const c10::OutOfMemoryError& error) {
     return {Status::kOom, first_line(error.what_without_backtrace())};
   } catch (const c10::Error& error) {

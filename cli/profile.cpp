@@ -42,7 +42,9 @@ std::string checked_format(const Arguments& arguments) {
 int exit_code_of(const Record& record) {
   if (record.status == Status::kOk) return kExitOk;
   if (record.status == Status::kUsage) return kExitUsage;
-  return record.status == Status::kUnsupported ? kExitEnvironment : kExitAllFailed;
+  const bool environment =
+      record.status == Status::kUnsupported || record.status == Status::kUnwritable;
+  return environment ? kExitEnvironment : kExitAllFailed;
 }
 
 }  // namespace

@@ -1,15 +1,12 @@
 #include "cli/run_flags.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <set>
 #include <utility>
 
 #include "train/quantity.h"
+#include "train/safetensors.h"
+#include "train/token_file.h"
 
 namespace headroom {
 namespace {
@@ -117,19 +114,17 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
-// A file that is not there is said here, not by every cell.
-void check_inputs(const RunSpec& spec) {
-  for (const auto& [flag, path] :
-       {std::pair{"--tokens", spec.tokens}, std::pair{"--load-weights", spec.load_weights}}) {
-    if (path.empty()) continue;
-    const std::string example = std::string(flag) + " data/file.bin";
-    if (std::filesystem::is_directory(path)) {
-      throw UsageError(flag, path, "is a directory; allowed: a file", example);
-    }
-    if (::access(path.c_str(), R_OK) != 0) {
-      throw UsageError(flag, path, std::string("cannot be read: ") + std::strerror(errno), example);
+// A file that cannot serve is refused here, before any cell starts. Token ids are looked at only
+// where there is one vocabulary to hold them against.
+void check_inputs(const RunSpec& spec, bool one_cell) {
+  if (!spec.tokens.empty()) {
+    const TokenFile file(spec.tokens, spec.token_type);
+    const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
+    if (one_cell) {
+      file.check_ids(model_config(spec).vocab_size, spec.batch_size * spec.context_length, steps);
     }
   }
+  if (!spec.load_weights.empty()) const SafetensorsFile file(spec.load_weights);
 }
 
 }  // namespace
@@ -160,7 +155,7 @@ RunSpec cell_from(const Arguments& given) {
     field.set(spec, value);
   }
   validate(spec);
-  check_inputs(spec);
+  check_inputs(spec, /*one_cell=*/true);
   return spec;
 }
 
@@ -178,7 +173,7 @@ Grid grid_from(const Arguments& given) {
       field.set(grid.base, value);
     }
   }
-  check_inputs(grid.base);
+  check_inputs(grid.base, /*one_cell=*/false);
   return grid;
 }
 

@@ -11,11 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<Status, const char*>, 7> kStatusWords = {
+constexpr std::array<std::pair<Status, const char*>, 8> kStatusWords = {
     {{Status::kOk, "ok"},
      {Status::kOom, "oom"},
      {Status::kUnsupported, "unsupported"},
      {Status::kUsage, "usage"},
+     {Status::kUnwritable, "unwritable"},
      {Status::kFailed, "failed"},
      {Status::kKilled, "killed"},
      {Status::kTimeout, "timeout"}}};

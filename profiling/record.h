@@ -18,6 +18,7 @@ enum class Status {
   kOom,
   kUnsupported,  // this machine cannot: no such device
   kUsage,        // the request itself is wrong; the program exits 2
+  kUnwritable,   // it ran, and its snapshot or weights could not be written; the figures stand
   kFailed,
   kKilled,
   kTimeout,

@@ -72,7 +72,7 @@ void ReplaceFile::close_and_remove() {
 
 void ReplaceFile::fail(int error) {
   close_and_remove();  // a throwing constructor runs no destructor
-  throw std::runtime_error("cannot write " + path_ + ": " + std::generic_category().message(error));
+  throw WriteError("cannot write " + path_ + ": " + std::generic_category().message(error));
 }
 
 void ReplaceFile::write(const void* data, size_t size) {

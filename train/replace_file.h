@@ -2,9 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 
 namespace headroom {
+
+// A result could not be written: no such directory, no permission, no space. what() is one line.
+class WriteError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 // Note [Replacing a file]
 // Rationale: a run may die, or the disk fill, while a result is written; the earlier result must
@@ -15,7 +22,7 @@ namespace headroom {
 //   process leaves its temporary file, named <path>.<six letters>.tmp, behind.
 class ReplaceFile {
  public:
-  // Throws std::runtime_error, one line with path and reason, like every member below.
+  // Throws WriteError, one line with path and reason, like every member below.
   explicit ReplaceFile(const std::string& path);
   ~ReplaceFile();  // without commit(): the temporary file is removed, the old file is kept
   ReplaceFile(const ReplaceFile&) = delete;

@@ -262,7 +262,8 @@ TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
   RunSpec spec = tiny_spec();
   spec.snapshot = scratch.file("no/such/folder/x.pickle");
   Record record = run(spec, {});
-  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_EQ(record.status, Status::kUnwritable);
+  EXPECT_TRUE(record.peak.has_value()) << "what was measured is not lost with the file";
   EXPECT_THAT(record.reason, HasSubstr("no/such/folder"));
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
 
@@ -318,10 +319,8 @@ TEST(Run, TwoProcessesCountTheSameBytes) {
 TEST(Run, OnRealTextTheLossFalls) {
   const ScratchDirectory scratch;
   std::string ids;
-  for (const char* name : {"/README.md", "/CONTRIBUTING.md"}) {
-    std::ifstream file(std::string(HEADROOM_SOURCES) + name, std::ios::binary);
-    for (char byte = 0; file.get(byte);) ids += {byte, 0};
-  }
+  std::ifstream file(std::string(HEADROOM_SOURCES) + "/CONTRIBUTING.md", std::ios::binary);
+  for (char byte = 0; file.get(byte);) ids += {byte, 0};
   ASSERT_GT(ids.size(), 2000U);
   RunSpec spec = tiny_spec();
   spec.vocab_size = 256;
@@ -330,12 +329,13 @@ TEST(Run, OnRealTextTheLossFalls) {
   spec.learning_rate = 1e-2;
   spec.tokens = scratch.write("text.bin", ids);
   spec.warmup_steps = 0;
-  spec.measure_steps = 30;
+  spec.measure_steps = 80;  // several times through the text, so that its wording does not matter
   spec.record_steps = 0;
   const Record record = run_ok(spec);
-  ASSERT_EQ(record.losses.size(), 30U);
+  ASSERT_EQ(record.losses.size(), 80U);
   EXPECT_GT(record.losses.front(), 5);
-  EXPECT_LT(record.losses.back(), 0.7 * record.losses.front());
+  const double last_ten = std::accumulate(record.losses.end() - 10, record.losses.end(), 0.0) / 10;
+  EXPECT_LT(last_ten, 0.7 * record.losses.front());
 }
 
 }  // namespace

@@ -54,7 +54,11 @@ expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
 expect 2 "--tokens: 'missing.bin' cannot be read: No such file" profile "${small[@]}" --tokens missing.bin
-expect 2 "--load-weights: '/' is a directory" sweep "${small[@]}" --load-weights /
+expect 2 "--load-weights: '/' is not a safetensors file" sweep "${small[@]}" --load-weights /
+printf '\x01\x00\xff\xff' >ids.bin
+expect 2 "--tokens: 'ids.bin' holds id 65535 at position 1" profile "${small[@]}" --tokens ids.bin
+printf '\x01\x00\xff' >odd.bin
+expect 2 "--tokens: 'odd.bin' holds 3 bytes" profile "${small[@]}" --tokens odd.bin
 
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
