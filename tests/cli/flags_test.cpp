@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "cli/run_flags.h"
 #include "train/quantity.h"
+#include "train/safetensors.h"
 
 namespace headroom {
 namespace {
@@ -33,6 +36,11 @@ std::string refusal(const std::function<void()>& action) {
 }
 
 TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
+  // Input files are read before a cell starts, so they must be real ones.
+  const std::string tokens = testing::TempDir() + "flags_test_tokens.bin";
+  const std::string weights = testing::TempDir() + "flags_test_weights.safetensors";
+  std::ofstream(tokens, std::ios::binary) << "\x01\x02\x03\x04";
+  write_safetensors(weights, {});
   for (const Field& field : fields()) {
     const std::string flag = field.flag();
     std::string value = field.get(RunSpec{});
@@ -40,6 +48,8 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.numeric) value = "2";
     // Names whose value must be a file that is there, or a known word.
     if (field.name == "model_size" || field.name == "device") continue;
+    if (field.name == "tokens") value = tokens;
+    if (field.name == "load_weights") value = weights;
     if (value.empty()) value = "/dev/null";
     std::vector<const char*> words = {flag.c_str(), value.c_str()};
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
