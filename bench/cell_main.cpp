@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/child_process.h"
+#include "bench/environment.h"
 #include "bench/run.h"
 
 namespace {
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
   headroom::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
   if (argc == 2 && std::strcmp(argv[1], "--identity") == 0) {
-    return print_line(headroom::identity().dump());
+    return print_line(headroom::build_identity().dump());
   }
   if (argc != 1) {
     std::fputs("headroom-cell: reads one JSON request on stdin; started by headroom\n", stderr);

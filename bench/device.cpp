@@ -20,4 +20,13 @@ torch::Device resolve_device(const std::string& name) {
       "' is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) + ", cpu");
 }
 
+void synchronize(torch::Device device) {
+  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+}
+
+std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_memory_bytes) {
+  return device.is_cuda() ? make_cuda_tracker(device.index())
+                          : make_host_tracker(host_memory_bytes);
+}
+
 }  // namespace headroom

@@ -1,10 +1,13 @@
-// --device words to a torch device.
+// --device words to a torch device, and what differs from device to device.
 #pragma once
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
+
+#include "profiling/memory_tracker.h"
 
 namespace headroom {
 
@@ -16,5 +19,11 @@ class UnsupportedDevice : public std::runtime_error {
 
 // "cpu", "cuda", "cuda:1"; "auto" is the first CUDA device when there is one, else the CPU.
 torch::Device resolve_device(const std::string& name);
+
+// Waits until the device has done everything asked of it. The CPU always has.
+void synchronize(torch::Device device);
+
+// The tracker of the device's memory. The limit is of host allocations; 0 = none.
+std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_memory_bytes);
 
 }  // namespace headroom

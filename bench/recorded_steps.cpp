@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/device.h"
 #include "profiling/snapshot_write.h"
 
 namespace headroom {
@@ -22,7 +23,7 @@ void RecordedSteps::run(const Batch& batch) {
   const CastListener casts(tracker_, parameters_);
   claim(Category::kOther, {batch.tokens_BS, batch.targets_BS});
   step_.run(batch);
-  if (step_.device().is_cuda()) torch::cuda::synchronize(step_.device().index());
+  synchronize(step_.device());
 }
 
 void RecordedSteps::on_scope(const std::string& name, bool is_start) {

@@ -24,10 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void synchronize(torch::Device device) {
-  if (device.is_cuda()) torch::cuda::synchronize(device.index());
-}
-
 // Everything one run needs, and the number of the next step (which batch it sees).
 struct Bench {
   const RunSpec& spec;
@@ -91,8 +87,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
-  bench.tracker = bench.device.is_cuda() ? make_cuda_tracker(bench.device.index())
-                                         : make_host_tracker(options.host_memory_bytes);
+  bench.tracker = make_tracker(bench.device, options.host_memory_bytes);
   const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
   bench.step = build_step(spec, bench.device, &record.notes);
   bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
@@ -134,7 +129,5 @@ Record run(const RunSpec& spec, const RunOptions& options) {
   }
   return record;
 }
-
-nlohmann::json identity() { return build_identity(); }
 
 }  // namespace headroom

@@ -20,7 +20,4 @@ struct RunOptions {
 // unusable.
 Record run(const RunSpec& spec, const RunOptions& options);
 
-// What this process is: build, libtorch, devices. The same for every run of one program.
-nlohmann::json identity();
-
 }  // namespace headroom

@@ -23,10 +23,6 @@
 namespace headroom {
 namespace {
 
-void synchronize(torch::Device device) {
-  if (device.is_cuda()) torch::cuda::synchronize(device.index());
-}
-
 double seconds_on_card(Step& step, const Batch& batch) {
   const c10::Stream stream = at::cuda::getCurrentCUDAStream(step.device().index());
   // The backend's default keeps the time; libtorch's own does not.
@@ -100,10 +96,7 @@ class StepBenchmarks::Workbench {
  private:
   MemoryTracker& tracker_of(torch::Device device) {
     auto& tracker = trackers_[device.str()];
-    if (!tracker) {
-      tracker = device.is_cuda() ? make_cuda_tracker(device.index())
-                                 : make_host_tracker(host_memory_bytes_);
-    }
+    if (!tracker) tracker = make_tracker(device, host_memory_bytes_);
     return *tracker;
   }
 

@@ -73,7 +73,7 @@ class Rope(nn.Module):
 
 
 def softmax(x: Tensor) -> Tensor:
-    exponentials = torch.exp(x - x.amax(-1, keepdim=True))
+    exponentials = torch.exp(x - x.max(-1, keepdim=True).values)
     return exponentials / exponentials.sum(-1, keepdim=True)
 
 
@@ -156,7 +156,7 @@ class Transformer(nn.Module):
 
 
 def cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
-    shifted = logits_BSV - logits_BSV.amax(-1, keepdim=True)
+    shifted = logits_BSV - logits_BSV.max(-1, keepdim=True).values
     log_probabilities = shifted - torch.log(torch.exp(shifted).sum(-1, keepdim=True))
     return (-log_probabilities).gather(-1, targets_BS.unsqueeze(-1)).mean()
 

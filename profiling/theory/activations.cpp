@@ -116,15 +116,16 @@ void add_block(Sheet& sheet) {
   add_weight(sheet, "output_proj", "D D");
   sheet.add({.name = "attended",
              .shape = "B S D",
-             .source = "model/transformer.cpp BlockImpl::forward: x + attention",
+             .source = "model/transformer.cpp TransformerBlockImpl::forward: x + attention",
              .saved_by = {"PowBackward0.self", "MulBackward0.self"},
              .condition = "residual stream; input of ln2"});
   add_norm(sheet, "ln2");
   add_feed_forward(sheet);
-  sheet.add({.name = "output",
-             .shape = "B S D",
-             .source = "model/transformer.cpp BlockImpl::forward: attended + feed_forward",
-             .condition = "residual stream; saved by the next block's ln1, or by ln_final"});
+  sheet.add(
+      {.name = "output",
+       .shape = "B S D",
+       .source = "model/transformer.cpp TransformerBlockImpl::forward: attended + feed_forward",
+       .condition = "residual stream; saved by the next block's ln1, or by ln_final"});
 }
 
 void add_head(Sheet& sheet) {

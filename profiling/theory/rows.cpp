@@ -64,14 +64,18 @@ int64_t activation_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
          total(rows, kFinalNorm) + total(rows, kHead) + total(rows, kLoss);
 }
 
+int64_t storages(const std::vector<Row>& rows, std::string_view group) {
+  int64_t count = 0;
+  for (const Row& row : rows) {
+    if (row.group == group) count += row.storages;
+  }
+  return count;
+}
+
 int64_t residual_bytes_per_block(const RunSpec& spec) { return total(theory_rows(spec), kBlock); }
 
 int64_t residual_tensors_per_block(const RunSpec& spec) {
-  int64_t storages = 0;
-  for (const Row& row : theory_rows(spec)) {
-    if (row.group == kBlock) storages += row.storages;
-  }
-  return storages;
+  return storages(theory_rows(spec), kBlock);
 }
 
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
@@ -92,8 +96,8 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
           {"optimizer_state", total(rows, kOptimizerState)},
           {"activations", activation_bytes(spec, rows)},
           {"cast_cache", total(rows, kCastCache)},
-          {"residual_bytes_per_block", residual_bytes_per_block(spec)},
-          {"residual_tensors_per_block", residual_tensors_per_block(spec)}};
+          {"residual_bytes_per_block", total(rows, kBlock)},
+          {"residual_tensors_per_block", storages(rows, kBlock)}};
 }
 
 }  // namespace headroom

@@ -66,6 +66,9 @@ std::vector<Row> theory_rows(const RunSpec& spec);
 // Sum of the rows of one group.
 int64_t total(const std::vector<Row>& rows, std::string_view group);
 
+// Number of storages in the rows of one group.
+int64_t storages(const std::vector<Row>& rows, std::string_view group);
+
 // Bytes kept for backward by the whole model: every block, embedding, final norm, head, loss.
 int64_t activation_bytes(const RunSpec& spec, const std::vector<Row>& rows);
 
