@@ -1,0 +1,35 @@
+// The card that is stood in for, as the environment describes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace virtual_gpu {
+
+// What a program can ask a card about. Filled by the parent process from cards.json.
+struct Card {
+  std::string name;                // as the driver says it: "NVIDIA H200"
+  int major = 0;                   // compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  uint64_t total_bytes = 0;        // as the driver reports it
+  uint64_t context_bytes = 0;      // taken by the CUDA context; nobody can allocate it
+  int threads_per_multiprocessor = 2048;
+  int blocks_per_multiprocessor = 32;
+  uint64_t shared_memory_per_block = 49152;
+  uint64_t shared_memory_per_block_optin = 49152;
+  uint64_t shared_memory_per_multiprocessor = 65536;
+  uint64_t reserved_shared_memory_per_block = 1024;
+  int registers_per_multiprocessor = 65536;
+  uint64_t l2_bytes = 0;
+  int memory_bus_bits = 0;
+  int memory_clock_khz = 0;
+  int clock_khz = 0;
+};
+
+// "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...": the members' names.
+// Throws std::invalid_argument with one line that names the key.
+Card parse_card(std::string_view text);
+
+}  // namespace virtual_gpu

@@ -1,0 +1,17 @@
+// What the files of the driver API share.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "virtual_gpu/status.h"
+
+namespace virtual_gpu {
+
+CUresult to_driver(cudaError_t error);
+CUresult driver_result(Status status);
+
+// The driver's function of this name in its newest version; nullptr when there is none.
+void* driver_function(const char* name);
+
+}  // namespace virtual_gpu

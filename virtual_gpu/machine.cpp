@@ -1,0 +1,115 @@
+#include "virtual_gpu/machine.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+namespace virtual_gpu {
+namespace {
+
+// The handles of the default streams are 0, cudaStreamLegacy (1) and cudaStreamPerThread (2).
+constexpr uintptr_t kPerThread = 2;
+constexpr int kMostDevices = 64;
+
+std::atomic<bool> is_forked{false};
+std::atomic<bool> is_made{false};
+thread_local int current_device = 0;
+
+std::string environment(const char* name) {
+  const char* value = getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int count_from(const std::string& text) {
+  if (text.empty()) return 1;
+  int count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || rest != text.data() + text.size() || count < 1 ||
+      count > kMostDevices) {
+    throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
+                                std::to_string(kMostDevices));
+  }
+  return count;
+}
+
+// Ordinals up to the first that is none, as the driver reads it. UUIDs are not known here.
+int visible(int count) {
+  const char* list = getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) return count;
+  std::istringstream stream(list);
+  std::string word;
+  int seen = 0;
+  while (std::getline(stream, word, ',')) {
+    int ordinal = -1;
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
+    if (error != std::errc() || ordinal < 0 || ordinal >= count) break;
+    ++seen;
+  }
+  return seen;
+}
+
+}  // namespace
+
+Machine& Machine::get() {
+  static Machine* machine = new Machine();
+  return *machine;
+}
+
+bool Machine::exists() { return is_made.load(); }
+bool Machine::forked() { return is_forked.load(std::memory_order_relaxed); }
+
+Machine::Machine() {
+  is_made = true;
+  pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  try {
+    const std::string text = environment("HEADROOM_VIRTUAL_CARD");
+    if (text.empty()) {
+      throw std::invalid_argument("HEADROOM_VIRTUAL_CARD is not set; start the program with "
+                                  "headroom dryrun --card h200 -- PROGRAM");
+    }
+    const Card card = parse_card(text);
+    const int count = visible(count_from(environment("HEADROOM_VIRTUAL_COUNT")));
+    for (int i = 0; i < count; ++i) {
+      devices_.push_back(std::make_unique<Device>(card, i));
+      default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));
+    }
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "virtual GPU: %s\n", error.what());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "virtual GPU: no address space left for the card (ulimit -v?)\n");
+    devices_.clear();
+  }
+}
+
+int Machine::current() { return current_device; }
+void Machine::set_current(int ordinal) { current_device = ordinal; }
+
+Stream& Machine::stream(const void* handle) {
+  if (reinterpret_cast<uintptr_t>(handle) <= kPerThread) {
+    return *default_streams_[static_cast<size_t>(current())];
+  }
+  return *static_cast<Stream*>(const_cast<void*>(handle));
+}
+
+bool Machine::is_stream(const void* handle) const {
+  return reinterpret_cast<uintptr_t>(handle) <= kPerThread ||
+         streams.is_stream(static_cast<const Stream*>(handle));
+}
+
+Device* Machine::owner(uint64_t address) {
+  for (const auto& device : devices_) {
+    if (device->contains(address)) return device.get();
+  }
+  const std::lock_guard lock(mappings_mutex);
+  if (!mappings.contains(address)) return nullptr;
+  Device* mapped = mappings.device_at(address);
+  return mapped != nullptr || devices_.empty() ? mapped : devices_.front().get();
+}
+
+}  // namespace virtual_gpu

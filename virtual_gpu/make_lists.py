@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Writes not_supported.inc and cublas_other.inc: the names that the stand-in answers without doing.
+
+usage: make_lists.py TORCH_DIR OBJECT_DIR   (the wheel's torch/, the build's objects of virtual_gpu)
+
+Every function of the CUDA runtime, cuBLAS and cuBLASLt, and every one of the other libraries that
+libtorch imports, is either defined in a source file here or on one of the two lists. Run it when
+libtorch or the sources change; a test compares the lists with libtorch's imports.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+# Library -> (file, what "not supported" is in its own enumeration).
+WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcublas.so.13", 15),
+         "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
+IMPORTED = {"cusolver": 9, "cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
+IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
+# Return text, which a caller prints: defined in returned_text.cpp.
+NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}
+
+
+def symbols(path: Path, kind: str) -> set[str]:
+    command = ["nm", "-D", f"--{kind}-only", str(path)]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines}
+
+
+def defined_here(objects: Path) -> set[str]:
+    names: set[str] = set()
+    for path in objects.rglob("*.o"):
+        if path.name.startswith(("refusal", "cublas_other")):
+            continue
+        command = ["nm", "--defined-only", "--extern-only", str(path)]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        names |= {line.split()[-1] for line in text.splitlines() if line}
+    return names
+
+
+def write(path: Path, head: str, lines: list[str]) -> None:
+    path.write_text(f"// Written by make_lists.py. {head}\n" + "\n".join(lines) + "\n")
+
+
+def main() -> None:
+    torch, objects = Path(sys.argv[1]), Path(sys.argv[2])
+    imported: set[str] = set()
+    for name in IMPORTERS:
+        imported |= symbols(torch / "lib" / name, "undefined")
+    have = defined_here(objects)
+    refused: dict[str, int] = {}
+    done: list[str] = []
+    for library, (file, code) in WHOLE.items():
+        pattern = re.compile("(__)?cuda[A-Z]" if library == "cudart" else f"{library}[A-Z]")
+        for name in sorted(symbols(torch.parent / "nvidia" / file, "defined") - have):
+            if not pattern.match(name):
+                continue
+            if library != "cudart" and name in imported:
+                done.append(name)
+            else:
+                refused[name] = code
+    for library, code in IMPORTED.items():
+        for name in sorted(imported - have - NOT_CODES):
+            if re.match(f"{library}[A-Z]", name):
+                refused[name] = code
+    write(HERE / "not_supported.inc", "HEADROOM_REFUSE(name, the library's \"not supported\").",
+          [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()])
+    write(HERE / "cublas_other.inc", "HEADROOM_DONE(name).",
+          [f"HEADROOM_DONE({name})" for name in done])
+
+
+if __name__ == "__main__":
+    main()
