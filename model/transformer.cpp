@@ -5,10 +5,11 @@ namespace headroom {
 TransformerBlockImpl::TransformerBlockImpl(const ModelConfig& config, AttentionKind kind,
                                            const RotaryTable* rotary,
                                            const torch::TensorOptions& options) {
-  ln1_ = register_module("ln1", RmsNorm(config.d_model, config.norm_eps, options));
+  // The reference's order of parameters: initialization, optimizer and allocator follow it.
   attn_ = register_module("attn", CausalSelfAttention(config, kind, rotary, options));
-  ln2_ = register_module("ln2", RmsNorm(config.d_model, config.norm_eps, options));
   ffn_ = register_module("ffn", SwiGlu(config.d_model, config.d_ff, options));
+  ln1_ = register_module("ln1", RmsNorm(config.d_model, config.norm_eps, options));
+  ln2_ = register_module("ln2", RmsNorm(config.d_model, config.norm_eps, options));
 }
 
 Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {

@@ -71,7 +71,7 @@ std::string mode_in_words(Mode mode) {
     case Mode::kForwardBackward:
       return "forward-backward: forward, loss, backward; no optimizer step";
     case Mode::kTraining:
-      return "training: forward, loss, backward, optimizer step, gradients released";
+      return "training: gradients released, forward, loss, backward, optimizer step";
   }
   return to_string(mode);
 }

@@ -28,12 +28,14 @@ Tensor Step::run(const Batch& batch) {
     forward(batch);  // what backward would need lives as long as the logits, then goes
     return {};
   }
+  // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
+  // cached when a step begins is part of its peak.
+  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
   // The logits live through backward, as the local variable of a training loop does.
   Tensor logits_BSV;
   const Tensor loss = forward_and_loss(batch, &logits_BSV);
   backward(loss);
   if (mode_ == Mode::kTraining) update();
-  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
   return loss.detach();
 }
 

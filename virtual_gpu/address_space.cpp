@@ -5,7 +5,7 @@
 namespace virtual_gpu {
 namespace {
 
-constexpr uint32_t kFirst = uint32_t{1} << 31;  // first page of a block; the rest is its length
+constexpr uint32_t kFirst = uint32_t{1} << 31;   // first page of a block; the rest is its length
 constexpr uint32_t kShared = uint32_t{1} << 30;  // with kFirst: a page of slots
 
 uint32_t divide_up(uint64_t bytes, uint64_t unit) {

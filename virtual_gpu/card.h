@@ -9,12 +9,12 @@ namespace virtual_gpu {
 
 // What a program can ask a card about. Filled by the parent process from cards.json.
 struct Card {
-  std::string name;                // as the driver says it: "NVIDIA H200"
-  int major = 0;                   // compute capability
+  std::string name;  // as the driver says it: "NVIDIA H200"
+  int major = 0;     // compute capability
   int minor = 0;
   int multiprocessors = 0;
-  uint64_t total_bytes = 0;        // as the driver reports it
-  uint64_t context_bytes = 0;      // taken by the CUDA context; nobody can allocate it
+  uint64_t total_bytes = 0;    // as the driver reports it
+  uint64_t context_bytes = 0;  // taken by the CUDA context; nobody can allocate it
   int threads_per_multiprocessor = 2048;
   int blocks_per_multiprocessor = 32;
   uint64_t shared_memory_per_block = 49152;
@@ -28,8 +28,8 @@ struct Card {
   int clock_khz = 0;
 };
 
-// "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...": the members' names.
-// Throws std::invalid_argument with one line that names the key.
+// "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...": the members'
+// names. Throws std::invalid_argument with one line that names the key.
 Card parse_card(std::string_view text);
 
 }  // namespace virtual_gpu

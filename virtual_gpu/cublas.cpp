@@ -101,10 +101,9 @@ cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* 
 
 // The four element types of each routine differ in nothing but the type.
 #define HEADROOM_GEMM(letter, type, cost)                                                         \
-  cublasStatus_t cublas##letter##gemm_v2(cublasHandle_t handle, cublasOperation_t,                \
-                                         cublasOperation_t, int m, int n, int k, const type*,     \
-                                         const type*, int, const type*, int, const type*, type*,  \
-                                         int) {                                                   \
+  cublasStatus_t cublas##letter##gemm_v2(                                                         \
+      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,           \
+      const type*, const type*, int, const type*, int, const type*, type*, int) {                 \
     return product(handle, m, n, k, 1, cost);                                                     \
   }                                                                                               \
   cublasStatus_t cublas##letter##gemmStridedBatched(                                              \
@@ -113,10 +112,10 @@ cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* 
       int, long long, int batch) {                                                                \
     return product(handle, m, n, k, batch, cost);                                                 \
   }                                                                                               \
-  cublasStatus_t cublas##letter##gemmBatched(                                                     \
-      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,           \
-      const type*, const type* const[], int, const type* const[], int, const type*, type* const[],\
-      int, int batch) {                                                                           \
+  cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t,            \
+                                             cublasOperation_t, int m, int n, int k, const type*, \
+                                             const type* const[], int, const type* const[], int,  \
+                                             const type*, type* const[], int, int batch) {        \
     return product(handle, m, n, k, batch, cost);                                                 \
   }                                                                                               \
   cublasStatus_t cublas##letter##gemv_v2(cublasHandle_t handle, cublasOperation_t, int m, int n,  \

@@ -1,4 +1,5 @@
-// cuBLASLt: descriptors that remember sizes, one heuristic answer, matrix products that are counted.
+// cuBLASLt: descriptors that remember sizes, one heuristic answer, matrix products that are
+// counted.
 #include <cublasLt.h>
 
 #include <cstring>

@@ -131,8 +131,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     attributes->hostPointer = const_cast<void*>(pointer);
     return cudaSuccess;
   }
-  attributes->type = block->kind == HostMemory::Kind::kManaged ? cudaMemoryTypeManaged
-                                                              : cudaMemoryTypeHost;
+  attributes->type =
+      block->kind == HostMemory::Kind::kManaged ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
   attributes->device = Machine::current();
   attributes->devicePointer = const_cast<void*>(pointer);
   attributes->hostPointer = const_cast<void*>(pointer);

@@ -59,9 +59,7 @@ bool Device::fits(uint64_t bytes) const {
   return used <= usable && bytes <= usable - used;
 }
 
-void Device::note_use() {
-  peak_bytes_ = std::max(peak_bytes_, space_.used_bytes() + taken_bytes_);
-}
+void Device::note_use() { peak_bytes_ = std::max(peak_bytes_, space_.used_bytes() + taken_bytes_); }
 
 Status Device::refuse(uint64_t bytes) {
   counters.refused_allocations.fetch_add(1, std::memory_order_relaxed);

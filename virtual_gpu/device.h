@@ -1,4 +1,5 @@
-// One card: how much of its memory is taken, by what, and what was asked of it. It computes nothing.
+// One card: how much of its memory is taken, by what, and what was asked of it. It computes
+// nothing.
 #pragma once
 
 #include <atomic>

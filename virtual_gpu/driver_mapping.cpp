@@ -52,8 +52,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   Machine& machine = Machine::get();
   const std::lock_guard lock(machine.mappings_mutex);
   uint64_t retained = 0;
-  const Status status =
-      machine.mappings.retain(reinterpret_cast<uint64_t>(address), &retained);
+  const Status status = machine.mappings.retain(reinterpret_cast<uint64_t>(address), &retained);
   *handle = retained;
   return driver_result(status);
 }

@@ -13,8 +13,8 @@ Status HostMemory::allocate(uint64_t bytes, Kind kind, Device* device, uint64_t*
   if (bytes == 0) return kind == Kind::kManaged ? Status::kInvalidValue : Status::kOk;
   // Managed memory may be larger than the host: pages exist only when touched.
   const int reserve = kind == Kind::kManaged ? MAP_NORESERVE : 0;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
   if (memory == MAP_FAILED) return Status::kOutOfMemory;
   *address = reinterpret_cast<uint64_t>(memory);
   const std::lock_guard lock(mutex_);
@@ -40,13 +40,12 @@ Status HostMemory::release(uint64_t address, Kind kind) {
 Status HostMemory::add(uint64_t address, uint64_t bytes) {
   if (address == 0 || bytes == 0) return Status::kInvalidValue;
   const std::lock_guard lock(mutex_);
-  const bool added =
-      blocks_
-          .try_emplace(address, Block{.address = address,
-                                      .bytes = bytes,
-                                      .kind = Kind::kRegistered,
-                                      .device = nullptr})
-          .second;
+  const bool added = blocks_
+                         .try_emplace(address, Block{.address = address,
+                                                     .bytes = bytes,
+                                                     .kind = Kind::kRegistered,
+                                                     .device = nullptr})
+                         .second;
   return added ? Status::kOk : Status::kIllegalState;
 }
 

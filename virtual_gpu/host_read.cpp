@@ -34,8 +34,8 @@ void print_stack() {
   const int count = backtrace(frames.data(), kFrames);
   for (int i = 0, shown = 0; i < count && shown < kShownFrames; ++i) {
     const std::string name = name_of(frames[static_cast<size_t>(i)]);
-    const bool ours = name.find("virtual_gpu") != std::string::npos ||
-                      name.compare(0, 10, "cudaMemcpy") == 0;
+    const bool ours =
+        name.find("virtual_gpu") != std::string::npos || name.compare(0, 10, "cudaMemcpy") == 0;
     if (name.empty() || ours) continue;
     std::fprintf(stderr, "virtual GPU:   %.160s\n", name.c_str());
     ++shown;

@@ -16,6 +16,6 @@ uint64_t small_host_reads();
 
 }  // namespace virtual_gpu
 
-// What to call at the first small read, instead of the line on stderr: the start-up hook of a Python
-// program prints the line with its own stack. nullptr: the line with C++ frames.
+// What to call at the first small read, instead of the line on stderr: the start-up hook of a
+// Python program prints the line with its own stack. nullptr: the line with C++ frames.
 extern "C" void virtual_gpu_on_host_read(void (*callback)(uint64_t bytes));

@@ -70,8 +70,9 @@ Machine::Machine() {
   try {
     const std::string text = environment("HEADROOM_VIRTUAL_CARD");
     if (text.empty()) {
-      throw std::invalid_argument("HEADROOM_VIRTUAL_CARD is not set; start the program with "
-                                  "headroom dryrun --card h200 -- PROGRAM");
+      throw std::invalid_argument(
+          "HEADROOM_VIRTUAL_CARD is not set; start the program with "
+          "headroom dryrun --card h200 -- PROGRAM");
     }
     const Card card = parse_card(text);
     const int count = visible(count_from(environment("HEADROOM_VIRTUAL_COUNT")));

@@ -59,8 +59,7 @@ const Mappings::Physical* Mappings::find(uint64_t handle) const {
   return found == physical_.end() ? nullptr : &found->second;
 }
 
-std::map<uint64_t, Mappings::Mapping>::const_iterator Mappings::mapping_at(
-    uint64_t address) const {
+std::map<uint64_t, Mappings::Mapping>::const_iterator Mappings::mapping_at(uint64_t address) const {
   auto after = mappings_.upper_bound(address);
   if (after == mappings_.begin()) return mappings_.end();
   const auto mapping = std::prev(after);

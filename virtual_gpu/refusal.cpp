@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-
 namespace virtual_gpu {
 
 namespace {
@@ -37,10 +36,10 @@ std::vector<std::string> refused_names() {
 
 // One function per name. Arguments are not looked at: in the C calling convention the caller cleans
 // up whatever it passed.
-#define HEADROOM_REFUSE(name, code)          \
-  extern "C" int name() {                    \
-    virtual_gpu::say_refused(#name);         \
-    return code;                             \
+#define HEADROOM_REFUSE(name, code)  \
+  extern "C" int name() {            \
+    virtual_gpu::say_refused(#name); \
+    return code;                     \
   }
 #include "virtual_gpu/not_supported.inc"
 #undef HEADROOM_REFUSE

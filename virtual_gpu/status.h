@@ -6,9 +6,9 @@ namespace virtual_gpu {
 
 enum class Status {
   kOk,
-  kOutOfMemory,    // beyond the card's capacity
-  kInvalidValue,   // not an address, size or handle of ours
-  kInvalidHandle,  // a stream, event or graph that is none
+  kOutOfMemory,         // beyond the card's capacity
+  kInvalidValue,        // not an address, size or handle of ours
+  kInvalidHandle,       // a stream, event or graph that is none
   kCaptureUnsupported,  // not allowed while a stream is being captured
   kCaptureInvalidated,  // the capture was broken by such a call
   kCaptureUnjoined,     // a stream forked into the capture was not joined back

@@ -24,8 +24,8 @@ uint64_t Graph::flops() const {
 
 Stream* Streams::create(int device, unsigned flags, int priority) {
   const std::lock_guard lock(mutex_);
-  auto* stream = new Stream{
-      .device = device, .flags = flags, .priority = priority, .id = next_stream_id_++};
+  auto* stream =
+      new Stream{.device = device, .flags = flags, .priority = priority, .id = next_stream_id_++};
   streams_.insert(stream);
   return stream;
 }
@@ -97,11 +97,10 @@ Status Streams::end(Stream& stream, std::unique_ptr<Graph>* graph) {
   for (Stream* member : capture->streams) {
     for (Node* leaf : member->leaves) {
       const auto& last = stream.leaves;
-      const bool followed =
-          std::any_of(capture->graph->nodes.begin(), capture->graph->nodes.end(),
-                      [leaf](const auto& node) {
-                        return std::count(node->after.begin(), node->after.end(), leaf) != 0;
-                      });
+      const bool followed = std::any_of(
+          capture->graph->nodes.begin(), capture->graph->nodes.end(), [leaf](const auto& node) {
+            return std::count(node->after.begin(), node->after.end(), leaf) != 0;
+          });
       joined &= followed || std::count(last.begin(), last.end(), leaf) != 0;
     }
   }
@@ -190,9 +189,9 @@ Status Streams::unsafe_call() {
   Status status = Status::kOk;
   for (const auto& capture : captures_) {
     const bool own = capture->thread == std::this_thread::get_id();
-    const bool watched = own ? capture->mode != CaptureMode::kRelaxed
-                             : capture->mode == CaptureMode::kGlobal &&
-                                   thread_mode == CaptureMode::kGlobal;
+    const bool watched =
+        own ? capture->mode != CaptureMode::kRelaxed
+            : capture->mode == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;
     if (!watched) continue;
     capture->valid = false;
     status = Status::kCaptureUnsupported;

@@ -19,8 +19,8 @@ enum class NodeKind { kKernel, kCopy, kSet, kHost, kEmpty };
 
 struct Node {
   NodeKind kind;
-  uint64_t flops;                // of a matrix product
-  std::vector<Node*> after;      // dependencies
+  uint64_t flops;            // of a matrix product
+  std::vector<Node*> after;  // dependencies
 };
 
 struct Graph {

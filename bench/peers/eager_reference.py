@@ -162,15 +162,15 @@ def cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
 
 
 class AdamW:
-    """Out of place, tensor by tensor: every step makes new moments."""
+    """Out of place, tensor by tensor: every step makes new moments, and zeros in case there are none."""
 
     def __init__(self, parameters: list[nn.Parameter], lr: float, weight_decay: float) -> None:
         self.parameters = parameters
         self.lr = lr
         self.weight_decay = weight_decay
         self.steps = 0
-        self.m = [torch.zeros_like(p) for p in parameters]
-        self.v = [torch.zeros_like(p) for p in parameters]
+        self.m: dict[int, Tensor] = {}
+        self.v: dict[int, Tensor] = {}
 
     @torch.no_grad()
     def step(self) -> None:
@@ -178,9 +178,13 @@ class AdamW:
         alpha = self.lr * math.sqrt(1 - BETA2**self.steps) / (1 - BETA1**self.steps)
         for i, p in enumerate(self.parameters):
             p -= self.lr * self.weight_decay * p
-            self.m[i] = BETA1 * self.m[i] + (1 - BETA1) * p.grad
-            self.v[i] = BETA2 * self.v[i] + (1 - BETA2) * p.grad**2
-            p -= alpha * self.m[i] / (torch.sqrt(self.v[i]) + ADAM_EPS)
+            previous_m = self.m.get(i, torch.zeros_like(p.grad))
+            previous_v = self.v.get(i, torch.zeros_like(p.grad))
+            m = BETA1 * previous_m + (1 - BETA1) * p.grad
+            v = BETA2 * previous_v + (1 - BETA2) * torch.square(p.grad)
+            p -= alpha * m / (torch.sqrt(v) + ADAM_EPS)
+            self.m[i] = m
+            self.v[i] = v
 
 
 class EagerReference:

@@ -121,7 +121,7 @@ TEST(Build, WeightsBeginAsTheAssignmentSays) {
   EXPECT_TRUE(parameters["ln_final.weight"].equal(torch::ones({128})));
 }
 
-TEST(Step, LeavesNoGradientAndALossOnlyWhereThereIsOne) {
+TEST(Step, LeavesGradientsAndALossOnlyWhereThereIsBackward) {
   RunSpec spec = tiny_spec();
   const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
   for (const Mode mode :
@@ -135,10 +135,21 @@ TEST(Step, LeavesNoGradientAndALossOnlyWhereThereIsOne) {
       EXPECT_EQ(loss.scalar_type(), at::kFloat);
     }
     for (const Tensor& parameter : step->model()->parameters()) {
-      EXPECT_FALSE(parameter.grad().defined()) << to_string(mode);
+      EXPECT_EQ(parameter.grad().defined(), has_backward(mode)) << to_string(mode);
     }
     EXPECT_EQ(step->model()->parameters()[0].equal(before), mode != Mode::kTraining);
   }
+}
+
+TEST(Step, GradientsOfOneStepAreGoneInTheNext) {
+  RunSpec spec = tiny_spec();
+  spec.mode = Mode::kForwardBackward;
+  const auto step = step_of(spec);
+  const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
+  step->run(batch);
+  const Tensor once = step->model()->parameters()[0].grad().clone();
+  step->run(batch);
+  EXPECT_TRUE(step->model()->parameters()[0].grad().equal(once)) << "added up over steps";
 }
 
 TEST(Step, BothAttentionsComputeTheSameLosses) {

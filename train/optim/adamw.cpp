@@ -6,6 +6,18 @@ namespace headroom {
 
 using torch::Tensor;
 
+namespace {
+
+// The assignment's state.get("m", zeros_like(grad)): the zeros are made at every step and dropped
+// where there is a moment already. They never make the peak, but where the allocator puts what
+// comes after them does.
+Tensor previous(const Tensor& moment, const Tensor& gradient) {
+  const Tensor zeros = torch::zeros_like(gradient);
+  return moment.defined() ? moment : zeros;
+}
+
+}  // namespace
+
 Adamw::Adamw(std::vector<Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options)
     : parameters_(std::move(parameters)), impl_(impl), options_(options) {}
 
@@ -32,7 +44,10 @@ void Adamw::step() {
     TORCH_CHECK(parameter.grad().defined(), "AdamW: a parameter of shape ", parameter.sizes(),
                 " has no gradient");
   }
-  if (m_.empty()) {
+  if (m_.empty() && impl_ == OptimizerImpl::kReference) {
+    m_.resize(parameters_.size());
+    v_.resize(parameters_.size());
+  } else if (m_.empty()) {
     for (const Tensor& parameter : parameters_) {
       m_.push_back(torch::zeros_like(parameter));
       v_.push_back(torch::zeros_like(parameter));
@@ -52,19 +67,28 @@ void Adamw::step() {
   }
 }
 
-// Out of place and tensor by tensor, as the assignment writes it. One statement per temporary, so
-// that each dies where Python drops it: the optimizer's peak is made of these.
+// Out of place and tensor by tensor, as the assignment writes it. The peak of a step with a short
+// context is made of these temporaries, so each lives as long as there: one statement per
+// temporary, and the names of a Python loop keep what they hold until the next turn gives them
+// something else.
 void Adamw::step_reference() {
   const double rate = bias_corrected_rate();
+  Tensor previous_m;
+  Tensor previous_v;
+  Tensor m;
+  Tensor v;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Tensor& p = parameters_[i];
     const Tensor& g = p.grad();
     p -= options_.learning_rate * options_.weight_decay * p;
-    const Tensor m = options_.beta1 * m_[i] + (1 - options_.beta1) * g;
+    previous_m = previous(m_[i], g);
+    previous_v = previous(v_[i], g);
+    m = options_.beta1 * previous_m + (1 - options_.beta1) * g;
+    Tensor decayed = options_.beta2 * previous_v;
     Tensor squared = torch::square(g);
     squared = (1 - options_.beta2) * squared;
-    Tensor v = options_.beta2 * v_[i];
-    v = v + squared;
+    v = decayed + squared;
+    decayed = Tensor();
     squared = Tensor();
     Tensor update = rate * m;
     Tensor denominator = torch::sqrt(v);

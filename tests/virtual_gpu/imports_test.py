@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Every CUDA function that libtorch imports is defined by the stand-in.
+
+usage: imports_test.py TORCH_LIB_DIR LIBVIRTUAL_GPU
+
+A function on neither list would be the real library's, called without a card: a crash.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# cuBLAS to cuFFT: stood in for or refused by name. cuFile, CUPTI, NVML, NVRTC and NVSHMEM are real:
+# they are asked only for what works without a card, or say themselves that there is none.
+STOOD_IN = re.compile(r"(__cuda|cuda|cublas|cublasLt|cudnn|cusolver|cusparse|cusparseLt|cufft|nccl)[A-Z]")
+DRIVER = re.compile(r"cu[A-Z]")
+LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_cpu.so",
+             "libtorch_python.so")
+REAL = re.compile(r"(cuFile|cupti)")
+
+
+def symbols(path: Path, kind: str) -> set[str]:
+    command = ["nm", "-D", f"--{kind}-only", str(path)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in text.splitlines() if line}
+
+
+def main() -> int:
+    torch_lib, stand_in = Path(sys.argv[1]), Path(sys.argv[2])
+    defined = symbols(stand_in, "defined")
+    failures = 0
+    for name, wanted in [(name, STOOD_IN) for name in LIBRARIES] + [("libcaffe2_nvrtc.so", DRIVER)]:
+        path = torch_lib / name
+        if not path.exists():
+            continue
+        imports = {s for s in symbols(path, "undefined") if wanted.match(s) and not REAL.match(s)}
+        missing = sorted(imports - defined)
+        print(f"{name}: {len(imports)} imports, {len(missing)} missing")
+        for symbol in missing:
+            print(f"  {symbol}")
+        failures += len(missing)
+    if not any(name.startswith("cudaMalloc") for name in defined):
+        print("the stand-in defines no cudaMalloc: the wrong file?")
+        failures += 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
