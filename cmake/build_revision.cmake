@@ -6,7 +6,7 @@ function(run_git output)
 endfunction()
 
 # Only what the programs are built from: a new result or document is no new build.
-set(sources CMakeLists.txt CMakePresets.json cmake requirements.txt model train profiling bench)
+set(sources CMakeLists.txt CMakePresets.json cmake requirements.txt model train profiling bench virtual_gpu)
 run_git(commit rev-parse --short=12 HEAD)
 run_git(changes diff HEAD -- ${sources})
 run_git(new_files ls-files --others --exclude-standard -- ${sources})
