@@ -103,6 +103,14 @@ std::string text(const std::string& where, const Json& object, const char* key,
 
 bool is_any(const std::string&) { return true; }
 
+bool is_capability(const std::string& text) {  // "9.0"
+  const size_t dot = text.find('.');
+  const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+  return dot != std::string::npos && dot > 0 && dot + 1 < text.size() &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end(), is_digit);
+}
+
 // Fit for stand_in_description() and for cudaDeviceProp::name.
 bool is_driver_name(const std::string& name) {
   constexpr size_t kLongest = 255;
@@ -225,7 +233,7 @@ Card card_from_json(const std::string& where, const Json& json, const Json& docu
       text(where, json, "driver_name",
            "1 to 255 characters, none of them ';', '=' or a control character", is_driver_name);
   card.compute_capability =
-      text(where, json, "compute_capability", "a text such as \"9.0\"", is_any);
+      text(where, json, "compute_capability", "a text such as \"9.0\"", is_capability);
   for (const auto& [key, member, minimum, maximum] : kCardIntegers) {
     card.*member = integer(where, json, key, minimum, maximum);
   }

@@ -167,6 +167,9 @@ TEST_F(CardsFile, ABadFieldIsNamedWithItsCard) {
   EXPECT_THAT(
       refusal_of("compute_capability", "9.1"),
       HasSubstr("'9.1' has no entry in compute_capabilities; known: 10.0, 10.3, 12.0, 7.0"));
+  EXPECT_THAT(refusal_of("compute_capability", "hopper"),
+              EndsWith("is \"hopper\"; allowed: a text such as \"9.0\""));
+  EXPECT_THAT(refusal_of("compute_capability", 9.0), HasSubstr("is 9.0; allowed: a text"));
   EXPECT_THAT(refusal_of("peak_tflops", 5), StartsWith(where + "peak_tflops is 5;"));
   EXPECT_EQ(refusal_of("peak_tflops", {{"bf16", -1}}),
             where + "peak_tflops.bf16 is -1; allowed: a number above 0, or null");
