@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "bench/cards.h"
 #include "bench/flops.h"
 #include "bench/host_memory.h"
 #include "bench/sweep.h"
@@ -169,6 +170,8 @@ BenchRequest parse_request(int argc, const char* const* argv, bool has_card) {
       memory == values.end() ? default_host_memory() : parse_bytes("--host-memory", memory->second);
   if (const auto peak = values.find("--peak-flops"); peak != values.end()) {
     request.peak_flops = parse_number("--peak-flops", peak->second, 1, 1e18);
+  } else {
+    cards();  // a bad HEADROOM_CARDS ends here, and not in the middle of the table
   }
   return request;
 }
@@ -191,7 +194,7 @@ std::string bench_help() {
   row("--host-memory", "refuse CPU tensors beyond this, 20GiB for one; 0 = never");
   row("", "(default 90 % of what is available, containers counted)");
   row("--peak-flops", "FLOP/s that MFU is measured against, 989.4e12 for one");
-  row("", "(default: known for some cards, none for processors)");
+  row("", "(default: what headroom cards says, none for processors)");
   return text +
          "\nDefaults: sizes small (with a card: the six of the assignment), contexts 128,256,512,\n"
          "modes forward,training, precisions fp32,bf16; 1 warm-up step, then 3 steps (10 on a\n"

@@ -1,33 +1,8 @@
 #include "bench/flops.h"
 
-#include <algorithm>
-#include <vector>
+#include "bench/cards.h"
 
 namespace headroom {
-namespace {
-
-struct Card {
-  std::string_view name;
-  double half;  // bf16 and fp16 with FP32 accumulation
-  double tf32;
-  double fp32;  // no matrix units: the FP32 pipelines
-};
-
-constexpr double kTera = 1e12;
-
-// NVIDIA's data sheets, dense (not the sparse figures), TFLOP/s. Names exactly as the driver says
-// them: a laptop or cut-down card of a similar name has another peak.
-const std::vector<Card>& cards() {
-  static const std::vector<Card> kCards = {
-      {"NVIDIA H200", 989.4, 494.7, 66.9},       {"NVIDIA H100 80GB HBM3", 989.4, 494.7, 66.9},
-      {"NVIDIA H100 PCIe", 756, 378, 51},        {"NVIDIA A100-SXM4-40GB", 312, 156, 19.5},
-      {"NVIDIA A100-SXM4-80GB", 312, 156, 19.5}, {"NVIDIA A100-PCIE-40GB", 312, 156, 19.5},
-      {"NVIDIA A100 80GB PCIe", 312, 156, 19.5}, {"NVIDIA GeForce RTX 4090", 165.2, 82.6, 82.6},
-  };
-  return kCards;
-}
-
-}  // namespace
 
 StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t context_length,
                      Mode mode) {
@@ -44,11 +19,24 @@ StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t cont
 }
 
 std::optional<double> peak_flops(std::string_view device_name, Precision precision) {
-  const auto card = std::find_if(cards().begin(), cards().end(),
-                                 [&](const Card& known) { return known.name == device_name; });
-  if (card == cards().end()) return std::nullopt;
-  if (uses_autocast(precision)) return card->half * kTera;
-  return (precision == Precision::kTf32 ? card->tf32 : card->fp32) * kTera;
+  const Card* card = find_card_of_driver(device_name);
+  if (card == nullptr) return std::nullopt;
+  const PeakRates& peak = card->peak_tflops;
+  const auto in_flops = [](std::optional<double> tflops) -> std::optional<double> {
+    constexpr double kTera = 1e12;
+    return tflops ? std::optional<double>(*tflops * kTera) : std::nullopt;
+  };
+  switch (precision) {
+    case Precision::kBf16:
+      return in_flops(peak.bf16);
+    case Precision::kFp16:
+      return in_flops(peak.fp16);
+    case Precision::kTf32:
+      return in_flops(peak.tf32);
+    case Precision::kFp32:
+      break;
+  }
+  return in_flops(peak.fp32);
 }
 
 }  // namespace headroom

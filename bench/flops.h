@@ -24,8 +24,8 @@ struct StepFlops {
 StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t context_length,
                      Mode mode);
 
-// Dense peak of the matrix units, in FLOP/s, by the name the driver gives the card. Nothing for a
-// card that is not in the table and for processors.
+// Dense peak at the precision, in FLOP/s, by the name the driver gives the card: see bench/cards.h.
+// Nothing for a card that is not among them, for processors, and where the card has no such unit.
 std::optional<double> peak_flops(std::string_view device_name, Precision precision);
 
 // The formula as --help and the JSON context state it.

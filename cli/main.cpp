@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/interrupt.h"
+#include "cli/cards.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
@@ -22,12 +23,13 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 6> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
     {"snapshot", "read memory_viz snapshots: top, validate", run_snapshot_command},
+    {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
 
 std::string help() {
@@ -44,7 +46,8 @@ std::string help() {
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     throw UsageError(
-        "a command is needed: profile, sweep, table, theory, snapshot (example: headroom --help)");
+        "a command is needed: profile, sweep, table, theory, snapshot, cards "
+        "(example: headroom --help)");
   }
   const std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {

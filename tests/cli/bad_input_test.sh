@@ -35,6 +35,12 @@ expect() {
 
 small=(--model-size small)
 
+# Cards, and the user's file of them.
+expect 2 "card: 'h2000' is unknown; did you mean h200\?" cards h2000
+echo '{"cards": [{"name": "h200", "total_bytes": "140GB"}]}' >cards.json
+HEADROOM_CARDS=cards.json expect 2 "HEADROOM_CARDS: cards.json: card 'h200': total_bytes is \"140GB\"" cards
+HEADROOM_CARDS=missing.json expect 2 'HEADROOM_CARDS: missing.json: cannot be read: No such file' cards
+
 # Values.
 expect 2 "'smal' is unknown.*did you mean small\?" profile --model-size smal
 expect 2 '--model-size: is required; allowed: small' profile

@@ -1,0 +1,121 @@
+// headroom cards: what is known of each card, and where from.
+#include "cli/cards.h"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "bench/card_json.h"
+#include "bench/cards.h"
+#include "cli/exit_code.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "profiling/table.h"
+#include "train/quantity.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  return {
+      "cards [NAME...] [flags]",
+      "Prints the cards headroom knows: memory as the driver reports it, bandwidth, dense peak\n"
+      "rates and what a CUDA context takes. A file named by the environment variable\n"
+      "HEADROOM_CARDS changes cards or adds some; it has the format of --format json.",
+      {{"format", "WORD", "table, csv, md; json has every figure with its source (default table)",
+        "Output"}},
+      true};
+}
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+// As the data sheets have it: 0.254, 82.6, 989.4, 2250.
+std::string rate(const std::optional<double>& tflops) {
+  if (!tflops) return kNotAvailable;
+  std::string text = decimal(*tflops, 3);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+Table table_of(const std::vector<Card>& shown) {
+  constexpr double kGibi = 1024.0 * 1024 * 1024;
+  constexpr double kMebi = 1024.0 * 1024;
+  constexpr double kGiga = 1e9;
+  Table table{.title = "Cards",
+              .columns = {{"card"},
+                          {"driver name"},
+                          {"cc"},
+                          {"SMs", true},
+                          {"GiB", true},
+                          {"GB/s", true},
+                          {"fp64", true},
+                          {"fp32", true},
+                          {"tf32", true},
+                          {"fp16", true},
+                          {"bf16", true},
+                          {"fp8", true},
+                          {"int8", true},
+                          {"context MiB", true},
+                          {"context"},
+                          {"total_bytes", true, true},
+                          {"memory_bandwidth", true, true},
+                          {"context_bytes", true, true},
+                          {"refused", false, true}}};
+  for (const Card& card : shown) {
+    const PeakRates& peak = card.peak_tflops;
+    const double total = static_cast<double>(card.total_bytes);
+    const double context = static_cast<double>(card.context_bytes);
+    table.rows.push_back(
+        {card.name, card.driver_name, card.compute_capability, std::to_string(card.multiprocessors),
+         decimal(total / kGibi, 2), decimal(static_cast<double>(card.memory_bandwidth) / kGiga, 0),
+         rate(peak.fp64), rate(peak.fp32), rate(peak.tf32), rate(peak.fp16), rate(peak.bf16),
+         rate(peak.fp8), rate(peak.int8), decimal(context / kMebi, 0),
+         card.context_measured ? "measured" : "assumed", std::to_string(card.total_bytes),
+         std::to_string(card.memory_bandwidth), std::to_string(card.context_bytes), card.refused});
+    if (!card.refused.empty()) table.notes.push_back(card.name + ": refused: " + card.refused);
+  }
+  table.notes.emplace_back(
+      "fp64 to int8: dense peaks in TFLOP/s (int8: TOP/s), FP32 accumulation, n/a where the card "
+      "has "
+      "no such unit.");
+  table.notes.emplace_back(
+      "GiB: what the driver reports, 1 GiB = 1024^3 bytes. context: what a CUDA context takes of "
+      "it; "
+      "--format json says where each figure is from.");
+  return table;
+}
+
+// A file that HEADROOM_CARDS takes.
+std::string json_of(const std::vector<Card>& shown) {
+  nlohmann::ordered_json json = {{"compute_capabilities", nlohmann::ordered_json::object()},
+                                 {"cards", nlohmann::ordered_json::array()}};
+  for (const Card& card : shown) {
+    json["compute_capabilities"][card.compute_capability] = to_json(card.limits);
+    json["cards"].push_back(to_json(card));
+  }
+  return json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int run_cards_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  std::vector<Card> shown;
+  for (const std::string& name : arguments.positional) shown.push_back(find_card(name));
+  if (shown.empty()) shown = cards();
+  print(format == TableFormat::kJson ? json_of(shown) : to_string(table_of(shown), format));
+  return kExitOk;
+}
+
+}  // namespace headroom
