@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "bench/child_process.h"
+#include "bench/virtual_card.h"
+#include "train/quantity.h"
 
 namespace headroom {
 namespace {
@@ -27,10 +29,30 @@ std::string seconds_text(double seconds) {
 }
 
 std::vector<std::string> cell_environment(const RunSpec& spec) {
-  if (spec.alloc_conf.empty()) return changed_environment({}, {});
+  std::vector<std::string> set;
+  if (is_virtual(spec)) set = stand_in_environment(parse_virtual_card(spec.device), 1, "");
+  if (spec.alloc_conf.empty()) return changed_environment({}, set);
+  set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + spec.alloc_conf);
   // Both names are read by libtorch, the newer one first.
-  return changed_environment({"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"},
-                             {"PYTORCH_CUDA_ALLOC_CONF=" + spec.alloc_conf});
+  return changed_environment({"PYTORCH_ALLOC_CONF"}, set);
+}
+
+// What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
+void describe_virtual_card(const RunSpec& spec, Record& record) {
+  const VirtualCard chosen = parse_virtual_card(spec.device);
+  record.environment["virtual_card"] = {{"card", chosen.card.name},
+                                        {"total_bytes", chosen.card.total_bytes},
+                                        {"real_total_bytes", chosen.real_bytes},
+                                        {"context_bytes", chosen.card.context_bytes},
+                                        {"context_is_measured", chosen.card.context_measured}};
+  if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
+  const int64_t needed = record.peak->reserved + chosen.card.context_bytes;
+  const int64_t shortfall = needed - chosen.real_bytes;
+  record.notes.push_back("needs " + format_bytes(needed) + " with the CUDA context; " +
+                         chosen.card.driver_name + " has " + format_bytes(chosen.real_bytes) +
+                         ": " +
+                         (shortfall > 0 ? "short by " + format_bytes(shortfall)
+                                        : format_bytes(-shortfall) + " to spare"));
 }
 
 // The one line that is not blank. Throws std::invalid_argument on none or several.
@@ -136,6 +158,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
                                 {"seconds", std::round(outcome.seconds * 1e3) / 1e3},
                                 {"max_rss_bytes", outcome.max_rss_bytes},
                                 {"host_memory_bytes", options.host_memory_bytes}};
+  if (is_virtual(spec)) describe_virtual_card(spec, record);
   return record;
 }
 

@@ -255,7 +255,11 @@ std::vector<std::string> changed_environment(const std::vector<std::string>& uns
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    if (std::find(unset.begin(), unset.end(), name) == unset.end()) environment.push_back(text);
+    const bool is_replaced = std::any_of(set.begin(), set.end(), [&](const std::string& entry) {
+      return entry.substr(0, entry.find('=')) == name;
+    });
+    const bool is_unset = std::find(unset.begin(), unset.end(), name) != unset.end();
+    if (!is_unset && !is_replaced) environment.push_back(text);
   }
   environment.insert(environment.end(), set.begin(), set.end());
   return environment;

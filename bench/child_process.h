@@ -40,7 +40,7 @@ struct Outcome {
 // std::runtime_error only when this process is out of file descriptors or memory.
 Outcome run_command(const Command& command);
 
-// This process's environment without `unset`, and with `set` ("NAME=value") added.
+// This process's environment without `unset`, and with `set` ("NAME=value") added or put in place.
 std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
                                              const std::vector<std::string>& set);
 

@@ -1,5 +1,9 @@
 #include "bench/device.h"
 
+#include <cstdlib>
+
+#include "train/spec.h"
+
 namespace headroom {
 
 torch::Device resolve_device(const std::string& name) {
@@ -8,6 +12,14 @@ torch::Device resolve_device(const std::string& name) {
   if (name == "cpu") return {torch::kCPU};
   if (name == "auto")
     return count > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+  if (name.starts_with(kVirtualPrefix) && !is_real({torch::kCUDA, 0}) && count > 0) {
+    return {torch::kCUDA, 0};
+  }
+  if (name.starts_with(kVirtualPrefix)) {
+    throw UnsupportedDevice("--device: '" + name +
+                            "' needs the stand-in under this program; start it with headroom "
+                            "(example: headroom profile --device virtual:h200)");
+  }
   const int index = name == "cuda" ? 0 : std::stoi(name.substr(5));
   if (index < count) return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
   if (count == 0) {
@@ -18,6 +30,10 @@ torch::Device resolve_device(const std::string& name) {
   throw UnsupportedDevice(
       "--device: '" + name +
       "' is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) + ", cpu");
+}
+
+bool is_real(torch::Device device) {
+  return !device.is_cuda() || std::getenv("HEADROOM_VIRTUAL_CARD") == nullptr;
 }
 
 void synchronize(torch::Device device) {

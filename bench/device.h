@@ -17,8 +17,12 @@ class UnsupportedDevice : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// "cpu", "cuda", "cuda:1"; "auto" is the first CUDA device when there is one, else the CPU.
+// "cpu", "cuda", "cuda:1"; "auto" is the first CUDA device when there is one, else the CPU;
+// "virtual:..." is the first CUDA device of a process under the stand-in (bench/virtual_card.h).
 torch::Device resolve_device(const std::string& name);
+
+// Whether the device computes. A virtual one keeps the books and holds no values.
+bool is_real(torch::Device device);
 
 // Waits until the device has done everything asked of it. The CPU always has.
 void synchronize(torch::Device device);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "bench/build_revision.h"
+#include "bench/device.h"
 
 namespace headroom {
 namespace {
@@ -60,7 +61,7 @@ nlohmann::json environment(torch::Device device) {
   nlohmann::json result = build_identity();
   result["device"] = device.str();
   result["device_name"] = device_name(device);
-  result["device_is_real"] = true;
+  result["device_is_real"] = is_real(device);
   result["threads"] = at::get_num_threads();
   result["cpus"] = sysconf(_SC_NPROCESSORS_ONLN);
   result["cpu_capability"] = at::get_cpu_capability();

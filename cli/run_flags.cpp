@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "bench/virtual_card.h"
+#include "cli/log.h"
 #include "train/quantity.h"
 #include "train/safetensors.h"
 #include "train/token_file.h"
@@ -114,6 +116,20 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
+// The values of a list flag. "virtual:h200,bytes=80GiB" is one device.
+std::vector<std::string> values_of(const Field& field, const std::string& text) {
+  std::vector<std::string> values = parse_list(field.flag(), text);
+  for (size_t i = 1; field.name == "device" && i < values.size();) {
+    if (values[i].starts_with("bytes=")) {
+      values[i - 1] += "," + values[i];
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return values;
+}
+
 // A file that cannot serve is refused here, before any cell starts. Token ids are looked at only
 // where there is one vocabulary to hold them against.
 void check_inputs(const RunSpec& spec, bool one_cell) {
@@ -148,7 +164,7 @@ RunSpec cell_from(const Arguments& given) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
-    if (takes_list(field) && value.find(',') != std::string::npos) {
+    if (takes_list(field) && values_of(field, value).size() > 1) {
       throw UsageError(field.flag(), value, "is a list, and profile runs one cell; use sweep",
                        "headroom sweep --model-size small " + field.flag() + " " + value);
     }
@@ -156,7 +172,9 @@ RunSpec cell_from(const Arguments& given) {
   }
   validate(spec);
   check_inputs(spec, /*one_cell=*/true);
-  return spec;
+  std::vector<RunSpec> settled = {spec};
+  settle_devices(settled);
+  return settled.front();
 }
 
 Grid grid_from(const Arguments& given) {
@@ -168,13 +186,27 @@ Grid grid_from(const Arguments& given) {
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
     if (takes_list(field)) {
-      grid.axes.push_back({.field = field.name, .values = parse_list(field.flag(), value)});
+      grid.axes.push_back({.field = field.name, .values = values_of(field, value)});
     } else {
       field.set(grid.base, value);
     }
   }
   check_inputs(grid.base, /*one_cell=*/false);
   return grid;
+}
+
+void settle_devices(std::vector<RunSpec>& specs) {
+  bool said = false;
+  for (RunSpec& spec : specs) {
+    const std::string device = memory_device(spec.device);
+    if (device != spec.device && !said) {
+      log_line("no NVIDIA card here: memory is that of " + device +
+               " (--device cpu for values and times)");
+      said = true;
+    }
+    spec.device = device;
+    if (is_virtual(spec)) parse_virtual_card(spec.device);
+  }
 }
 
 CellOptions limits_from(const Arguments& arguments) {

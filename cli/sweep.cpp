@@ -100,6 +100,7 @@ int run_sweep_command(int argc, char** argv) {
                        .on_progress = log_line};
   options.cell.on_talk = log_line;
   std::vector<RunSpec> specs = expand(grid.base, grid.axes);
+  settle_devices(specs);
   if (specs.empty()) throw UsageError("the selection is empty: nothing to run");
   if (arguments.has("dry-run")) {
     std::string names;

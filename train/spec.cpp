@@ -66,9 +66,10 @@ ModelConfig model_config(const RunSpec& spec) {
 void validate(const RunSpec& spec) {
   model_config(spec);
   const bool device_known = spec.device == "auto" || spec.device == "cpu" ||
-                            spec.device == "cuda" || spec.device.starts_with("cuda:");
+                            spec.device == "cuda" || spec.device.starts_with("cuda:") ||
+                            is_virtual(spec);
   if (!device_known) {
-    check_choice("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N"}, "cpu");
+    check_choice("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"}, "cpu");
   }
   if (spec.device.starts_with("cuda:")) {
     parse_integer("--device cuda:", spec.device.substr(5), 0, 127);

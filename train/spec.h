@@ -18,7 +18,7 @@ enum class Mode {
   kForward,          // inference: NoGradGuard, nothing kept for backward
   kForwardGrad,      // forward that keeps what backward needs
   kForwardBackward,  // forward, loss, backward
-  kTraining,         // forward, loss, backward, optimizer step, gradients released
+  kTraining,         // gradients released, forward, loss, backward, optimizer step
 };
 enum class Precision {
   kFp32,  // FP32 everywhere
@@ -53,7 +53,7 @@ struct RunSpec {
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
   double learning_rate = 1e-3;  // constant over the run
   double weight_decay = 0.01;   // decoupled, on every parameter
-  std::string device = "auto";  // auto, cpu, cuda, cuda:N
+  std::string device = "auto";  // auto, cpu, cuda, cuda:N, virtual:CARD[,bytes=SIZE|unlimited]
   int64_t threads = 0;          // CPU threads inside one operation; 0 = libtorch's choice
   std::string alloc_conf;       // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
 
@@ -112,6 +112,10 @@ std::string to_string(Mode mode);
 std::string to_string(Precision precision);
 std::string to_string(Attention attention);
 std::string to_string(OptimizerImpl impl);
+
+// A device that only keeps the books: memory exactly, no values and no times.
+constexpr std::string_view kVirtualPrefix = "virtual:";
+inline bool is_virtual(const RunSpec& spec) { return spec.device.starts_with(kVirtualPrefix); }
 
 inline bool uses_autocast(Precision precision) {
   return precision == Precision::kBf16 || precision == Precision::kFp16;

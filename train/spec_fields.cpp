@@ -179,7 +179,7 @@ std::vector<Field> make_fields() {
       choice<&R::optimizer_impl>("optimizer_impl", "how the optimizer step is computed"),
       number<&R::learning_rate>("learning_rate", "constant learning rate"),
       number<&R::weight_decay>("weight_decay", "decoupled weight decay"),
-      text<&R::device>("device", "auto, cpu, cuda or cuda:N"),
+      text<&R::device>("device", "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]"),
       integer<&R::threads, 0, 4096>("threads", "CPU threads per operation (0 = libtorch's choice)"),
       text<&R::alloc_conf>("alloc_conf", "PYTORCH_CUDA_ALLOC_CONF of the run"),
       integer<&R::seed, 0, kHuge>("seed", "seed of weights and random tokens"),
