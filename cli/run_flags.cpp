@@ -7,6 +7,7 @@
 #include "train/quantity.h"
 #include "train/safetensors.h"
 #include "train/token_file.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -41,9 +42,8 @@ std::string value_of(const Field& field, bool list) {
 
 Flag flag_of(const Field& field, bool list) {
   std::string help = field.help;
-  std::string choices;
-  for (const auto& choice : field.choices) choices += (choices.empty() ? "" : ", ") + choice;
-  if (field.name == "model_size") choices = config_names() + ", custom; required";
+  std::string choices = join(field.choices);
+  if (field.name == "model_size") choices = join(model_size_names()) + "; required";
   if (!choices.empty()) help += ": " + choices;
   const std::string standard = field.get(RunSpec{});
   const bool has_default = !standard.empty() && field.name != "model_size" && standard != "0";
@@ -93,10 +93,7 @@ Arguments without_aliases(Arguments arguments) {
                        "--precision bf16");
     }
     const std::string dtype = arguments.get("dtype", "bf16");
-    if (dtype != "bf16" && dtype != "fp16") {
-      throw UsageError("--dtype", dtype, "is unknown; allowed: bf16, fp16",
-                       "--use-mixed-precision --dtype bf16");
-    }
+    check_choice("--dtype", dtype, {"bf16", "fp16"}, "--use-mixed-precision --dtype bf16");
     values["precision"] = dtype;
   }
   if (arguments.has("output")) {
@@ -108,8 +105,8 @@ Arguments without_aliases(Arguments arguments) {
     values["snapshot"] = values["output"];
   }
   if (!arguments.has("model-size")) {
-    throw UsageError("--model-size: is required; allowed: " + config_names() +
-                     ", custom (example: --model-size small)");
+    throw UsageError("--model-size: is required; allowed: " + join(model_size_names()) +
+                     " (example: --model-size small)");
   }
   return arguments;
 }

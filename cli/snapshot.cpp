@@ -14,6 +14,7 @@
 #include "profiling/snapshot_top.h"
 #include "profiling/snapshot_validate.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -48,15 +49,6 @@ struct Options {
   bool help = false;
 };
 
-std::string join(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += between;
-    text += part;
-  }
-  return text;
-}
-
 void set_option(Options& options, const std::string& flag, const std::string& value) {
   static const std::vector<std::string> formats = {"table", "csv", "md", "json"};
   if (flag == "--limit") {
@@ -64,7 +56,7 @@ void set_option(Options& options, const std::string& flag, const std::string& va
   } else if (std::find(formats.begin(), formats.end(), value) != formats.end()) {
     options.format = value;
   } else {
-    throw UsageError(flag, value, "is not one of " + join(formats, ", "), flag + " table");
+    throw UsageError(flag, value, "is not one of " + join(formats), flag + " table");
   }
 }
 
@@ -171,7 +163,7 @@ void print_table(const PeakReport& report, std::ostream& out) {
       stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
       stack.insert(stack.end() - 1, "...");
     }
-    out << line << join(stack, ("\n" + indent).c_str()) << '\n';
+    out << line << join(stack, "\n" + indent) << '\n';
   }
 }
 
