@@ -185,4 +185,11 @@ CellOptions limits_from(const Arguments& arguments) {
   return options;
 }
 
+std::string format_from(const Arguments& arguments) {
+  const std::string format = arguments.get("format", "table");
+  if (format == "text") return "table";
+  check_choice("--format", format, {"table", "csv", "md", "json", "jsonl"}, "--format md");
+  return format;
+}
+
 }  // namespace headroom
