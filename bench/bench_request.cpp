@@ -9,6 +9,7 @@
 #include "bench/host_memory.h"
 #include "bench/sweep.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -43,18 +44,11 @@ std::vector<std::string> flag_names() {
 
 void refuse_unknown(const std::string& word) {
   const std::vector<std::string> ours = flag_names();
-  if (std::find(ours.begin(), ours.end(), word) != ours.end()) return;
-  if (!word.starts_with("-")) {
-    throw UsageError("argument '" + word +
-                     "' belongs to no flag; a list is written without spaces "
-                     "(example: --context-length 128,256)");
-  }
+  if (is_one_of(word, ours)) return;
+  if (!word.starts_with("-")) refuse_argument(word);
   std::vector<std::string> all = google_flag_names();
   all.insert(all.end(), ours.begin(), ours.end());
-  const std::string near = nearest_name(word, all);
-  throw UsageError(
-      "unknown option " + word +
-      (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));
+  refuse_option(word, all);
 }
 
 // "--flag value" and "--flag=value" of ours; Google's words go to `google`.
@@ -105,7 +99,7 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
                      to_string(spec.precision);
   const auto& always = named_axes();
   for (const Axis& axis : axes) {
-    if (std::find(always.begin(), always.end(), axis.field) != always.end()) continue;
+    if (is_one_of(axis.field, always)) continue;
     const bool chosen = axis.field == "attention" || axis.field == "optimizer_impl";
     if (axis.values.size() < 2 && !chosen) continue;
     const Field* field = find_field(axis.field);
@@ -129,7 +123,7 @@ std::vector<StepCase> cases_from(const std::map<std::string, std::string>& value
       field.set(base, given->second);
     } else if (given != values.end()) {
       axes.push_back({field.name, parse_list(field.flag(), given->second)});
-    } else if (std::find(always.begin(), always.end(), field.name) != always.end()) {
+    } else if (is_one_of(field.name, always)) {
       axes.push_back({field.name, default_values(field.name, has_card)});
     }
   }
@@ -186,9 +180,7 @@ std::string bench_help() {
   };
   for (const Field& field : fields()) {
     if (!is_flag(field)) continue;
-    std::string choices;
-    for (const std::string& choice : field.choices)
-      choices += (choices.empty() ? "" : "|") + choice;
+    const std::string choices = join(field.choices, "|");
     row(field.flag(), field.help + (choices.empty() ? "" : ": " + choices));
   }
   row("--host-memory", "refuse CPU tensors beyond this, 20GiB for one; 0 = never");

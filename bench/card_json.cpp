@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -57,12 +58,6 @@ template <typename Table>
 std::vector<std::string> keys_of(const Table& table, std::vector<std::string> more) {
   for (const auto& row : table) more.emplace_back(row.key);
   return more;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 [[noreturn]] void refuse(const std::string& where, const std::string& field, const Json& value,
@@ -127,12 +122,12 @@ bool is_card_name(const std::string& name) {
 }
 
 Limits limits_from(const std::string& where, const Json& all, const std::string& capability) {
-  std::string known;
-  for (const auto& [name, unused] : all.items()) known += (known.empty() ? "" : ", ") + name;
+  std::vector<std::string> known;
+  for (const auto& [name, unused] : all.items()) known.push_back(name);
   const Json& json = value_of(all, capability.c_str());
   if (!json.is_object()) {
     throw UsageError(where + ": compute_capability '" + capability +
-                     "' has no entry in compute_capabilities; known: " + known);
+                     "' has no entry in compute_capabilities; known: " + join(known));
   }
   const std::string here = where + ": compute_capabilities " + capability;
   refuse_unknown_keys(here, json, keys_of(kLimitIntegers, {"source"}));
@@ -213,13 +208,12 @@ void read_notes(const std::string& where, const Json& json, Card& card) {
 void refuse_unknown_keys(const std::string& where, const Json& object,
                          const std::vector<std::string>& known) {
   const auto items = object.items();
-  const auto unknown = std::find_if(items.begin(), items.end(), [&](const auto& item) {
-    return std::find(known.begin(), known.end(), item.key()) == known.end();
-  });
+  const auto unknown = std::find_if(
+      items.begin(), items.end(), [&](const auto& item) { return !is_one_of(item.key(), known); });
   if (unknown == items.end()) return;
   const std::string near = nearest_name(unknown.key(), known);
   throw UsageError(where + ": '" + unknown.key() + "' is no field; " +
-                   (near.empty() ? "known: " + joined(known) : "did you mean " + near + "?"));
+                   (near.empty() ? "known: " + join(known) : "did you mean " + near + "?"));
 }
 
 Card card_from_json(const std::string& where, const Json& json, const Json& document) {

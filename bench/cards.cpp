@@ -6,6 +6,7 @@
 
 #include "bench/cards_file.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -15,12 +16,6 @@ std::string lower(std::string_view text) {
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char letter) { return std::tolower(letter); });
   return result;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 // "a100" is near "a100-40gb" though many edits away from it.
@@ -54,8 +49,8 @@ const Card& find_card(std::string_view name) {
   }
   const std::vector<std::string> near = near_names(typed, names);
   throw UsageError("card", name,
-                   "is unknown; " + (near.empty() ? "" : "did you mean " + joined(near) + "? ") +
-                       "known: " + joined(names),
+                   "is unknown; " + (near.empty() ? "" : "did you mean " + join(near) + "? ") +
+                       "known: " + join(names),
                    "headroom cards " + (near.empty() ? names : near).front());
 }
 

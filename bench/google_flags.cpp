@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -17,10 +18,7 @@ using Check = std::function<void(const std::string& flag, const std::string& val
 
 Check one_of(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string& flag, const std::string& value) {
-    if (std::find(words.begin(), words.end(), value) != words.end()) return;
-    std::string allowed;
-    for (const std::string& word : words) allowed += (allowed.empty() ? "" : ", ") + word;
-    throw UsageError(flag, value, "is unknown; allowed: " + allowed, flag + "=" + words.front());
+    check_choice(flag, value, words, flag + "=" + words.front());
   };
 }
 
@@ -87,10 +85,7 @@ const GoogleFlag& find_google_flag(const std::string& name) {
   for (const GoogleFlag& flag : known_flags()) {
     if (flag.name == name) return flag;
   }
-  const std::string near = nearest_name(name, google_flag_names());
-  throw UsageError(
-      "unknown option " + name +
-      (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));
+  refuse_option(name, google_flag_names());
 }
 
 // "--benchmark_out" is $BENCHMARK_OUT.
@@ -189,10 +184,9 @@ size_t count_matches(const std::string& filter, const std::vector<std::string>& 
                      "--benchmark_filter=small/ctx128");
   }
   if (count > 0) return count;
-  const std::string near = near_filter(filter, names);
   throw UsageError("--benchmark_filter", filter,
                    "matches none of the " + std::to_string(names.size()) + " benchmarks" +
-                       (near.empty() ? "" : "; did you mean " + near + "?") +
+                       did_you_mean(near_filter(filter, names)) +
                        " (--benchmark_list_tests lists them)",
                    "--benchmark_filter=" + names.front().substr(0, names.front().rfind("/iter")));
 }

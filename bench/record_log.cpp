@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
+
+#include "train/replace_file.h"
 
 namespace headroom {
 namespace {
@@ -34,15 +35,6 @@ std::string tail_of(int fd, off_t size, off_t* begin) {
     *begin -= step;
   }
   return tail;
-}
-
-// A file that was just created has its name on the disk too.
-void sync_folder_of(const std::string& path) {
-  const auto folder = std::filesystem::absolute(path).parent_path();
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
 }
 
 }  // namespace
@@ -88,7 +80,7 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
   created_ = fd_ >= 0;
   if (!created_ && errno == EEXIST) fd_ = open(path_.c_str(), kFlags);
   if (fd_ < 0) fail("write", errno);
-  sync_folder_of(path_);
+  sync_directory_of(path_);
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       throw std::runtime_error("cannot write " + path_ + ": another sweep is writing it");

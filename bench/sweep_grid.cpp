@@ -3,6 +3,7 @@
 
 #include "bench/sweep.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -14,9 +15,8 @@ const Field& axis_field(const Axis& axis, std::set<std::string>& seen) {
   if (field == nullptr) {
     std::vector<std::string> names;
     for (const Field& known : fields()) names.push_back(known.name);
-    const std::string near = nearest_name(axis.field, names);
     throw UsageError("axis", axis.field,
-                     "is no setting" + (near.empty() ? "" : "; did you mean " + near + "?"),
+                     "is no setting" + did_you_mean(nearest_name(axis.field, names)),
                      "context_length");
   }
   if (!seen.insert(axis.field).second) {

@@ -2,7 +2,6 @@
 #include "cli/cards.h"
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bench/card_json.h"
@@ -10,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "profiling/report_cells.h"
 #include "profiling/table.h"
 #include "train/quantity.h"
 
@@ -27,16 +27,10 @@ CommandLine command_line() {
       true};
 }
 
-std::string decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 // As the data sheets have it: 0.254, 82.6, 989.4, 2250.
 std::string rate(const std::optional<double>& tflops) {
   if (!tflops) return kNotAvailable;
-  std::string text = decimal(*tflops, 3);
+  std::string text = number_text(*tflops, 3);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
@@ -72,9 +66,10 @@ Table table_of(const std::vector<Card>& shown) {
     const double context = static_cast<double>(card.context_bytes);
     table.rows.push_back(
         {card.name, card.driver_name, card.compute_capability, std::to_string(card.multiprocessors),
-         decimal(total / kGibi, 2), decimal(static_cast<double>(card.memory_bandwidth) / kGiga, 0),
-         rate(peak.fp64), rate(peak.fp32), rate(peak.tf32), rate(peak.fp16), rate(peak.bf16),
-         rate(peak.fp8), rate(peak.int8), decimal(context / kMebi, 0),
+         number_text(total / kGibi, 2),
+         number_text(static_cast<double>(card.memory_bandwidth) / kGiga, 0), rate(peak.fp64),
+         rate(peak.fp32), rate(peak.tf32), rate(peak.fp16), rate(peak.bf16), rate(peak.fp8),
+         rate(peak.int8), number_text(context / kMebi, 0),
          card.context_measured ? "measured" : "assumed", std::to_string(card.total_bytes),
          std::to_string(card.memory_bandwidth), std::to_string(card.context_bytes), card.refused});
     if (!card.refused.empty()) table.notes.push_back(card.name + ": refused: " + card.refused);

@@ -7,6 +7,7 @@ enum ExitCode {
   kExitOk = 0,
   kExitUsage = 2,        // something the user typed
   kExitSomeFailed = 3,   // the sweep went through, some cells failed
+  kExitBadFile = 3,      // a snapshot that does not open
   kExitAllFailed = 4,    // no cell gave a result
   kExitEnvironment = 5,  // no device, no space, not writable
   kExitInterrupted = 130,

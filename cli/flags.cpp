@@ -5,6 +5,7 @@
 
 #include "cli/exit_code.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -38,10 +39,7 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
   std::vector<std::string> names;
   names.reserve(flags.size());
   for (const Flag& flag : flags) names.push_back("--" + flag.name);
-  const std::string near = nearest_name(typed, names);
-  throw UsageError(
-      "unknown option " + typed +
-      (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));
+  refuse_option(typed, names);
 }
 
 void check_value(const Flag& flag, const std::string& value) {
@@ -116,9 +114,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
     arguments.positional.push_back(unmatched[i]);
   }
   if (!takes_positional_ && !arguments.positional.empty()) {
-    throw UsageError("argument '" + arguments.positional.front() +
-                     "' belongs to no flag; a list is written without spaces "
-                     "(example: --context-length 128,256)");
+    refuse_argument(arguments.positional.front());
   }
   return arguments;
 }

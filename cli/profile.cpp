@@ -14,7 +14,6 @@
 #include "cli/run_flags.h"
 #include "profiling/atomic_file.h"
 #include "profiling/report.h"
-#include "train/quantity.h"
 
 namespace headroom {
 namespace {
@@ -28,15 +27,6 @@ CommandLine command_line() {
           "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
           "phase, what is live at the peak, what backward keeps, theory beside it, step times.",
           flags};
-}
-
-// "" = the Record itself.
-std::string checked_format(const Arguments& arguments) {
-  std::string format = arguments.get("format", "table");
-  if (format == "json" || format == "jsonl") return "";
-  if (format == "text" || format == "table" || format == "csv" || format == "md") return format;
-  throw UsageError("--format", format, "is unknown; allowed: table, csv, md, json, jsonl",
-                   "--format md");
 }
 
 int exit_code_of(const Record& record) {
@@ -57,7 +47,7 @@ int run_profile_command(int argc, char** argv) {
     return kExitOk;
   }
   const RunSpec spec = cell_from(arguments);
-  const std::string format = checked_format(arguments);
+  const std::string format = format_from(arguments);
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
   // Before the run, not after it.
@@ -76,7 +66,7 @@ int run_profile_command(int argc, char** argv) {
   if (record.status != Status::kOk) {
     log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
   }
-  if (format.empty()) {
+  if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
     print(to_string(profile_report(record), parse_table_format("--format", format)));

@@ -9,6 +9,7 @@
 #include "train/quantity.h"
 #include "train/safetensors.h"
 #include "train/token_file.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -43,9 +44,8 @@ std::string value_of(const Field& field, bool list) {
 
 Flag flag_of(const Field& field, bool list) {
   std::string help = field.help;
-  std::string choices;
-  for (const auto& choice : field.choices) choices += (choices.empty() ? "" : ", ") + choice;
-  if (field.name == "model_size") choices = config_names() + ", custom; required";
+  std::string choices = join(field.choices);
+  if (field.name == "model_size") choices = join(model_size_names()) + "; required";
   if (!choices.empty()) help += ": " + choices;
   const std::string standard = field.get(RunSpec{});
   const bool has_default = !standard.empty() && field.name != "model_size" && standard != "0";
@@ -95,10 +95,7 @@ Arguments without_aliases(Arguments arguments) {
                        "--precision bf16");
     }
     const std::string dtype = arguments.get("dtype", "bf16");
-    if (dtype != "bf16" && dtype != "fp16") {
-      throw UsageError("--dtype", dtype, "is unknown; allowed: bf16, fp16",
-                       "--use-mixed-precision --dtype bf16");
-    }
+    check_choice("--dtype", dtype, {"bf16", "fp16"}, "--use-mixed-precision --dtype bf16");
     values["precision"] = dtype;
   }
   if (arguments.has("output")) {
@@ -110,8 +107,8 @@ Arguments without_aliases(Arguments arguments) {
     values["snapshot"] = values["output"];
   }
   if (!arguments.has("model-size")) {
-    throw UsageError("--model-size: is required; allowed: " + config_names() +
-                     ", custom (example: --model-size small)");
+    throw UsageError("--model-size: is required; allowed: " + join(model_size_names()) +
+                     " (example: --model-size small)");
   }
   return arguments;
 }
@@ -218,6 +215,13 @@ CellOptions limits_from(const Arguments& arguments) {
     options.host_memory_bytes = parse_bytes("--host-memory", arguments.get("host-memory"));
   }
   return options;
+}
+
+std::string format_from(const Arguments& arguments) {
+  const std::string format = arguments.get("format", "table");
+  if (format == "text") return "table";
+  check_choice("--format", format, {"table", "csv", "md", "json", "jsonl"}, "--format md");
+  return format;
 }
 
 }  // namespace headroom

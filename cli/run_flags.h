@@ -41,4 +41,11 @@ void settle_devices(std::vector<RunSpec>& specs);
 
 CellOptions limits_from(const Arguments& arguments);
 
+// --format of what prints Records: "table", "csv" or "md", or "json" or "jsonl" for the Records
+// themselves. Throws UsageError.
+std::string format_from(const Arguments& arguments);
+inline bool is_record_format(const std::string& format) {
+  return format == "json" || format == "jsonl";
+}
+
 }  // namespace headroom

@@ -34,18 +34,6 @@ CommandLine command_line() {
           flags};
 }
 
-enum class Format { kTable, kJson, kJsonLines };
-
-Format checked_format(const std::string& format) {
-  if (format == "json") return Format::kJson;
-  if (format == "jsonl") return Format::kJsonLines;
-  if (format == "text" || format == "table" || format == "csv" || format == "md") {
-    return Format::kTable;
-  }
-  throw UsageError("--format", format, "is unknown; allowed: table, csv, md, json, jsonl",
-                   "--format md");
-}
-
 // Every cell writes a file of its own, named after the cell.
 void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) {
   std::error_code error;
@@ -61,12 +49,11 @@ void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) 
   check_writable(specs.front().snapshot);
 }
 
-std::string rendered(const std::vector<Record>& records, const std::string& word) {
-  const Format format = checked_format(word);
-  if (format == Format::kTable) {
-    return to_string(summary_table(records), parse_table_format("--format", word));
+std::string rendered(const std::vector<Record>& records, const std::string& format) {
+  if (!is_record_format(format)) {
+    return to_string(summary_table(records), parse_table_format("--format", format));
   }
-  const bool array = format == Format::kJson;
+  const bool array = format == "json";
   std::string text = array ? "[" : "";
   for (const Record& record : records) {
     if (array) text += &record == records.data() ? "\n" : ",\n";
@@ -92,8 +79,7 @@ int run_sweep_command(int argc, char** argv) {
     return kExitOk;
   }
   const Grid grid = grid_from(arguments);
-  const std::string format = arguments.get("format", "table");
-  checked_format(format);
+  const std::string format = format_from(arguments);
   SweepOptions options{.cell = limits_from(arguments),
                        .records_path = arguments.get("records"),
                        .resume = !arguments.has("no-resume"),

@@ -7,6 +7,7 @@
 #include "profiling/atomic_file.h"
 #include "profiling/report.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary"};
 
 CommandLine command_line() {
-  return {"table peak-memory|mixed-precision|residuals|summary RECORDS.jsonl... [flags]",
+  return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
           "Prints tables from the Records that sweep --records or profile --format json saved.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
            {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"}},
@@ -48,17 +49,6 @@ std::vector<Table> make_tables(const std::string& kind, const std::vector<Record
   return tables;
 }
 
-void check_kind(const std::string& kind) {
-  for (const auto& known : kKinds) {
-    if (kind == known) return;
-  }
-  const std::string near = nearest_name(kind, kKinds);
-  throw UsageError("table", kind,
-                   "is unknown; allowed: peak-memory, mixed-precision, residuals, summary" +
-                       (near.empty() ? "" : "; did you mean " + near + "?"),
-                   "headroom table summary records.jsonl");
-}
-
 }  // namespace
 
 int run_table_command(int argc, char** argv) {
@@ -69,12 +59,12 @@ int run_table_command(int argc, char** argv) {
     return kExitOk;
   }
   if (arguments.positional.size() < 2) {
-    throw UsageError(
-        "table: needs a kind (peak-memory, mixed-precision, residuals, summary) and a Records file "
-        "(example: headroom table summary records.jsonl)");
+    throw UsageError("table: needs a kind (" + join(kKinds) +
+                     ") and a Records file "
+                     "(example: headroom table summary records.jsonl)");
   }
   const std::string kind = arguments.positional.front();
-  check_kind(kind);
+  check_name("table", kind, kKinds, "headroom table summary records.jsonl");
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::vector<Record> records =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});

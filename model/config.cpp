@@ -24,14 +24,6 @@ const ModelConfig* find_config(std::string_view name) {
   return it == configs.end() ? nullptr : &*it;
 }
 
-std::string config_names() {
-  std::string names;
-  for (const auto& config : named_configs()) {
-    names += (names.empty() ? "" : ", ") + config.name;
-  }
-  return names;
-}
-
 int64_t parameter_count(const ModelConfig& config) {
   const int64_t d = config.d_model;
   const int64_t attention = 2 * d * d + 2 * d * config.kv_dim();

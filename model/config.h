@@ -31,9 +31,6 @@ const std::vector<ModelConfig>& named_configs();
 // nullptr when there is no such name.
 const ModelConfig* find_config(std::string_view name);
 
-// "small, medium, ..." for messages.
-std::string config_names();
-
 // Exact number of parameters: L(2 d^2 + 2 d d_kv + 3 d d_ff + 2 d) + 2 V d + d.
 int64_t parameter_count(const ModelConfig& config);
 

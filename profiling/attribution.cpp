@@ -97,39 +97,9 @@ void apply_owned(Lifetimes& lifetimes, const std::vector<Owned>& owned) {
   }
 }
 
-// The number of events after which most bytes were live.
-int64_t peak_index(const Recording& recording, const Lifetimes& lifetimes, int64_t* peak_bytes) {
-  std::unordered_map<uint64_t, int64_t> live;
-  int64_t bytes = 0;
-  for (const Lifetime& lifetime : lifetimes.all) {
-    if (lifetime.allocated == kBefore) {
-      live[lifetime.address] = lifetime.size;
-      bytes += lifetime.size;
-    }
-  }
-  int64_t best = 0;
-  *peak_bytes = bytes;
-  for (size_t i = 0; i < recording.events.size(); ++i) {
-    const TraceEvent& event = recording.events[i].event;
-    if (event.action == TraceAction::kAlloc) {
-      live[event.address] = event.size;
-      bytes += event.size;
-    } else if (event.action == TraceAction::kFreeCompleted) {
-      const auto it = live.find(event.address);
-      if (it == live.end()) continue;
-      bytes -= it->second;
-      live.erase(it);
-    }
-    if (bytes > *peak_bytes) {
-      *peak_bytes = bytes;
-      best = static_cast<int64_t>(i) + 1;
-    }
-  }
-  return best;
-}
-
-// Each category's own highest, whenever that was.
-std::map<std::string, int64_t> category_peaks(const Lifetimes& lifetimes) {
+// One walk through time: the most bytes of all, and each category's own highest, whenever that was.
+// Returns the number of events after which most bytes were live.
+int64_t find_peaks(const Lifetimes& lifetimes, Attribution& result) {
   struct Change {
     int64_t index;
     int64_t bytes;
@@ -144,15 +114,20 @@ std::map<std::string, int64_t> category_peaks(const Lifetimes& lifetimes) {
   }
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.index < b.index; });
-  std::map<Category, int64_t> live;
-  std::map<std::string, int64_t> highest;
+  int64_t at_peak = 0;
+  int64_t live = 0;
+  std::map<Category, int64_t> live_of;
   for (const Change& change : changes) {
-    int64_t& bytes = live[change.category];
-    bytes += change.bytes;
-    int64_t& best = highest[to_string(change.category)];
-    best = std::max(best, bytes);
+    live += change.bytes;
+    if (live > result.peak_bytes) {
+      result.peak_bytes = live;
+      at_peak = change.index + 1;
+    }
+    const int64_t bytes = live_of[change.category] += change.bytes;
+    int64_t& highest = result.category_peaks[to_string(change.category)];
+    highest = std::max(highest, bytes);
   }
-  return highest;
+  return at_peak;
 }
 
 void sum_last_step(const Recording& recording, const Lifetimes& lifetimes,
@@ -223,13 +198,12 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
     result.categories[to_string(static_cast<Category>(c))] = 0;
     result.category_peaks[to_string(static_cast<Category>(c))] = 0;
   }
-  const int64_t at_peak = peak_index(recording, lifetimes, &result.peak_bytes);
+  const int64_t at_peak = find_peaks(lifetimes, result);
   for (const Lifetime& lifetime : lifetimes.all) {
     if (lifetime.live_after(at_peak)) {
       result.categories[to_string(lifetime.category)] += lifetime.size;
     }
   }
-  for (const auto& [name, bytes] : category_peaks(lifetimes)) result.category_peaks[name] = bytes;
   sum_last_step(recording, lifetimes, windows, result);
   return result;
 }

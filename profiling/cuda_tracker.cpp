@@ -3,10 +3,11 @@
 #include <torch/csrc/cuda/memory_snapshot.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
-#include <chrono>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
+#include "profiling/event_log.h"
 #include "profiling/memory_tracker.h"
 
 namespace headroom {
@@ -15,14 +16,6 @@ namespace {
 namespace cuda = c10::cuda::CUDACachingAllocator;
 using DeviceTraceEntry = c10::CachingDeviceAllocator::TraceEntry;
 using StatType = c10::CachingAllocator::StatType;
-
-thread_local Hint current_hint = Hint::kNone;
-
-int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 TraceAction action_of(DeviceTraceEntry::Action action) {
   switch (action) {
@@ -48,57 +41,27 @@ TraceAction action_of(DeviceTraceEntry::Action action) {
   return TraceAction::kOom;
 }
 
+EventLog& cuda_log() {
+  static auto* log = new EventLog();
+  return *log;
+}
+
 // The allocator calls back under its own lock, on whichever thread allocates, and a callback can
 // never be detached: one log per process, switched on and off.
-class CudaLog {
- public:
-  static CudaLog& instance() {
-    static auto* log = new CudaLog();
-    return *log;
-  }
-
-  void start(int device, std::vector<LiveBlock> live) {
-    const std::lock_guard lock(mutex_);
-    device_ = device;
-    recording_ = {};
-    recording_.live_at_start = std::move(live);
-    on_ = true;
-    if (attached_) return;
-    attached_ = true;
-    cuda::attachAllocatorTraceTracker([this](const DeviceTraceEntry& entry) { log(entry); });
-  }
-  Recording stop() {
-    const std::lock_guard lock(mutex_);
-    on_ = false;
-    return std::move(recording_);
-  }
-  void mark(const std::string& name, bool is_start) {
-    const std::lock_guard lock(mutex_);
-    if (on_) recording_.marks.push_back({name, is_start, count(), now_us()});
-  }
-  int64_t events() const {
-    const std::lock_guard lock(mutex_);
-    return count();
-  }
-  const std::vector<Mark>& marks() const { return recording_.marks; }
-
- private:
-  int64_t count() const { return static_cast<int64_t>(recording_.events.size()); }
-  void log(const DeviceTraceEntry& entry) {
-    const std::lock_guard lock(mutex_);
-    if (!on_ || entry.device_ != device_ || entry.action_ == DeviceTraceEntry::SNAPSHOT) return;
-    recording_.events.push_back({{.action = action_of(entry.action_),
-                                  .address = entry.addr_,
-                                  .size = static_cast<int64_t>(entry.size_)},
-                                 current_hint});
-  }
-
-  mutable std::mutex mutex_;
-  bool attached_ = false;
-  bool on_ = false;
-  int device_ = 0;
-  Recording recording_;
-};
+void start_log(int device, std::vector<LiveBlock> live) {
+  static std::atomic<int> logged_device;
+  static std::once_flag attached;
+  logged_device = device;
+  cuda_log().start(std::move(live));
+  std::call_once(attached, [] {
+    cuda::attachAllocatorTraceTracker([](const DeviceTraceEntry& entry) {
+      if (entry.device_ != logged_device || entry.action_ == DeviceTraceEntry::SNAPSHOT) return;
+      cuda_log().add({.action = action_of(entry.action_),
+                      .address = entry.addr_,
+                      .size = static_cast<int64_t>(entry.size_)});
+    });
+  });
+}
 
 // Contexts of a snapshot, named all at once.
 class Contexts {
@@ -200,17 +163,15 @@ class CudaTracker final : public MemoryTracker {
         address += block.size;
       }
     }
-    CudaLog::instance().start(device_, std::move(live));
+    start_log(device_, std::move(live));
   }
-  void mark(const std::string& name, bool is_start) override {
-    CudaLog::instance().mark(name, is_start);
-  }
-  int64_t events() const override { return CudaLog::instance().events(); }
-  void set_hint(Hint hint) override { current_hint = hint; }
+  void mark(const std::string& name, bool is_start) override { cuda_log().mark(name, is_start); }
+  int64_t events() const override { return cuda_log().size(); }
+  void set_hint(Hint hint) override { set_thread_hint(hint); }
 
   Recording stop_recording(Snapshot* snapshot, bool* truncated) override {
     *truncated = events() > options_.max_entries;
-    Recording recording = CudaLog::instance().stop();
+    Recording recording = cuda_log().stop();
     if (snapshot != nullptr) fill(*snapshot, recording.marks);
     torch::cuda::_record_memory_history(std::nullopt);
     return recording;
@@ -242,9 +203,7 @@ class CudaTracker final : public MemoryTracker {
                          .stack = contexts.id_of(entry.context_)});
       }
     }
-    for (const Mark& mark : marks) {
-      snapshot.annotations.push_back({mark.name, mark.is_start, device_, mark.time_us});
-    }
+    annotate(snapshot, marks, device_);
     snapshot.settings = settings_of(info.config_metadata);
     contexts.symbolize_into(snapshot);
   }

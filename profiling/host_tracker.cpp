@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <iterator>
 #include <mutex>
 #include <unordered_map>
 
+#include "profiling/event_log.h"
 #include "profiling/host_segments.h"
 #include "profiling/memory_tracker.h"
 #include "profiling/stacks.h"
@@ -17,14 +18,6 @@
 
 namespace headroom {
 namespace {
-
-int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-thread_local Hint current_hint = Hint::kNone;
 
 // The books. Reached from the deleter, a plain function pointer, so there is one per process and it
 // is never destroyed: tensors may outlive main().
@@ -38,7 +31,7 @@ class HostBooks {
   void check_room(int64_t size) {
     const std::lock_guard lock(mutex_);
     if (limit_ == 0 || live_bytes_ + size <= limit_) return;
-    if (recording_) log({TraceAction::kOom, static_cast<uint64_t>(limit_ - live_bytes_), size});
+    log_.add({TraceAction::kOom, static_cast<uint64_t>(limit_ - live_bytes_), size});
     TORCH_CHECK_WITH(OutOfMemoryError, false, "host memory: tried to allocate ", format_bytes(size),
                      " with ", format_bytes(live_bytes_), " live of ", format_bytes(limit_),
                      " allowed (--host-memory)");
@@ -49,10 +42,10 @@ class HostBooks {
     live_[pointer] = {size, -1};
     live_bytes_ += size;
     peak_bytes_ = std::max(peak_bytes_, live_bytes_);
-    if (!recording_) return;
+    if (!log_.is_on()) return;
     const int32_t stack = options_.stacks == Stacks::kCpp ? stacks_.capture() : -1;
     live_[pointer].stack = stack;
-    log({TraceAction::kAlloc, address_of(pointer), size, 0, 0, stack});
+    log_.add({TraceAction::kAlloc, address_of(pointer), size, 0, 0, stack});
   }
 
   void freed(void* pointer) {
@@ -60,11 +53,9 @@ class HostBooks {
     const auto it = live_.find(pointer);
     if (it == live_.end()) return;
     live_bytes_ -= it->second.size;
-    if (recording_) {
-      // A host release is immediate: requested and completed are one moment.
-      log({TraceAction::kFreeRequested, address_of(pointer), it->second.size});
-      log({TraceAction::kFreeCompleted, address_of(pointer), it->second.size});
-    }
+    // A host release is immediate: requested and completed are one moment.
+    log_.add({TraceAction::kFreeRequested, address_of(pointer), it->second.size});
+    log_.add({TraceAction::kFreeCompleted, address_of(pointer), it->second.size});
     live_.erase(it);
   }
 
@@ -85,31 +76,24 @@ class HostBooks {
   void start(const RecordingOptions& options) {
     const std::lock_guard lock(mutex_);
     options_ = options;
-    recording_data_ = {};
     stacks_.clear();
+    std::vector<LiveBlock> live_at_start;
     for (auto& [pointer, block] : live_) {
       block.stack = -1;
-      recording_data_.live_at_start.push_back({address_of(pointer), block.size});
+      live_at_start.push_back({address_of(pointer), block.size});
     }
-    recording_ = true;
+    log_.start(std::move(live_at_start));
   }
 
-  void mark(const std::string& name, bool is_start) {
-    const std::lock_guard lock(mutex_);
-    if (recording_) recording_data_.marks.push_back({name, is_start, event_count(), now_us()});
-  }
-
-  int64_t events() const {
-    const std::lock_guard lock(mutex_);
-    return event_count();
-  }
+  void mark(const std::string& name, bool is_start) { log_.mark(name, is_start); }
+  int64_t events() const { return log_.size(); }
 
   Recording stop(Snapshot* snapshot, bool* truncated) {
     const std::lock_guard lock(mutex_);
-    recording_ = false;
-    *truncated = event_count() > options_.max_entries;
-    if (snapshot != nullptr) fill(*snapshot);
-    return std::move(recording_data_);
+    Recording recording = log_.stop();
+    *truncated = std::ssize(recording.events) > options_.max_entries;
+    if (snapshot != nullptr) fill(*snapshot, recording);
+    return recording;
   }
 
  private:
@@ -119,20 +103,14 @@ class HostBooks {
   };
 
   static uint64_t address_of(void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-  int64_t event_count() const { return static_cast<int64_t>(recording_data_.events.size()); }
 
-  void log(TraceEvent event) {
-    event.time_us = now_us();
-    recording_data_.events.push_back({event, current_hint});
-  }
-
-  void fill(Snapshot& snapshot) const {
+  void fill(Snapshot& snapshot, const Recording& recording) const {
     stacks_.symbolize_into(snapshot);
-    const int64_t dropped = std::max<int64_t>(0, event_count() - options_.max_entries);
+    const auto kept = std::min<int64_t>(std::ssize(recording.events), options_.max_entries);
     auto& trace = snapshot.device_traces.emplace_back();
-    trace.reserve(static_cast<size_t>(event_count() - dropped));
-    for (int64_t i = dropped; i < event_count(); ++i) {
-      trace.push_back(recording_data_.events[static_cast<size_t>(i)].event);
+    trace.reserve(static_cast<size_t>(kept));
+    for (auto event = recording.events.end() - kept; event != recording.events.end(); ++event) {
+      trace.push_back(event->event);
     }
     std::vector<Block> blocks;
     for (const auto& [pointer, block] : live_) {
@@ -142,9 +120,7 @@ class HostBooks {
                         .stack = block.stack});
     }
     snapshot.segments = host_segments(std::move(blocks), trace);
-    for (const Mark& mark : recording_data_.marks) {
-      snapshot.annotations.push_back({mark.name, mark.is_start, 0, mark.time_us});
-    }
+    annotate(snapshot, recording.marks, 0);
   }
 
   mutable std::mutex mutex_;
@@ -152,9 +128,8 @@ class HostBooks {
   int64_t live_bytes_ = 0;
   int64_t peak_bytes_ = 0;
   std::atomic<int64_t> limit_ = 0;
-  bool recording_ = false;
   RecordingOptions options_;
-  Recording recording_data_;
+  EventLog log_;
   StackTable stacks_;
 };
 
@@ -200,7 +175,7 @@ class HostTracker final : public MemoryTracker {
     HostBooks::instance().mark(name, is_start);
   }
   int64_t events() const override { return HostBooks::instance().events(); }
-  void set_hint(Hint hint) override { current_hint = hint; }
+  void set_hint(Hint hint) override { set_thread_hint(hint); }
   Recording stop_recording(Snapshot* snapshot, bool* truncated) override {
     return HostBooks::instance().stop(snapshot, truncated);
   }

@@ -101,11 +101,6 @@ std::string device_name(const Record& record) {
   return record.spec.device;
 }
 
-std::string failure_note(const Record& record) {
-  return row_name(record.spec) + ": " + to_string(record.status) +
-         (record.reason.empty() ? "" : ": " + record.reason);
-}
-
 std::string status_or_not_available(const Record& record) {
   return record.status == Status::kOk ? kNotAvailable : to_string(record.status);
 }

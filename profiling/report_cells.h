@@ -33,9 +33,6 @@ std::string precision_in_words(Precision precision);
 // The device a Record was measured on: what its environment says, else the --device asked for.
 std::string device_name(const Record& record);
 
-// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB".
-std::string failure_note(const Record& record);
-
 // Nothing for a run that failed: a peak before the failure is not the run's peak.
 inline std::optional<int64_t> peak_allocated(const Record& record) {
   if (record.status != Status::kOk || !record.peak) return std::nullopt;

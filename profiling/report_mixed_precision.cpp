@@ -162,12 +162,7 @@ std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
       if (both) tables.push_back(breakdown_table(*fp32, *other));
     }
   }
-  auto& notes = tables.front().notes;
-  notes = {"All rows: " + common_settings(latest) + ".", kUnitsNote};
-  for (const Record* record : latest) {
-    if (record->status != Status::kOk) notes.push_back(failure_note(*record));
-  }
-  notes.insert(notes.end(), about.begin(), about.end());
+  add_closing_notes(tables.front(), latest, about);
   return tables;
 }
 

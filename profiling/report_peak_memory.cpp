@@ -94,12 +94,7 @@ Table peak_memory_table(const std::vector<Record>& records) {
   }
   for (const Mode mode : modes) table.notes.push_back(mode_in_words(mode) + ".");
   table.notes.push_back("Peak = most bytes allocated at one instant of the measured steps.");
-  table.notes.push_back("All rows: " + common_settings(latest) + ".");
-  table.notes.emplace_back(kUnitsNote);
-  for (const Record* record : latest) {
-    if (record->status != Status::kOk) table.notes.push_back(failure_note(*record));
-  }
-  table.notes.insert(table.notes.end(), about.begin(), about.end());
+  add_closing_notes(table, latest, about);
   return table;
 }
 

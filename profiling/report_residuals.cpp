@@ -57,11 +57,7 @@ Table residuals_table(const std::vector<Record>& records) {
   std::vector<std::string> about;
   const RecordPointers latest = latest_of_each(records, about);
   for (const Record* record : latest) table.rows.push_back(residuals_row(*record));
-  table.notes = {"All rows: " + common_settings(latest) + ".", kUnitsNote};
-  for (const Record* record : latest) {
-    if (record->status != Status::kOk) table.notes.push_back(failure_note(*record));
-  }
-  table.notes.insert(table.notes.end(), about.begin(), about.end());
+  add_closing_notes(table, latest, about);
   return table;
 }
 

@@ -5,13 +5,10 @@
 #include <set>
 
 #include "profiling/report_cells.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
-
-bool is_in(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string configuration(const Record& record) {
   std::string key;
@@ -36,13 +33,42 @@ void note_differences(const RecordPointers& records, std::vector<std::string>& n
     const auto build = "/identity/build"_json_pointer;
     if (environment.contains(build)) builds.insert(environment[build].dump());
   }
-  std::string names;
-  for (const auto& device : devices) names += (names.empty() ? "" : ", ") + device;
-  if (devices.size() > 1) notes.push_back("These are results of different devices: " + names + ".");
+  if (devices.size() > 1) {
+    notes.push_back(
+        "These are results of different devices: " + join({devices.begin(), devices.end()}) + ".");
+  }
   if (builds.size() > 1) {
     notes.push_back("These are results of " + std::to_string(builds.size()) +
                     " different builds of headroom.");
   }
+}
+
+// "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
+// default is named only if it is one of those that identify a run.
+std::string common_settings(const RecordPointers& records) {
+  static const std::vector<std::string> kAlways = {"model_size", "context_length", "batch_size",
+                                                   "profile_type", "precision"};
+  const RunSpec defaults;
+  if (records.empty()) return "";
+  std::vector<std::string> settings;
+  for (const Field& field : fields()) {
+    if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
+    const std::string value = field.get(records.front()->spec);
+    if (value == field.get(defaults) && !is_one_of(field.name, kAlways)) continue;
+    settings.push_back(field.name + " " + value);
+  }
+  const std::string device = device_name(*records.front());
+  const bool one_device = std::all_of(records.begin(), records.end(), [&](const Record* record) {
+    return device_name(*record) == device;
+  });
+  if (one_device) settings.push_back("device " + device);
+  return join(settings);
+}
+
+// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB".
+std::string failure_note(const Record& record) {
+  return row_name(record.spec) + ": " + to_string(record.status) +
+         (record.reason.empty() ? "" : ": " + record.reason);
 }
 
 }  // namespace
@@ -70,36 +96,26 @@ std::vector<const Field*> varying_fields(const RecordPointers& records,
                                          const std::vector<std::string>& shown) {
   std::vector<const Field*> varying;
   for (const Field& field : fields()) {
-    if (!field.changes_result || is_in(shown, field.name)) continue;
+    if (!field.changes_result || is_one_of(field.name, shown)) continue;
     if (!all_equal(records, field)) varying.push_back(&field);
   }
   return varying;
-}
-
-std::string common_settings(const RecordPointers& records) {
-  static const std::vector<std::string> kAlways = {"model_size", "context_length", "batch_size",
-                                                   "profile_type", "precision"};
-  const RunSpec defaults;
-  std::string text;
-  if (records.empty()) return text;
-  for (const Field& field : fields()) {
-    if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
-    const std::string value = field.get(records.front()->spec);
-    if (value == field.get(defaults) && !is_in(kAlways, field.name)) continue;
-    text += (text.empty() ? "" : ", ") + field.name + " " + value;
-  }
-  const std::string device = device_name(*records.front());
-  const bool one_device = std::all_of(records.begin(), records.end(), [&](const Record* record) {
-    return device_name(*record) == device;
-  });
-  if (one_device) text += (text.empty() ? "device " : ", device ") + device;
-  return text;
 }
 
 std::string group_key(const Record& record, const std::vector<const Field*>& fields) {
   std::string key;
   for (const Field* field : fields) key += field->get(record.spec) + '\n';
   return key;
+}
+
+void add_closing_notes(Table& table, const RecordPointers& shown,
+                       const std::vector<std::string>& about) {
+  table.notes.push_back("All rows: " + common_settings(shown) + ".");
+  table.notes.emplace_back(kUnitsNote);
+  for (const Record* record : shown) {
+    if (record->status != Status::kOk) table.notes.push_back(failure_note(*record));
+  }
+  table.notes.insert(table.notes.end(), about.begin(), about.end());
 }
 
 }  // namespace headroom

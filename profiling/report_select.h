@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "profiling/record.h"
+#include "profiling/table.h"
 
 namespace headroom {
 
@@ -19,11 +20,12 @@ RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<st
 std::vector<const Field*> varying_fields(const RecordPointers& records,
                                          const std::vector<std::string>& shown);
 
-// "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
-// default is named only if it is one of the four that identify a run.
-std::string common_settings(const RecordPointers& records);
-
 // The values of `fields`, joined: equal for Records that differ in nothing of them.
 std::string group_key(const Record& record, const std::vector<const Field*>& fields);
+
+// What stands under a table of `shown`: the settings that all rows share, the unit, the runs that
+// failed, and `about`, the notes of latest_of_each().
+void add_closing_notes(Table& table, const RecordPointers& shown,
+                       const std::vector<std::string>& about);
 
 }  // namespace headroom

@@ -47,11 +47,7 @@ Table summary_table(const std::vector<Record>& records) {
   table.columns.push_back({.name = "median step ms", .number = true});
   table.columns.push_back({.name = "reason", .exact = true});
   for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns));
-  table.notes = {"All rows: " + common_settings(latest) + ".", kUnitsNote};
-  for (const Record* record : latest) {
-    if (record->status != Status::kOk) table.notes.push_back(failure_note(*record));
-  }
-  table.notes.insert(table.notes.end(), about.begin(), about.end());
+  add_closing_notes(table, latest, about);
   return table;
 }
 

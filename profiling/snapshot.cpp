@@ -1,6 +1,7 @@
 #include "profiling/snapshot.h"
 
 #include <array>
+#include <cstdio>
 #include <utility>
 
 namespace headroom {
@@ -34,6 +35,12 @@ bool from_string(const std::string& word, TraceAction* action) {
     }
   }
   return false;
+}
+
+std::string hex_address(uint64_t address) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
 }
 
 }  // namespace headroom

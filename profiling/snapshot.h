@@ -31,6 +31,8 @@ enum class TraceAction {
 std::string to_string(TraceAction action);                // "free_requested", ...
 bool from_string(const std::string& word, TraceAction*);  // false: unknown word
 
+std::string hex_address(uint64_t address);  // "0x7f0000000200"
+
 struct TraceEvent {
   TraceAction action = TraceAction::kAlloc;
   uint64_t address = 0;  // for kOom: free bytes on the device

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "train/words.h"
+
 namespace headroom {
 namespace {
 
@@ -203,9 +205,7 @@ std::string join_operators(const std::vector<std::string>& innermost_first) {
   std::vector<std::string> chain(innermost_first.rbegin(), innermost_first.rend());
   chain.erase(std::unique(chain.begin(), chain.end()), chain.end());
   if (chain.size() > 4) chain = {chain[0], chain[1], "...", chain.back()};
-  std::string text;
-  for (const std::string& name : chain) text += (text.empty() ? "" : " > ") + name;
-  return text;
+  return join(chain, " > ");
 }
 
 using GroupKey = std::tuple<int64_t, bool, std::string, std::vector<std::string>>;

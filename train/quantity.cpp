@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 namespace headroom {
 namespace {
@@ -35,21 +34,6 @@ std::errc parse_whole(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{}) return error;
   return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
-}
-
-int64_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int64_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int64_t diagonal = row[0];
-    row[0] = static_cast<int64_t>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int64_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -145,19 +129,6 @@ std::string format_bytes(int64_t bytes) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), "%.3f %s", value, std::string(kNames.at(name)).c_str());
   return text.data();
-}
-
-std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates) {
-  std::string best;
-  int64_t best_distance = 3;
-  for (const auto& candidate : candidates) {
-    const int64_t distance = edit_distance(text, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace headroom

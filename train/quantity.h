@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "train/words.h"  // nearest_name: cli/main.cpp looks for it here
+
 namespace headroom {
 
 // A value the user gave that cannot be used. what() is one complete line: flag, value, what is
@@ -36,8 +38,5 @@ std::vector<std::string> parse_list(std::string_view flag, std::string_view text
 
 // 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
 std::string format_bytes(int64_t bytes);
-
-// The name in `candidates` that is at most two edits away from `text`, else "".
-std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates);
 
 }  // namespace headroom

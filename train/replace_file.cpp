@@ -97,13 +97,16 @@ void ReplaceFile::commit() {
   if (temporary_.empty()) return;
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  const size_t slash = target_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : target_.substr(0, slash + 1);
+  sync_directory_of(target_);
+}
+
+void sync_directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int handle = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle >= 0) {
-    fsync(handle);  // best effort: the data is safe, only the new name may be lost with the power
-    close(handle);
-  }
+  if (handle < 0) return;
+  fsync(handle);
+  close(handle);
 }
 
 }  // namespace headroom

@@ -41,4 +41,8 @@ class ReplaceFile {
   int descriptor_ = -1;
 };
 
+// Puts the name of a file that was just created or renamed on the disk too. Best effort: its data
+// is safe without, only the name may be lost with the power.
+void sync_directory_of(const std::string& path);
+
 }  // namespace headroom

@@ -1,40 +1,25 @@
 #include "train/spec.h"
 
-#include <algorithm>
-#include <limits>
+#include <cctype>
 
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
-namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
+std::vector<std::string> model_size_names() {
+  std::vector<std::string> names;
+  for (const auto& known : named_configs()) names.push_back(known.name);
+  names.emplace_back("custom");
+  return names;
 }
-
-void check_choice(const std::string& flag, std::string_view text,
-                  const std::vector<std::string>& choices, const std::string& example) {
-  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return;
-  const std::string near = nearest_name(text, choices);
-  throw UsageError(flag, text,
-                   "is unknown; allowed: " + joined(choices) +
-                       (near.empty() ? "" : "; did you mean " + near + "?"),
-                   flag + " " + example);
-}
-
-}  // namespace
 
 ModelConfig model_config(const RunSpec& spec) {
   ModelConfig config;
   if (spec.model_size != "custom") {
     const ModelConfig* named = find_config(spec.model_size);
     if (named == nullptr) {
-      std::vector<std::string> names;
-      for (const auto& known : named_configs()) names.push_back(known.name);
-      names.emplace_back("custom");
-      check_choice("--model-size", spec.model_size, names, "small");
+      check_name("--model-size", spec.model_size, model_size_names(), "--model-size small");
     }
     config = *named;
   }
@@ -69,7 +54,8 @@ void validate(const RunSpec& spec) {
                             spec.device == "cuda" || spec.device.starts_with("cuda:") ||
                             is_virtual(spec);
   if (!device_known) {
-    check_choice("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"}, "cpu");
+    check_name("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"},
+               "--device cpu");
   }
   if (spec.device.starts_with("cuda:")) {
     parse_integer("--device cuda:", spec.device.substr(5), 0, 127);
@@ -118,7 +104,7 @@ std::string row_name(const RunSpec& spec) {
         "model_size", "context_length", "profile_type",  "precision",   "device",
         "threads",    "warmup_steps",   "measure_steps", "record_steps"};
     if (!field.changes_result) continue;
-    if (std::find(kLeftOut.begin(), kLeftOut.end(), field.name) != kLeftOut.end()) continue;
+    if (is_one_of(field.name, kLeftOut)) continue;
     std::string value = field.get(spec);
     if (value == field.get(defaults)) continue;
     for (char& c : value) {

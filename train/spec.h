@@ -90,6 +90,9 @@ struct Field {
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);  // by JSON key; nullptr when there is none
 
+// The words that --model-size takes: the named sizes, and "custom".
+std::vector<std::string> model_size_names();
+
 // The named size with the explicit dimensions put over it. A changed dimension renames it to
 // "custom". Throws UsageError on an unknown name or dimensions that do not fit together.
 ModelConfig model_config(const RunSpec& spec);

@@ -7,6 +7,7 @@
 
 #include "train/quantity.h"
 #include "train/spec.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -114,12 +115,9 @@ Field text(const char* name, const char* help, bool changes_result = true,
            changes_result,
            [](const RunSpec& spec) { return spec.*kMember; },
            [](RunSpec& spec, std::string_view value) {
-             if (!field.choices.empty() && std::find(field.choices.begin(), field.choices.end(),
-                                                     value) == field.choices.end()) {
-               throw UsageError(
-                   field.flag(), value,
-                   "is unknown; allowed: " + field.choices.front() + ", " + field.choices.back(),
-                   field.flag() + " " + field.choices.front());
+             if (!field.choices.empty()) {
+               check_choice(field.flag(), value, field.choices,
+                            field.flag() + " " + field.choices.front());
              }
              spec.*kMember = std::string(value);
            },
@@ -127,32 +125,29 @@ Field text(const char* name, const char* help, bool changes_result = true,
   return field;
 }
 
+template <typename Enum>
+std::vector<std::string> choices_of() {
+  std::vector<std::string> choices;
+  for (const auto& entry : words(Enum{})) choices.push_back(entry.second);
+  return choices;
+}
+
 template <auto kMember>
 Field choice(const char* name, const char* help, bool changes_result = true) {
   using Enum = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
   static const char* field_name = name;
-  std::vector<std::string> choices;
-  for (const auto& entry : words(Enum{})) choices.push_back(entry.second);
   return {name,
           help,
-          choices,
+          choices_of<Enum>(),
           changes_result,
           [](const RunSpec& spec) { return word_of(spec.*kMember); },
           [](RunSpec& spec, std::string_view value) {
-            std::vector<std::string> known;
+            const std::vector<std::string> choices = choices_of<Enum>();
+            const std::string flag = flag_of(field_name);
+            check_name(flag, value, choices, flag + " " + choices.front());
             for (const auto& [candidate, word] : words(Enum{})) {
-              known.push_back(word);
-              if (word != value) continue;
-              spec.*kMember = candidate;
-              return;
+              if (word == value) spec.*kMember = candidate;
             }
-            std::string allowed;
-            for (const auto& word : known) allowed += (allowed.empty() ? "" : ", ") + word;
-            const std::string near = nearest_name(value, known);
-            throw UsageError(flag_of(field_name), value,
-                             "is unknown; allowed: " + allowed +
-                                 (near.empty() ? "" : "; did you mean " + near + "?"),
-                             flag_of(field_name) + " " + known.front());
           },
           false};
 }

@@ -7,6 +7,7 @@
 #include "profiling/report_cells.h"
 #include "profiling/theory/residual_stream.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -64,12 +65,11 @@ std::string saves_in_words(const std::vector<std::string>& saved_by) {
       ++it->second;
     }
   }
-  std::string text;
+  std::vector<std::string> texts;
   for (const auto& [save, times] : counted) {
-    text += (text.empty() ? "" : ", ") + save;
-    if (times > 1) text += " x" + std::to_string(times);
+    texts.push_back(save + (times > 1 ? " x" + std::to_string(times) : ""));
   }
-  return text.empty() ? "-" : text;
+  return texts.empty() ? "-" : join(texts);
 }
 
 std::string shape_in_words(const Row& row) { return "(" + row.symbols + ")"; }
@@ -161,10 +161,9 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
   for (const Row& row : rows) {
     static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
                                                      kTables, kInputs};
-    const bool always = std::find(kAlways.begin(), kAlways.end(), row.group) != kAlways.end();
     const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
                                  [&](const char* group) { return row.group == group; });
-    if (!always && !now) continue;
+    if (!now && !is_one_of(row.group, kAlways)) continue;
     if (instant.after_backward && row.group == kLoss && row.tensor != "loss") continue;
     bytes += row.bytes * (row.group == kBlock ? model_config(spec).layers : 1);
   }

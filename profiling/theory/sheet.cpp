@@ -4,14 +4,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "train/words.h"
+
 namespace headroom {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 std::string letters_of(std::string_view shape) {
   std::string letters;
@@ -92,12 +88,11 @@ void Sheet::add(const RowInput& input) {
     row.sizes.push_back(token_size(token));
     if (token != "1") numbers.push_back(std::to_string(row.sizes.back()));
   }
-  row.symbols = joined(symbols, ", ");
+  row.symbols = join(symbols);
   std::erase(symbols, "1");
   const std::string each = std::to_string(element_size(row.dtype)) + " B";
   if (!symbols.empty()) {
-    row.derivation =
-        joined(symbols, "*") + " * " + each + " = " + joined(numbers, "*") + " * " + each;
+    row.derivation = join(symbols, "*") + " * " + each + " = " + join(numbers, "*") + " * " + each;
   } else {
     row.derivation = each;
   }

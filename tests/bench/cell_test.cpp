@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <stdexcept>
 
 #include "bench/child_process.h"
 #include "bench/line_splitter.h"
 #include "tests/bench/process_state.h"
-#include "tests/bench/scratch_folder.h"
 #include "tests/bench/stub_cell.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -64,12 +65,12 @@ TEST(Cell, AKillIsNotBlamedOnMemoryWithoutEvidence) {
 }
 
 TEST(Cell, AKillThatTheKernelCountedIsBlamedOnMemory) {
-  const ScratchFolder folder;
-  const std::string control = folder / "cgroup/memory/g/memory.oom_control";
-  write_text(folder / "proc/self/cgroup", "4:memory:/g\n");
+  const ScratchDirectory folder;
+  const std::string control = folder.file("cgroup/memory/g/memory.oom_control");
+  write_text(folder.file("proc/self/cgroup"), "4:memory:/g\n");
   write_text(control, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
   CellOptions options = stub();
-  options.kernel = {folder / "proc", folder / "cgroup"};
+  options.kernel = {folder.file("proc"), folder.file("cgroup")};
   EXPECT_EQ(run_stub(kStubKilled, options).reason, "killed by signal 9 (SIGKILL)");
   setenv("STUB_OOM_CONTROL", control.c_str(), 1);
   const Record record = run_stub(kStubOomKilled, options);

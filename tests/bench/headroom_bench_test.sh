@@ -3,34 +3,13 @@
 # Usage: headroom_bench_test.sh HEADROOM_BENCH
 set -uo pipefail
 
-bench=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
+# shellcheck source-path=SCRIPTDIR source=../expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+
+begin "$1"
 narrow=(--device cpu --d-ff 64 --layers 2 --heads 2 --vocab-size 64 '--context-length=8,16' --threads 1
   --measure-steps 2)
 tiny=("${narrow[@]}" --d-model 32)
-
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -s err ]] && sed 's/^/  stderr: /' err
-  failures=$((failures + 1))
-}
-
-# expect CODE PATTERN ARGUMENTS...: the exit code, a pattern in stderr, and for 2 and 5 one line.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$bench" "$@" >out 2>err
-  local got=$?
-  [[ $got -eq $code ]] || fail "exit $got, not $code: $*"
-  [[ -z $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': $*"
-  if [[ $code -eq 2 ]]; then
-    [[ $(wc -l <err) -eq 1 ]] || fail "not one line: $*"
-    [[ ! -s out ]] || fail "something on stdout: $*"
-  fi
-}
 
 # holds FILE PYTHON: strict JSON (no NaN, no Infinity), and true of it; `rows` are the benchmarks.
 holds() {
@@ -101,7 +80,7 @@ one=("${tiny[@]}" --benchmark_filter=ctx8/forward/fp32)
 expect 5 'no/such' "${one[@]}" --benchmark_out=no/such/file.json
 [[ $(wc -l <err) -eq 1 ]] || fail 'an unwritable path is not one line'
 expect 5 '/dev/full' "${one[@]}" --benchmark_out=/dev/full
-"$bench" "${one[@]}" >/dev/full 2>err
+"$program" "${one[@]}" >/dev/full 2>err
 [[ $? -eq 5 ]] || fail 'a full stdout does not exit 5'
 printf old >kept.json
 expect 2 '' "${tiny[@]}" --benchmark_filter=nothing --benchmark_out=kept.json
@@ -114,5 +93,4 @@ expect 0 '' --help
 grep -q 'MFU = ' out || fail '--help lacks the formula'
 grep -q -- '--benchmark_filter' out || fail "--help lacks the library's flags"
 
-[[ $failures -eq 0 ]] && printf 'all passed\n'
-exit $((failures > 0))
+finish

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/bench/scratch_folder.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -31,8 +31,8 @@ class HostMemory : public testing::Test {
   }
   void belong_to(const std::string& lines) { write_text(paths_.proc + "/self/cgroup", lines); }
 
-  ScratchFolder folder_;
-  KernelPaths paths_ = {folder_ / "proc", folder_ / "cgroup"};
+  ScratchDirectory folder_;
+  KernelPaths paths_ = {folder_.file("proc"), folder_.file("cgroup")};
 };
 
 TEST_F(HostMemory, WithoutGroupsItIsWhatTheMachineHas) {
@@ -73,7 +73,7 @@ TEST_F(HostMemory, AFullGroupLeavesALimitAndNotNone) {
 }
 
 TEST_F(HostMemory, ASilentKernelGivesNoLimit) {
-  const KernelPaths nothing = {folder_ / "none", folder_ / "none"};
+  const KernelPaths nothing = {folder_.file("none"), folder_.file("none")};
   EXPECT_EQ(available_host_memory(nothing), std::nullopt);
   EXPECT_EQ(default_host_memory(nothing), 0);
   EXPECT_EQ(oom_kills(nothing), std::nullopt);

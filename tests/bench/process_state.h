@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/bench/scratch_folder.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 

@@ -9,9 +9,10 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
-#include "tests/bench/scratch_folder.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -47,8 +48,8 @@ class RecordLogTest : public testing::Test {
     whole_ = read_text(path_);
   }
 
-  ScratchFolder folder_;
-  std::string path_ = folder_ / "records.jsonl";
+  ScratchDirectory folder_;
+  std::string path_ = folder_.file("records.jsonl");
   std::string whole_;
 };
 
@@ -83,7 +84,7 @@ TEST_F(RecordLogTest, ALongTornLineIsCutTheSameWay) {
   write_text(path_, whole_ + line.substr(0, line.size() - 1));
   { const RecordLog log(path_); }
   EXPECT_EQ(read_text(path_), whole_);
-  const std::string only = folder_ / "only.jsonl";
+  const std::string only = folder_.file("only.jsonl");
   write_text(only, line.substr(0, line.size() - 1));
   { const RecordLog log(only); }
   EXPECT_EQ(read_text(only), "");
@@ -113,9 +114,9 @@ TEST_F(RecordLogTest, TwoSweepsDoNotShareAFile) {
 
 TEST_F(RecordLogTest, WhatCannotBeWrittenIsRefusedOnOpening) {
   EXPECT_THAT(error_of("/dev/full"), HasSubstr("not a regular file"));
-  EXPECT_THAT(error_of(folder_ / "none/records.jsonl"), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_of(folder_.file("none/records.jsonl")), HasSubstr("No such file or directory"));
   EXPECT_THAT(error_of(path_ + "/records.jsonl"), HasSubstr("Not a directory"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("none")));
 }
 
 TEST_F(RecordLogTest, AWriteThatStopsHalfWayLeavesWholeLinesOnly) {
@@ -142,7 +143,7 @@ bool mount_small_disk(const std::string& folder) {
 }
 
 TEST_F(RecordLogTest, AFullDiskLeavesWholeLinesOnly) {
-  const std::string disk = folder_ / "disk";
+  const std::string disk = folder_.file("disk");
   std::filesystem::create_directory(disk);
   if (!mount_small_disk(disk)) GTEST_SKIP() << "cannot mount here: " << strerror(errno);
   const std::string path = disk + "/records.jsonl";

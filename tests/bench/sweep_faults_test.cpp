@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <sstream>
@@ -14,8 +15,8 @@
 
 #include "profiling/record.h"
 #include "tests/bench/process_state.h"
-#include "tests/bench/scratch_folder.h"
 #include "tests/bench/stub_cell.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -55,17 +56,17 @@ class SweepFaults : public testing::Test {
     return 0;
   }
 
-  ScratchFolder folder_;
-  std::string records_ = folder_ / "records.jsonl";
-  std::string out_ = folder_ / "out";
-  std::string err_ = folder_ / "err";
+  ScratchDirectory folder_;
+  std::string records_ = folder_.file("records.jsonl");
+  std::string out_ = folder_.file("out");
+  std::string err_ = folder_.file("err");
 };
 
 TEST_F(SweepFaults, KilledAtAnyMomentAndStartedAgainItGivesTheSameRows) {
   std::string seeds = "1000";
   for (int seed = 1001; seed < 1012; ++seed) seeds += "," + std::to_string(seed);
   seeds += ",101";  // one row that is not ok
-  EXPECT_EQ(wait_for(start(folder_ / "whole.jsonl", seeds)), 3);
+  EXPECT_EQ(wait_for(start(folder_.file("whole.jsonl"), seeds)), 3);
   const std::string expected = read_text(out_);
 
   const unsigned chance = std::random_device{}();
@@ -141,9 +142,9 @@ TEST_F(SweepFaults, TheParentHasNeitherLibtorchNorCuda) {
 }
 
 TEST_F(SweepFaults, RecordsThatCannotBeWrittenAreOneLineBeforeAnyCellRuns) {
-  write_text(folder_ / "file", "");
-  for (const std::string& path :
-       {std::string("/dev/full"), folder_ / "none/records.jsonl", folder_ / "file/records.jsonl"}) {
+  write_text(folder_.file("file"), "");
+  for (const std::string& path : {std::string("/dev/full"), folder_.file("none/records.jsonl"),
+                                  folder_.file("file/records.jsonl")}) {
     EXPECT_EQ(wait_for(start(path, "1,2")), 5);
     const std::string talk = read_text(err_);
     EXPECT_THAT(talk, HasSubstr("cannot write " + path));

@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <set>
 
-#include "tests/bench/scratch_folder.h"
 #include "tests/bench/stub_cell.h"
+#include "tests/train/scratch_directory.h"
 #include "train/quantity.h"
 
 namespace headroom {
@@ -31,12 +32,12 @@ class SweepTest : public testing::Test {
  protected:
   SweepTest() {
     options_.cell.program = STUB_CELL;
-    options_.records_path = folder_ / "records.jsonl";
+    options_.records_path = folder_.file("records.jsonl");
     options_.on_progress = [this](const std::string& line) { progress_.push_back(line); };
   }
   ~SweepTest() override { unsetenv("STUB_IDENTITY"); }
 
-  ScratchFolder folder_;
+  ScratchDirectory folder_;
   SweepOptions options_;
   std::vector<std::string> progress_;
 };
@@ -183,8 +184,8 @@ TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
 }
 
 TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
-  const ScratchFolder folder;
-  const RunSpec spec{.tokens = folder / "tokens.bin"};
+  const ScratchDirectory folder;
+  const RunSpec spec{.tokens = folder.file("tokens.bin")};
   write_text(spec.tokens, "abcd");
   const std::string before = result_key(spec, {});
   EXPECT_EQ(result_key(spec, {}), before);
@@ -207,7 +208,7 @@ TEST_F(SweepTest, AnOutOfMemoryIsTriedAgainWithMoreMemory) {
 TEST_F(SweepTest, ARowWhoseSnapshotIsGoneIsRunAgain) {
   RunSpec spec{.seed = 1};
   run_sweep({spec}, options_);
-  spec.snapshot = folder_ / "one.pickle";
+  spec.snapshot = folder_.file("one.pickle");
   EXPECT_EQ(run_sweep({spec}, options_).reused, 0);
   EXPECT_EQ(run_sweep({spec}, options_).reused, 1);
   std::filesystem::remove(spec.snapshot);
@@ -217,7 +218,7 @@ TEST_F(SweepTest, ARowWhoseSnapshotIsGoneIsRunAgain) {
 
 TEST_F(SweepTest, TwoRunsMayNotWriteOneFile) {
   auto specs = seeds({"1", "2"});
-  for (RunSpec& spec : specs) spec.snapshot = folder_ / "one.pickle";
+  for (RunSpec& spec : specs) spec.snapshot = folder_.file("one.pickle");
   EXPECT_THROW(run_sweep(specs, options_), UsageError);
   EXPECT_FALSE(std::filesystem::exists(options_.records_path));
 }

@@ -3,35 +3,12 @@
 # Usage: bad_input_test.sh HEADROOM STUB_CELL
 set -uo pipefail
 
-headroom=$(realpath "$1")
+# shellcheck source-path=SCRIPTDIR source=../expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../expect.sh"
+
 HEADROOM_CELL=$(realpath "$2")
 export HEADROOM_CELL
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -s err ]] && sed 's/^/  stderr: /' err
-  failures=$((failures + 1))
-}
-
-# expect CODE PATTERN ARGUMENTS...: the exit code, a pattern in stderr, and for bad usage exactly one
-# line there and nothing on stdout.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$headroom" "$@" >out 2>err
-  local got=$?
-  [[ $got -eq $code ]] || fail "exit $got, not $code: headroom $*"
-  [[ -z $pattern ]] || grep -qE -- "$pattern" err || fail "stderr lacks '$pattern': headroom $*"
-  if [[ $code -eq 2 ]]; then
-    [[ $(wc -l <err) -eq 1 ]] || fail "not one line: headroom $*"
-    [[ ! -s out ]] || fail "something on stdout: headroom $*"
-    grep -q '^headroom: ' err || fail "the line does not begin with headroom: headroom $*"
-  fi
-}
+begin "$1"
 
 small=(--model-size small)
 
@@ -128,7 +105,7 @@ expect 0 '' sweep "${small[@]}" --context-length 128,256 --profile-type forward,
 
 # A deadline, and a signal in the middle: what there is, is kept and shown.
 expect 4 'timeout: killed after its deadline' profile "${small[@]}" --batch-size 14 --deadline 0.2
-"$headroom" sweep "${small[@]}" --batch-size 4,14 --records i.jsonl >out 2>err &
+"$program" sweep "${small[@]}" --batch-size 4,14 --records i.jsonl >out 2>err &
 pid=$!
 for ((i = 0; i < 200; i++)); do
   [[ -s i.jsonl ]] && break
@@ -165,7 +142,7 @@ expect 5 'cannot write' table summary r.jsonl --output no/such/table.txt
 printf old >old.txt
 expect 5 'cannot write /dev/full: No space left' table summary r.jsonl --output /dev/full
 [[ -c /dev/full ]] || fail '/dev/full was replaced'
-(ulimit -f 1 && trap '' XFSZ && "$headroom" table summary all.jsonl --format json --output old.txt) 2>err
+(ulimit -f 1 && trap '' XFSZ && "$program" table summary all.jsonl --format json --output old.txt) 2>err
 [[ $? -eq 5 ]] || fail 'a file that cannot grow did not give exit 5'
 [[ $(cat old.txt) == old ]] || fail 'a failed write changed the old file'
 compgen -G '*.tmp.*' >/dev/null && fail 'a temporary file was left behind'
@@ -177,18 +154,17 @@ grep -q Summary old.txt || fail '--output did not replace the file'
 # stdout that fails, stdout that goes away.
 for words in --help "profile --model-size small" "table summary r.jsonl"; do
   # shellcheck disable=SC2086
-  "$headroom" $words >/dev/full 2>err
+  "$program" $words >/dev/full 2>err
   [[ $? -eq 5 ]] || fail "stdout on a full disk did not give exit 5: $words"
   [[ $(grep -c 'headroom: cannot write to stdout: No space left' err) -eq 1 ]] || fail "no line: $words"
   # shellcheck disable=SC2086
-  "$headroom" $words 2>err | true
+  "$program" $words 2>err | true
   [[ ${PIPESTATUS[0]} -eq 0 && ! -s err ]] || fail "a closed pipe was not quiet: $words"
 done
 
 # A closed stdout must not be taken by the file that is opened next.
-"$headroom" sweep "${small[@]}" --records c.jsonl >&- 2>err
+"$program" sweep "${small[@]}" --records c.jsonl >&- 2>err
 [[ $? -eq 5 ]] || fail 'a closed stdout did not give exit 5'
 [[ $(grep -c . c.jsonl) -eq 1 ]] || fail 'the table went into the Records'
 
-[[ $failures -eq 0 ]] && echo 'all passed'
-exit $((failures > 0))
+finish

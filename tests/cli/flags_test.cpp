@@ -1,9 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "cli/run_flags.h"
+#include "tests/train/scratch_directory.h"
 #include "train/quantity.h"
 #include "train/safetensors.h"
 
@@ -37,9 +36,9 @@ std::string refusal(const std::function<void()>& action) {
 
 TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
   // Input files are read before a cell starts, so they must be real ones.
-  const std::string tokens = testing::TempDir() + "flags_test_tokens.bin";
-  const std::string weights = testing::TempDir() + "flags_test_weights.safetensors";
-  std::ofstream(tokens, std::ios::binary) << "\x01\x02\x03\x04";
+  const ScratchDirectory scratch;
+  const std::string tokens = scratch.write("tokens.bin", "\x01\x02\x03\x04");
+  const std::string weights = scratch.file("weights.safetensors");
   write_safetensors(weights, {});
   for (const Field& field : fields()) {
     const std::string flag = field.flag();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiling/snapshot_write.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -28,11 +29,6 @@ struct Outcome {
 class SnapshotCommand : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/snapshot_command.XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    good_ = directory_ + "/good.pickle";
-    cut_ = directory_ + "/cut.pickle";
     Snapshot snapshot;
     snapshot.frames = {{"headroom::a, \"b\" | <c>", "=cmd/model/x.cpp", 3}};
     snapshot.stacks = {{0}};
@@ -50,7 +46,6 @@ class SnapshotCommand : public testing::Test {
     std::filesystem::copy(good_, cut_);
     std::filesystem::resize_file(cut_, std::filesystem::file_size(cut_) / 2);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   static Outcome run(std::vector<std::string> words) {
     words.insert(words.begin(), "snapshot");
@@ -62,9 +57,9 @@ class SnapshotCommand : public testing::Test {
     return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
   }
 
-  std::string directory_;
-  std::string good_;
-  std::string cut_;
+  ScratchDirectory directory_;
+  std::string good_ = directory_.file("good.pickle");
+  std::string cut_ = directory_.file("cut.pickle");
 };
 
 TEST_F(SnapshotCommand, TopGroupsAndSumsInEveryFormat) {
@@ -83,7 +78,7 @@ TEST_F(SnapshotCommand, ValidateSaysOkOrWhyNotAndGoesOn) {
   Outcome outcome = run({"validate", good_});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.out, "ok: " + good_ + "\n");
-  outcome = run({"validate", cut_, directory_ + "/none.pickle", good_});
+  outcome = run({"validate", cut_, directory_.file("none.pickle"), good_});
   EXPECT_EQ(outcome.status, 3);
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("error: " + cut_ + ": byte "), HasSubstr("cut short"),
@@ -91,7 +86,7 @@ TEST_F(SnapshotCommand, ValidateSaysOkOrWhyNotAndGoesOn) {
 }
 
 TEST_F(SnapshotCommand, TopOfAFileThatDoesNotOpenExitsThreeWithNothingOnStdout) {
-  for (const std::string& path : {cut_, directory_, directory_ + "/none.pickle"}) {
+  for (const std::string& path : {cut_, directory_.path(), directory_.file("none.pickle")}) {
     const Outcome outcome = run({"top", path});
     EXPECT_EQ(outcome.status, 3);
     EXPECT_THAT(outcome.out, IsEmpty());

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/exit_code.h"
+#include "tests/train/scratch_directory.h"
 #include "train/quantity.h"
 
 namespace headroom {
@@ -25,31 +25,16 @@ int run_theory(std::vector<std::string> words) {
   return run_theory_command(static_cast<int>(argv.size()), argv.data());
 }
 
-std::string message_of(const std::vector<std::string>& words) {
-  try {
-    run_theory(words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string refusal(const std::vector<std::string>& words) {
+  return message_of<UsageError>([&] { run_theory(words); });
 }
 
 class TheoryCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        ("theory_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string file(const char* name) const { return (folder_ / name).string(); }
-  std::string text_of(const char* name) const {
-    std::ifstream in(file(name));
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string file(const char* name) const { return folder_.file(name); }
+  std::string text_of(const char* name) const { return read_text(file(name)); }
 
-  std::filesystem::path folder_;
+  ScratchDirectory folder_;
 };
 
 TEST_F(TheoryCommand, ListsATrainingStepUnlessToldOtherwise) {
@@ -71,7 +56,7 @@ TEST_F(TheoryCommand, SaysWhatIsWrongWithAFlagAndWritesNothing) {
   const std::string out = file("a.txt");
   const auto with = [&](std::vector<std::string> words) {
     words.insert(words.end(), {"--output", out});
-    return message_of(words);
+    return refusal(words);
   };
   EXPECT_THAT(with({"--model-size", "2.8B"}), HasSubstr("did you mean 2.7B"));
   EXPECT_THAT(with({"--model-size", "small", "--context-length", "0"}), HasSubstr("'0'"));
@@ -81,8 +66,8 @@ TEST_F(TheoryCommand, SaysWhatIsWrongWithAFlagAndWritesNothing) {
   EXPECT_THAT(with({"--model-size", "small", "--seed", "1"}), HasSubstr("--seed"));
   EXPECT_THAT(with({"--model-size", "small", "--format", "xml"}), HasSubstr("xml"));
   EXPECT_THAT(with({}), HasSubstr("--model-size"));
-  EXPECT_THAT(message_of({"--model-size", "small", "--output", ""}), HasSubstr("--output"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_THAT(refusal({"--model-size", "small", "--output", ""}), HasSubstr("--output"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(TheoryCommand, AnOutputThatCannotBeWrittenIsAnEnvironmentError) {

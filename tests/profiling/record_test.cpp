@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
-#include <fstream>
+
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -50,15 +50,15 @@ TEST(Record, ReadersIgnoreUnknownFieldsAndRefuseOtherThings) {
 }
 
 TEST(Record, ATornLastLineIsDroppedAndReported) {
-  const std::string path = testing::TempDir() + "records.jsonl";
+  const ScratchDirectory scratch;
+  const std::string path = scratch.file("records.jsonl");
   const std::string line = to_json_line(example());
-  std::ofstream(path) << line << "\n" << line.substr(0, line.size() / 2);
+  write_text(path, line + "\n" + line.substr(0, line.size() / 2));
   bool torn = false;
   EXPECT_EQ(read_records(path, &torn).size(), 1);
   EXPECT_TRUE(torn);
-  std::ofstream(path) << line.substr(0, 20) << "\n" << line << "\n";
+  write_text(path, line.substr(0, 20) + "\n" + line + "\n");
   EXPECT_THROW(read_records(path, &torn), std::runtime_error);
-  std::remove(path.c_str());
 }
 
 }  // namespace

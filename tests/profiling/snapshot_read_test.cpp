@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "profiling/pickle_read.h"
@@ -13,6 +10,7 @@
 #include "profiling/snapshot_validate.h"
 #include "profiling/snapshot_write.h"
 #include "tests/profiling/snapshot_sample.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -34,20 +32,10 @@ std::string pickle_error(const std::string& bytes) {
 
 class SnapshotRead : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/snapshot_read.XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    path_ = directory_ + "/a.pickle";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  void put(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+  void put(const std::string& bytes) const { write_text(path_, bytes); }
   std::string bytes_of(const Snapshot& snapshot) const {
     write_snapshot(snapshot, path_);
-    std::ostringstream all;
-    all << std::ifstream(path_, std::ios::binary).rdbuf();
-    return all.str();
+    return read_text(path_);
   }
   std::string read_error(const std::string& bytes) const {
     put(bytes);
@@ -59,8 +47,8 @@ class SnapshotRead : public testing::Test {
     return "";
   }
 
-  std::string directory_;
-  std::string path_;
+  ScratchDirectory directory_;
+  std::string path_ = directory_.file("a.pickle");
 };
 
 TEST_F(SnapshotRead, AFileCutAnywhereIsRefusedWithTheByte) {
@@ -209,9 +197,9 @@ TEST_F(SnapshotRead, WhatIsNoSnapshotIsSaidSo) {
   EXPECT_THAT(read_error("\x80\x02}(X\x08\x00\x00\x00segmentsK\x01X\x0d\x00\x00\x00"
                          "device_traces]u."s),
               HasSubstr("not a list"));
-  EXPECT_THROW(read_snapshot(directory_), std::runtime_error);
+  EXPECT_THROW(read_snapshot(directory_.path()), std::runtime_error);
   EXPECT_THROW(read_snapshot("/dev/zero"), std::runtime_error);
-  EXPECT_THROW(read_snapshot(directory_ + "/none.pickle"), std::runtime_error);
+  EXPECT_THROW(read_snapshot(directory_.file("none.pickle")), std::runtime_error);
 }
 
 }  // namespace

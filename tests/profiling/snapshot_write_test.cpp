@@ -7,12 +7,12 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "profiling/snapshot_read.h"
 #include "profiling/snapshot_validate.h"
 #include "tests/profiling/snapshot_sample.h"
+#include "tests/train/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -24,19 +24,13 @@ using testing::SizeIs;
 
 class SnapshotWrite : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/snapshot_write.XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string path(const std::string& name) const { return directory_.file(name); }
   size_t files() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator(directory_.path()), {}));
   }
 
-  std::string directory_;
+  ScratchDirectory directory_;
 };
 
 std::vector<std::string> texts(const std::vector<SnapshotProblem>& problems) {

@@ -63,10 +63,5 @@ TEST(Quantity, BytesPrintWithTheirUnit) {
   EXPECT_EQ(format_bytes(int64_t{12} << 40), "12.000 TiB");
 }
 
-TEST(Quantity, NearestNameAcceptsTwoEditsAtMost) {
-  EXPECT_EQ(nearest_name("smal", {"small", "medium"}), "small");
-  EXPECT_EQ(nearest_name("tiny", {"small", "medium"}), "");
-}
-
 }  // namespace
 }  // namespace headroom

@@ -1,23 +1,39 @@
-// A directory of the test's own, gone with it.
+// A directory of the test's own, gone with it, and what tests do with files in it.
 //
-// Not by std::filesystem::remove_all: libtorch.so exports one of its own, which crashes.
+// Not by std::filesystem: libtorch.so exports one of its own, whose remove_all crashes.
 #pragma once
 
 #include <ftw.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace headroom {
 
+inline std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Makes the folders above it too.
+inline void write_text(const std::string& path, const std::string& text) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    mkdir(path.substr(0, slash).c_str(), 0777);
+  }
+  std::ofstream(path, std::ios::binary) << text;
+}
+
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    std::string pattern = testing::TempDir() + "/headroom.XXXXXX";
-    path_ = mkdtemp(pattern.data());
+  ScratchDirectory() : path_(testing::TempDir() + "/headroom.XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no scratch directory");
   }
   ~ScratchDirectory() {
     constexpr int kOpenFolders = 16;
@@ -29,9 +45,10 @@ class ScratchDirectory {
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
+  const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(file(name), std::ios::binary) << bytes;
+    write_text(file(name), bytes);
     return file(name);
   }
 

@@ -1,0 +1,36 @@
+// Lists of words: joined for people, and what is typed held against those that are known. No torch
+// here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+// "a, b, c".
+std::string join(const std::vector<std::string>& words, std::string_view between = ", ");
+
+bool is_one_of(std::string_view word, const std::vector<std::string>& words);
+
+// The name in `candidates` that is at most two edits away from `text`, else "".
+std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates);
+
+// "; did you mean small?", the end of a line that refuses a word; nothing where `near` is "".
+std::string did_you_mean(const std::string& near);
+
+// Throws UsageError, "--format: 'x' is unknown; allowed: ...", unless `word` is one of `allowed`.
+void check_choice(std::string_view flag, std::string_view word,
+                  const std::vector<std::string>& allowed, std::string_view example);
+
+// The same for words long enough to be mistyped: the nearest one is suggested.
+void check_name(std::string_view flag, std::string_view word,
+                const std::vector<std::string>& allowed, std::string_view example);
+
+// Throws UsageError: "unknown option --modl-size, did you mean --model-size?".
+[[noreturn]] void refuse_option(const std::string& typed, const std::vector<std::string>& known);
+
+// Throws UsageError on an argument that is neither a flag nor the value of one.
+[[noreturn]] void refuse_argument(const std::string& typed);
+
+}  // namespace headroom
