@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every part of the assignment's memory-profiling section, one after another. A cell that several
-# parts want runs once, and a second run only redoes what is missing.
+# Every part of the assignment's memory-profiling section, one after another, then all sizes. A cell
+# that several parts want runs once, and a second run only redoes what is missing.
 part_folder=$(dirname "${BASH_SOURCE[0]}")
-for part in a b c d e; do
+for part in part_a part_b part_c part_d part_e sizes; do
   # shellcheck source-path=SCRIPTDIR source=profile_part_a.sh
-  source "$part_folder/profile_part_$part.sh"
+  source "$part_folder/profile_$part.sh"
 done
 
 all_parts() {
@@ -13,6 +13,8 @@ all_parts() {
     say "== part ($part)"
     "part_$part"
   done
+  say "== all sizes"
+  part_sizes
 }
 
 run_alone "${BASH_SOURCE[0]}" all_parts "All parts (a) to (e) of the memory-profiling section." "$@"

@@ -24,12 +24,12 @@ driver_usage() {
 usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...] [--device DEVICE] [--output-dir DIR]
        [--warmup-steps N] [--measure-steps N]
 $driver_title
-  --model-size     named size; default 2.7B on a CUDA card, small elsewhere     (environment: MODEL_SIZE)
-  --contexts       tokens per sequence; default 128,256,512                     (CONTEXTS)
-  --device         default cuda when the machine has a card, else cpu           (DEVICE)
-  --output-dir     default results/memory_profiling in this repository          (OUTPUT_DIR)
-  --warmup-steps   default 5 on a card, 1 elsewhere                             (WARMUP_STEPS)
-  --measure-steps  default 10 on a card, 2 elsewhere                            (MEASURE_STEPS)
+  --model-size     named size; default 2.7B, on the CPU small                    (environment: MODEL_SIZE)
+  --contexts       tokens per sequence; default 128,256,512                      (CONTEXTS)
+  --device         default cuda when the machine has a card, else virtual:h200   (DEVICE)
+  --output-dir     default results/memory_profiling in this repository           (OUTPUT_DIR)
+  --warmup-steps   default 5 on a card, 2 on a virtual one, 1 on the CPU         (WARMUP_STEPS)
+  --measure-steps  default 10 on a card, 1 on a virtual one, 2 on the CPU        (MEASURE_STEPS)
 HEADROOM_BIN=PATH uses that headroom program and skips set-up and build.
 Exit codes: 0 all done, 2 usage, 3 some steps failed, 4 all failed, 5 set-up or build failed, 130 interrupted.
 EOF
@@ -79,9 +79,11 @@ settle_options() {
     usage_error "--contexts '$contexts' is not a list of positive numbers (example: --contexts 128,256)"
   # shellcheck disable=SC2034  # the parts use it
   largest_context=$(tr ',' '\n' <<<"$contexts" | sort -n | tail -n 1)
-  device=${DEVICE:-$(has_cuda_card && echo cuda || echo cpu)}
+  device=${DEVICE:-$(has_cuda_card && echo cuda || echo virtual:h200)}
   if [[ $device == cpu ]]; then
     model_size=${MODEL_SIZE:-small} warmup_steps=${WARMUP_STEPS:-1} measure_steps=${MEASURE_STEPS:-2}
+  elif [[ $device == virtual:* ]]; then # nothing is timed, and every step allocates alike
+    model_size=${MODEL_SIZE:-2.7B} warmup_steps=${WARMUP_STEPS:-2} measure_steps=${MEASURE_STEPS:-1}
   else
     model_size=${MODEL_SIZE:-2.7B} warmup_steps=${WARMUP_STEPS:-5} measure_steps=${MEASURE_STEPS:-10}
   fi

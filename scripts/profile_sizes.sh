@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Peak memory of all six named sizes, at every context, mode and precision, and of 2.7B at a context
+# that an 80 GB card cannot hold. A cell that runs out of memory is a row of the table, not a failure.
+# shellcheck source-path=SCRIPTDIR source=lib/driver.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
+
+# What went wrong in the JSON lines on stdin, one line per cell; running out of memory is an answer.
+other_failures() {
+  python3 -IS -c '
+import json, sys
+for line in filter(str.strip, sys.stdin):
+    record = json.loads(line)
+    if record["status"] not in ("ok", "oom"):
+        print(record["name"], "({}: {})".format(record["status"], record.get("reason", "")))
+'
+}
+
+# memory_sweep FLAGS...: the grid's Records on stdout.
+memory_sweep() {
+  local lines status name
+  lines=$("$headroom" sweep --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" --record-steps 0 \
+    --records "$records" --format jsonl "$@")
+  status=$?
+  stop_if_hopeless "$status"
+  driver_steps=$((driver_steps + 1))
+  while IFS= read -r name; do failed "$name"; done < <(other_failures <<<"$lines")
+  [[ -n $lines ]] || failed "all sizes (sweep exit $status)"
+  sizes_records+=$lines$'\n'
+}
+
+part_sizes() {
+  local stem=all_sizes_memory_summary sizes_records=
+  if [[ $device == cpu ]]; then
+    say "all sizes: left out on the CPU, whose memory they exceed"
+    return
+  fi
+  memory_sweep --model-size small,medium,large,xl,2.7B,10B --context-length "$contexts" --device "$device" \
+    --profile-type forward,forward-grad,training --precision fp32,bf16
+  if [[ $device == virtual:* ]]; then
+    memory_sweep --model-size 2.7B --context-length 2048 --device virtual:a100-80gb \
+      --profile-type forward,forward-grad,training --precision fp32,bf16
+  fi
+  [[ -n ${sizes_records//[$'\n']/} ]] || return # not one result: no table either
+  write_output "$output_dir/$stem.jsonl" grep . <<<"$sizes_records" || failed "$stem.jsonl (cannot be written)"
+  write_tables $stem text "$headroom" table peak-memory "$output_dir/$stem.jsonl"
+}
+
+run_alone "${BASH_SOURCE[0]}" part_sizes "Peak memory of all six sizes; out of memory is a row." "$@"
