@@ -1,0 +1,31 @@
+// The real cuDNN of the process, which plans without a device. Note [Planning without a device]
+#pragma once
+
+#include <cudnn.h>
+
+#include <string>
+
+#include "virtual_gpu/card.h"
+
+namespace virtual_gpu {
+
+// A function of the real libcudnn.so.9; nullptr when it, or the library, is not there.
+void* cudnn_function(const char* name);
+
+// Calls it, whatever this library itself defines under the name.
+template <typename Function, typename... Arguments>
+cudnnStatus_t call_cudnn(const char* name, Arguments... arguments) {
+  auto function = reinterpret_cast<Function>(cudnn_function(name));
+  return function == nullptr ? CUDNN_STATUS_NOT_INITIALIZED : function(arguments...);
+}
+#define HEADROOM_CUDNN(name, ...) \
+  virtual_gpu::call_cudnn<decltype(&name)>(#name, __VA_ARGS__)
+
+// The card as cuDNN serializes one (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
+std::string cudnn_device_text(const Card& card, int ordinal);
+
+// The finalized descriptor of this device; nullptr, and one line on stderr, when the library is too
+// old to plan without a device.
+cudnnBackendDescriptor_t cudnn_device(int ordinal);
+
+}  // namespace virtual_gpu
