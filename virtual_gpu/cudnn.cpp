@@ -18,17 +18,14 @@
 #include <unordered_map>
 
 #include "virtual_gpu/cudart_error.h"
+#include "virtual_gpu/cudnn_handle.h"
 #include "virtual_gpu/cudnn_library.h"
 
 using namespace virtual_gpu;
 
 namespace {
 
-struct Handle {
-  cudaStream_t stream = nullptr;
-};
-
-Handle& of(cudnnHandle_t handle) { return *reinterpret_cast<Handle*>(handle); }
+CudnnHandle* of(cudnnHandle_t handle) { return reinterpret_cast<CudnnHandle*>(handle); }
 
 struct Plan {
   cudnnBackendDescriptor_t configuration = nullptr;  // alive until the plan is finalized
@@ -58,22 +55,24 @@ cudnnStatus_t get_real(cudnnBackendDescriptor_t descriptor, cudnnBackendAttribut
 }
 
 cudnnStatus_t describe_card(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name) {
+  if (usable() != cudaSuccess) return CUDNN_STATUS_NOT_INITIALIZED;
   const cudnnBackendDescriptor_t card = cudnn_device(Machine::current());
+  if (card == nullptr) return CUDNN_STATUS_NOT_INITIALIZED;
   return set_real(descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &card);
 }
 
 // What a handle or a device number stands for.
 cudnnStatus_t describe_device(cudnnBackendDescriptor_t descriptor) {
-  const std::string text =
-      cudnn_device_text(Machine::get().here().card(), Machine::current());
+  if (usable() != cudaSuccess) return CUDNN_STATUS_NOT_INITIALIZED;
+  const std::string text = cudnn_device_text(Machine::get().here().card(), Machine::current());
   return set_real(descriptor, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                   static_cast<int64_t>(text.size()), text.data());
 }
 
 void note_plan(cudnnBackendDescriptor_t descriptor, const void* configuration) {
   const std::lock_guard lock(plans().mutex);
-  plans().known[descriptor] = {
-      .configuration = *static_cast<const cudnnBackendDescriptor_t*>(configuration)};
+  plans().known[descriptor] = {.configuration =
+                                   *static_cast<const cudnnBackendDescriptor_t*>(configuration)};
 }
 
 // The workspace of a plan that is known and not built; -1 otherwise.
@@ -109,6 +108,17 @@ bool forget_plan(cudnnBackendDescriptor_t descriptor) {
 
 }  // namespace
 
+namespace virtual_gpu {
+
+int launch(const CudnnHandle* handle) {
+  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
+  const cudaError_t error =
+      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
+  return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+}  // namespace virtual_gpu
+
 extern "C" {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
@@ -118,24 +128,24 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
     return CUDNN_STATUS_NOT_INITIALIZED;
   }
   Machine::get().here().make_context();
-  *handle = reinterpret_cast<cudnnHandle_t>(new Handle());
+  *handle = reinterpret_cast<cudnnHandle_t>(new CudnnHandle());
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  delete &of(handle);
+  delete of(handle);
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  of(handle).stream = stream;
+  of(handle)->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
   if (handle == nullptr || stream == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  *stream = of(handle).stream;
+  *stream = of(handle)->stream;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -170,8 +180,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeType_t type, int64_t wanted,
                                        int64_t* count, void* value) {
   const int64_t bytes = workspace_bytes(descriptor);
-  if (bytes >= 0 && name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE &&
-      type == CUDNN_TYPE_INT64) {
+  if (bytes >= 0 && name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64) {
     if (count != nullptr) *count = 1;
     if (wanted >= 1 && value != nullptr) *static_cast<int64_t*>(value) = bytes;
     return CUDNN_STATUS_SUCCESS;
@@ -192,10 +201,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 // One launch, however many kernels the engine has.
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t,
                                   cudnnBackendDescriptor_t) {
-  if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  const cudaError_t error =
-      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, of(handle).stream);
-  return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+  return static_cast<cudnnStatus_t>(launch(of(handle)));
 }
 
 }  // extern "C"

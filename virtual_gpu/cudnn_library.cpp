@@ -17,8 +17,8 @@ struct Property {
   cudaDeviceAttr attribute;
 };
 
-// The keys that cuDNN 9.19 wants, and what it would ask the runtime for each: both are in its error
-// messages ("cudaDeviceGetAttribute(&deviceProp.maxCtasPerSM, ...) != cudaSuccess").
+// The keys that cuDNN 9.10 to 9.19 want, and what they would ask the runtime for each: both are in
+// their error messages ("cudaDeviceGetAttribute(&deviceProp.maxCtasPerSM, ...) != cudaSuccess").
 constexpr Property kProperties[] = {
     {"regsPerBlock", cudaDevAttrMaxRegistersPerBlock},
     {"multiProcessorCount", cudaDevAttrMultiProcessorCount},
@@ -38,10 +38,12 @@ constexpr Property kProperties[] = {
     {"l2CacheSize", cudaDevAttrL2CacheSize},
 };
 
-constexpr Property kDimensions[] = {
-    {"\"maxGridSize\":[", cudaDevAttrMaxGridDimX}, {",", cudaDevAttrMaxGridDimY},
-    {",", cudaDevAttrMaxGridDimZ},                 {"],\"maxBlockSize\":[", cudaDevAttrMaxBlockDimX},
-    {",", cudaDevAttrMaxBlockDimY},                {",", cudaDevAttrMaxBlockDimZ}};
+constexpr Property kDimensions[] = {{"\"maxGridSize\":[", cudaDevAttrMaxGridDimX},
+                                    {",", cudaDevAttrMaxGridDimY},
+                                    {",", cudaDevAttrMaxGridDimZ},
+                                    {"],\"maxBlockSize\":[", cudaDevAttrMaxBlockDimX},
+                                    {",", cudaDevAttrMaxBlockDimY},
+                                    {",", cudaDevAttrMaxBlockDimZ}};
 
 std::string ask(cudaDeviceAttr attribute, int ordinal) {
   int value = 0;
@@ -63,17 +65,18 @@ cudnnBackendDescriptor_t make_device(const Card& card, int ordinal) {
   cudnnStatus_t status =
       HEADROOM_CUDNN(cudnnBackendCreateDescriptor, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device);
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = HEADROOM_CUDNN(cudnnBackendSetAttribute, device,
-                            CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-                            static_cast<int64_t>(text.size()), text.data());
+    status =
+        HEADROOM_CUDNN(cudnnBackendSetAttribute, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                       CUDNN_TYPE_CHAR, static_cast<int64_t>(text.size()), text.data());
   }
   if (status == CUDNN_STATUS_SUCCESS) status = HEADROOM_CUDNN(cudnnBackendFinalize, device);
   if (status == CUDNN_STATUS_SUCCESS) return device;
   auto* version = reinterpret_cast<size_t (*)()>(cudnn_function("cudnnGetVersion"));
-  std::fprintf(stderr,
-               "virtual GPU: cuDNN %zu cannot plan for a card that is not there (status %d; 91900 "
-               "can): cuDNN is not available; torch.backends.cudnn.enabled = False does without\n",
-               version == nullptr ? 0 : version(), static_cast<int>(status));
+  std::fprintf(
+      stderr,
+      "virtual GPU: cuDNN %zu does not plan for this card without it (status %d; 90800 and "
+      "later can): cuDNN is not available here\n",
+      version == nullptr ? 0 : version(), static_cast<int>(status));
   return nullptr;
 }
 

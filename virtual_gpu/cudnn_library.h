@@ -12,14 +12,13 @@ namespace virtual_gpu {
 // A function of the real libcudnn.so.9; nullptr when it, or the library, is not there.
 void* cudnn_function(const char* name);
 
-// Calls it, whatever this library itself defines under the name.
-template <typename Function, typename... Arguments>
-cudnnStatus_t call_cudnn(const char* name, Arguments... arguments) {
-  auto function = reinterpret_cast<Function>(cudnn_function(name));
-  return function == nullptr ? CUDNN_STATUS_NOT_INITIALIZED : function(arguments...);
-}
-#define HEADROOM_CUDNN(name, ...) \
-  virtual_gpu::call_cudnn<decltype(&name)>(#name, __VA_ARGS__)
+// Calls the real function, whatever this library itself defines under the name.
+#define HEADROOM_CUDNN(name, ...)                                                      \
+  ([&]() -> cudnnStatus_t {                                                            \
+    static const auto function =                                                       \
+        reinterpret_cast<decltype(&name)>(virtual_gpu::cudnn_function(#name));         \
+    return function == nullptr ? CUDNN_STATUS_NOT_INITIALIZED : function(__VA_ARGS__); \
+  }())
 
 // The card as cuDNN serializes one (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
 std::string cudnn_device_text(const Card& card, int ordinal);

@@ -1,5 +1,7 @@
 // The driver API (libcuda): devices, contexts, modules, launches. Its virtual memory management is
 // in driver_mapping.cpp. The stand-in libcuda.so.1 is an empty library that depends on this one.
+#include "virtual_gpu/driver.h"
+
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -8,8 +10,6 @@
 #include <string>
 
 #include "virtual_gpu/cudart_error.h"
-#include "virtual_gpu/driver.h"
-#include "virtual_gpu/refusal.h"
 
 using namespace virtual_gpu;
 
@@ -172,8 +172,8 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA
 CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
 
 CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z,
-                        unsigned shared_bytes, CUstream stream, void**, void**) {
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void**, void**) {
   return to_driver(cudaLaunchKernel(nullptr, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
                                     nullptr, shared_bytes, stream));
 }
@@ -234,7 +234,9 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetInfo(size_t* free, size_t* total) { return to_driver(cudaMemGetInfo(free, total)); }
+CUresult cuMemGetInfo(size_t* free, size_t* total) {
+  return to_driver(cudaMemGetInfo(free, total));
+}
 
 CUresult cuMemAlloc(CUdeviceptr* pointer, size_t bytes) {
   return to_driver(cudaMalloc(reinterpret_cast<void**>(pointer), bytes));
@@ -251,17 +253,6 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 
 CUresult cuStreamSynchronize(CUstream stream) { return to_driver(cudaStreamSynchronize(stream)); }
 
-// Only a CUDA runtime that is linked statically asks for the driver's private tables.
-CUresult cuGetExportTable(const void**, const CUuuid*) {
-  Dl_info info;
-  const bool found = dladdr(__builtin_return_address(0), &info) != 0;
-  const std::string name = found ? info.dli_fname : "a library";
-  say_refused((name + " holds a statically linked CUDA runtime: link the shared one "
-                      "(nvcc --cudart shared); what it does")
-                  .c_str());
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
                           CUdriverProcAddressQueryResult* status) {
   *function = driver_function(name);
@@ -277,8 +268,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
                                              cudaDriverEntryPointQueryResult* status) {
   *function = driver_function(name);
   if (status != nullptr) {
-    *status = *function == nullptr ? cudaDriverEntryPointSymbolNotFound
-                                   : cudaDriverEntryPointSuccess;
+    *status =
+        *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
   }
   return cudaSuccess;
 }

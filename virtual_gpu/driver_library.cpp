@@ -1,9 +1,13 @@
-// The rest of the driver API that cuDNN looks up before it plans, and that newer programs load their
-// kernels with. A library's kernels exist by name only, as a module's functions do.
+// The rest of the driver API: what cuDNN looks up before it plans, and what newer programs load
+// their kernels with. A library's kernels exist by name only, as a module's functions do.
 #include <cuda.h>
+#include <dlfcn.h>
+
+#include <string>
 
 #include "virtual_gpu/cudart_error.h"
 #include "virtual_gpu/driver.h"
+#include "virtual_gpu/refusal.h"
 
 using namespace virtual_gpu;
 
@@ -14,9 +18,32 @@ struct Library {};
 // Blocks of a cluster that every card with clusters can run (CUDA C++ programming guide).
 constexpr int kPortableClusterBlocks = 8;
 
+// NVIDIA's own libraries are linked that way, and those that work on the host do without.
+void say_no_private_tables(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("libnvrtc")) return;
+  if (name.starts_with("libcudnn") || name.starts_with("libcublasLt")) {
+    say_assumed(
+        "cuDNN's plans for convolutions: engines that only a device can judge were passed "
+        "over, the workspaces may differ");
+    return;
+  }
+  say_refused((path + " holds a statically linked CUDA runtime: link the shared one "
+                      "(nvcc --cudart shared); what it does")
+                  .c_str());
+}
+
 }  // namespace
 
 extern "C" {
+
+// Only a CUDA runtime that is linked statically asks for the driver's private tables.
+CUresult cuGetExportTable(const void**, const CUuuid*) {
+  Dl_info info;
+  const bool found = dladdr(__builtin_return_address(0), &info) != 0;
+  say_no_private_tables(found ? info.dli_fname : "a library");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**, unsigned,
                            CUlibraryOption*, void**, unsigned) {

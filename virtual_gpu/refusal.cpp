@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-
 namespace virtual_gpu {
 
 namespace {
@@ -13,6 +12,7 @@ namespace {
 struct Said {
   std::mutex mutex;
   std::set<std::string> names;
+  std::set<std::string> assumptions;
 };
 
 Said& said() {
@@ -28,6 +28,17 @@ void say_refused(const char* name) {
   std::fprintf(stderr, "virtual GPU: %s is not covered; it returns \"not supported\"\n", name);
 }
 
+void say_assumed(const std::string& what) {
+  const std::lock_guard lock(said().mutex);
+  if (!said().assumptions.insert(what).second) return;
+  std::fprintf(stderr, "virtual GPU: assumed, not known: %s\n", what.c_str());
+}
+
+std::vector<std::string> assumptions() {
+  const std::lock_guard lock(said().mutex);
+  return {said().assumptions.begin(), said().assumptions.end()};
+}
+
 std::vector<std::string> refused_names() {
   const std::lock_guard lock(said().mutex);
   return {said().names.begin(), said().names.end()};
@@ -37,10 +48,10 @@ std::vector<std::string> refused_names() {
 
 // One function per name. Arguments are not looked at: in the C calling convention the caller cleans
 // up whatever it passed.
-#define HEADROOM_REFUSE(name, code)          \
-  extern "C" int name() {                    \
-    virtual_gpu::say_refused(#name);         \
-    return code;                             \
+#define HEADROOM_REFUSE(name, code)  \
+  extern "C" int name() {            \
+    virtual_gpu::say_refused(#name); \
+    return code;                     \
   }
 #include "virtual_gpu/not_supported.inc"
 #undef HEADROOM_REFUSE
