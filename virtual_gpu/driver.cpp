@@ -10,7 +10,6 @@
 #include <string>
 
 #include "virtual_gpu/cudart_error.h"
-#include "virtual_gpu/refusal.h"
 
 using namespace virtual_gpu;
 
@@ -253,17 +252,6 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) { return to_driver(cudaStreamSynchronize(stream)); }
-
-// Only a CUDA runtime that is linked statically asks for the driver's private tables.
-CUresult cuGetExportTable(const void**, const CUuuid*) {
-  Dl_info info;
-  const bool found = dladdr(__builtin_return_address(0), &info) != 0;
-  const std::string name = found ? info.dli_fname : "a library";
-  say_refused((name + " holds a statically linked CUDA runtime: link the shared one "
-                      "(nvcc --cudart shared); what it does")
-                  .c_str());
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
 
 CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t,
                           CUdriverProcAddressQueryResult* status) {

@@ -3,9 +3,10 @@
 
 usage: make_lists.py TORCH_DIR OBJECT_DIR   (the wheel's torch/, the build's objects of virtual_gpu)
 
-Every function of the CUDA runtime, cuBLAS and cuBLASLt, and every one of the other libraries that
-libtorch imports, is either defined in a source file here or on one of the two lists. Run it when
-libtorch or the sources change; a test compares the lists with libtorch's imports.
+Every function of the CUDA runtime, cuBLAS and cuBLASLt, every one of cuDNN that takes a handle, and
+every one of the other libraries that libtorch imports, is either defined in a source file here or on
+one of the two lists. cuDNN's other functions need no device: the real ones run (cudnn.cpp). Run it
+when libtorch or the sources change; a test compares the lists with libtorch's imports.
 """
 
 import re
@@ -20,6 +21,10 @@ WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcu
          "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
 IMPORTED = {"cusolver": 9, "cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
+# cuDNN looks these up before it plans, and calls none of them: by both names where there are two.
+DRIVER = {name: 801 for name in ("cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete",
+                                 "cuLinkCreate", "cuLinkCreate_v2", "cuLinkDestroy")}
+CUDNN_NOT_SUPPORTED = 3000
 # Return text, which a caller prints: defined in returned_text.cpp.
 NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}
 
@@ -39,6 +44,12 @@ def defined_here(objects: Path) -> set[str]:
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         names |= {line.split()[-1] for line in text.splitlines() if line}
     return names
+
+
+def cudnn_with_handle(headers: Path) -> set[str]:
+    text = " ".join(path.read_text() for path in sorted(headers.glob("cudnn*.h")))
+    functions = re.findall(r"CUDNNWINAPI\s+(cudnn\w+)\s*\(([^;]*)\)\s*;", text)
+    return {name for name, parameters in functions if "cudnnHandle_t" in parameters}
 
 
 def write(path: Path, head: str, lines: list[str]) -> None:
@@ -66,6 +77,10 @@ def main() -> None:
         for name in sorted(imported - have - NOT_CODES):
             if re.match(f"{library}[A-Z]", name):
                 refused[name] = code
+    refused |= {name: code for name, code in DRIVER.items() if name not in have}
+    headers = torch.parent / "nvidia" / "cudnn" / "include"
+    for name in sorted(cudnn_with_handle(headers) - have):
+        refused[name] = CUDNN_NOT_SUPPORTED
     write(HERE / "not_supported.inc", "HEADROOM_REFUSE(name, the library's \"not supported\").",
           [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()])
     write(HERE / "cublas_other.inc", "HEADROOM_DONE(name).",

@@ -12,6 +12,7 @@ namespace {
 struct Said {
   std::mutex mutex;
   std::set<std::string> names;
+  std::set<std::string> assumptions;
 };
 
 Said& said() {
@@ -25,6 +26,17 @@ void say_refused(const char* name) {
   const std::lock_guard lock(said().mutex);
   if (!said().names.insert(name).second) return;
   std::fprintf(stderr, "virtual GPU: %s is not covered; it returns \"not supported\"\n", name);
+}
+
+void say_assumed(const std::string& what) {
+  const std::lock_guard lock(said().mutex);
+  if (!said().assumptions.insert(what).second) return;
+  std::fprintf(stderr, "virtual GPU: assumed, not known: %s\n", what.c_str());
+}
+
+std::vector<std::string> assumptions() {
+  const std::lock_guard lock(said().mutex);
+  return {said().assumptions.begin(), said().assumptions.end()};
 }
 
 std::vector<std::string> refused_names() {

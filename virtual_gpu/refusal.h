@@ -1,4 +1,5 @@
-// What the virtual card does not do: said once by name, then the library's own "not supported".
+// What the virtual card does not do or know: said once by name, then the library's own "not
+// supported".
 #pragma once
 
 #include <string>
@@ -9,7 +10,11 @@ namespace virtual_gpu {
 // One line on stderr the first time this name is refused.
 void say_refused(const char* name);
 
-// All that were refused so far.
+// One line on stderr the first time: a figure the card's answer would give, and ours only supposes.
+void say_assumed(const std::string& what);
+
+// All that were refused, or assumed, so far.
 std::vector<std::string> refused_names();
+std::vector<std::string> assumptions();
 
 }  // namespace virtual_gpu

@@ -46,6 +46,16 @@ void add(std::ostream& out, const char* key, uint64_t value) {
   out << ",\"" << key << "\":" << value;
 }
 
+void add_list(std::ostream& out, const char* key, const std::vector<std::string>& words) {
+  out << ",\"" << key << "\":[";
+  const char* comma = "";
+  for (const std::string& word : words) {
+    out << comma << quoted(word);
+    comma = ",";
+  }
+  out << "]";
+}
+
 void add_device(std::ostream& out, const Device& device) {
   const Counters& counters = device.counters;
   out << "{\"ordinal\":" << device.ordinal() << ",\"name\":" << quoted(device.card().name);
@@ -93,13 +103,9 @@ std::string report() {
   out << "{\"pid\":" << getpid() << ",\"command\":" << quoted(command_line());
   add(out, "small_host_reads", small_host_reads());
   add(out, "peak_pinned_bytes", machine.host.peak_pinned_bytes());
-  out << ",\"not_supported\":[";
-  const char* comma = "";
-  for (const std::string& name : refused_names()) {
-    out << comma << quoted(name);
-    comma = ",";
-  }
-  out << "],\"devices\":[";
+  add_list(out, "not_supported", refused_names());
+  add_list(out, "assumed", assumptions());
+  out << ",\"devices\":[";
   for (int i = 0; i < machine.count(); ++i) {
     if (i > 0) out << ",";
     add_device(out, machine.device(i));
