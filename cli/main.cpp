@@ -28,7 +28,7 @@ constexpr std::array<Command, 6> kCommands = {{
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
-    {"snapshot", "read memory_viz snapshots: top, validate", run_snapshot_command},
+    {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
 

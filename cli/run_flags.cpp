@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "bench/virtual_card.h"
@@ -38,7 +39,8 @@ std::string group_of(const Field& field) {
 
 std::string value_of(const Field& field, bool list) {
   std::string value = field.numeric ? "N" : "WORD";
-  if (!takes_list(field)) value = field.name == "alloc_conf" ? "TEXT" : "FILE";
+  if (field.name == "alloc_conf") return list ? "TEXT;..." : "TEXT";
+  if (!takes_list(field)) value = "FILE";
   return list && takes_list(field) ? value + ",..." : value;
 }
 
@@ -113,6 +115,16 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
+// Allocator settings hold commas, so a list of them is parted by semicolons; "default" is none.
+std::vector<std::string> allocator_settings(const std::string& text) {
+  std::vector<std::string> values;
+  std::istringstream stream(text);
+  for (std::string value; std::getline(stream, value, ';');) {
+    values.push_back(value == "default" ? "" : value);
+  }
+  return values;
+}
+
 // The values of a list flag. "virtual:h200,bytes=80GiB" is one device.
 std::vector<std::string> values_of(const Field& field, const std::string& text) {
   std::vector<std::string> values = parse_list(field.flag(), text);
@@ -182,7 +194,9 @@ Grid grid_from(const Arguments& given) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
-    if (takes_list(field)) {
+    if (field.name == "alloc_conf" && value.find(';') != std::string::npos) {
+      grid.axes.push_back({.field = field.name, .values = allocator_settings(value)});
+    } else if (takes_list(field)) {
       grid.axes.push_back({.field = field.name, .values = values_of(field, value)});
     } else {
       field.set(grid.base, value);

@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "profiling/report_diff.h"
 #include "profiling/report_largest.h"
 #include "profiling/snapshot_read.h"
 #include "profiling/snapshot_validate.h"
@@ -24,11 +25,13 @@ constexpr const char* kHelp =
       the largest allocations live at the peak: size, share, phase, stack
   headroom snapshot validate FILE...
       replay each file as the viewer does and say why it would not open
+  headroom snapshot diff A B [--format table|csv|md|json]
+      whether the allocator did the same in both: events by (action, size), segments, bytes
 
   --limit N       rows; 0 = all (default 10)
   --format NAME   table, csv, md or json (default table)
 
-Exit codes: 0 ok, 2 usage, 3 a file does not open, 5 the output cannot be written.
+Exit codes: 0 ok, 2 usage, 3 a file does not open or (diff) they differ, 5 the output cannot be written.
 )";
 
 int run_top(const std::vector<std::string>& files, int64_t limit, TableFormat format) {
@@ -65,6 +68,22 @@ int run_validate(const std::vector<std::string>& files) {
   return failed ? kExitBadFile : kExitOk;
 }
 
+int run_diff(const std::vector<std::string>& files, TableFormat format) {
+  if (files.size() != 2) {
+    throw UsageError("snapshot diff takes two files, not " + std::to_string(files.size()) +
+                     "; example: headroom snapshot diff real.pickle virtual.pickle");
+  }
+  SnapshotDiff diff;
+  try {
+    diff = diff_snapshots(read_snapshot(files[0]), read_snapshot(files[1]));
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    return kExitBadFile;
+  }
+  print(to_string(snapshot_diff_table(diff), format));
+  return diff.same() ? kExitOk : kExitBadFile;
+}
+
 int run(int argc, char** argv) {
   const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true);
   const Arguments arguments = line.parse(argc, argv);
@@ -79,9 +98,10 @@ int run(int argc, char** argv) {
   if (!files.empty()) files.erase(files.begin());
   if (verb == "top") return run_top(files, limit, format);
   if (verb == "validate") return run_validate(files);
+  if (verb == "diff") return run_diff(files, format);
   throw UsageError(
       (verb.empty() ? "snapshot needs a verb" : "unknown verb 'snapshot " + verb + "'") +
-      ": top or validate; example: headroom snapshot top run.pickle");
+      ": top, validate or diff; example: headroom snapshot top run.pickle");
 }
 
 }  // namespace

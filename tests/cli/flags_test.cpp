@@ -98,6 +98,15 @@ TEST(Flags, AGridIsOneAxisPerListAndKeepsWhatIsNoList) {
   EXPECT_EQ(expand(grid.base, grid.axes).size(), 4);
 }
 
+TEST(Flags, WhatHoldsCommasIsListedAllTheSame) {
+  const Grid settings = grid_from(
+      parse(grid_flags(), {"--model-size", "small", "--alloc-conf", "default;a:1,b:2"}));
+  EXPECT_THAT(settings.axes.back().values, ElementsAre("", "a:1,b:2"));
+  const Grid devices = grid_from(parse(
+      grid_flags(), {"--model-size", "small", "--device", "cpu,virtual:h200,bytes=80GiB,cuda"}));
+  EXPECT_THAT(devices.axes.back().values, ElementsAre("cpu", "virtual:h200,bytes=80GiB", "cuda"));
+}
+
 TEST(Flags, EveryRefusalIsOneLineWithItsFlag) {
   const std::vector<std::vector<const char*>> refused = {
       {"--context-length", "0"},   {"--context-length", "512x"},

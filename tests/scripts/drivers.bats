@@ -139,3 +139,26 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   OUTPUT_DIR=here run "$scripts/profile_part_d.sh"
   [ -s "$BATS_TEST_TMPDIR/here/activation_size_analysis.md" ]
 }
+
+@test "without a card everything runs on a virtual one, at 2.7B, and all sizes follow" {
+  unset DEVICE
+  PATH=/usr/bin:/bin CONTEXTS=128 run "$scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ -f "$OUTPUT_DIR/2.7B_ctx128_training_bf16_snapshot.pickle" ]
+  [ "$(grep -c . "$OUTPUT_DIR/all_sizes_memory_summary.jsonl")" -eq 42 ]
+  [ -s "$OUTPUT_DIR/all_sizes_memory_summary.md" ]
+  grep -q 2.7B_ctx2048_training_fp32_device-virtual:a100-80gb "$STUB_LOG"
+}
+
+@test "among all sizes, out of memory is a row and anything else a failure" {
+  export DEVICE=virtual:h200 CONTEXTS=128
+  STUB_OOM=10B_ctx128_training_fp32_device-virtual:h200 run "$scripts/profile_sizes.sh"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -q '"status": "oom"' "$OUTPUT_DIR/all_sizes_memory_summary.jsonl"
+  rm -rf "$OUTPUT_DIR"
+  STUB_FAIL=xl_ctx128_training_fp32_device-virtual:h200 run "$scripts/profile_sizes.sh"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == "failed, 1 of "*"xl_ctx128_training_fp32_device-virtual:h200 (killed: killed by signal 9)" ]]
+}

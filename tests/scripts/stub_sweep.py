@@ -1,6 +1,6 @@
 """Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
 
-STUB_FAIL: name of the cell that is killed. STUB_CRASH: the sweep itself dies before that cell.
+STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep itself dies before that cell.
 STUB_LOG: gets one line per cell that ran. Cells that --records holds as ok do not run again.
 """
 import itertools
@@ -13,32 +13,36 @@ flags = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
 
 
 def sweep():
-    if flags["--model-size"] not in {"small", "2.7B"}:
-        print(f"--model-size '{flags['--model-size']}' is unknown", file=sys.stderr)
-        return 2
+    known = {"small", "medium", "large", "xl", "2.7B", "10B"}
+    for size in flags["--model-size"].split(","):
+        if size not in known:
+            print(f"--model-size '{size}' is unknown", file=sys.stderr)
+            return 2
     records = pathlib.Path(flags["--records"])
     lines = records.read_text().splitlines() if records.exists() else []
     done = {json.loads(line)["name"]: line for line in lines if json.loads(line)["status"] == "ok"}
-    axes = ("--context-length", "--profile-type", "--precision")
+    axes = ("--model-size", "--context-length", "--profile-type", "--precision")
     lists = (flags[axis].split(",") for axis in axes)
     statuses = []
-    for context, mode, precision in itertools.product(*lists):
-        name = f"{flags['--model-size']}_ctx{context}_{mode}_{precision}_device-{flags['--device']}"
+    for size, context, mode, precision in itertools.product(*lists):
+        name = f"{size}_ctx{context}_{mode}_{precision}_device-{flags['--device']}"
         if name == os.environ.get("STUB_CRASH"):
             return 5
         if name not in done:
             failed = name == os.environ.get("STUB_FAIL")
-            snapshot = pathlib.Path(flags["--snapshot-dir"], f"{name}_snapshot.pickle")
-            if not failed:
+            snapshot = pathlib.Path(flags.get("--snapshot-dir", ""), f"{name}_snapshot.pickle")
+            if not failed and "--snapshot-dir" in flags:
                 snapshot.write_text(name)
             spec = {
-                "model_size": flags["--model-size"],
+                "model_size": size,
                 "context_length": int(context),
                 "profile_type": mode,
                 "precision": precision,
                 "snapshot": str(snapshot),
             }
             status, reason = ("killed", "killed by signal 9") if failed else ("ok", "")
+            if name == os.environ.get("STUB_OOM"):
+                status, reason = "oom", "CUDA out of memory"
             done[name] = json.dumps(
                 {"name": name, "status": status, "spec": spec, "reason": reason}
             )

@@ -1,0 +1,80 @@
+"""Holds the Records of a real card against those of the virtual one, cell by cell, as Markdown.
+
+usage: exactness_table.py HEADROOM REAL.jsonl VIRTUAL.jsonl
+Exit codes: 0 not a byte of difference, 3 some cells differ, failed or are missing.
+"""
+
+import json
+import subprocess
+import sys
+
+# What may differ between the two runs of one cell.
+NOT_COMPARED = {"device", "snapshot"}
+PEAKS = ("allocated", "reserved", "requested")
+
+
+def read_records(path):
+    """In order of appearance, by everything that decides the result but the device."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in filter(str.strip, file):
+            record = json.loads(line)
+            spec = {k: v for k, v in record["spec"].items() if k not in NOT_COMPARED}
+            found[json.dumps(spec, sort_keys=True)] = record
+    return found
+
+
+def phase_differences(real, virtual):
+    """The largest difference in bytes over all phases and the whole, for each kind of peak."""
+    pairs = [(real, virtual, "peak_{}_bytes")]
+    for name, phase in real["phases"].items():
+        pairs.append((phase, virtual["phases"].get(name, {}), "{}_bytes"))
+    return [max((abs(b.get(key.format(kind), 0) - a[key.format(kind)]), b.get(key.format(kind), 0) - a[key.format(kind)])
+                for a, b, key in pairs)[1] for kind in PEAKS]
+
+
+def events(headroom, real, virtual):
+    """What `snapshot diff` says: events, difference in segments, whether the sequences are equal."""
+    command = [headroom, "snapshot", "diff", real["spec"]["snapshot"], virtual["spec"]["snapshot"], "--format", "json"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode not in (0, 3) or not answer.stdout:
+        return ["-", "-", answer.stderr.strip() or "no snapshot"]
+    table = json.loads(answer.stdout)
+    rows = {row["quantity"]: row for row in table["rows"]}
+    return [str(rows["events"]["A"]), str(rows["segments"]["B - A"]), table["notes"][0]]
+
+
+def compare(headroom, real, virtual):
+    """The cells of one row, and whether everything is equal."""
+    if virtual is None:
+        return [real["name"], real["status"], "missing"] + ["-"] * 5, False
+    row = [real["name"], real["status"], virtual["status"]]
+    if real["status"] != "ok" or virtual["status"] != "ok":
+        return row + ["-"] * 5, real["status"] == virtual["status"] == "oom"
+    differences = phase_differences(real, virtual)
+    count, segments, said = events(headroom, real, virtual)
+    same = "are the same" in said
+    row += [*map(str, differences), segments, f"{count} events, " + ("equal" if same else said)]
+    return row, same and segments == "0" and not any(differences)
+
+
+def main():
+    headroom, real_path, virtual_path = sys.argv[1:4]
+    real, virtual = read_records(real_path), read_records(virtual_path)
+    rows = [compare(headroom, record, virtual.get(key)) for key, record in real.items()]
+    head = ["cell", "real", "virtual", "allocated", "reserved", "requested", "segments", "allocator events"]
+    print("### Real and virtual, in bytes of difference\n")
+    print("| " + " | ".join(head) + " |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |")
+    for row, _ in rows:
+        print("| " + " | ".join(row) + " |")
+    equal = sum(same for _, same in rows)
+    print(f"\n{equal} of {len(rows)} cells are equal to the byte in every phase, segment and event.")
+    devices = [next(iter(records.values()))["environment"].get("device_name", "?") if records else "none"
+               for records in (real, virtual)]
+    print(f"\nReal: {devices[0]}. Virtual: {devices[1]}.")
+    return 0 if rows and equal == len(rows) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

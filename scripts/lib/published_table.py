@@ -1,0 +1,57 @@
+"""Prints a published measurement beside our Records, as Markdown.
+
+usage: published_table.py PUBLISHED.json RECORDS.jsonl
+"""
+
+import json
+import sys
+
+GIB = 1 << 30
+
+
+def read_records(path):
+    """The last Record of each (context, mode, precision)."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in filter(str.strip, file):
+            record = json.loads(line)
+            spec = record["spec"]
+            found[spec["context_length"], spec["profile_type"], spec["precision"]] = record
+    return found
+
+
+def comparison(published_gib, ours_bytes):
+    """The two figures and how far ours is from the published one, in percent."""
+    if ours_bytes is None:
+        return [f"{published_gib:.3f}", "not run", "-"]
+    ours_gib = ours_bytes / GIB
+    return [f"{published_gib:.3f}", f"{ours_gib:.4f}", f"{100 * (ours_gib / published_gib - 1):+.3f} %"]
+
+
+def rows(published, records):
+    for cell in published["cells"]:
+        key = cell["context_length"], cell["profile_type"], cell["precision"]
+        record = records.get(key, {})
+        phases = record.get("phases", {})
+        yield [*map(str, key), "peak", *comparison(cell["peak_gib"], record.get("peak_allocated_bytes"))]
+        for name, gib in cell.get("phases_gib", {}).items():
+            ours = phases.get(name, {}).get("allocated_bytes")
+            yield [*map(str, key), name, *comparison(gib, ours)]
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        published = json.load(file)
+    records = read_records(sys.argv[2])
+    head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference"]
+    print("### A published measurement, and the same cells on a virtual card\n")
+    print("| " + " | ".join(head) + " |")
+    print("| ---: | --- | --- | --- | ---: | ---: | ---: |")
+    for row in rows(published, records):
+        print("| " + " | ".join(row) + " |")
+    print(f"\nPublished: {published['what']} ({published['source']}).")
+    print(f"\nOurs: {published['device']}, peak allocated, no card in the machine.")
+
+
+if __name__ == "__main__":
+    main()

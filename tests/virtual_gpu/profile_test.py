@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""headroom on a virtual card: what it prints, how exact it is, how it fails.
+
+usage: profile_test.py HEADROOM [unittest arguments]
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HEADROOM = ""
+ROOT = Path(__file__).resolve().parents[2]
+GIB = 1 << 30
+STEPS = ("--warmup-steps", "2", "--measure-steps", "1")
+
+
+def run(*arguments, **environment):
+    return subprocess.run([HEADROOM, *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+
+
+def profile(*arguments, **environment):
+    """The exit code, the Record (None without one) and stderr."""
+    done = run("profile", *arguments, *STEPS, "--format", "json", **environment)
+    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+class Profile(unittest.TestCase):
+    def test_a_training_step_has_bytes_and_neither_values_nor_times(self):
+        code, record, _ = profile("--model-size", "small", "--profile-type", "training",
+                                  "--device", "virtual:h200")
+        self.assertEqual(code, 0, record["reason"])
+        self.assertEqual((record["step_ms"], record["losses"]), ([], []))
+        self.assertFalse(record["environment"]["device_is_real"])
+        self.assertEqual(record["environment"]["device_name"], "NVIDIA H200")
+        self.assertEqual(record["environment"]["virtual_card"]["card"], "h200")
+        # Weights, gradients and two moments in FP32.
+        states = 16 * 128_625_408
+        self.assertGreater(record["peak_allocated_bytes"], states)
+        self.assertGreaterEqual(record["peak_reserved_bytes"], record["peak_allocated_bytes"])
+        parameters = record["categories_at_peak_bytes"]["parameters"]
+        self.assertEqual(parameters, 4 * 128_625_408)
+        self.assertEqual(record["predicted"]["residual_bytes_per_block"],
+                         record["residual_bytes_per_block"])
+
+    def test_the_same_cell_twice_is_the_same_to_the_byte(self):
+        cell = ("--model-size", "medium", "--profile-type", "training", "--precision", "bf16",
+                "--device", "virtual:a100-80gb")
+        first, second = (profile(*cell)[1] for _ in range(2))
+        for key in ("peak_allocated_bytes", "peak_reserved_bytes", "peak_requested_bytes", "phases",
+                    "categories_at_peak_bytes"):
+            self.assertEqual(first[key], second[key])
+
+    def test_out_of_memory_is_libtorchs_own(self):
+        code, record, _ = profile("--model-size", "10B", "--profile-type", "training",
+                                  "--device", "virtual:h200")
+        self.assertEqual((code, record["status"]), (4, "oom"))
+        self.assertIn("total capacity of 139.8", record["reason"])
+
+    def test_an_unlimited_card_says_what_is_missing(self):
+        code, record, _ = profile("--model-size", "405b", "--profile-type", "training",
+                                  "--context-length", "512", "--device", "virtual:h200,bytes=unlimited")
+        self.assertEqual(code, 0, record["reason"])
+        self.assertGreater(record["peak_allocated_bytes"], 16 * 405e9)
+        self.assertTrue(any("short by" in note for note in record["notes"]), record["notes"])
+        self.assertLess(record["environment"]["cell"]["max_rss_bytes"], 1 * GIB)
+
+    def test_a_smaller_card_of_the_same_kind(self):
+        code, record, _ = profile("--model-size", "small", "--profile-type", "training",
+                                  "--device", "virtual:h200,bytes=1GiB")
+        self.assertEqual((code, record["status"]), (4, "oom"))
+
+    def test_allocator_settings_work_as_on_a_card(self):
+        cell = ("--model-size", "small", "--profile-type", "training", "--context-length", "128",
+                "--device", "virtual:h200", "--alloc-conf")
+        default = profile(*cell[:-1])[1]
+        expandable = profile(*cell, "expandable_segments:True")[1]
+        asynchronous = profile(*cell, "backend:cudaMallocAsync")[1]
+        self.assertEqual(expandable["status"], "ok", expandable["reason"])
+        self.assertLess(expandable["peak_reserved_bytes"], default["peak_reserved_bytes"])
+        self.assertEqual(expandable["peak_requested_bytes"], default["peak_requested_bytes"])
+        self.assertEqual(asynchronous["status"], "ok", asynchronous["reason"])
+
+    def test_what_was_preloaded_stays(self):
+        other = subprocess.run(["sh", "-c", "ldconfig -p | awk '/libm.so.6/ {print $NF; exit}'"],
+                               capture_output=True, text=True, check=True).stdout.strip()
+        _, record, _ = profile("--model-size", "small", "--device", "virtual:h200", LD_PRELOAD=other)
+        self.assertTrue(record["environment"]["allocator_variables"]["LD_PRELOAD"].endswith(other))
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, device, code, *words, **environment):
+        done = run("profile", "--model-size", "small", "--device", device, **environment)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_an_unknown_card_names_near_ones(self):
+        self.refused("virtual:h20o", 2, "h200", "example")
+        self.refused("virtual:", 2, "example")
+
+    def test_a_card_that_libtorch_has_no_code_for(self):
+        self.refused("virtual:v100", 2, "refused", "sm_70")
+
+    def test_sizes_that_are_none(self):
+        self.refused("virtual:h200,bytes=lots", 2, "bytes=")
+        self.refused("virtual:h200,bytes=1MiB", 2, "context")
+        self.refused("virtual:h200,speed=9", 2, "bytes=SIZE")
+
+    def test_a_stand_in_that_is_not_there(self):
+        self.refused("virtual:h200", 5, "is missing", HEADROOM_VIRTUAL_GPU="/nonexistent")
+
+
+class Exactness(unittest.TestCase):
+    def test_the_published_measurement(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([ROOT / "scripts/compare_published.sh", "--output-dir", folder],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "HEADROOM_BIN": HEADROOM})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = [line.split("|")[1:-1] for line in done.stdout.splitlines()
+                if line.startswith("|") and "%" in line]
+        rows = [[cell.strip() for cell in row] for row in rows]
+        off = {tuple(row[:4]): abs(float(row[6].removesuffix(" %"))) for row in rows}
+        peaks = [value for key, value in off.items() if key[3] == "peak"]
+        self.assertEqual(len(peaks), 8)
+        self.assertLessEqual(max(off.values()), 0.5)
+        self.assertGreaterEqual(sum(value <= 0.05 for value in peaks), 6, off)
+
+    def test_virtual_against_virtual_has_no_difference(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([ROOT / "scripts/gpu_suite.sh", "--quick", "--real", "virtual:h200",
+                                   "--virtual", "virtual:h200", "--output-dir", folder],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "HEADROOM_BIN": HEADROOM})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("3 of 3 cells are equal", done.stdout)
+
+    def test_another_card_is_found_to_differ(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([ROOT / "scripts/gpu_suite.sh", "--quick", "--real", "virtual:h200",
+                                   "--virtual", "virtual:a100-80gb", "--output-dir", folder],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "HEADROOM_BIN": HEADROOM})
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    HEADROOM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
