@@ -1,6 +1,6 @@
 """The measuring protocol of every peer: the same as `headroom profile`'s.
 
-Warm-up steps first, which are not timed. Then each step alone on the host clock: gradients are set
+Warm-up steps first, which are not timed; then cached memory goes back to the card. Then each step alone on the host clock: gradients are set
 to None, the step runs, the device is waited for, the clock stops. A batch is on the device before
 its step's clock starts; losses are read after it has stopped.
 
@@ -93,6 +93,8 @@ def measure(peer: Peer, options: argparse.Namespace, stream: TokenStream) -> dic
     losses: list[Tensor] = []
     for step in range(options.warmup_steps + options.measure_steps):
         if options.device == "cuda" and step == options.warmup_steps:
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         milliseconds, result = timed_step(peer, options, stream.batch(step, options.device))
         all_ms.append(milliseconds)
