@@ -203,6 +203,7 @@ class EagerReference:
             self.model = Transformer(shape_of(options), options.context_length)
         self.model.load_state_dict(weights)
         self.optimizer: AdamW | None = None
+        self.step_logits: Tensor | None = None
         if options.profile_type == "training":
             parameters = list(self.model.parameters())
             self.optimizer = AdamW(parameters, options.learning_rate, options.weight_decay)
@@ -211,9 +212,12 @@ class EagerReference:
         return self.model(tokens_BS)
 
     def loss(self, batch: Batch) -> Tensor:
-        return cross_entropy(self.model(batch.tokens_BS), batch.targets_BS)
+        # The logits live through backward, as the local variable of a training loop does.
+        self.step_logits = self.model(batch.tokens_BS)
+        return cross_entropy(self.step_logits, batch.targets_BS)
 
     def zero_grad(self) -> None:
+        self.step_logits = None
         for parameter in self.model.parameters():
             parameter.grad = None
 
