@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Peer: the assignment's operation sequence in Python eager, one operation at a time.
 
+Its memory is to be the assignment's too: locals live as long as they do there, and the maximum is
+`max`, which keeps small indices for backward where `amax` keeps its whole input.
+
 Shape legend: B batch, S context, D model width, H heads, N head width, V vocabulary.
 """
 
@@ -73,7 +76,8 @@ class Rope(nn.Module):
 
 
 def softmax(x: Tensor) -> Tensor:
-    exponentials = torch.exp(x - x.amax(-1, keepdim=True))
+    shifted = x - x.max(-1, keepdim=True).values
+    exponentials = torch.exp(shifted)
     return exponentials / exponentials.sum(-1, keepdim=True)
 
 
@@ -155,10 +159,14 @@ class Transformer(nn.Module):
         return self.lm_head(self.ln_final(x))
 
 
+def log_softmax(x: Tensor) -> Tensor:
+    shifted = x - x.max(-1, keepdim=True).values
+    return shifted - torch.log(torch.exp(shifted).sum(-1, keepdim=True))
+
+
 def cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
-    shifted = logits_BSV - logits_BSV.amax(-1, keepdim=True)
-    log_probabilities = shifted - torch.log(torch.exp(shifted).sum(-1, keepdim=True))
-    return (-log_probabilities).gather(-1, targets_BS.unsqueeze(-1)).mean()
+    surprise_BSV = -log_softmax(logits_BSV)
+    return surprise_BSV.gather(-1, targets_BS.unsqueeze(-1)).mean()
 
 
 class AdamW:
@@ -178,9 +186,11 @@ class AdamW:
         alpha = self.lr * math.sqrt(1 - BETA2**self.steps) / (1 - BETA1**self.steps)
         for i, p in enumerate(self.parameters):
             p -= self.lr * self.weight_decay * p
-            self.m[i] = BETA1 * self.m[i] + (1 - BETA1) * p.grad
-            self.v[i] = BETA2 * self.v[i] + (1 - BETA2) * p.grad**2
-            p -= alpha * self.m[i] / (torch.sqrt(self.v[i]) + ADAM_EPS)
+            old_m, old_v = self.m[i], self.v[i]
+            m = BETA1 * old_m + (1 - BETA1) * p.grad
+            v = BETA2 * old_v + (1 - BETA2) * torch.square(p.grad)
+            p -= alpha * m / (torch.sqrt(v) + ADAM_EPS)
+            self.m[i], self.v[i] = m, v
 
 
 class EagerReference:
