@@ -10,7 +10,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 5
 program=bench/estimators/compare_estimators.py
 
-case " $* " in *" --help "* | *" -h "* | *" --report"*) exec python3 "$program" "$@" ;; esac
+case " $* " in *" --help "* | *" -h "* | *" --report"* | *" --list "*) exec python3 "$program" "$@" ;; esac
+wanted=$(python3 "$program" --list "$@") || exit
 
 if [[ -n "${HEADROOM_TORCH_DIR:-}" ]]; then
   python=$(cd "$HEADROOM_TORCH_DIR/../../../.." && pwd)/bin/python
@@ -37,23 +38,22 @@ make_venv() {
 
 # install TOOL: once per content of its list. Where that fails, pip's last word is what its rows say.
 install() {
-  local tool=$1 wanted=bench/estimators/requirements-$1.txt log=build/estimators-$1.log
+  local tool=$1 list=bench/estimators/requirements-$1.txt log=build/estimators-$1.log
   local stamp=$venv/installed-$tool why=$venv/not-installed-$tool
-  cmp -s "$wanted" "$stamp" && return
+  cmp -s "$list" "$stamp" && return
   rm -f "$why"
   echo "installing $tool into $venv" >&2
   if DS_BUILD_OPS=0 "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
-    --no-deps -r "$wanted" >"$log" 2>&1; then
-    cp "$wanted" "$stamp"
+    --no-deps -r "$list" >"$log" 2>&1; then
+    cp "$list" "$stamp"
   else
-    grep -i '^ *error' "$log" | tail -n 1 >"$why"
+    sed -n 's/^ERROR: //p' "$log" | tail -n 1 >"$why"
     echo "$tool is not installed: $(<"$why")" >&2
   fi
 }
 
 mkdir -p build
-if make_venv; then
-  install accelerate
-  install deepspeed
-fi
+for tool in accelerate deepspeed; do
+  if [[ "$wanted" == *"$tool"* ]] && make_venv; then install "$tool"; fi
+done
 exec "$python" "$program" --headroom "$headroom" --venv-python "$PWD/$venv/bin/python" "$@"

@@ -44,8 +44,9 @@ def seconds(text: str) -> float:
 def make_parser() -> OneLineParser:
     parser = OneLineParser(__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--cells", default=",".join(CELLS), help="comma-separated; default: all")
-    add("--tools", default=",".join(TOOLS), help="comma-separated; default: all")
+    add("--cells", default=",".join(CELLS), metavar="NAME,...", help="default: all")
+    add("--tools", default=",".join(TOOLS), metavar="NAME,...", help="default: all")
+    add("--list", action="store_true", help="run nothing: print what would run")
     add("--output", type=Path, default=ROOT / "results/estimators", metavar="DIR")
     add("--deadline", type=seconds, default=600, help="seconds per process")
     add("--headroom", default=str(ROOT / "build/release/bin/headroom"), metavar="PROGRAM")
@@ -115,6 +116,9 @@ def main() -> int:
     options = parser.parse_args()
     tools = [TOOLS[name] for name in chosen(parser, "--tools", options.tools, TOOLS)]
     cells = [CELLS[name] for name in chosen(parser, "--cells", options.cells, CELLS)]
+    if options.list:
+        print("\n".join(f"{tool.name} {cell}" for tool in tools for cell in cells))
+        return 0
     if options.report:
         return print_report(options.report)
     programs = Programs(sys.executable, options.venv_python, options.headroom)
