@@ -1,0 +1,85 @@
+"""What a comparison gave: one row per tool and cell. No torch here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+MODEL_SIZE, BATCH_SIZE = "2.7B", 4
+
+
+@dataclass(frozen=True)
+class Cell:
+    context_length: int
+    mode: str
+    precision: str
+
+    def __str__(self) -> str:
+        return f"ctx{self.context_length}_{self.mode}_{self.precision}"
+
+    def flags(self) -> list[str]:
+        """As bench/peers and `headroom profile` both take them."""
+        return [
+            *("--model-size", MODEL_SIZE, "--batch-size", str(BATCH_SIZE)),
+            *("--context-length", str(self.context_length), "--profile-type", self.mode),
+            *("--precision", self.precision),
+        ]
+
+
+# GiB. EnzoDing-rgb/cs336-assignment2-systems, reports/memory-profiling.md: this shape and batch on
+# an NVIDIA A800 80GB, max_memory_allocated of one step after 2 warm-up steps, gradients set to none
+# and the cache emptied before it.
+PUBLISHED_GIB = {
+    Cell(128, "forward-grad", "fp32"): 18.053,
+    Cell(128, "forward-grad", "bf16"): 22.452,
+    Cell(128, "training", "fp32"): 51.416,
+    Cell(128, "training", "bf16"): 51.406,
+    Cell(512, "forward-grad", "fp32"): 39.750,
+    Cell(512, "forward-grad", "bf16"): 36.832,
+    Cell(512, "training", "fp32"): 65.538,
+    Cell(512, "training", "bf16"): 62.674,
+}
+CELLS = {str(cell): cell for cell in PUBLISHED_GIB}
+
+
+@dataclass(frozen=True)
+class Row:
+    """`status`: ok, not covered (the tool has no figure for such a cell), missing (not installed,
+    or the program has no such command), failed, killed, timeout."""
+
+    tool: str
+    cell: Cell
+    status: str
+    reason: str = ""
+    peak_bytes: int | None = None
+    note: str = ""
+    seconds: float | None = None
+    host_peak_rss_bytes: int | None = None
+    command: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str | int] = field(default_factory=dict)
+    time_utc: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.status not in ("ok", "not covered")
+
+    @property
+    def error(self) -> float | None:
+        """Against the published measurement; above zero is an overestimate."""
+        if self.peak_bytes is None:
+            return None
+        return self.peak_bytes / 2**30 / PUBLISHED_GIB[self.cell] - 1
+
+    def to_json(self) -> str:
+        published = {"published_gib": PUBLISHED_GIB[self.cell]}
+        return json.dumps({"schema_version": 1, **asdict(self), **published}, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> Row:
+        value = json.loads(text)
+        known = {name: value[name] for name in Row.__dataclass_fields__}
+        cell = Cell(**known.pop("cell"))
+        if cell not in PUBLISHED_GIB:
+            raise ValueError(f"no published measurement of {cell}")
+        return Row(cell=cell, **known)
