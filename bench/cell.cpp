@@ -40,11 +40,16 @@ std::vector<std::string> cell_environment(const RunSpec& spec) {
 // What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
 void describe_virtual_card(const RunSpec& spec, Record& record) {
   const VirtualCard chosen = parse_virtual_card(spec.device);
-  record.environment["virtual_card"] = {{"card", chosen.card.name},
-                                        {"total_bytes", chosen.card.total_bytes},
-                                        {"real_total_bytes", chosen.real_bytes},
-                                        {"context_bytes", chosen.card.context_bytes},
-                                        {"context_is_measured", chosen.card.context_measured}};
+  record.environment["virtual_card"] = {
+      {"card", chosen.card.name},
+      {"total_bytes", chosen.card.total_bytes},
+      {"real_total_bytes", chosen.real_bytes},
+      {"context_bytes", chosen.card.context_bytes},
+      {"context_known", chosen.card.context_measured ? "measured" : "assumed"},
+      // Handles and kernels of cuBLAS and cuDNN: nobody has
+      // measured them for this libtorch.
+      {"library_bytes", nullptr},
+      {"library_known", "unmeasured"}};
   if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
   const int64_t needed = record.peak->reserved + chosen.card.context_bytes;
   const int64_t shortfall = needed - chosen.real_bytes;

@@ -27,6 +27,21 @@ std::string steps_in_words(const RunSpec& spec) {
          " recorded after them";
 }
 
+// Memory of the card that libtorch's allocator never sees, and how it is known. "" for a device
+// that was not described.
+std::string outside_in_words(const Record& record) {
+  const auto card = record.environment.find("virtual_card");
+  if (card == record.environment.end() || !card->contains("context_bytes")) return "";
+  const auto words = [&](const char* what, const char* bytes, const char* known) {
+    const auto value = card->find(bytes);
+    if (value == card->end() || !value->is_number()) return std::string(what) + " unknown";
+    return std::string(what) + " " + format_bytes(value->get<int64_t>()) + " (" +
+           card->value(known, "assumed") + ")";
+  };
+  return words("CUDA context", "context_bytes", "context_known") + ", libraries" +
+         words("", "library_bytes", "library_known");
+}
+
 Table protocol_table(const Record& record) {
   const RunSpec& spec = record.spec;
   Table table{.title = "Profile of " + row_name(spec), .columns = {{"protocol"}, {"value"}}};
@@ -46,6 +61,9 @@ Table protocol_table(const Record& record) {
   if (spec.mode == Mode::kTraining) add("optimizer", "adamw, " + to_string(spec.optimizer_impl));
   const std::string device = device_name(record);
   add("device", device == spec.device ? device : device + " (--device " + spec.device + ")");
+  if (const std::string outside = outside_in_words(record); !outside.empty()) {
+    add("beside the allocator", outside);
+  }
   add("steps", steps_in_words(spec));
   if (!spec.snapshot.empty() && record.status == Status::kOk) add("snapshot", spec.snapshot);
   for (const auto& note : record.notes) table.notes.push_back("note: " + note);
