@@ -60,7 +60,10 @@ void check_segment(const Segment& segment, std::vector<SnapshotProblem>& problem
                                     hex_address(next) + "; the viewer lays them end to end"});
       return;
     }
-    if (block.size <= 0 || block.requested_size < 0 || block.requested_size > block.size) {
+    // A free block keeps what its last user asked for, though it may have been split since.
+    const bool asks_too_much =
+        block.state != BlockState::kInactive && block.requested_size > block.size;
+    if (block.size <= 0 || block.requested_size < 0 || asks_too_much) {
       problems.push_back({true, name + ": block " + hex_address(block.address) + " has size " +
                                     std::to_string(block.size) + " and requested size " +
                                     std::to_string(block.requested_size)});

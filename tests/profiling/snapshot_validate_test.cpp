@@ -67,6 +67,20 @@ TEST(SnapshotValidate, AConsistentSnapshotHasNoProblems) {
   EXPECT_THAT(lines({.snapshot = expandable()}), IsEmpty());
 }
 
+TEST(SnapshotValidate, AFreeBlockMayStillSayWhatItsLastUserAskedFor) {
+  const auto set = [](BlockState state) {
+    return lines_after([state](Snapshot& s) {
+      for (Segment& segment : s.segments) {
+        for (Block& block : segment.blocks) {
+          if (block.state == state) block.requested_size = block.size + 1024;
+        }
+      }
+    });
+  };
+  EXPECT_THAT(set(BlockState::kInactive), IsEmpty());
+  EXPECT_THAT(set(BlockState::kActiveAllocated), Contains(HasSubstr("requested size")));
+}
+
 TEST(SnapshotValidate, ALostEventIsNamedWithItsAddress) {
   EXPECT_THAT(lines_after([](Snapshot& s) {
                 s.device_traces[0].erase(find(s, TraceAction::kFreeCompleted));
