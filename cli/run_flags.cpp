@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "bench/virtual_card.h"
-#include "cli/log.h"
 #include "train/quantity.h"
 #include "train/safetensors.h"
 #include "train/token_file.h"
@@ -129,7 +128,7 @@ std::vector<std::string> allocator_settings(const std::string& text) {
 std::vector<std::string> values_of(const Field& field, const std::string& text) {
   std::vector<std::string> values = parse_list(field.flag(), text);
   for (size_t i = 1; field.name == "device" && i < values.size();) {
-    if (values[i].starts_with("bytes=")) {
+    if (values[i].find('=') != std::string::npos) {
       values[i - 1] += "," + values[i];
       values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
@@ -207,15 +206,8 @@ Grid grid_from(const Arguments& given) {
 }
 
 void settle_devices(std::vector<RunSpec>& specs) {
-  bool said = false;
   for (RunSpec& spec : specs) {
-    const std::string device = memory_device(spec.device);
-    if (device != spec.device && !said) {
-      log_line("no NVIDIA card here: memory is that of " + device +
-               " (--device cpu for values and times)");
-      said = true;
-    }
-    spec.device = device;
+    spec.device = memory_device(spec.device);
     if (is_virtual(spec)) parse_virtual_card(spec.device);
   }
 }

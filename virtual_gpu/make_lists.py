@@ -21,9 +21,14 @@ WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcu
          "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
 IMPORTED = {"cusolver": 9, "cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
-# cuDNN looks these up before it plans, and calls none of them: by both names where there are two.
-DRIVER = {name: 801 for name in ("cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete",
-                                 "cuLinkCreate", "cuLinkCreate_v2", "cuLinkDestroy")}
+# Of the driver. The first six cuDNN looks up before it plans, and calls none of them: by both names
+# where there are two. The others libtorch looks up when it first needs any function of the driver.
+DRIVER = {name: 801 for name in (
+    "cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkCreate", "cuLinkCreate_v2", "cuLinkDestroy",
+    "cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMulticastAddDevice",
+    "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastUnbind", "cuCtxFromGreenCtx", "cuGreenCtxCreate",
+    "cuGreenCtxDestroy", "cuGreenCtxStreamCreate", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount",
+    "cuDeviceGetDevResource")}
 CUDNN_NOT_SUPPORTED = 3000
 # Return text, which a caller prints: defined in returned_text.cpp.
 NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}

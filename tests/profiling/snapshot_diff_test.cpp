@@ -39,7 +39,7 @@ TEST(SnapshotDiff, AShorterTraceEndsInNothing) {
   Snapshot b = a;
   b.device_traces[0].pop_back();
   const SnapshotDiff diff = diff_snapshots(a, b);
-  EXPECT_EQ(diff.first_difference, 499);
+  EXPECT_EQ(diff.first_difference, static_cast<int64_t>(b.device_traces[0].size()));
   EXPECT_EQ(diff.event_b, "nothing");
 }
 

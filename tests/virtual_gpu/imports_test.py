@@ -29,6 +29,12 @@ def symbols(path: Path, kind: str) -> set[str]:
     return {line.split()[-1].split("@")[0] for line in text.splitlines() if line}
 
 
+def looked_up(path: Path) -> set[str]:
+    """Names of driver functions among the library's texts: what it asks for at run time."""
+    found = re.findall(rb"\0(cu[A-Z][A-Za-z]+)(?=\0)", path.read_bytes())
+    return {name.decode() for name in found}
+
+
 def main() -> int:
     torch_lib, stand_in = Path(sys.argv[1]), Path(sys.argv[2])
     defined = symbols(stand_in, "defined")
@@ -47,6 +53,13 @@ def main() -> int:
         for symbol in missing:
             print(f"  {symbol}")
         failures += len(missing)
+    versions = ("_v4", "_v3", "_v2", "")
+    asked = looked_up(torch_lib / "libc10_cuda.so")
+    unknown = sorted(n for n in asked if not any(n + version in defined for version in versions))
+    print(f"libc10_cuda.so: {len(asked)} driver functions looked up, {len(unknown)} missing")
+    for symbol in unknown:
+        print(f"  {symbol}")
+    failures += len(unknown) + (0 if asked else 1)
     if not any(name.startswith("cudaMalloc") for name in defined):
         print("the stand-in defines no cudaMalloc: the wrong file?")
         failures += 1
