@@ -17,7 +17,6 @@ def main() -> None:
     peer, batch = unwritten_peer(options), zero_batch(options)
     for step in range(options.warmup_steps + options.measure_steps):
         if step == options.warmup_steps:
-            peer.zero_grad()
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         run_step(peer, options, batch)
