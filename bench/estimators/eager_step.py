@@ -6,8 +6,10 @@ An ordinary CUDA program: it knows nothing of virtual devices, and runs on a rea
 
 from __future__ import annotations
 
+import peer_modules  # noqa: F401
 import torch
-from program import one_line_errors, options_of, run_step, say, unwritten_peer, zero_batch
+from measure import run_step
+from program import one_line_errors, options_of, say, unwritten_peer, zero_batch
 
 
 def main() -> None:
@@ -15,7 +17,6 @@ def main() -> None:
     peer, batch = unwritten_peer(options), zero_batch(options)
     for step in range(options.warmup_steps + options.measure_steps):
         if step == options.warmup_steps:
-            peer.zero_grad()
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         run_step(peer, options, batch)

@@ -12,8 +12,8 @@ import argparse
 
 import peer_modules  # noqa: F401
 import torch
-from measure import precision_scope
-from program import one_line_errors, options_of, run_step, say, unwritten_peer, zero_batch
+from measure import precision_scope, run_step
+from program import one_line_errors, options_of, say, unwritten_peer, zero_batch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 
@@ -29,10 +29,12 @@ def peak_bytes(options: argparse.Namespace) -> int:
     with FakeTensorMode():
         peer, batch = unwritten_peer(options), zero_batch(options)
         tracker = MemTracker()
-        tracker.track_external(peer.model, batch.tokens_BS, batch.targets_BS)
         if peer.optimizer:
-            # No list of them here: a step replaces the moments, and the old ones must be let go.
-            tracker.track_external(*peer.optimizer.m, *peer.optimizer.v)
+            run_step(peer, options, batch)  # its first step makes the moments
+            peer.zero_grad()
+            # Never in a variable here: a step replaces the moments, and the old ones must go.
+            tracker.track_external(*peer.optimizer.m.values(), *peer.optimizer.v.values())
+        tracker.track_external(peer.model, batch.tokens_BS, batch.targets_BS)
         with tracker:
             run_step(peer, options, batch)
         snapshot = tracker.get_tracker_snapshot("peak")
@@ -44,7 +46,7 @@ def peak_bytes(options: argparse.Namespace) -> int:
 def main() -> None:
     options = options_of(__doc__.splitlines()[0])
     refuse_lost_autocast(options)
-    note = "one step, first and only; states and batch tracked from before it"
+    note = "one step, of training the second; weights, moments and batch tracked from before it"
     if options.device == "cpu":
         note += "; fake device cpu: CPU autocast rules, no rounding to 512 bytes"
     say(peak_bytes=peak_bytes(options), note=note)

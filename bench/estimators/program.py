@@ -14,8 +14,7 @@ from pathlib import Path
 
 import peer_modules  # noqa: F401
 import torch
-from eager_reference import EagerReference, Transformer, cross_entropy
-from measure import MODES_WITH_LOSS, precision_scope
+from eager_reference import EagerReference, Transformer
 from workload import Batch, make_parser, shape_of, weight_shapes
 
 
@@ -36,20 +35,6 @@ def unwritten_peer(options: argparse.Namespace) -> EagerReference:
 def zero_batch(options: argparse.Namespace) -> Batch:
     size = (options.batch_size, options.context_length)
     return Batch(*(torch.zeros(size, dtype=torch.long, device=options.device) for _ in range(2)))
-
-
-def run_step(peer: EagerReference, options: argparse.Namespace, batch: Batch) -> None:
-    """As the published runs do it: the logits are a local until the optimizer has stepped."""
-    peer.zero_grad()
-    with torch.set_grad_enabled(options.profile_type != "forward"), precision_scope(options):
-        logits_BSV = peer.logits(batch.tokens_BS)
-    if options.profile_type not in MODES_WITH_LOSS:
-        return
-    with precision_scope(options):
-        loss = cross_entropy(logits_BSV, batch.targets_BS)
-    loss.backward()
-    if options.profile_type == "training":
-        peer.optimizer_step()
 
 
 def meta_model(options: argparse.Namespace) -> Transformer:

@@ -20,7 +20,10 @@ def gib(value: float | None, digits: int = 3) -> str:
 
 
 def percent(value: float | None) -> str:
-    return "-" if value is None else f"{value * 100:+.2f} %"
+    if value is None:
+        return "-"
+    text = f"{value * 100:+.2f}"
+    return f"{text if float(text) else '0.00'} %"
 
 
 def plain(text: str) -> str:

@@ -38,6 +38,7 @@ FAILING = (
     (stand_in("silent", "0"), "failed", "no bytes in its answer: no message"),
     (stand_in("babbling", "print('about','65','GiB')"), "failed", None),
     (stand_in("untruthful", "print('{{\"peak_bytes\":-1}}')"), "failed", None),
+    (stand_in("strange", "print('{{\"processes\":[1]}}')"), "failed", None),
     (stand_in("honest", 'print(\'{{"status":"oom","reason":"full"}}\')'), "failed", "full"),
     (stand_in("old", "exit(2)", missing_codes=(2,)), "missing", "no message"),
     (Tool("absent", "{headroom} profile"), "missing", None),
@@ -91,6 +92,13 @@ class FailingTools(Scratch):
     def test_a_figure_may_stand_in_a_file_of_the_tool_s_own(self):
         code = "open('{result}','w').write('{{\"peak_allocated_bytes\":1073741824}}')"
         self.assertEqual(self.ask(stand_in("filing", code)).peak_bytes, GIB)
+
+    def test_the_document_of_a_dry_run_is_an_answer(self):
+        allocator = "{{'allocator':{{'peak_allocated_bytes':7}},'peak_bytes':9}}"
+        document = f"{{{{'processes':[{{{{'torch':'2','devices':[{allocator}]}}}}]}}}}"
+        code = f"__import__('json').dump({document},open('{{result}}','w'),indent=2)"
+        row = self.ask(stand_in("dry", code))
+        self.assertEqual((row.peak_bytes, row.versions), (7, {"torch": "2"}), row.reason)
 
     def test_a_record_of_headroom_is_an_answer(self):
         program = self.folder / "headroom"
