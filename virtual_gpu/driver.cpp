@@ -238,6 +238,15 @@ CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return to_driver(cudaMemGetInfo(free, total));
 }
 
+// Device memory has no values to set; a captured one is a node all the same.
+CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned, size_t count, CUstream stream) {
+  return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), 0, count * 4, stream));
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char, size_t count, CUstream stream) {
+  return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), 0, count, stream));
+}
+
 CUresult cuMemAlloc(CUdeviceptr* pointer, size_t bytes) {
   return to_driver(cudaMalloc(reinterpret_cast<void**>(pointer), bytes));
 }

@@ -28,7 +28,7 @@ DRIVER = {name: 801 for name in (
     "cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMulticastAddDevice",
     "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastUnbind", "cuCtxFromGreenCtx", "cuGreenCtxCreate",
     "cuGreenCtxDestroy", "cuGreenCtxStreamCreate", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount",
-    "cuDeviceGetDevResource")}
+    "cuDeviceGetDevResource", "cuStreamWriteValue32")}
 CUDNN_NOT_SUPPORTED = 3000
 # Return text, which a caller prints: defined in returned_text.cpp.
 NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}

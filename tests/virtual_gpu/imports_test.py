@@ -31,7 +31,7 @@ def symbols(path: Path, kind: str) -> set[str]:
 
 def looked_up(path: Path) -> set[str]:
     """Names of driver functions among the library's texts: what it asks for at run time."""
-    found = re.findall(rb"\0(cu[A-Z][A-Za-z]+)(?=\0)", path.read_bytes())
+    found = re.findall(rb"\0(cu[A-Z][A-Za-z0-9]+)(?=\0)", path.read_bytes())
     return {name.decode() for name in found}
 
 
