@@ -199,7 +199,7 @@ class CudaTracker final : public MemoryTracker {
                          .address = entry.addr_,
                          .size = static_cast<int64_t>(entry.size_),
                          .stream = stream_id(entry.stream_),
-                         .time_us = static_cast<int64_t>(entry.time_.t_ / 1000),
+                         .time_us = static_cast<int64_t>(entry.time_.t_),  // microseconds by now
                          .stack = contexts.id_of(entry.context_)});
       }
     }

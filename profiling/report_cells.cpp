@@ -91,6 +91,8 @@ std::string precision_in_words(Precision precision) {
 }
 
 std::string device_name(const Record& record) {
+  // libtorch calls every card cuda:N, a virtual one too.
+  if (is_virtual(record.spec)) return record.spec.device;
   const auto it = record.environment.find("device");
   if (it != record.environment.end()) {
     if (it->is_string()) return it->get<std::string>();

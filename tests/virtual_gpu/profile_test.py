@@ -6,6 +6,7 @@ usage: profile_test.py HEADROOM [unittest arguments]
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,25 @@ class Profile(unittest.TestCase):
         for key in ("peak_allocated_bytes", "peak_reserved_bytes", "peak_requested_bytes", "phases",
                     "categories_at_peak_bytes"):
             self.assertEqual(first[key], second[key])
+
+    def test_the_snapshot_is_whole_and_its_phases_are_on_the_allocators_clock(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "run.pickle")
+            code, record, _ = profile("--model-size", "small", "--profile-type", "training",
+                                      "--device", "virtual:h200", "--output", path)
+            self.assertEqual(code, 0, record["reason"])
+            valid = run("snapshot", "validate", path)
+            self.assertEqual((valid.returncode, valid.stdout), (0, f"ok: {path}\n"))
+            top = json.loads(run("snapshot", "top", path, "--format", "json").stdout)
+            self.assertEqual(top["peak_bytes"], record["peak_requested_bytes"])
+            phases = {row["phase"] for row in top["allocations"]}
+            self.assertTrue(phases & {"forward", "loss", "backward", "optimizer", "block"}, phases)
+            with open(path, "rb") as file:
+                snapshot = pickle.load(file)  # noqa: S301  written a moment ago by us
+        times = [event["time_us"] for event in snapshot["device_traces"][0]]
+        marks = [mark["time_us"] for mark in snapshot["external_annotations"]]
+        self.assertLessEqual(times[0] - 1e6, marks[0])
+        self.assertLessEqual(marks[-1], times[-1] + 1e6)
 
     def test_out_of_memory_is_libtorchs_own(self):
         code, record, _ = profile("--model-size", "10B", "--profile-type", "training",
