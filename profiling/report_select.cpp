@@ -65,10 +65,13 @@ std::string common_settings(const RecordPointers& records) {
   return join(settings);
 }
 
-// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB".
+// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB". Of libtorch's own text the figures:
+// its advice on settings stays in the Record.
 std::string failure_note(const Record& record) {
+  const std::string reason =
+      record.reason.substr(0, record.reason.find(" Of the allocated memory"));
   return row_name(record.spec) + ": " + to_string(record.status) +
-         (record.reason.empty() ? "" : ": " + record.reason);
+         (reason.empty() ? "" : ": " + reason);
 }
 
 }  // namespace
