@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <ctime>
@@ -38,13 +39,26 @@ std::string proc_field(const char* path, const std::string& key) {
   return "";
 }
 
+// Names without their folders, as in LD_PRELOAD: what is loaded matters, not where it lies here.
+std::string file_names(const std::string& paths) {
+  std::string names;
+  for (size_t begin = 0; begin <= paths.size();) {
+    const size_t end = std::min(paths.find_first_of(": ", begin), paths.size());
+    const std::string path = paths.substr(begin, end - begin);
+    if (!path.empty()) names += (names.empty() ? "" : ":") + path.substr(path.rfind('/') + 1);
+    begin = end + 1;
+  }
+  return names;
+}
+
 nlohmann::json allocator_variables() {
   nlohmann::json variables = nlohmann::json::object();
   for (const char* name :
        {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
-        "CUBLASLT_WORKSPACE_SIZE", "PYTORCH_NO_CUDA_MEMORY_CACHING", "LD_PRELOAD"}) {
+        "CUBLASLT_WORKSPACE_SIZE", "PYTORCH_NO_CUDA_MEMORY_CACHING"}) {
     if (const char* value = std::getenv(name)) variables[name] = value;
   }
+  if (const char* value = std::getenv("LD_PRELOAD")) variables["LD_PRELOAD"] = file_names(value);
   return variables;
 }
 
