@@ -31,6 +31,9 @@ struct VirtualCard {
 // parse or leaves no memory beside the context.
 VirtualCard parse_virtual_card(std::string_view device);
 
+// The same of its parts, for other flags: size is "", "80GiB" or "unlimited".
+VirtualCard virtual_card(const std::string& flag, std::string_view name, std::string_view size);
+
 // Whether this machine has an NVIDIA card, without touching CUDA.
 bool has_nvidia_card();
 
