@@ -91,7 +91,7 @@ class Process:
     def error_ended_program(self, kind, error, traceback):
         if not issubclass(kind, self.torch.OutOfMemoryError):
             return
-        self.uncaught = str(error).split(" Including non-PyTorch")[0]
+        self.uncaught = str(error).split(" If reserved but unallocated")[0]
         where = headroom_places.of_traceback(traceback)
         if not self.refused:
             self.refused.append({"device": 0, "where": where})

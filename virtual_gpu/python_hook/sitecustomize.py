@@ -12,7 +12,11 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 def _after_torch(torch):
     try:
-        import headroom_dryrun
+        sys.path.insert(0, _HERE)  # the program may have taken it off
+        try:
+            import headroom_dryrun
+        finally:
+            sys.path.remove(_HERE)
 
         headroom_dryrun.torch_imported(torch)
     except Exception as error:  # the program goes on; SystemExit (a refused wheel) goes through
@@ -51,14 +55,15 @@ class _TorchFinder:
 
 
 def _run_hidden_sitecustomize():
-    import importlib.machinery
-    import importlib.util
+    # importlib.util would cost more than all else here.
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
 
     rest = [p for p in sys.path if os.path.abspath(p or os.curdir) != _HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    spec = PathFinder.find_spec("sitecustomize", rest)
     if spec is None or spec.loader is None:
         return
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
 
