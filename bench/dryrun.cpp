@@ -92,6 +92,8 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   const std::string observer = (folder / "libheadroom_observer.so").string();
   if (access(observer.c_str(), R_OK) == 0) set.front() += ":" + observer;
   set.push_back(in_front("PYTHONPATH", (folder / "python_hook").string()));
+  // Triton links its helpers against the driver and does not look where it is loaded from.
+  set.push_back("TRITON_LIBCUDA_PATH=" + (folder / "driver").string());
   std::vector<std::string> unset;
   if (!request.alloc_conf.empty()) {
     set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + request.alloc_conf);

@@ -36,10 +36,15 @@ CommandLine command_line() {
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes FILE.<pid> each, before the extension",
         "Output"},
-       {"json", "FILE", "everything that was counted, as JSON", "Output"}}};
+       {"json", "FILE", "everything that was counted, as JSON", "Output"}},
+      true};
 }
 
 DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
+  if (!arguments.positional.empty()) {
+    throw UsageError("'--' is needed before the program, '" + arguments.positional.front() +
+                     "'; example: headroom dryrun --card h200 -- python train.py");
+  }
   if (words.empty()) {
     throw UsageError(
         "a program is needed after the flags and --; example: headroom dryrun --card h200 -- "
@@ -49,7 +54,8 @@ DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
     throw UsageError("--card is needed; example: headroom dryrun --card h200 -- python train.py");
   }
   DryRun request;
-  request.card = virtual_card("--card", arguments.get("card"), arguments.get("bytes"));
+  request.card = virtual_card({"--card", "--bytes", "--card h200 --bytes 80GiB"},
+                              arguments.get("card"), arguments.get("bytes"));
   request.count =
       static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
   request.alloc_conf = arguments.get("alloc-conf");
