@@ -41,14 +41,16 @@ int find_library(dl_phdr_info* library, size_t, void* data) {
   return 1;
 }
 
-// Of a library that is loaded, whoever loaded it: a Python's are not in the global scope.
+// The program's own copy first (a program that names a library's variable holds the variable); else
+// the library's, whoever loaded it: a Python's libraries are not in the global scope.
 template <typename T>
 T* symbol(const char* library, const char* name) {
+  if (void* found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<T*>(found);
   Wanted wanted{library, ""};
   dl_iterate_phdr(find_library, &wanted);
-  void* scope =
-      wanted.path.empty() ? nullptr : dlopen(wanted.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  return reinterpret_cast<T*>(dlsym(scope == nullptr ? RTLD_DEFAULT : scope, name));
+  if (wanted.path.empty()) return nullptr;
+  void* scope = dlopen(wanted.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  return scope == nullptr ? nullptr : reinterpret_cast<T*>(dlsym(scope, name));
 }
 
 // "2.11.0", as libtorch's stable C interface says it; "" before that was there (2.9).
@@ -97,7 +99,8 @@ void add_devices(std::FILE* file, Allocator& allocator) {
 void write(const std::string& path) {
   auto* variable = symbol<std::atomic<Allocator*>>("/libc10_cuda.so",
                                                    "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
-  if (variable == nullptr) return;  // no libtorch, or not for CUDA
+  // No libtorch, or not for CUDA, or nothing of it ran.
+  if (variable == nullptr || variable->load() == nullptr) return;
   const std::string version = libtorch_version();
   const std::string temporary = path + ".tmp";
   std::FILE* file = std::fopen(temporary.c_str(), "w");
