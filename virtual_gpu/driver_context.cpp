@@ -66,10 +66,6 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 
 CUresult cuCtxSynchronize() { return to_driver(cudaDeviceSynchronize()); }
 
-CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-  return to_driver(cudaDeviceGetLimit(value, static_cast<cudaLimit>(limit)));
-}
-
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return to_driver(cudaDeviceSetLimit(static_cast<cudaLimit>(limit), value));
 }
