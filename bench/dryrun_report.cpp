@@ -96,8 +96,8 @@ ordered_json process_document(int64_t pid, Halves halves) {
                           {"statistics_readable", halves.allocator.value("readable", true)},
                           {"uncaught", halves.allocator.value("uncaught", "")},
                           {"snapshot", halves.allocator.value("snapshot", "")}};
-  for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported"}) {
-    process[field] = halves.stand_in[field];
+  for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed"}) {
+    if (halves.stand_in.contains(field)) process[field] = halves.stand_in[field];
   }
   process["devices"] = ordered_json::array();
   for (const json& device : halves.stand_in.value("devices", json::array())) {

@@ -40,7 +40,8 @@ RUNS = {
     "streams": (["--count", "2"], python("loader_streams.py")),
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
     "oom_small": (["--bytes", "4GiB"], python("out_of_memory.py", "caught")),
-    "torchrun": (["--count", "2"], [*TORCHRUN, str(PROGRAMS / "two_processes.py")]),
+    "torchrun": (["--count", "2", "--snapshot", "ranks.pickle"],
+                 [*TORCHRUN, str(PROGRAMS / "two_processes.py")]),
     "forks": ([], python("forks.py", "abort")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
     "cpp": ([], [ALLOCATE, str(MEBI)]),
@@ -161,6 +162,9 @@ class DryRun(unittest.TestCase):
             done = subprocess.run([HEADROOM, "snapshot", "validate", str(path)],
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout)
+        pids = sorted(str(process["pid"]) for process in self.results["torchrun"].processes)
+        self.assertEqual(sorted(path.name for path in Path(SCRATCH.name).glob("ranks*")),
+                         [f"ranks.{pid}.pickle" for pid in pids])
         self.assertEqual(list(Path(SCRATCH.name).glob("*.tmp")), [])
 
     def test_each_rank_of_torchrun_reports_its_device(self):
