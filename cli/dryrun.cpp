@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "bench/dryrun_report.h"
 #include "cli/commands.h"
@@ -76,8 +77,9 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
   for (auto* process : written) {
     std::string path = (*process)["snapshot"];
     if (written.size() == 1) {
-      std::filesystem::rename(path, file);
-      path = file;
+      std::error_code error;  // then it stays where it is
+      std::filesystem::rename(path, file, error);
+      if (!error) path = file;
     }
     (*process)["snapshot"] = path;
     lines.append("snapshot: ").append(path).append("\n");
