@@ -123,6 +123,7 @@ class DryRun(unittest.TestCase):
         plain, checkpointed = map(int, result.out.split())
         self.assertLess(checkpointed, 0.7 * plain)
         self.assertEqual(result.allocator["peak_allocated_bytes"], plain)
+        self.assertEqual(result.allocator["peak_allocated_bytes_since_reset"], checkpointed)
         self.assertIn("reads 4 bytes back at", result.err)
         self.assertIn("train_transformer.py:21", result.err)  # scaler.step
         self.assertEqual(result.err.count("said once"), 1)

@@ -111,9 +111,10 @@ class Process:
 
     def device(self, ordinal):
         values = self.statistics(ordinal)
+        since_reset = values["peak_allocated_bytes"]
         for key in values:
             values[key] = max(values[key], self.peaks.get((ordinal, key), 0))
-        return {"ordinal": ordinal, **values}
+        return {"ordinal": ordinal, **values, "peak_allocated_bytes_since_reset": since_reset}
 
     def write_snapshot(self):
         stem, extension = os.path.splitext(self.snapshot)
