@@ -100,7 +100,7 @@ std::string find_program(const std::string& word) {
   std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
   while (!word.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + word;
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + word;
     if (is_file(candidate) && access(candidate.c_str(), X_OK) == 0) return candidate;
     if (folder.size() == rest.size()) break;
     rest.remove_prefix(folder.size() + 1);

@@ -56,7 +56,9 @@ std::string own_frame(const json& frames) {
     std::array<char, 32> offset{};
     std::snprintf(offset.data(), offset.size(), "0x%llx",
                   static_cast<unsigned long long>(frame.value("offset", uint64_t{0})));
-    return name.empty() ? file + "+" + offset.data() : name + " (" + file + ")";
+    std::string text = name.empty() ? file : name;
+    return name.empty() ? text.append("+").append(offset.data())
+                        : text.append(" (").append(file).append(")");
   }
   return "";
 }

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "virtual_gpu/cudart_error.h"
-#include "virtual_gpu/refusal.h"
 
 using namespace virtual_gpu;
 
