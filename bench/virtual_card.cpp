@@ -28,32 +28,36 @@ std::filesystem::path library_directory() {
 
 }  // namespace
 
-VirtualCard parse_virtual_card(std::string_view device) {
-  const std::string_view rest = device.substr(std::string_view(kVirtualPrefix).size());
-  const std::string_view name = rest.substr(0, rest.find(','));
+VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::string_view size) {
   VirtualCard chosen{.card = find_card(name)};
   chosen.real_bytes = chosen.card.total_bytes;
   if (!chosen.card.refused.empty()) {
-    throw UsageError("--device", device, "is refused: " + chosen.card.refused, kDefaultCard);
+    throw UsageError(flags.card, name, "is refused: " + chosen.card.refused, flags.example);
   }
-  if (name.size() == rest.size()) return chosen;
+  if (size.empty()) return chosen;
+  chosen.unlimited = size == "unlimited";
+  chosen.card.total_bytes = chosen.unlimited ? kUnlimitedBytes : parse_bytes(flags.bytes, size);
+  if (chosen.card.total_bytes <= chosen.card.context_bytes ||
+      chosen.card.total_bytes > kUnlimitedBytes) {
+    throw UsageError(flags.bytes, size,
+                     "leaves no memory beside the CUDA context, or is beyond 16TiB", flags.example);
+  }
+  return chosen;
+}
+
+VirtualCard parse_virtual_card(std::string_view device) {
+  static const CardFlags kFlags{"--device", "--device bytes=", kExample};
+  const std::string_view rest = device.substr(std::string_view(kVirtualPrefix).size());
+  const std::string_view name = rest.substr(0, rest.find(','));
+  if (name.size() == rest.size()) return virtual_card(kFlags, name, "");
   const std::string_view option = rest.substr(name.size() + 1);
   constexpr std::string_view kBytes = "bytes=";
-  if (!option.starts_with(kBytes)) {
+  if (!option.starts_with(kBytes) || option.size() == kBytes.size()) {
     throw UsageError("--device", device,
                      "has an unknown option; allowed after the card: bytes=SIZE, bytes=unlimited",
                      kExample);
   }
-  const std::string_view size = option.substr(kBytes.size());
-  chosen.unlimited = size == "unlimited";
-  chosen.card.total_bytes =
-      chosen.unlimited ? kUnlimitedBytes : parse_bytes("--device " + std::string(kBytes), size);
-  if (chosen.card.total_bytes <= chosen.card.context_bytes ||
-      chosen.card.total_bytes > kUnlimitedBytes) {
-    throw UsageError("--device", device,
-                     "leaves no memory beside the CUDA context, or is beyond 16TiB", kExample);
-  }
-  return chosen;
+  return virtual_card(kFlags, name, option.substr(kBytes.size()));
 }
 
 bool has_nvidia_card() {

@@ -31,6 +31,16 @@ struct VirtualCard {
 // parse or leaves no memory beside the context.
 VirtualCard parse_virtual_card(std::string_view device);
 
+// How a command asks for a card, for its error lines.
+struct CardFlags {
+  std::string card;     // "--card"
+  std::string bytes;    // "--bytes"
+  std::string example;  // a card that works, as it is typed
+};
+
+// The same of its parts: size is "", "80GiB" or "unlimited".
+VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::string_view size);
+
 // Whether this machine has an NVIDIA card, without touching CUDA.
 bool has_nvidia_card();
 

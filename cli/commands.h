@@ -4,6 +4,7 @@
 
 namespace headroom {
 
+int run_dryrun_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
 int run_sweep_command(int argc, char** argv);
 int run_table_command(int argc, char** argv);

@@ -23,11 +23,13 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 7> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
+    {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
+     run_dryrun_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
@@ -46,7 +48,7 @@ std::string help() {
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     throw UsageError(
-        "a command is needed: profile, sweep, table, theory, snapshot, cards "
+        "a command is needed: profile, sweep, table, theory, dryrun, snapshot, cards "
         "(example: headroom --help)");
   }
   const std::string word = argv[1];

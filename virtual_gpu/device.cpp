@@ -64,6 +64,7 @@ void Device::note_use() { peak_bytes_ = std::max(peak_bytes_, space_.used_bytes(
 Status Device::refuse(uint64_t bytes) {
   counters.refused_allocations.fetch_add(1, std::memory_order_relaxed);
   refused_bytes_ = std::max(refused_bytes_, bytes);
+  refused_at_ = call_stack();
   return Status::kOutOfMemory;
 }
 
@@ -143,6 +144,11 @@ uint64_t Device::peak_bytes() const {
 uint64_t Device::refused_bytes() const {
   const std::lock_guard lock(mutex_);
   return refused_bytes_;
+}
+
+CallStack Device::refused_at() const {
+  const std::lock_guard lock(mutex_);
+  return refused_at_;
 }
 
 }  // namespace virtual_gpu

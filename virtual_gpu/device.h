@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "virtual_gpu/address_space.h"
+#include "virtual_gpu/call_stack.h"
 #include "virtual_gpu/card.h"
 #include "virtual_gpu/status.h"
 
@@ -60,6 +61,7 @@ class Device {
   uint64_t peak_bytes() const;
   uint64_t free_bytes() const { return card_.total_bytes - card_.context_bytes - used_bytes(); }
   uint64_t refused_bytes() const;  // the largest request that was refused
+  CallStack refused_at() const;    // who made the last one that was refused
 
   // Whether anything has touched the device yet.
   bool has_context() const { return has_context_.load(std::memory_order_relaxed); }
@@ -83,6 +85,7 @@ class Device {
   uint64_t taken_bytes_ = 0;
   uint64_t peak_bytes_ = 0;
   uint64_t refused_bytes_ = 0;
+  CallStack refused_at_;
 };
 
 }  // namespace virtual_gpu

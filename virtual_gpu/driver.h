@@ -11,6 +11,11 @@ namespace virtual_gpu {
 CUresult to_driver(cudaError_t error);
 CUresult driver_result(Status status);
 
+bool is_device(CUdevice device);
+
+// The context of a device that there is.
+CUcontext context_of(int device);
+
 // The driver's function of this name in its newest version; nullptr when there is none.
 void* driver_function(const char* name);
 

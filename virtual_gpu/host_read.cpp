@@ -1,43 +1,23 @@
 #include "virtual_gpu/host_read.h"
 
-#include <cxxabi.h>
-#include <dlfcn.h>
-#include <execinfo.h>
-
-#include <array>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <string>
+
+#include "virtual_gpu/call_stack.h"
 
 namespace virtual_gpu {
 namespace {
 
-constexpr int kFrames = 48;
 constexpr int kShownFrames = 12;
 
 std::atomic<uint64_t> reads{0};
 std::atomic<void (*)(uint64_t)> on_read{nullptr};
 
-std::string name_of(void* frame) {
-  Dl_info info;
-  if (dladdr(frame, &info) == 0 || info.dli_sname == nullptr) return "";
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(
-      abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status), std::free);
-  return status == 0 ? demangled.get() : info.dli_sname;
-}
-
 void print_stack() {
-  std::array<void*, kFrames> frames;
-  const int count = backtrace(frames.data(), kFrames);
-  for (int i = 0, shown = 0; i < count && shown < kShownFrames; ++i) {
-    const std::string name = name_of(frames[static_cast<size_t>(i)]);
-    const bool ours =
-        name.find("virtual_gpu") != std::string::npos || name.compare(0, 10, "cudaMemcpy") == 0;
-    if (name.empty() || ours) continue;
-    std::fprintf(stderr, "virtual GPU:   %.160s\n", name.c_str());
+  int shown = 0;
+  for (const Frame& frame : named(call_stack())) {
+    if (frame.name.empty() || shown == kShownFrames) continue;
+    std::fprintf(stderr, "virtual GPU:   %.160s\n", frame.name.c_str());
     ++shown;
   }
 }

@@ -1,5 +1,6 @@
 #include "virtual_gpu/machine.h"
 
+#include <link.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace virtual_gpu {
 namespace {
@@ -54,6 +56,24 @@ int visible(int count) {
   return seen;
 }
 
+// The stand-in has the structures of CUDA 13; a program built for another runtime would read and
+// write beyond them.
+int find_other_runtime(dl_phdr_info* library, size_t, void* found) {
+  const std::string_view path = library->dlpi_name;
+  const size_t name = path.find("/libcudart.so.");
+  if (name == std::string_view::npos || path.substr(name).starts_with("/libcudart.so.13")) return 0;
+  *static_cast<std::string*>(found) = path;
+  return 1;
+}
+
+void refuse_other_runtime() {
+  std::string found;
+  dl_iterate_phdr(find_other_runtime, &found);
+  if (found.empty()) return;
+  throw std::invalid_argument("the program is built for " + found +
+                              "; supported: CUDA 13 (libcudart.so.13), as in libtorch 2.11");
+}
+
 }  // namespace
 
 Machine& Machine::get() {
@@ -67,7 +87,14 @@ bool Machine::forked() { return is_forked.load(std::memory_order_relaxed); }
 Machine::Machine() {
   is_made = true;
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  if (headroom_observe != nullptr) {
+    // Before libtorch's own handlers, because those were there first.
+    std::atexit([] {
+      if (!forked()) headroom_observe();
+    });
+  }
   try {
+    refuse_other_runtime();
     const std::string text = environment("HEADROOM_VIRTUAL_CARD");
     if (text.empty()) {
       throw std::invalid_argument(

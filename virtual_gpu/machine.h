@@ -15,6 +15,10 @@
 #include "virtual_gpu/mapping.h"
 #include "virtual_gpu/stream.h"
 
+// Writes what libtorch's allocator knows; defined by the observer where one is preloaded
+// (profiling/observer.cpp), null elsewhere. Only the process that ends calls it, once or more.
+extern "C" __attribute__((weak)) void headroom_observe();
+
 namespace virtual_gpu {
 
 class Machine {

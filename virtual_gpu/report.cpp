@@ -1,5 +1,6 @@
 #include "virtual_gpu/report.h"
 
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,6 +57,18 @@ void add_list(std::ostream& out, const char* key, const std::vector<std::string>
   out << "]";
 }
 
+void add_stack(std::ostream& out, const CallStack& stack) {
+  out << ",\"refused_at\":[";
+  const char* comma = "";
+  for (const Frame& frame : named(stack)) {
+    out << comma << "{\"library\":" << quoted(frame.library) << ",\"name\":" << quoted(frame.name);
+    add(out, "offset", frame.offset);
+    out << "}";
+    comma = ",";
+  }
+  out << "]";
+}
+
 void add_device(std::ostream& out, const Device& device) {
   const Counters& counters = device.counters;
   out << "{\"ordinal\":" << device.ordinal() << ",\"name\":" << quoted(device.card().name);
@@ -71,6 +84,7 @@ void add_device(std::ostream& out, const Device& device) {
   add(out, "frees", counters.frees);
   add(out, "refused_allocations", counters.refused_allocations);
   add(out, "largest_refused_bytes", device.refused_bytes());
+  add_stack(out, device.refused_at());
   add(out, "bytes_to_device", counters.bytes_to_device);
   add(out, "bytes_to_host", counters.bytes_to_host);
   add(out, "copies_to_host", counters.copies_to_host);
@@ -93,6 +107,12 @@ void write_report() {
 }
 
 __attribute__((destructor)) void write_at_exit() { write_report(); }
+
+// Where exit() is not called, and so the handler of machine.cpp is not.
+void leave() {
+  if (Machine::exists() && !Machine::forked() && headroom_observe != nullptr) headroom_observe();
+  write_report();
+}
 
 }  // namespace
 
@@ -118,6 +138,16 @@ std::string report() {
 
 // Programs that leave without their exit handlers (workers of multiprocessing) are reported too.
 extern "C" [[noreturn]] void _exit(int code) {
-  virtual_gpu::write_report();
+  virtual_gpu::leave();
   for (;;) syscall(SYS_exit_group, code);
+}
+
+// An out-of-memory error that nobody catches ends here in C++. The second call, should ours abort,
+// goes straight on.
+extern "C" [[noreturn]] void abort() noexcept {
+  static std::atomic<bool> is_leaving{false};
+  if (!is_leaving.exchange(true)) virtual_gpu::leave();
+  using Abort = void (*)();
+  if (auto* real = reinterpret_cast<Abort>(dlsym(RTLD_NEXT, "abort"))) real();
+  for (;;) syscall(SYS_exit_group, 134);
 }

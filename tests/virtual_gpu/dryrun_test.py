@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""`headroom dryrun` on programs that are not ours, in virtual_gpu/programs.
+
+usage: dryrun_test.py HEADROOM ALLOCATE        (ALLOCATE: programs/allocate.cpp, built)
+
+Runs under the Python whose torch the programs use; without one it is skipped (77). All programs
+run first, two at a time, because each spends seconds importing torch.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HEADROOM, ALLOCATE = (str(Path(word).absolute()) for word in sys.argv[1:3])
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+PYTHON = [sys.executable]
+TORCHRUN = [*PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+SCRATCH = tempfile.TemporaryDirectory()
+MEBI, GIBI = 2**20, 2**30
+
+
+def python(name: str, *arguments: str) -> list[str]:
+    return [*PYTHON, str(PROGRAMS / name), *arguments]
+
+
+# name: (flags, program). Everything runs on a card of 24 GiB unless the flags say otherwise.
+RUNS = {
+    "linear": (["--snapshot", "linear.pickle"], python("train_linear.py")),
+    "expandable": (["--alloc-conf", "expandable_segments:True"], python("train_linear.py")),
+    "async": (["--alloc-conf", "backend:cudaMallocAsync"], python("train_linear.py")),
+    "transformer": ([], python("train_transformer.py")),
+    "graphs": ([], python("graphs.py")),
+    "streams": (["--count", "2"], python("loader_streams.py")),
+    "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
+    "oom_small": (["--bytes", "4GiB"], python("out_of_memory.py", "caught")),
+    "torchrun": (["--count", "2", "--snapshot", "ranks.pickle"],
+                 [*TORCHRUN, str(PROGRAMS / "two_processes.py")]),
+    "forks": ([], python("forks.py", "abort")),
+    "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
+    "cpp": ([], [ALLOCATE, str(MEBI)]),
+    "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
+    "no_cuda": ([], [*PYTHON, "-c", "import torch; torch.ones(2); raise SystemExit(7)"]),
+}
+
+
+class Result:
+    def __init__(self, name: str):
+        flags, program = RUNS[name]
+        self.json = Path(SCRATCH.name, f"{name}.json")
+        command = [HEADROOM, "dryrun", "--card", "rtx4090", "--json", str(self.json), *flags]
+        done = subprocess.run([*command, "--", *program], cwd=SCRATCH.name, capture_output=True,
+                              text=True, timeout=300)
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.document = json.loads(self.json.read_text())
+
+    @property
+    def processes(self) -> list[dict]:
+        return self.document["processes"]
+
+    @property
+    def device(self) -> dict:
+        return self.processes[0]["devices"][0]
+
+    @property
+    def allocator(self) -> dict:
+        return self.device["allocator"]
+
+
+class DryRun(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        with ThreadPoolExecutor(2) as pool:
+            cls.results = dict(zip(RUNS, pool.map(Result, RUNS), strict=True))
+
+    def result(self, name: str, code: int = 0, processes: int = 1) -> Result:
+        result = self.results[name]
+        self.assertEqual(result.code, code, result.err)
+        self.assertEqual(len(result.processes), processes, result.err)
+        return result
+
+    def assert_16_bytes_a_parameter(self, result: Result):
+        parameters = int(result.out)
+        self.assertGreaterEqual(result.allocator["peak_allocated_bytes"], 16 * parameters)
+        # cuBLAS's workspace is there too; the rest is activations of one token.
+        self.assertLess(result.allocator["peak_allocated_bytes"], 16 * parameters + 100 * MEBI)
+        self.assertGreaterEqual(result.allocator["peak_reserved_bytes"],
+                                result.allocator["peak_allocated_bytes"])
+
+    def test_a_training_step_peaks_at_16_bytes_a_parameter(self):
+        result = self.result("linear")
+        self.assert_16_bytes_a_parameter(result)
+        self.assertGreater(result.device["launches"], 20)
+        # Forward and both gradients of weight and (but for the first layer) input, two steps.
+        self.assertEqual(result.device["matrix_product_flops"], 2 * 2 * 4096**2 * (4 + 4 + 3))
+        self.assertIn("peak allocated", result.err)
+
+    def test_other_backends_of_the_allocator_allocate_the_same(self):
+        expected = self.result("linear").allocator["peak_allocated_bytes"]
+        for name in ("expandable", "async"):
+            result = self.result(name)
+            self.assert_16_bytes_a_parameter(result)
+            self.assertLess(abs(result.allocator["peak_allocated_bytes"] - expected), MEBI, name)
+
+    def test_a_python_without_the_hook_is_observed_from_cpp(self):
+        result = self.result("isolated")
+        self.assertEqual(result.allocator["segments"], self.result("linear").allocator["segments"])
+        # This program resets its peaks, and only the hook sees that: weights and their two moments.
+        parameters = int(result.out)
+        self.assertGreaterEqual(result.allocator["peak_allocated_bytes"], 12 * parameters)
+        self.assertLess(result.allocator["peak_allocated_bytes"], 13 * parameters)
+
+    def test_checkpointing_lowers_the_peak_of_a_transformer(self):
+        result = self.result("transformer")
+        plain, checkpointed = map(int, result.out.split())
+        self.assertLess(checkpointed, 0.7 * plain)
+        self.assertEqual(result.allocator["peak_allocated_bytes"], plain)
+        self.assertEqual(result.allocator["peak_allocated_bytes_since_reset"], checkpointed)
+        self.assertIn("reads 4 bytes back at", result.err)
+        self.assertIn("train_transformer.py:21", result.err)  # scaler.step
+        self.assertEqual(result.err.count("said once"), 1)
+
+    def test_graphs_are_captured_and_replayed(self):
+        self.assertGreaterEqual(self.result("graphs").device["graph_launches"], 6)
+
+    def test_workers_pin_streams_record_and_devices_copy(self):
+        result = self.result("streams")
+        self.assertEqual(result.out.split(), ["True", "2"])
+        self.assertGreater(result.processes[0]["peak_pinned_bytes"], 16 * 1024 * 4)
+        second = result.processes[0]["devices"][1]
+        self.assertEqual(second["allocator"]["peak_allocated_bytes"], 4 * MEBI)
+
+    def test_out_of_memory_says_where(self):
+        result = self.result("oom", code=1)
+        place = result.device["out_of_memory"][-1]
+        self.assertEqual(place["wanted_bytes"], GIBI)
+        self.assertIn("out_of_memory.py:10 in fill", place["where"])
+        self.assertIn("out_of_memory.py:10 in fill", result.err)
+        self.assertIn("CUDA out of memory. Tried to allocate 1024.00 MiB", result.err)
+        # One more block would have been beyond the card; 24 GB of it are not 24 GiB.
+        free = (result.document["total_bytes"] - result.document["context_bytes"]
+                - result.allocator["peak_reserved_bytes"])
+        self.assertTrue(0 <= free < GIBI, free)
+
+    def test_out_of_memory_that_is_caught_is_told_too(self):
+        result = self.result("oom_small")
+        self.assertEqual(result.document["total_bytes"], 4 * GIBI)
+        self.assertEqual(result.allocator["peak_allocated_bytes"], 3 * GIBI)
+        self.assertIn("out_of_memory.py:10 in fill", result.err)
+
+    def test_snapshots_open(self):
+        for name in ("linear", "oom"):
+            path = Path(SCRATCH.name, f"{name}.pickle")
+            self.assertIn(f"snapshot: {path.name}", self.results[name].err)
+            done = subprocess.run([HEADROOM, "snapshot", "validate", str(path)],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        pids = sorted(str(process["pid"]) for process in self.results["torchrun"].processes)
+        self.assertEqual(sorted(path.name for path in Path(SCRATCH.name).glob("ranks*")),
+                         [f"ranks.{pid}.pickle" for pid in pids])
+        self.assertEqual(list(Path(SCRATCH.name).glob("*.tmp")), [])
+
+    def test_each_rank_of_torchrun_reports_its_device(self):
+        processes = self.result("torchrun", processes=2).processes
+        devices = sorted(process["devices"][0]["ordinal"] for process in processes)
+        self.assertEqual(devices, [0, 1])
+        self.assertEqual([len(process["devices"]) for process in processes], [1, 1])
+        for process in processes:
+            device = process["devices"][0]
+            weight = 4 * 1024 * 1024 * (device["ordinal"] + 1)
+            self.assertGreaterEqual(device["allocator"]["peak_allocated_bytes"], 2 * weight)
+
+    def test_a_late_fork_fails_as_on_a_card_and_an_abort_is_reported(self):
+        result = self.result("forks", code=128 + 6, processes=2)  # the early fork, and the parent
+        self.assertEqual(result.out.split(), ["0", "1"])
+        self.assertIn("Cannot re-initialize CUDA in forked subprocess", result.err)
+        for process in result.processes:
+            allocator = process["devices"][0]["allocator"]
+            self.assertEqual(allocator["peak_allocated_bytes"], 4 * MEBI)
+
+    def test_a_cpp_program_is_observed(self):
+        self.assertEqual(self.result("cpp").allocator["allocated_bytes"], MEBI)
+
+    def test_a_cpp_program_that_catches_nothing_is_reported(self):
+        result = self.result("cpp_oom", code=128 + 6)
+        self.assertEqual(result.allocator["out_of_memory"], 1)
+        self.assertIn("1.000 GiB wanted at take_memory(unsigned long)", result.err)
+
+    def test_a_program_without_cuda_keeps_its_exit_code(self):
+        result = self.result("no_cuda", code=7, processes=0)
+        self.assertIn("no process reported any use of CUDA", result.err)
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("torch") is None:
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

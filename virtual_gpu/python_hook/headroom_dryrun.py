@@ -1,0 +1,226 @@
+"""What a Python process under `headroom dryrun` tells of itself: the allocator's statistics.
+
+The stand-in (virtual_gpu/report.cpp) knows what the card was asked for; what was live inside the
+allocator's segments only libtorch knows. Written at exit to <HEADROOM_VIRTUAL_REPORT>.<pid>.torch.json,
+beside its report.
+No error of ours reaches the program.
+"""
+
+import atexit
+import json
+import os
+import sys
+import threading
+
+import headroom_places
+
+SUPPORTED = (
+    "supported: PyTorch 2.11 for CUDA 13 (pip install torch==2.11.0; "
+    "C++: libtorch 2.11 for CUDA 13)"
+)
+STATISTICS = {
+    "peak_allocated_bytes": "allocated_bytes.all.peak",
+    "peak_reserved_bytes": "reserved_bytes.all.peak",
+    "peak_requested_bytes": "requested_bytes.all.peak",
+    "allocated_bytes": "allocated_bytes.all.current",
+    "reserved_bytes": "reserved_bytes.all.current",
+    "segments": "segment.all.current",
+    "retries": "num_alloc_retries",
+    "out_of_memory": "num_ooms",
+}
+
+
+def never_fails(function):
+    """An error becomes one line on stderr, the first time."""
+    said = []
+
+    def guarded(*arguments):
+        try:
+            return function(*arguments)
+        except Exception as error:
+            if not said:
+                said.append(True)
+                sys.stderr.write(f"headroom dryrun: {function.__name__} failed: {error!r}\n")
+            return None
+
+    return guarded
+
+
+class Process:
+    """Of this process; a fork starts anew."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.snapshot = os.environ.get("HEADROOM_DRYRUN_SNAPSHOT", "")
+        self.forget()
+
+    def forget(self):
+        self.is_started = False
+        self.is_finished = False
+        self.refused = []  # places where the allocator found no memory
+        self.uncaught = ""  # the message of the error that ended the program
+        self.written_snapshot = ""
+        self.peaks = {}  # before the program reset them: (device, key) to bytes
+
+    @never_fails
+    def cuda_started(self):
+        torch = self.torch
+        self.is_started = True
+        if self.snapshot:
+            torch.cuda.memory._record_memory_history(max_entries=1000000, stacks="python")
+        torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
+        if "multiprocessing.process" in sys.modules:
+            from multiprocessing import process, util
+
+            if process.parent_process() is not None:  # such a process runs no atexit handlers
+                util.Finalize(None, self.finish, exitpriority=-100)
+
+    @never_fails
+    def memory_ran_out(self, device, wanted, total, free):
+        self.refused.append(
+            {
+                "device": device,
+                "wanted_bytes": wanted,
+                "free_bytes": free,
+                "where": headroom_places.here(),
+            }
+        )
+        if self.snapshot:
+            self.write_snapshot()
+
+    @never_fails
+    def error_ended_program(self, kind, error, traceback):
+        if not issubclass(kind, self.torch.OutOfMemoryError):
+            return
+        self.uncaught = str(error).split(" If reserved but unallocated")[0]
+        where = headroom_places.of_traceback(traceback)
+        if not self.refused:
+            self.refused.append({"device": 0, "where": where})
+        elif where:
+            self.refused[-1]["where"] = where
+
+    @never_fails
+    def keep_peaks(self, device):
+        for key, value in self.statistics(device).items():
+            if key.startswith("peak_"):
+                self.peaks[device, key] = max(value, self.peaks.get((device, key), 0))
+
+    def statistics(self, device):
+        known = self.torch.cuda.memory_stats(device)
+        return {key: known.get(name, 0) for key, name in STATISTICS.items()}
+
+    def device(self, ordinal):
+        values = self.statistics(ordinal)
+        since_reset = values["peak_allocated_bytes"]
+        for key in values:
+            values[key] = max(values[key], self.peaks.get((ordinal, key), 0))
+        return {"ordinal": ordinal, **values, "peak_allocated_bytes_since_reset": since_reset}
+
+    def write_snapshot(self):
+        stem, extension = os.path.splitext(self.snapshot)
+        path = f"{stem}.{os.getpid()}{extension}"
+        self.torch.cuda.memory._dump_snapshot(path + ".tmp")
+        os.replace(path + ".tmp", path)
+        self.written_snapshot = path
+
+    @never_fails
+    def finish(self):
+        if self.is_finished or not self.is_started or not self.torch.cuda.is_initialized():
+            return
+        self.is_finished = True
+        say_host_reads_to(None)
+        report = {
+            "pid": os.getpid(),
+            "torch": self.torch.__version__,
+            "devices": [self.device(i) for i in range(self.torch.cuda.device_count())],
+            "refused": self.refused,
+            "uncaught": self.uncaught,
+        }
+        if self.snapshot:
+            # The moment at which memory ran out says more than the moment after.
+            if not (self.uncaught and self.written_snapshot):
+                self.write_snapshot()
+            report["snapshot"] = self.written_snapshot
+        path = f"{os.environ['HEADROOM_VIRTUAL_REPORT']}.{os.getpid()}.torch.json"
+        with open(path + ".tmp", "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        os.replace(path + ".tmp", path)
+
+
+callbacks = []  # ctypes calls through them: they must stay
+
+
+def say_host_reads_to(function):
+    import ctypes
+
+    register = getattr(ctypes.CDLL(None), "virtual_gpu_on_host_read", None)
+    if register is None:
+        return
+    callback_type = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+    callbacks.append(callback_type(function) if function else callback_type())
+    register(callbacks[-1])
+
+
+@never_fails
+def host_read(count):
+    where = headroom_places.here()
+    sys.stderr.write(
+        "virtual GPU: values on a virtual GPU are zeros; "
+        f"the program reads {count} bytes back{' at ' + where if where else ''} (said once)\n"
+    )
+
+
+def refuse_wheel(torch):
+    cuda = torch.version.cuda
+    if cuda is not None and cuda.split(".")[0] != "13":
+        sys.stderr.write(
+            f"headroom dryrun: torch {torch.__version__} is built for CUDA {cuda}; {SUPPORTED}\n"
+        )
+        raise SystemExit(5)
+    if cuda is None:
+        sys.stderr.write(
+            f"headroom dryrun: torch {torch.__version__} is built without CUDA; {SUPPORTED}\n"
+        )
+    elif not torch.__version__.startswith("2.11."):
+        sys.stderr.write(
+            f"headroom dryrun: torch {torch.__version__} is not tested; {SUPPORTED}\n"
+        )
+
+
+def watch_errors(process):
+    main_hook, thread_hook = sys.excepthook, threading.excepthook
+
+    def on_error(kind, error, traceback):
+        process.error_ended_program(kind, error, traceback)
+        main_hook(kind, error, traceback)
+
+    def on_thread_error(arguments):
+        process.error_ended_program(*arguments[:3])
+        thread_hook(arguments)
+
+    sys.excepthook, threading.excepthook = on_error, on_thread_error
+
+
+def watch_resets(torch, process):
+    """A program that resets its peaks would hide the ones before."""
+    reset = torch._C._cuda_resetPeakMemoryStats
+
+    def keep_and_reset(device):
+        process.keep_peaks(device)
+        return reset(device)
+
+    torch._C._cuda_resetPeakMemoryStats = keep_and_reset
+
+
+def torch_imported(torch):
+    refuse_wheel(torch)
+    if torch.version.cuda is None:
+        return
+    process = Process(torch)
+    atexit.register(process.finish)
+    os.register_at_fork(after_in_child=process.forget)
+    headroom_places.torch_folder = os.path.dirname(torch.__file__) + os.sep
+    watch_errors(process)
+    watch_resets(torch, process)
+    say_host_reads_to(host_read)
+    torch.cuda._lazy_call(process.cuda_started)
