@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "bench/build_revision.h"
@@ -40,13 +41,14 @@ std::string proc_field(const char* path, const std::string& key) {
 }
 
 // Names without their folders, as in LD_PRELOAD: what is loaded matters, not where it lies here.
-std::string file_names(const std::string& paths) {
+std::string file_names(std::string paths) {
+  std::replace(paths.begin(), paths.end(), ' ', ':');
+  std::istringstream stream(paths);
   std::string names;
-  for (size_t begin = 0; begin <= paths.size();) {
-    const size_t end = std::min(paths.find_first_of(": ", begin), paths.size());
-    const std::string path = paths.substr(begin, end - begin);
-    if (!path.empty()) names += (names.empty() ? "" : ":") + path.substr(path.rfind('/') + 1);
-    begin = end + 1;
+  for (std::string path; std::getline(stream, path, ':');) {
+    const size_t slash = path.rfind('/');
+    if (!names.empty()) names += ":";
+    names += slash == std::string::npos ? path : path.substr(slash + 1);
   }
   return names;
 }
