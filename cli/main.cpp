@@ -13,6 +13,7 @@
 #include "cli/snapshot.h"
 #include "cli/theory.h"
 #include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -61,17 +62,12 @@ int dispatch(int argc, char** argv) {
     return kExitOk;
   }
   std::vector<std::string> names;
-  std::string allowed;
   for (const Command& command : kCommands) {
     if (word == command.name) return command.run(argc - 1, argv + 1);
     names.emplace_back(command.name);
-    allowed += (allowed.empty() ? "" : ", ") + names.back();
   }
-  const std::string near = nearest_name(word, names);
-  throw UsageError(
-      "command", word,
-      "is unknown; allowed: " + allowed + (near.empty() ? "" : "; did you mean " + near + "?"),
-      "headroom profile --model-size small");
+  check_name("command", word, names, "headroom profile --model-size small");
+  return kExitUsage;  // check_name() threw
 }
 
 }  // namespace

@@ -58,7 +58,11 @@ int run_profile_command(int argc, char** argv) {
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
   }
-  const Record record = run_cell(spec, options);
+  Record record = run_cell(spec, options);
+  if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
+    record.notes.push_back("no NVIDIA card here, so --device auto is " + spec.device +
+                           "; --device cpu gives values and times");
+  }
   if (interrupted()) {
     log_error("interrupted");
     return kExitInterrupted;

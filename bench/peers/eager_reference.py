@@ -156,7 +156,8 @@ class Transformer(nn.Module):
         x = self.token_embeddings(tokens_BS)
         for layer in self.layers:
             x = layer(x, self.rope)
-        return self.lm_head(self.ln_final(x))
+        x = self.ln_final(x)  # the residual stream ends here, before the logits come
+        return self.lm_head(x)
 
 
 def log_softmax(x: Tensor) -> Tensor:

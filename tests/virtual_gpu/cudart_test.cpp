@@ -1,0 +1,231 @@
+// The stand-in's own functions, called as a program calls CUDA: error codes, books, copies, graphs.
+// Linked against the library that is otherwise preloaded.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+size_t free_bytes() {
+  size_t free = 0;
+  size_t total = 0;
+  EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  return free;
+}
+
+cudaPointerAttributes attributes_of(const void* pointer) {
+  cudaPointerAttributes attributes{};
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, pointer), cudaSuccess);
+  return attributes;
+}
+
+TEST(Cudart, TheCardIsTheOneDescribed) {
+  int count = 0;
+  ASSERT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  EXPECT_EQ(count, 2);
+  cudaDeviceProp properties{};
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 1), cudaSuccess);
+  EXPECT_STREQ(properties.name, "Test Card");
+  EXPECT_EQ(properties.major * 10 + properties.minor, 90);
+  EXPECT_EQ(properties.totalGlobalMem, 1024 * kMiB);
+  EXPECT_EQ(cudaSetDevice(2), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "reading it clears it";
+}
+
+TEST(Cudart, MemoryIsCountedAndWrongFreesAreErrors) {
+  const size_t before = free_bytes();
+  void* pointer = nullptr;
+  ASSERT_EQ(cudaMalloc(&pointer, 100 * kMiB), cudaSuccess);
+  EXPECT_EQ(before - free_bytes(), 100 * kMiB);
+  EXPECT_EQ(attributes_of(pointer).type, cudaMemoryTypeDevice);
+  void* more = nullptr;
+  EXPECT_EQ(cudaMalloc(&more, 200 * 1024 * kMiB), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaFree(static_cast<char*>(pointer) + 4096), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(pointer), cudaSuccess);
+  EXPECT_EQ(cudaFree(pointer), cudaErrorInvalidValue) << "twice";
+  int on_the_stack = 0;
+  EXPECT_EQ(cudaFree(&on_the_stack), cudaErrorInvalidValue) << "not ours";
+  EXPECT_EQ(free_bytes(), before);
+  cudaGetLastError();
+}
+
+TEST(Cudart, WhatComesBackFromTheCardIsZero) {
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 4096), cudaSuccess);
+  std::array<int, 1024> values;
+  values.fill(7);
+  EXPECT_EQ(cudaMemcpy(device, values.data(), 4096, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(values[5], 7) << "the source stays";
+  EXPECT_EQ(cudaMemcpy(values.data(), device, 4096, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(values, (std::array<int, 1024>{}));
+  std::array<int, 1024> other{};
+  values.fill(3);
+  EXPECT_EQ(cudaMemcpy(other.data(), values.data(), 4096, cudaMemcpyHostToHost), cudaSuccess);
+  EXPECT_EQ(other, values) << "host to host is a real copy";
+  cudaFree(device);
+}
+
+TEST(Cudart, PinnedAndManagedMemoryIsReal) {
+  void* pinned = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&pinned, 8 * kMiB, 0), cudaSuccess);
+  static_cast<char*>(pinned)[8 * kMiB - 1] = 1;
+  EXPECT_EQ(attributes_of(pinned).type, cudaMemoryTypeHost);
+  EXPECT_EQ(cudaFree(pinned), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+
+  const size_t before = free_bytes();
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 16 * kMiB, cudaMemAttachGlobal), cudaSuccess);
+  EXPECT_EQ(before - free_bytes(), 16 * kMiB) << "it is on the card's books";
+  static_cast<char*>(managed)[1] = 42;
+  char read = 0;
+  EXPECT_EQ(cudaMemcpy(&read, static_cast<char*>(managed) + 1, 1, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(read, 42);
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
+  void* beyond = nullptr;
+  EXPECT_EQ(cudaMallocManaged(&beyond, 4096 * kMiB, cudaMemAttachGlobal), cudaSuccess)
+      << "managed memory may exceed the card";
+  EXPECT_EQ(cudaFree(beyond), cudaSuccess);
+  EXPECT_EQ(free_bytes(), before);
+
+  std::array<char, 64> ordinary{};
+  EXPECT_EQ(attributes_of(ordinary.data()).type, cudaMemoryTypeUnregistered);
+  EXPECT_EQ(cudaHostRegister(ordinary.data(), 64, 0), cudaSuccess);
+  EXPECT_EQ(cudaHostRegister(ordinary.data(), 64, 0), cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(attributes_of(ordinary.data()).type, cudaMemoryTypeHost);
+  EXPECT_EQ(cudaHostUnregister(ordinary.data()), cudaSuccess);
+  cudaGetLastError();
+}
+
+TEST(Cudart, TheStreamOrderedAllocatorKeepsItsBooks) {
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  const auto used = [&] {
+    uint64_t bytes = 0;
+    EXPECT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &bytes), cudaSuccess);
+    return bytes;
+  };
+  const size_t before = free_bytes();
+  void* pointer = nullptr;
+  ASSERT_EQ(cudaMallocAsync(&pointer, 10 * kMiB, nullptr), cudaSuccess);
+  EXPECT_EQ(used(), 10 * kMiB);
+  EXPECT_GE(before - free_bytes(), 10 * kMiB);
+  EXPECT_EQ(attributes_of(pointer).type, cudaMemoryTypeDevice);
+  EXPECT_EQ(cudaFreeAsync(pointer, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaFreeAsync(pointer, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(used(), 0U);
+  EXPECT_EQ(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
+  EXPECT_EQ(free_bytes(), before);
+  void* more = nullptr;
+  EXPECT_EQ(cudaMallocAsync(&more, 2048 * kMiB, nullptr), cudaErrorMemoryAllocation);
+  cudaGetLastError();
+}
+
+TEST(Cudart, AGraphHoldsWhatWasCaptured) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(1), dim3(32), nullptr, 0, stream), cudaSuccess);
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(1), dim3(32), nullptr, 0, stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  size_t nodes = 0;
+  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+  EXPECT_EQ(nodes, 2U);
+  cudaGraphExec_t exec = nullptr;
+  EXPECT_EQ(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  void* pointer = nullptr;
+  EXPECT_EQ(cudaMalloc(&pointer, 512), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+  cudaGetLastError();
+}
+
+TEST(Cudart, LaunchesThatNoCardWouldTakeAreRefused) {
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(0), dim3(32), nullptr, 0, nullptr),
+            cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(1), dim3(2048), nullptr, 0, nullptr),
+            cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(1), dim3(32), nullptr, kMiB, nullptr),
+            cudaErrorInvalidValue);
+  cudaGetLastError();
+}
+
+TEST(Cudart, PeersMayReachEachOtherOnce) {
+  int can = 0;
+  EXPECT_EQ(cudaDeviceCanAccessPeer(&can, 0, 1), cudaSuccess);
+  EXPECT_EQ(can, 1);
+  EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaSuccess);
+  EXPECT_EQ(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
+  EXPECT_EQ(cudaDeviceEnablePeerAccess(0, 0), cudaErrorInvalidDevice) << "itself";
+  cudaGetLastError();
+}
+
+TEST(Cudart, WhatIsNotCoveredSaysSoAndFails) {
+  testing::internal::CaptureStderr();
+  cudaArray_t array = nullptr;
+  cudaChannelFormatDesc description{};
+  EXPECT_EQ(cudaMallocArray(&array, &description, 4, 4, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaMallocArray(&array, &description, 4, 4, 0), cudaErrorNotSupported);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("cudaMallocArray"), std::string::npos) << said;
+  EXPECT_EQ(said.find("cudaMallocArray"), said.rfind("cudaMallocArray")) << "said once";
+}
+
+TEST(Cudart, AForkedChildCannotUseTheCard) {
+  free_bytes();  // CUDA is in use before the fork
+  const pid_t child = fork();
+  if (child == 0) {
+    void* pointer = nullptr;
+    quick_exit(cudaMalloc(&pointer, 512) == cudaErrorInitializationError ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Cudart, ExpandableSegmentsAreRealBooks) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+  const size_t before = free_bytes();
+  CUdeviceptr address = 0;
+  ASSERT_EQ(cuMemAddressReserve(&address, 4096 * kMiB, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(free_bytes(), before) << "addresses cost nothing";
+  CUmemGenericAllocationHandle handle = 0;
+  ASSERT_EQ(cuMemCreate(&handle, 20 * kMiB, &properties, 0), CUDA_SUCCESS);
+  EXPECT_EQ(before - free_bytes(), 20 * kMiB);
+  ASSERT_EQ(cuMemMap(address, 20 * kMiB, 0, handle, 0), CUDA_SUCCESS);
+  EXPECT_EQ(attributes_of(reinterpret_cast<void*>(address)).type, cudaMemoryTypeDevice);
+  EXPECT_EQ(cuMemAddressFree(address, 4096 * kMiB), CUDA_ERROR_INVALID_VALUE) << "still mapped";
+  EXPECT_EQ(cuMemUnmap(address, 20 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAddressFree(address, 4096 * kMiB), CUDA_SUCCESS);
+  EXPECT_EQ(free_bytes(), before);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setenv("HEADROOM_VIRTUAL_CARD",
+         "name=Test Card;compute_capability=9.0;multiprocessors=4;total_bytes=1073741824;"
+         "context_bytes=16777216;shared_memory_per_block_optin=232448",
+         1);
+  setenv("HEADROOM_VIRTUAL_COUNT", "2", 1);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
