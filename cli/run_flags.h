@@ -35,8 +35,8 @@ struct Grid {
 };
 Grid grid_from(const Arguments& arguments);
 
-// "auto" is settled: the card of this machine, or a virtual one where it has none. Throws UsageError
-// for a virtual card that is none.
+// "auto" is settled: the card of this machine, or a virtual one where it has none. Throws
+// UsageError for a virtual card that is none.
 void settle_devices(std::vector<RunSpec>& specs);
 
 CellOptions limits_from(const Arguments& arguments);
