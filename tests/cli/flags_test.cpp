@@ -99,8 +99,8 @@ TEST(Flags, AGridIsOneAxisPerListAndKeepsWhatIsNoList) {
 }
 
 TEST(Flags, WhatHoldsCommasIsListedAllTheSame) {
-  const Grid settings = grid_from(
-      parse(grid_flags(), {"--model-size", "small", "--alloc-conf", "default;a:1,b:2"}));
+  const Grid settings =
+      grid_from(parse(grid_flags(), {"--model-size", "small", "--alloc-conf", "default;a:1,b:2"}));
   EXPECT_THAT(settings.axes.back().values, ElementsAre("", "a:1,b:2"));
   const Grid devices = grid_from(parse(
       grid_flags(), {"--model-size", "small", "--device", "cpu,virtual:h200,bytes=80GiB,cuda"}));
