@@ -1,6 +1,7 @@
 // The tables and lines of bench/dryrun_report.h.
 #include "bench/child_process.h"
 #include "bench/dryrun_report.h"
+#include "profiling/printable.h"
 #include "profiling/report_cells.h"
 #include "profiling/table.h"
 #include "train/quantity.h"
@@ -91,7 +92,9 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
 }  // namespace
 
 std::string dryrun_text(const ordered_json& document) {
-  const std::string program = join(document["program"].get<std::vector<std::string>>(), " ");
+  // One line, whatever the arguments hold: python -c takes a whole program.
+  const std::string program =
+      printable(join(document["program"].get<std::vector<std::string>>(), " "));
   std::string head = "headroom dryrun: " + program + ": " + ending(document) + " after " +
                      number_text(document["seconds"].get<double>(), 1) + " s";
   if (document["processes"].empty()) {
