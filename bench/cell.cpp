@@ -31,10 +31,7 @@ std::string seconds_text(double seconds) {
 std::vector<std::string> cell_environment(const RunSpec& spec) {
   std::vector<std::string> set;
   if (is_virtual(spec)) set = stand_in_environment(parse_virtual_card(spec.device), 1, "");
-  if (spec.alloc_conf.empty()) return changed_environment({}, set);
-  set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + spec.alloc_conf);
-  // Both names are read by libtorch, the newer one first.
-  return changed_environment({"PYTORCH_ALLOC_CONF"}, set);
+  return torch_environment(spec.alloc_conf, std::move(set));
 }
 
 // What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.

@@ -78,15 +78,6 @@ Descriptor input_file(const std::string& input) {
   return file;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> list;
-  list.reserve(words.size() + 1);
-  // exec takes char* for historical reasons and changes nothing.
-  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
 // Returns 0 or the errno of the failure.
 int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawn_file_actions_t actions;
@@ -112,8 +103,9 @@ int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
 
   std::vector<std::string> words = {command.program};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
-  const int error = posix_spawn(pid, command.program.c_str(), &actions, &attributes,
-                                pointers(words).data(), pointers(command.environment).data());
+  const int error =
+      posix_spawn(pid, command.program.c_str(), &actions, &attributes, exec_pointers(words).data(),
+                  exec_pointers(command.environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -249,6 +241,15 @@ Outcome run_command(const Command& command) {
   return Watch(command, pid, std::move(out.read), std::move(err.read)).run();
 }
 
+std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  // exec takes char* for historical reasons and changes nothing.
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
 std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
                                              const std::vector<std::string>& set) {
   std::vector<std::string> environment;
@@ -263,6 +264,14 @@ std::vector<std::string> changed_environment(const std::vector<std::string>& uns
   }
   environment.insert(environment.end(), set.begin(), set.end());
   return environment;
+}
+
+std::vector<std::string> torch_environment(const std::string& alloc_conf,
+                                           std::vector<std::string> set) {
+  if (alloc_conf.empty()) return changed_environment({}, set);
+  set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf);
+  // Both names are read by libtorch, the newer one first.
+  return changed_environment({"PYTORCH_ALLOC_CONF"}, set);
 }
 
 std::string signal_name(int signal) {

@@ -44,6 +44,14 @@ Outcome run_command(const Command& command);
 std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
                                              const std::vector<std::string>& set);
 
+// The same for a program of libtorch whose allocator is to have these settings, and no others; "" =
+// those of this process.
+std::vector<std::string> torch_environment(const std::string& alloc_conf,
+                                           std::vector<std::string> set);
+
+// argv or envp of exec: the words, then a null pointer. Valid as long as the words are.
+std::vector<char*> exec_pointers(const std::vector<std::string>& words);
+
 // "9 (SIGKILL)".
 std::string signal_name(int signal);
 

@@ -12,10 +12,9 @@ torch::Device resolve_device(const std::string& name) {
   if (name == "cpu") return {torch::kCPU};
   if (name == "auto")
     return count > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
-  if (name.starts_with(kVirtualPrefix) && !is_real({torch::kCUDA, 0}) && count > 0) {
-    return {torch::kCUDA, 0};
-  }
   if (name.starts_with(kVirtualPrefix)) {
+    const torch::Device first(torch::kCUDA, 0);
+    if (count > 0 && !is_real(first)) return first;
     throw UnsupportedDevice("--device: '" + name +
                             "' needs the stand-in under this program; start it with headroom "
                             "(example: headroom profile --device virtual:h200)");

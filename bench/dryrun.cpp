@@ -80,37 +80,19 @@ class Bystander {
   struct sigaction previous_[4];
 };
 
-std::string in_front(const char* name, const std::string& path) {
-  const char* before = std::getenv(name);
-  const bool is_set = before != nullptr && *before != '\0';
-  return std::string(name) + "=" + path + (is_set ? ":" + std::string(before) : "");
-}
-
 std::vector<std::string> environment(const DryRun& request, const std::string& prefix) {
-  std::vector<std::string> set = stand_in_environment(request.card, request.count, prefix);
   const fs::path folder = fs::path(stand_in_libraries().front()).parent_path();
-  const std::string observer = (folder / "libheadroom_observer.so").string();
-  if (access(observer.c_str(), R_OK) == 0) set.front() += ":" + observer;
+  std::string observer = (folder / "libheadroom_observer.so").string();
+  if (access(observer.c_str(), R_OK) != 0) observer.clear();
+  std::vector<std::string> set =
+      stand_in_environment(request.card, request.count, prefix, observer);
   set.push_back(in_front("PYTHONPATH", (folder / "python_hook").string()));
   // Triton links its helpers against the driver and does not look where it is loaded from.
   set.push_back("TRITON_LIBCUDA_PATH=" + (folder / "driver").string());
-  std::vector<std::string> unset;
-  if (!request.alloc_conf.empty()) {
-    set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + request.alloc_conf);
-    unset.emplace_back("PYTORCH_ALLOC_CONF");
-  }
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
-  return changed_environment(unset, set);
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> list;
-  list.reserve(words.size() + 1);
-  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
-  list.push_back(nullptr);
-  return list;
+  return torch_environment(request.alloc_conf, std::move(set));
 }
 
 pid_t start(const std::string& program, const std::vector<std::string>& words,
@@ -123,8 +105,8 @@ pid_t start(const std::string& program, const std::vector<std::string>& words,
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), nullptr, &attributes, pointers(words).data(),
-                                pointers(variables).data());
+  const int error = posix_spawn(&pid, program.c_str(), nullptr, &attributes,
+                                exec_pointers(words).data(), exec_pointers(variables).data());
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::runtime_error("cannot run " + program + ": " + std::strerror(error));
   return pid;

@@ -8,6 +8,7 @@
 
 #include "train/quantity.h"
 #include "train/spec.h"
+#include "train/words.h"
 
 namespace headroom {
 namespace {
@@ -86,16 +87,20 @@ std::vector<std::string> stand_in_libraries() {
   return paths;
 }
 
+std::string in_front(const std::string& name, const std::string& path) {
+  const char* before = std::getenv(name.c_str());
+  const bool is_set = before != nullptr && *before != '\0';
+  return name + "=" + path + (is_set ? ":" + std::string(before) : "");
+}
+
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
-                                              const std::string& report_prefix) {
-  std::string preload;
-  for (const std::string& path : stand_in_libraries()) {
-    preload += (preload.empty() ? "" : ":") + path;
-  }
-  const char* before = std::getenv("LD_PRELOAD");
-  if (before != nullptr && *before != '\0') preload += std::string(":") + before;
+                                              const std::string& report_prefix,
+                                              const std::string& observer) {
+  std::vector<std::string> libraries = stand_in_libraries();
+  if (!observer.empty()) libraries.push_back(observer);
   std::vector<std::string> environment = {
-      "LD_PRELOAD=" + preload, "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),
+      in_front("LD_PRELOAD", join(libraries, ":")),
+      "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),
       "HEADROOM_VIRTUAL_COUNT=" + std::to_string(count)};
   if (!report_prefix.empty()) environment.push_back("HEADROOM_VIRTUAL_REPORT=" + report_prefix);
   return environment;

@@ -53,7 +53,12 @@ std::vector<std::string> stand_in_libraries();
 
 // What a process needs in its environment to run on `count` of this card, as "NAME=value".
 // LD_PRELOAD keeps what it holds. report_prefix: see virtual_gpu/machine.h; "" = no report.
+// observer: one more library to preload, "" = none.
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
-                                              const std::string& report_prefix);
+                                              const std::string& report_prefix,
+                                              const std::string& observer = "");
+
+// "PYTHONPATH=path:what it holds already".
+std::string in_front(const std::string& name, const std::string& path);
 
 }  // namespace headroom

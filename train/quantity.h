@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "train/words.h"  // nearest_name: cli/main.cpp looks for it here
-
 namespace headroom {
 
 // A value the user gave that cannot be used. what() is one complete line: flag, value, what is

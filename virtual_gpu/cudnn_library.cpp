@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "virtual_gpu/json_text.h"
 #include "virtual_gpu/machine.h"
 
 namespace virtual_gpu {
@@ -49,14 +50,6 @@ std::string ask(cudaDeviceAttr attribute, int ordinal) {
   int value = 0;
   cudaDeviceGetAttribute(&value, attribute, ordinal);
   return std::to_string(value);
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter != '"' && letter != '\\') out += letter;
-  }
-  return out + "\"";
 }
 
 cudnnBackendDescriptor_t make_device(const Card& card, int ordinal) {

@@ -9,7 +9,7 @@ using namespace virtual_gpu;
 namespace {
 
 // The address of one byte per device.
-char contexts[64];
+char contexts[Machine::kMostDevices];
 
 int device_of(CUcontext context) {
   const auto index = reinterpret_cast<char*>(context) - contexts;

@@ -68,11 +68,6 @@ std::optional<HostMemory::Block> HostMemory::find(uint64_t address) const {
   return block;
 }
 
-uint64_t HostMemory::pinned_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return pinned_;
-}
-
 uint64_t HostMemory::peak_pinned_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_pinned_;

@@ -29,7 +29,6 @@ class HostMemory {
   Status add(uint64_t address, uint64_t bytes);  // cudaHostRegister
   Status remove(uint64_t address);
   std::optional<Block> find(uint64_t address) const;
-  uint64_t pinned_bytes() const;
   uint64_t peak_pinned_bytes() const;
 
  private:

@@ -17,7 +17,6 @@ namespace {
 
 // The handles of the default streams are 0, cudaStreamLegacy (1) and cudaStreamPerThread (2).
 constexpr uintptr_t kPerThread = 2;
-constexpr int kMostDevices = 64;
 
 std::atomic<bool> is_forked{false};
 std::atomic<bool> is_made{false};
@@ -33,9 +32,9 @@ int count_from(const std::string& text) {
   int count = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || rest != text.data() + text.size() || count < 1 ||
-      count > kMostDevices) {
+      count > Machine::kMostDevices) {
     throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
-                                std::to_string(kMostDevices));
+                                std::to_string(Machine::kMostDevices));
   }
   return count;
 }
@@ -123,11 +122,6 @@ Stream& Machine::stream(const void* handle) {
     return *default_streams_[static_cast<size_t>(current())];
   }
   return *static_cast<Stream*>(const_cast<void*>(handle));
-}
-
-bool Machine::is_stream(const void* handle) const {
-  return reinterpret_cast<uintptr_t>(handle) <= kPerThread ||
-         streams.is_stream(static_cast<const Stream*>(handle));
 }
 
 Device* Machine::owner(uint64_t address) {

@@ -23,6 +23,8 @@ namespace virtual_gpu {
 
 class Machine {
  public:
+  static constexpr int kMostDevices = 64;
+
   // The process's own. Never destroyed: libraries free memory in their exit handlers. After a bad
   // description it has no devices, and one line on stderr said why.
   static Machine& get();
@@ -40,7 +42,6 @@ class Machine {
 
   // nullptr and the two special handles are the current device's default stream.
   Stream& stream(const void* handle);
-  bool is_stream(const void* handle) const;
 
   // Whose memory this is; nullptr when it is no device memory.
   Device* owner(uint64_t address);

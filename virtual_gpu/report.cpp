@@ -12,26 +12,12 @@
 #include <sstream>
 
 #include "virtual_gpu/host_read.h"
+#include "virtual_gpu/json_text.h"
 #include "virtual_gpu/machine.h"
 #include "virtual_gpu/refusal.h"
 
 namespace virtual_gpu {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') {
-      out += '\\';
-      out += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20) {
-      out += ' ';
-    } else {
-      out += letter;
-    }
-  }
-  return out + "\"";
-}
 
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);

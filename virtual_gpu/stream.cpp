@@ -60,11 +60,6 @@ Status Streams::destroy_event(Event* event) {
   return Status::kOk;
 }
 
-bool Streams::is_event(const Event* event) const {
-  const std::lock_guard lock(mutex_);
-  return events_.count(event) != 0;
-}
-
 Capture* Streams::find_capture(uint64_t id) const {
   const auto found = std::find_if(captures_.begin(), captures_.end(),
                                   [id](const auto& capture) { return capture->id == id; });
@@ -127,17 +122,14 @@ bool Streams::issue(Stream& stream, NodeKind kind, uint64_t flops) {
   return true;
 }
 
-Status Streams::record(Event& event, Stream& stream) {
+void Streams::record(Event& event, Stream& stream) {
   event.recorded = true;
   event.time = std::chrono::steady_clock::now();
-  if (!any_capture()) {
-    event.capture_id = 0;
-    return Status::kOk;
-  }
+  event.capture_id = 0;
+  if (!any_capture()) return;
   const std::lock_guard lock(mutex_);
-  event.capture_id = stream.capture == nullptr ? 0 : stream.capture->id;
+  if (stream.capture != nullptr) event.capture_id = stream.capture->id;
   event.leaves = stream.leaves;
-  return Status::kOk;
 }
 
 Status Streams::wait(Stream& stream, const Event& event) {

@@ -69,7 +69,6 @@ class Streams {
   bool is_stream(const Stream* stream) const;
   Event* create_event(int device, unsigned flags);
   Status destroy_event(Event* event);
-  bool is_event(const Event* event) const;
 
   Status begin(Stream& stream, CaptureMode mode);
   // The graph is the caller's; nullptr with an error.
@@ -78,7 +77,7 @@ class Streams {
   // One piece of work on the stream: a node when it is being captured, else nothing. True when it
   // was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
-  Status record(Event& event, Stream& stream);
+  void record(Event& event, Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
 
   // The host waits for, or asks about, this stream or event. An error while it is captured.
