@@ -6,6 +6,7 @@ namespace headroom {
 
 int run_dryrun_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
+int run_rlhf_command(int argc, char** argv);
 int run_sweep_command(int argc, char** argv);
 int run_table_command(int argc, char** argv);
 

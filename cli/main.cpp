@@ -24,13 +24,14 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 7> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
     {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
      run_dryrun_command},
+    {"rlhf", "memory of an RLHF iteration by phase, computed; what makes it fit", run_rlhf_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};

@@ -19,6 +19,7 @@ struct ModelConfig {
   int64_t vocab_size = 0;     // rows of the token table and of the output head
   double rope_theta = 10000;  // base of the rotary frequencies
   double norm_eps = 1e-5;     // added to the mean square in RMSNorm
+  int64_t max_context = 0;    // tokens the published model was trained for; 0 = no limit known
 
   int64_t head_dim() const { return heads > 0 ? d_model / heads : 0; }
   int64_t kv_dim() const { return head_dim() * kv_heads; }

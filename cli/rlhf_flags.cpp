@@ -1,0 +1,204 @@
+#include "cli/rlhf_flags.h"
+
+#include <algorithm>
+
+#include "plan/model_cost.h"
+#include "train/quantity.h"
+#include "train/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 40;
+constexpr const char* kModels = "Models";
+constexpr const char* kBatch = "Batch";
+constexpr const char* kMachine = "Machine and layout";
+constexpr const char* kRun = "How it is run";
+
+std::vector<Flag> model_flags() {
+  std::vector<Flag> flags = {
+      {"model-size", "WORD",
+       "the actor's shape, and the reference's: " + join(model_size_names()) + " (default 70b)",
+       kModels}};
+  for (const char* name : {"d_model", "d_ff", "layers", "heads", "kv_heads", "vocab_size"}) {
+    const Field& field = *find_field(name);
+    flags.push_back({field.flag().substr(2), "N", field.help, kModels});
+  }
+  flags.push_back({"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels});
+  flags.push_back({"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels});
+  flags.push_back({"reference", "WORD",
+                   "resident, offload (host memory, layer by layer), none (default resident)",
+                   kModels});
+  return flags;
+}
+
+int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise,
+                int64_t minimum = 1, int64_t maximum = kMost) {
+  if (!arguments.has(name)) return otherwise;
+  return parse_integer("--" + std::string(name), arguments.get(name), minimum, maximum);
+}
+
+ModelConfig shape_from(const Arguments& arguments) {
+  RunSpec spec{.model_size = "70b"};
+  for (const char* name :
+       {"model_size", "d_model", "d_ff", "layers", "heads", "kv_heads", "vocab_size"}) {
+    const Field& field = *find_field(name);
+    const std::string flag = field.flag().substr(2);
+    if (arguments.has(flag)) field.set(spec, arguments.get(flag));
+  }
+  return model_config(spec);
+}
+
+std::optional<ModelConfig> other_model(const Arguments& arguments, const char* name,
+                                       const ModelConfig& actor) {
+  if (!arguments.has(name)) return actor;
+  const std::string word = arguments.get(name);
+  if (word == "none") return std::nullopt;
+  std::vector<std::string> words = {"none"};
+  for (const ModelConfig& config : named_configs()) words.push_back(config.name);
+  check_name("--" + std::string(name), word, words, "--" + std::string(name) + " 7b");
+  return *find_config(word);
+}
+
+template <typename Value>
+Value choice(const Arguments& arguments, const char* name, Value otherwise,
+             const std::vector<std::pair<std::string, Value>>& words) {
+  if (!arguments.has(name)) return otherwise;
+  const std::string flag = "--" + std::string(name);
+  std::vector<std::string> allowed;
+  for (const auto& [word, value] : words) allowed.push_back(word);
+  const std::string typed = arguments.get(name);
+  check_name(flag, typed, allowed, flag + " " + allowed.front());
+  return std::find_if(words.begin(), words.end(),
+                      [&](const auto& entry) { return entry.first == typed; })
+      ->second;
+}
+
+void read_batch(RlhfSpec& spec, const Arguments& arguments) {
+  spec.batch_size = integer(arguments, "batch-size", 4);
+  spec.micro_batch_size = integer(arguments, "micro-batch-size", 0);
+  spec.seq_len = integer(arguments, "seq-len", 2048);
+  spec.response_len = integer(arguments, "response-len", spec.seq_len / 2, 0);
+  if (!arguments.has("prompt-len")) return;
+  const int64_t prompt = integer(arguments, "prompt-len", 0);
+  if (!arguments.has("response-len") && !arguments.has("seq-len")) {
+    spec.response_len = std::max<int64_t>(spec.seq_len - prompt, 0);
+  } else if (!arguments.has("response-len")) {
+    spec.response_len = spec.seq_len - prompt;
+  }
+  if (!arguments.has("seq-len") && arguments.has("response-len")) {
+    spec.seq_len = prompt + spec.response_len;
+  }
+  if (prompt + spec.response_len != spec.seq_len) {
+    throw UsageError("--prompt-len", std::to_string(prompt),
+                     "and --response-len " + std::to_string(spec.response_len) +
+                         " are not --seq-len " + std::to_string(spec.seq_len),
+                     "--prompt-len 1024 --response-len 1024");
+  }
+}
+
+void read_layout(RlhfSpec& spec, const Arguments& arguments) {
+  Layout& layout = spec.layout;
+  layout.zero = integer(arguments, "zero", 0, 0, 3);
+  layout.sequence_parallel = arguments.has("sequence-parallel");
+  const bool given = arguments.has("tp") || arguments.has("pp") || arguments.has("dp");
+  layout.tp = integer(arguments, "tp", 1);
+  layout.pp = integer(arguments, "pp", 1);
+  layout.dp = integer(arguments, "dp", 1);
+  spec.num_gpus = integer(arguments, "num-gpus", 8, 1, 1 << 20);
+  if (!given) {
+    layout = usual_layout(spec);
+    return;
+  }
+  if (layout.tp > spec.num_gpus || layout.pp > spec.num_gpus) return;  // validate() says it
+  if (!arguments.has("dp"))
+    layout.dp = std::max<int64_t>(1, spec.num_gpus / (layout.tp * layout.pp));
+  if (!arguments.has("num-gpus")) spec.num_gpus = layout.ranks();
+}
+
+}  // namespace
+
+std::vector<Flag> rlhf_flags() {
+  std::vector<Flag> flags = model_flags();
+  const std::vector<Flag> more = {
+      {"batch-size", "N", "sequences of one data-parallel replica (default 4)", kBatch},
+      {"micro-batch-size", "N", "sequences of one scoring or training pass (default the batch)",
+       kBatch},
+      {"seq-len", "N", "tokens of prompt and response (default 2048)", kBatch},
+      {"prompt-len", "N", "of these: the prompt", kBatch},
+      {"response-len", "N", "of these: generated; 0 = nothing is (default half)", kBatch},
+      {"gpu-memory", "SIZE", "memory of one GPU, in GB unless it has a unit (default 80)",
+       kMachine},
+      {"card", "NAME", "a card of `headroom cards` in its place", kMachine},
+      {"num-gpus", "N", "all GPUs (default 8)", kMachine},
+      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, 8 at most)",
+       kMachine},
+      {"pp", "N", "pipeline stages (default 1)", kMachine},
+      {"dp", "N", "data-parallel replicas (default: the GPUs that are left)", kMachine},
+      {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
+      {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
+      {"precision", "WORD",
+       "bf16-mixed, fp16-mixed, bf16-pure, bf16, fp16, fp32, tf32 (default bf16-mixed)", kRun},
+      {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
+      {"attention", "WORD", "eager, flash (default flash)", kRun},
+      {"checkpoint", "WORD", "none, selective, full (default none)", kRun},
+      {"kv-dtype", "WORD", "bf16, fp16, fp8, fp32 (default the weights')", kRun},
+      {"optimizer-offload", "", "Adam's states and update on the host", kRun},
+      {"swap-phases", "", "what a phase does not need is in host memory", kRun},
+      {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+Card card_from(const Arguments& arguments) {
+  if (arguments.has("card")) {
+    if (arguments.has("gpu-memory")) {
+      throw UsageError("--gpu-memory", arguments.get("gpu-memory"),
+                       "conflicts with --card, which says it; give one of them",
+                       "--card h100-80gb");
+    }
+    return find_card(arguments.get("card"));
+  }
+  Card card = find_card("h100-80gb");
+  std::string size = arguments.get("gpu-memory", "80");
+  if (!size.empty() && (std::isdigit(static_cast<unsigned char>(size.back())) != 0)) size += "GB";
+  card.total_bytes = parse_bytes("--gpu-memory", size);
+  card.name = size + " per GPU";
+  if (card.total_bytes < 1) {
+    throw UsageError("--gpu-memory", size, "is no memory", "--gpu-memory 80");
+  }
+  return card;
+}
+
+RlhfSpec rlhf_spec_from(const Arguments& arguments) {
+  RlhfSpec spec;
+  spec.actor = shape_from(arguments);
+  spec.critic = other_model(arguments, "critic-size", spec.actor);
+  spec.reward = other_model(arguments, "reward-size", spec.actor);
+  spec.reference = choice<Reference>(arguments, "reference", Reference::kResident,
+                                     {{"resident", Reference::kResident},
+                                      {"offload", Reference::kOffload},
+                                      {"none", Reference::kNone}});
+  read_batch(spec, arguments);
+  spec.card = card_from(arguments);
+  spec.precision = find_state_precision(arguments.get("precision", "bf16-mixed"));
+  spec.moments = choice<Moments>(arguments, "optimizer", Moments::kFull,
+                                 {{"adamw", Moments::kFull}, {"adamw-8bit", Moments::k8Bit}});
+  spec.attention = choice<Attention>(arguments, "attention", Attention::kFlash,
+                                     {{"eager", Attention::kEager}, {"flash", Attention::kFlash}});
+  spec.checkpoint = choice<Checkpoint>(arguments, "checkpoint", Checkpoint::kNone,
+                                       {{"none", Checkpoint::kNone},
+                                        {"selective", Checkpoint::kSelective},
+                                        {"full", Checkpoint::kFull}});
+  std::vector<std::pair<std::string, CacheType>> types;
+  for (const CacheType& type : cache_types()) types.emplace_back(type.name, type);
+  const CacheType usual{spec.precision.low == 4 ? "fp32" : "bf16", spec.precision.low};
+  spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, types);
+  spec.optimizer_offload = arguments.has("optimizer-offload");
+  spec.swap_phases = arguments.has("swap-phases");
+  read_layout(spec, arguments);
+  validate(spec);
+  return spec;
+}
+
+}  // namespace headroom

@@ -1,0 +1,112 @@
+#include "profiling/theory/forward.h"
+
+#include <algorithm>
+
+#include "profiling/theory/sheet.h"
+
+namespace headroom {
+namespace {
+
+// The block's own input and the output of the norm in front, FP32 in every precision.
+void add_stream(Sheet& sheet, const std::string& norm) {
+  sheet.add(
+      {.name = "x", .shape = "B S D", .source = "model/transformer.cpp TransformerImpl::forward"});
+  sheet.add({.name = norm + ".output",
+             .shape = "B S D",
+             .source = "model/layers.cpp RmsNormImpl::forward",
+             .condition = "an argument, alive until the layer returns"});
+}
+
+void add_heads(Sheet& sheet) {
+  const std::string source = "model/attention.cpp forward";
+  const bool grouped = sheet.config().kv_heads != sheet.config().heads;
+  // The rotary tables are FP32, and so is what they rotate.
+  sheet.add({.name = "q", .shape = "B H S K", .source = source, .condition = "rotated, FP32"});
+  sheet.add({.name = "k", .shape = "B G T K", .source = source, .condition = "rotated, FP32"});
+  sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.low(), .source = source});
+  if (!grouped) return;
+  sheet.add({.name = "k_repeated", .shape = "B H T K", .source = source + ": repeat_heads"});
+  sheet.add({.name = "v_repeated",
+             .shape = "B H T K",
+             .dtype = sheet.low(),
+             .source = source + ": repeat_heads"});
+}
+
+// exp / sum in softmax(): the scores and every local of softmax() live.
+void add_softmax_instant(Sheet& sheet) {
+  sheet.begin(kForwardAttention);
+  add_stream(sheet, "ln1");
+  add_heads(sheet);
+  const std::string source = "model/attention.cpp softmax: ";
+  sheet.add({.name = "positions",
+             .shape = "S",
+             .dtype = DType::kInt64,
+             .source = "model/attention.cpp eager: arange"});
+  sheet.add({.name = "mask",
+             .shape = "1 1 S T",
+             .dtype = DType::kBool,
+             .source = "model/attention.cpp eager: mask_11ST"});
+  for (const char* name : {"scores", "shifted"}) {
+    sheet.add({.name = name, .shape = "B H S T", .dtype = sheet.low(), .source = source + name});
+  }
+  for (const char* name : {"exp", "quotient"}) {
+    sheet.add(
+        {.name = name, .shape = "B H S T", .dtype = sheet.exponential(), .source = source + name});
+  }
+  sheet.add(
+      {.name = "sum", .shape = "B H S 1", .dtype = sheet.exponential(), .source = source + "sum"});
+}
+
+// gate * w3(x) in SwiGLU, or x * sigmoid(x) before it: three tensors of d_ff either way.
+void add_feed_forward_instant(Sheet& sheet) {
+  sheet.begin(kForwardFeedForward);
+  add_stream(sheet, "ln2");
+  sheet.add({.name = "attention",
+             .shape = "B S D",
+             .dtype = sheet.low(),
+             .source = "model/transformer.cpp TransformerBlockImpl::forward"});
+  sheet.add({.name = "attended",
+             .shape = "B S D",
+             .source = "model/transformer.cpp TransformerBlockImpl::forward"});
+  for (const char* name : {"w1_x", "sigmoid", "silu"}) {
+    sheet.add({.name = name,
+               .shape = "B S F",
+               .dtype = sheet.low(),
+               .source = "model/layers.cpp SwiGluImpl::forward"});
+  }
+}
+
+void add_head_instant(Sheet& sheet) {
+  sheet.begin(kForwardHead);
+  sheet.add({.name = "ln_final.output",
+             .shape = "B S D",
+             .source = "model/transformer.cpp TransformerImpl::forward"});
+  if (sheet.autocast()) {
+    sheet.add({.name = "ln_final.output_cast",
+               .shape = "B S D",
+               .dtype = sheet.low(),
+               .source = "model/layers.cpp LinearImpl::forward: autocast of the input"});
+  }
+  sheet.add({.name = "logits",
+             .shape = "B S V",
+             .dtype = sheet.low(),
+             .source = "model/transformer.cpp TransformerImpl::forward"});
+}
+
+}  // namespace
+
+std::vector<Row> forward_rows(const RunSpec& spec) {
+  Sheet sheet(spec);
+  if (spec.attention == Attention::kEager) add_softmax_instant(sheet);
+  add_feed_forward_instant(sheet);
+  add_head_instant(sheet);
+  return sheet.take();
+}
+
+int64_t forward_temporaries(const RunSpec& spec) {
+  const std::vector<Row> rows = forward_rows(spec);
+  return std::max({total(rows, kForwardAttention), total(rows, kForwardFeedForward),
+                   total(rows, kForwardHead)});
+}
+
+}  // namespace headroom
