@@ -138,7 +138,7 @@ std::vector<Flag> rlhf_flags() {
       {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
       {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
       {"precision", "WORD",
-       "bf16-mixed, fp16-mixed, bf16-pure, bf16, fp16, fp32, tf32 (default bf16-mixed)", kRun},
+       "bf16-mixed, fp16-mixed, bf16-fp32-grads, bf16-pure, bf16, fp16, fp32, tf32 (default bf16-mixed)", kRun},
       {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
       {"attention", "WORD", "eager, flash (default flash)", kRun},
       {"checkpoint", "WORD", "none, selective, full (default none)", kRun},

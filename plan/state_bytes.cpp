@@ -13,6 +13,9 @@ const std::vector<StatePrecision>& state_precisions() {
        "BF16 weights and gradients, FP32 master weights and moments: 16 bytes per parameter"},
       {"fp16-mixed", Precision::kFp16, 2, 2, 4, 4, 0, 2,
        "FP16 weights and gradients, FP32 master weights and moments: 16 bytes per parameter"},
+      {"bf16-fp32-grads", Precision::kBf16, 2, 4, 4, 4, 0, 2,
+       "BF16 weights, FP32 gradients, master weights and moments, as Megatron-LM: 18 bytes per "
+       "parameter"},
       {"bf16-pure", Precision::kBf16, 2, 2, 0, 2, 0, 2,
        "BF16 weights, gradients and moments, no master weights: 8 bytes per parameter"},
       {"bf16", Precision::kBf16, 4, 4, 0, 4, 2, 2,
