@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "train/quantity.h"
 #include "train/words.h"
@@ -31,6 +32,7 @@ constexpr Integer<Card> kCardIntegers[] = {
     {"clock_khz", &Card::clock_khz, 1, kInt},
     {"l2_bytes", &Card::l2_bytes, 1, kInt},
     {"memory_bandwidth", &Card::memory_bandwidth, 1, kPerSecond},
+    {"host_bandwidth", &Card::host_bandwidth, 1, kPerSecond},
 };
 using Limits = MultiprocessorLimits;
 constexpr Integer<Limits> kLimitIntegers[] = {
@@ -106,13 +108,16 @@ bool is_capability(const std::string& text) {  // "9.0"
          std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end(), is_digit);
 }
 
+bool is_short_line(const std::string& text) {
+  constexpr size_t kLongest = 255;
+  return !text.empty() && text.size() <= kLongest &&
+         std::none_of(text.begin(), text.end(),
+                      [](unsigned char letter) { return std::iscntrl(letter) != 0; });
+}
+
 // Fit for stand_in_description() and for cudaDeviceProp::name.
 bool is_driver_name(const std::string& name) {
-  constexpr size_t kLongest = 255;
-  return !name.empty() && name.size() <= kLongest &&
-         std::none_of(name.begin(), name.end(), [](unsigned char letter) {
-           return std::iscntrl(letter) != 0 || letter == ';' || letter == '=';
-         });
+  return is_short_line(name) && name.find_first_of(";=") == std::string::npos;
 }
 
 bool is_card_name(const std::string& name) {
@@ -196,11 +201,10 @@ void read_notes(const std::string& where, const Json& json, Card& card) {
   const Json& sources = value_of(json, "sources");
   if (!sources.is_object()) refuse(where, "sources", sources, "an object of texts");
   const std::string here = where + ": sources";
-  for (const char* key : {"properties", "total_bytes", "memory_bandwidth", "peak_tflops"}) {
+  for (const char* key : kSourceKeys) {
     card.sources[key] = text(here, sources, key, "a text", is_any);
   }
-  refuse_unknown_keys(here, sources,
-                      {"properties", "total_bytes", "memory_bandwidth", "peak_tflops"});
+  refuse_unknown_keys(here, sources, {std::begin(kSourceKeys), std::end(kSourceKeys)});
 }
 
 }  // namespace
@@ -219,8 +223,8 @@ void refuse_unknown_keys(const std::string& where, const Json& object,
 Card card_from_json(const std::string& where, const Json& json, const Json& document) {
   refuse_unknown_keys(
       where, json,
-      keys_of(kCardIntegers, {"name", "driver_name", "compute_capability", "peak_tflops", "context",
-                              "refused", "assumed", "sources"}));
+      keys_of(kCardIntegers, {"name", "driver_name", "compute_capability", "host_link",
+                              "peak_tflops", "context", "refused", "assumed", "sources"}));
   Card card;
   card.name = text(where, json, "name", "letters, digits, '-', '.', '_'", is_card_name);
   card.driver_name =
@@ -228,6 +232,8 @@ Card card_from_json(const std::string& where, const Json& json, const Json& docu
            "1 to 255 characters, none of them ';', '=' or a control character", is_driver_name);
   card.compute_capability =
       text(where, json, "compute_capability", "a text such as \"9.0\"", is_capability);
+  card.host_link =
+      text(where, json, "host_link", "1 to 255 characters such as \"PCIe 4.0 x16\"", is_short_line);
   for (const auto& [key, member, minimum, maximum] : kCardIntegers) {
     card.*member = integer(where, json, key, minimum, maximum);
   }
@@ -249,7 +255,8 @@ nlohmann::ordered_json to_json(const MultiprocessorLimits& limits) {
 nlohmann::ordered_json to_json(const Card& card) {
   nlohmann::ordered_json json = {{"name", card.name},
                                  {"driver_name", card.driver_name},
-                                 {"compute_capability", card.compute_capability}};
+                                 {"compute_capability", card.compute_capability},
+                                 {"host_link", card.host_link}};
   for (const auto& row : kCardIntegers) json[row.key] = card.*row.member;
   for (const auto& row : kRates) {
     const std::optional<double>& rate = card.peak_tflops.*row.member;

@@ -3,10 +3,16 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bench/cards.h"
 
 namespace headroom {
+
+// The texts of `sources`. "properties" is of every figure that has no line of its own;
+// "host_bandwidth" is of host_link too.
+inline constexpr const char* kSourceKeys[] = {"properties", "total_bytes", "memory_bandwidth",
+                                              "host_bandwidth", "peak_tflops"};
 
 // `document` holds what cards share: compute_capabilities and context_rule. Throws UsageError that
 // begins with `where` and names the field.

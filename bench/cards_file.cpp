@@ -17,9 +17,14 @@ namespace {
 
 using Json = nlohmann::json;
 
+// The link of a new card that gives none: 16 lanes x 16 GT/s x 128/130.
+constexpr const char* kUsualLink = "PCIe 4.0 x16";
+constexpr int64_t kUsualBandwidth = 31507692308;
+
 // Fields whose source has a line of its own; the others share "properties".
 std::string source_of(const std::string& field) {
-  for (const char* own : {"total_bytes", "memory_bandwidth", "peak_tflops"}) {
+  if (field == "host_link") return "host_bandwidth";
+  for (const char* own : kSourceKeys) {
     if (field == own) return field;
   }
   return "properties";
@@ -71,6 +76,10 @@ std::string with_change(const std::string& source, const std::string& field,
 
 // The user's fields over a known card's. null takes a field away, as in every JSON merge patch.
 void change_card(Json& card, const Json& entry, const std::string& path) {
+  // The bandwidth of the old link is not the new link's: it is missing then, and refused.
+  if (entry.contains("host_link") && entry.at("host_link") != card.at("host_link")) {
+    card.erase("host_bandwidth");
+  }
   for (const auto& [field, value] : entry.items()) {
     if (field == "name" || field == "sources" || field == "assumed") continue;
     if (value != card.value(field, Json())) {
@@ -90,13 +99,26 @@ void change_card(Json& card, const Json& entry, const std::string& path) {
   }
 }
 
+// Nothing is said of the link to the host: files from before there was one say nothing.
+void assume_link(Json& card, const std::string& path) {
+  card["host_link"] = kUsualLink;
+  card["host_bandwidth"] = kUsualBandwidth;
+  Json& assumed = card["assumed"];
+  if (assumed.is_null()) assumed = Json::array();
+  const bool is_marked =
+      std::find(assumed.begin(), assumed.end(), "host_bandwidth") != assumed.end();
+  if (assumed.is_array() && !is_marked) assumed.push_back("host_bandwidth");
+  Json& sources = card["sources"];
+  if (sources.is_object() && sources.value("host_bandwidth", Json()) == path) {
+    sources["host_bandwidth"] = std::string(kUsualLink) + " for want of any in " + path;
+  }
+}
+
 Json new_card(const Json& entry, const std::string& path) {
-  Json card = {{"sources",
-                {{"properties", path},
-                 {"total_bytes", path},
-                 {"memory_bandwidth", path},
-                 {"peak_tflops", path}}}};
+  Json card;
+  for (const char* key : kSourceKeys) card["sources"][key] = path;
   card.merge_patch(entry);
+  if (!card.contains("host_link") && !card.contains("host_bandwidth")) assume_link(card, path);
   if (card.contains("context") && card["context"].is_object() &&
       !card["context"].contains("source")) {
     card["context"]["source"] = path;

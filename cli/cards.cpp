@@ -19,9 +19,9 @@ namespace {
 CommandLine command_line() {
   return {
       "cards [NAME...] [flags]",
-      "Prints the cards headroom knows: memory as the driver reports it, bandwidth, dense peak\n"
-      "rates and what a CUDA context takes. A file named by the environment variable\n"
-      "HEADROOM_CARDS changes cards or adds some; it has the format of --format json.",
+      "Prints the cards headroom knows: memory as the driver reports it, bandwidth, the link to\n"
+      "the host, dense peak rates and what a CUDA context takes. A file named by the environment\n"
+      "variable HEADROOM_CARDS changes cards or adds some; it has the format of --format json.",
       {{"format", "WORD", "table, csv, md; json has every figure with its source (default table)",
         "Output"}},
       true};
@@ -36,10 +36,39 @@ std::string rate(const std::optional<double>& tflops) {
   return text;
 }
 
-Table table_of(const std::vector<Card>& shown) {
+std::vector<std::string> row_of(const Card& card) {
   constexpr double kGibi = 1024.0 * 1024 * 1024;
   constexpr double kMebi = 1024.0 * 1024;
   constexpr double kGiga = 1e9;
+  const auto in = [](double unit, int64_t value, int digits) {
+    return number_text(static_cast<double>(value) / unit, digits);
+  };
+  const PeakRates& peak = card.peak_tflops;
+  return {card.name,
+          card.driver_name,
+          card.compute_capability,
+          std::to_string(card.multiprocessors),
+          in(kGibi, card.total_bytes, 2),
+          in(kGiga, card.memory_bandwidth, 0),
+          card.host_link,
+          in(kGiga, card.host_bandwidth, 1),
+          rate(peak.fp64),
+          rate(peak.fp32),
+          rate(peak.tf32),
+          rate(peak.fp16),
+          rate(peak.bf16),
+          rate(peak.fp8),
+          rate(peak.int8),
+          in(kMebi, card.context_bytes, 0),
+          card.context_measured ? "measured" : "assumed",
+          std::to_string(card.total_bytes),
+          std::to_string(card.memory_bandwidth),
+          std::to_string(card.host_bandwidth),
+          std::to_string(card.context_bytes),
+          card.refused};
+}
+
+Table table_of(const std::vector<Card>& shown) {
   Table table{.title = "Cards",
               .columns = {{"card"},
                           {"driver name"},
@@ -47,6 +76,8 @@ Table table_of(const std::vector<Card>& shown) {
                           {"SMs", true},
                           {"GiB", true},
                           {"GB/s", true},
+                          {"host link"},
+                          {"host GB/s", true},
                           {"fp64", true},
                           {"fp32", true},
                           {"tf32", true},
@@ -58,26 +89,19 @@ Table table_of(const std::vector<Card>& shown) {
                           {"context"},
                           {"total_bytes", true, true},
                           {"memory_bandwidth", true, true},
+                          {"host_bandwidth", true, true},
                           {"context_bytes", true, true},
                           {"refused", false, true}}};
   for (const Card& card : shown) {
-    const PeakRates& peak = card.peak_tflops;
-    const double total = static_cast<double>(card.total_bytes);
-    const double context = static_cast<double>(card.context_bytes);
-    table.rows.push_back(
-        {card.name, card.driver_name, card.compute_capability, std::to_string(card.multiprocessors),
-         number_text(total / kGibi, 2),
-         number_text(static_cast<double>(card.memory_bandwidth) / kGiga, 0), rate(peak.fp64),
-         rate(peak.fp32), rate(peak.tf32), rate(peak.fp16), rate(peak.bf16), rate(peak.fp8),
-         rate(peak.int8), number_text(context / kMebi, 0),
-         card.context_measured ? "measured" : "assumed", std::to_string(card.total_bytes),
-         std::to_string(card.memory_bandwidth), std::to_string(card.context_bytes), card.refused});
+    table.rows.push_back(row_of(card));
     if (!card.refused.empty()) table.notes.push_back(card.name + ": refused: " + card.refused);
   }
   table.notes.emplace_back(
       "fp64 to int8: dense peaks in TFLOP/s (int8: TOP/s), FP32 accumulation, n/a where the card "
       "has "
       "no such unit.");
+  table.notes.emplace_back(
+      "host GB/s: the peak of the link to the host in one direction; a copy gets less.");
   table.notes.emplace_back(
       "GiB: what the driver reports, 1 GiB = 1024^3 bytes. context: what a CUDA context takes of "
       "it; "

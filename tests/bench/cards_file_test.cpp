@@ -68,6 +68,79 @@ TEST_F(CardsFile, ANewCardNeedsNoSourcesAndNoContext) {
   EXPECT_EQ(card.sources.at("total_bytes"), path());
 }
 
+TEST_F(CardsFile, ANewCardWithoutALinkToTheHostHasTheUsualOneAndSaysSo) {
+  const Card card = card_of(read(nlohmann::json{{"cards", {new_card()}}}.dump()), "mine");
+  EXPECT_EQ(card.host_link, "PCIe 4.0 x16");
+  EXPECT_EQ(card.host_bandwidth, card_of(read_cards(""), "a100-80gb").host_bandwidth);
+  EXPECT_EQ(card.assumed, std::vector<std::string>{"host_bandwidth"});
+  EXPECT_EQ(card.sources.at("host_bandwidth"), "PCIe 4.0 x16 for want of any in " + path());
+  // Other figures that are assumed stay so, and a source of the file's own is kept.
+  nlohmann::json noted = new_card();
+  noted["assumed"] = {"clock_khz"};
+  noted["sources"] = {{"host_bandwidth", "a guess"}};
+  const Card other = card_of(read(nlohmann::json{{"cards", {noted}}}.dump()), "mine");
+  EXPECT_EQ(other.assumed, (std::vector<std::string>{"clock_khz", "host_bandwidth"}));
+  EXPECT_EQ(other.sources.at("host_bandwidth"), "a guess");
+  // What is assumed is printed, and reads back as it is.
+  const nlohmann::json printed = to_json(card);
+  EXPECT_EQ(to_json(card_of(read(nlohmann::json{{"cards", {printed}}}.dump()), "mine")),
+            to_json(card));
+}
+
+TEST_F(CardsFile, ALinkToTheHostIsTakenAsItIsGiven) {
+  nlohmann::json given = new_card();
+  given["host_link"] = "PCIe 3.0 x8";
+  given["host_bandwidth"] = 7876923077;
+  const Card card = card_of(read(nlohmann::json{{"cards", {given}}}.dump()), "mine");
+  EXPECT_EQ(card.host_link, "PCIe 3.0 x8");
+  EXPECT_EQ(card.host_bandwidth, 7876923077);
+  EXPECT_TRUE(card.assumed.empty());
+  EXPECT_EQ(card.sources.at("host_bandwidth"), path());
+  // A known card in a slower slot, and one whose bandwidth was measured.
+  const auto cards = read(R"({"cards": [
+    {"name": "b200", "host_link": "PCIe 4.0 x16", "host_bandwidth": 31507692308},
+    {"name": "h200", "host_bandwidth": 55000000000}]})");
+  const Card& slower = card_of(cards, "b200");
+  EXPECT_EQ(slower.host_link, "PCIe 4.0 x16");
+  EXPECT_EQ(slower.host_bandwidth, 31507692308);
+  EXPECT_THAT(card_of(read_cards(""), "b200").assumed, testing::Contains("host_bandwidth"));
+  EXPECT_THAT(slower.assumed, Not(testing::Contains("host_bandwidth")));
+  EXPECT_THAT(slower.sources.at("host_bandwidth"),
+              EndsWith("host_bandwidth: " + path() + "; host_link: " + path()));
+  EXPECT_EQ(card_of(cards, "h200").host_link, "PCIe 5.0 x16");
+  EXPECT_EQ(card_of(cards, "h200").host_bandwidth, 55000000000);
+}
+
+TEST_F(CardsFile, ABadLinkToTheHostIsRefused) {
+  const std::string where = "HEADROOM_CARDS: " + path() + ": card ";
+  const std::string allowed = "; allowed: a whole number, 1 to 1000000000000000";
+  const auto bandwidth = [&](const nlohmann::json& value) {
+    nlohmann::json card = new_card();
+    card["host_link"] = "PCIe 4.0 x16";
+    card["host_bandwidth"] = value;
+    return refusal(nlohmann::json{{"cards", {card}}}.dump());
+  };
+  for (const char* bad : {"0", "-31507692308", "31507692308.5", "\"32 GB/s\"", "[1]"}) {
+    EXPECT_EQ(bandwidth(nlohmann::json::parse(bad)),
+              where + "'mine': host_bandwidth is " + bad + allowed);
+  }
+  EXPECT_EQ(bandwidth(nullptr), where + "'mine': host_bandwidth is missing" + allowed);
+  EXPECT_EQ(refusal_of("host_bandwidth", 31507692308),
+            where +
+                "'mine': host_link is missing; allowed: 1 to 255 characters such as "
+                "\"PCIe 4.0 x16\"");
+  EXPECT_THAT(refusal_of("host_link", 4), HasSubstr("'mine': host_link is 4; allowed: 1 to 255"));
+  EXPECT_THAT(refusal_of("host_link", ""), HasSubstr("'mine': host_link is \"\";"));
+  EXPECT_THAT(refusal_of("host_link", "a\nb"), AllOf(HasSubstr("a\\nb"), Not(HasSubstr("\n"))));
+  // Another link has another bandwidth: the old one does not stay.
+  EXPECT_EQ(refusal(R"({"cards": [{"name": "h200", "host_link": "PCIe 4.0 x16"}]})"),
+            where + "'h200': host_bandwidth is missing" + allowed);
+  EXPECT_THAT(refusal(R"({"cards": [{"name": "h200", "host_bandwidth": -1}]})"),
+              HasSubstr("'h200': host_bandwidth is -1;"));
+  // A list that is none is refused as before, link or no link.
+  EXPECT_THAT(refusal_of("assumed", "host_bandwidth"), HasSubstr("a list of field names"));
+}
+
 TEST_F(CardsFile, AKnownCardKeepsWhatIsNotGiven) {
   const auto before = read_cards("");
   const auto cards = read(R"({"cards": [

@@ -88,6 +88,26 @@ TEST(Cards, BandwidthIsBusTimesClockTwice) {
   }
 }
 
+// Lanes, GT/s of each, and 128 of 130 bits are data.
+TEST(Cards, TheLinkToTheHostIsAtItsPeakInOneDirection) {
+  constexpr int64_t kGiga = 1000000000;
+  const auto pcie = [](int64_t gigatransfers) {
+    return std::llround(16.0 * static_cast<double>(gigatransfers * kGiga) * 128 / 130 / 8);
+  };
+  const std::map<std::string, int64_t> bandwidths = {{"PCIe 3.0 x16", pcie(8)},
+                                                     {"PCIe 4.0 x16", pcie(16)},
+                                                     {"PCIe 5.0 x16", pcie(32)},
+                                                     {"NVLink-C2C", 450 * kGiga}};
+  for (const Card& card : builtin()) {
+    ASSERT_EQ(bandwidths.count(card.host_link), 1U) << card.name << " " << card.host_link;
+    EXPECT_EQ(card.host_bandwidth, bandwidths.at(card.host_link)) << card.name;
+  }
+  EXPECT_EQ(builtin("t4").host_link, "PCIe 3.0 x16");
+  EXPECT_EQ(builtin("a100-80gb").host_link, "PCIe 4.0 x16");
+  EXPECT_EQ(builtin("h200").host_bandwidth, 63015384615);
+  EXPECT_EQ(builtin("gh200-96gb").host_link, "NVLink-C2C");
+}
+
 TEST(Cards, Fp32IsLanesTimesClockTwice) {
   for (const Card& card : builtin()) {
     const double flops = static_cast<double>(card.multiprocessors) *
@@ -161,8 +181,8 @@ TEST(Cards, ContextsAreMeasuredOrFollowOneRule) {
 
 TEST(Cards, EveryFigureHasASource) {
   for (const Card& card : builtin()) {
-    for (const char* key :
-         {"properties", "total_bytes", "memory_bandwidth", "peak_tflops", "context"}) {
+    for (const char* key : {"properties", "total_bytes", "memory_bandwidth", "host_bandwidth",
+                            "peak_tflops", "context"}) {
       ASSERT_EQ(card.sources.count(key), 1U) << card.name << " " << key;
       EXPECT_GT(card.sources.at(key).size(), 10U) << card.name << " " << key;
     }

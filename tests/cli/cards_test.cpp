@@ -39,13 +39,16 @@ TEST(CardsCommand, PrintsEveryCardUnlessSomeAreNamed) {
 TEST(CardsCommand, CsvHoldsTheExactFigures) {
   EXPECT_EQ(
       printed({"v100", "--format", "csv"}),
-      "card,driver name,cc,SMs,GiB,GB/s,fp64,fp32,tf32,fp16,bf16,fp8,int8,context MiB,context,"
-      "total_bytes,memory_bandwidth,context_bytes,refused\n"
-      "v100,Tesla V100-SXM2-32GB,7.0,80,31.73,900,7.8,15.7,n/a,125,n/a,n/a,n/a,320,assumed,"
-      "34072559616,900000000000,335544320,"
+      "card,driver name,cc,SMs,GiB,GB/s,host link,host GB/s,fp64,fp32,tf32,fp16,bf16,fp8,int8,"
+      "context MiB,context,total_bytes,memory_bandwidth,host_bandwidth,context_bytes,refused\n"
+      "v100,Tesla V100-SXM2-32GB,7.0,80,31.73,900,PCIe 3.0 x16,15.8,7.8,15.7,n/a,125,n/a,n/a,n/a,"
+      "320,assumed,34072559616,900000000000,15753846154,335544320,"
       "\"libtorch's CUDA 13 wheel (2.11.0+cu130) has no sm_70 code: it is built for sm_75, "
       "sm_80, sm_86, sm_90, sm_100 and sm_120\"\n");
   EXPECT_THAT(printed({"rtx3090", "--format", "md"}), HasSubstr("| 256 | measured |"));
+  EXPECT_THAT(printed({"gh200-96gb", "h200", "--format", "md"}),
+              AllOf(HasSubstr("| NVLink-C2C | 450.0 |"), HasSubstr("| PCIe 5.0 x16 | 63.0 |"),
+                    HasSubstr("the peak of the link to the host in one direction")));
 }
 
 TEST(CardsCommand, JsonHasTheSourceOfEveryFigure) {
@@ -56,7 +59,9 @@ TEST(CardsCommand, JsonHasTheSourceOfEveryFigure) {
   EXPECT_EQ(card.at("peak_tflops").at("bf16"), 989.4);
   EXPECT_EQ(card.at("context").at("kind"), "assumed");
   EXPECT_THAT(card.at("context").at("source").get<std::string>(), StartsWith("rule: "));
-  EXPECT_EQ(card.at("sources").size(), 4U);
+  EXPECT_EQ(card.at("host_link"), "PCIe 5.0 x16");
+  EXPECT_EQ(card.at("host_bandwidth"), 63015384615);
+  EXPECT_EQ(card.at("sources").size(), 5U);
   EXPECT_EQ(json.at("compute_capabilities").at("9.0").at("blocks_per_multiprocessor"), 32);
 }
 
