@@ -1,17 +1,89 @@
 // headroom rlhf: the memory of an RLHF iteration, phase by phase, computed.
+#include <stdexcept>
+
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
+#include "cli/log.h"
 #include "cli/output.h"
 #include "cli/rlhf_flags.h"
+#include "cli/terminal.h"
 #include "plan/rlhf_report.h"
+#include "plan/seed_report.h"
+#include "plan/timeline.h"
+#include "profiling/atomic_file.h"
+#include "train/quantity.h"
+#include "train/words.h"
 
 namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  return {"rlhf [flags]",
+          "Computes what one RLHF iteration needs per GPU: actor, critic, reward and reference\n"
+          "model through generation, scoring and training; what moves between the phases, and\n"
+          "which set-up fits. Nothing is run.",
+          rlhf_flags()};
+}
+
+std::vector<Record> records_from(const Arguments& arguments) {
+  if (!arguments.has("records")) return {};
+  const std::string path = arguments.get("records");
+  try {
+    bool torn = false;
+    const std::vector<Record> records = read_records(path, &torn);
+    if (torn) log_warning(path + ": its last line is cut off and was left out");
+    return records;
+  } catch (const std::runtime_error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+// The name of the file to write, known to be writable; "" = none.
+std::string output_from(const Arguments& arguments) {
+  if (!arguments.has("output")) return "";
+  const std::string path = arguments.get("output");
+  if (!path.ends_with(".svg")) {
+    throw UsageError("--output", path, "is not a name for the timeline; allowed: FILE.svg",
+                     "--output timeline.svg");
+  }
+  return path;
+}
+
+void write_svg(const RlhfPlan& plan, const std::string& path) {
+  const RlhfSpec& spec = plan.spec;
+  const std::string title = "RLHF memory timeline: " + spec.actor.name + " on " +
+                            std::to_string(spec.num_gpus) + " x " + spec.card.name + ", " +
+                            to_string(spec.setup.layout);
+  try {
+    write_file_atomically(path, svg(timeline(plan), title));
+  } catch (const std::runtime_error& error) {
+    throw UsageError("--output", path, std::string("cannot be written: ") + error.what(),
+                     "--output timeline.svg");
+  }
+}
+
+void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableFormat format) {
+  const bool text = format == TableFormat::kText;
+  const bool colour = text && takes_colour();
+  const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour};
+  std::vector<Table> before = phase_report(plan, style);
+  std::vector<Table> after = advice_report(plan);
+  for (Table& table : measured_report(plan, records)) after.push_back(std::move(table));
+  if (!text) {
+    for (Table& table : after) before.push_back(std::move(table));
+    print(to_string(before, format));
+    return;
+  }
+  const std::string page = to_string(before, format) + "\n" + drawing(timeline(plan), style) +
+                           "\n" + to_string(after, format);
+  print(colour ? with_coloured_verdicts(page) : page);
+}
+
+}  // namespace
 
 int run_rlhf_command(int argc, char** argv) {
-  const CommandLine line("rlhf --model-size NAME [flags]",
-                         "Memory of one RLHF iteration per GPU: generation, scoring, training.",
-                         rlhf_flags());
+  const CommandLine line = command_line();
   const Arguments arguments = line.parse(argc, argv);
   if (arguments.has("help")) {
     print(line.help());
@@ -19,7 +91,26 @@ int run_rlhf_command(int argc, char** argv) {
   }
   const RlhfSpec spec = rlhf_spec_from(arguments);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
-  print(to_string(rlhf_report(spec), format));
+  const std::string formula = arguments.get("formula", "exact");
+  check_name("--formula", formula, {"exact", "seed"}, "--formula seed");
+  const std::string output = output_from(arguments);
+  const std::vector<Record> records = records_from(arguments);
+  if (formula == "seed" && (!output.empty() || !records.empty())) {
+    throw UsageError("--formula", formula,
+                     "prints tables only; --output and --records go with exact",
+                     "--formula exact --output timeline.svg");
+  }
+  if (formula == "seed") {
+    print(to_string(seed_report(spec), format));
+    return kExitOk;
+  }
+  const RlhfPlan plan(spec);
+  if (!output.empty()) write_svg(plan, output);
+  print_plan(plan, records, format);
+  if (!records.empty() && measured_report(plan, records).empty()) {
+    log_warning("--records: no training run of this shape among " + std::to_string(records.size()) +
+                " Records");
+  }
   return kExitOk;
 }
 

@@ -76,7 +76,7 @@ Value choice(const Arguments& arguments, const char* name, Value otherwise,
 
 void read_batch(RlhfSpec& spec, const Arguments& arguments) {
   spec.batch_size = integer(arguments, "batch-size", 4);
-  spec.micro_batch_size = integer(arguments, "micro-batch-size", 0);
+  spec.setup.micro_batch_size = integer(arguments, "micro-batch-size", 0);
   spec.seq_len = integer(arguments, "seq-len", 2048);
   spec.response_len = integer(arguments, "response-len", spec.seq_len / 2, 0);
   if (!arguments.has("prompt-len")) return;
@@ -98,7 +98,7 @@ void read_batch(RlhfSpec& spec, const Arguments& arguments) {
 }
 
 void read_layout(RlhfSpec& spec, const Arguments& arguments) {
-  Layout& layout = spec.layout;
+  Layout& layout = spec.setup.layout;
   layout.zero = integer(arguments, "zero", 0, 0, 3);
   layout.sequence_parallel = arguments.has("sequence-parallel");
   const bool given = arguments.has("tp") || arguments.has("pp") || arguments.has("dp");
@@ -138,13 +138,22 @@ std::vector<Flag> rlhf_flags() {
       {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
       {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
       {"precision", "WORD",
-       "bf16-mixed, fp16-mixed, bf16-fp32-grads, bf16-pure, bf16, fp16, fp32, tf32 (default bf16-mixed)", kRun},
+       "bf16-mixed, fp16-mixed, bf16-fp32-grads, bf16-pure, bf16, fp16, fp32, tf32 (default "
+       "bf16-mixed)",
+       kRun},
       {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
       {"attention", "WORD", "eager, flash (default flash)", kRun},
       {"checkpoint", "WORD", "none, selective, full (default none)", kRun},
       {"kv-dtype", "WORD", "bf16, fp16, fp8, fp32 (default the weights')", kRun},
       {"optimizer-offload", "", "Adam's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
+      {"formula", "WORD",
+       "exact, or seed: the closed forms of the seed document with ours beside (default exact)",
+       "Output"},
+      {"records", "FILE",
+       "Records of headroom profile: what was measured of the same shape is shown beside",
+       "Output"},
+      {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output"},
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
@@ -163,7 +172,7 @@ Card card_from(const Arguments& arguments) {
   std::string size = arguments.get("gpu-memory", "80");
   if (!size.empty() && (std::isdigit(static_cast<unsigned char>(size.back())) != 0)) size += "GB";
   card.total_bytes = parse_bytes("--gpu-memory", size);
-  card.name = size + " per GPU";
+  card.name = size;
   if (card.total_bytes < 1) {
     throw UsageError("--gpu-memory", size, "is no memory", "--gpu-memory 80");
   }
@@ -175,10 +184,10 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   spec.actor = shape_from(arguments);
   spec.critic = other_model(arguments, "critic-size", spec.actor);
   spec.reward = other_model(arguments, "reward-size", spec.actor);
-  spec.reference = choice<Reference>(arguments, "reference", Reference::kResident,
-                                     {{"resident", Reference::kResident},
-                                      {"offload", Reference::kOffload},
-                                      {"none", Reference::kNone}});
+  spec.setup.reference = choice<Reference>(arguments, "reference", Reference::kResident,
+                                           {{"resident", Reference::kResident},
+                                            {"offload", Reference::kOffload},
+                                            {"none", Reference::kNone}});
   read_batch(spec, arguments);
   spec.card = card_from(arguments);
   spec.precision = find_state_precision(arguments.get("precision", "bf16-mixed"));
@@ -186,16 +195,16 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
                                  {{"adamw", Moments::kFull}, {"adamw-8bit", Moments::k8Bit}});
   spec.attention = choice<Attention>(arguments, "attention", Attention::kFlash,
                                      {{"eager", Attention::kEager}, {"flash", Attention::kFlash}});
-  spec.checkpoint = choice<Checkpoint>(arguments, "checkpoint", Checkpoint::kNone,
-                                       {{"none", Checkpoint::kNone},
-                                        {"selective", Checkpoint::kSelective},
-                                        {"full", Checkpoint::kFull}});
+  spec.setup.checkpoint = choice<Checkpoint>(arguments, "checkpoint", Checkpoint::kNone,
+                                             {{"none", Checkpoint::kNone},
+                                              {"selective", Checkpoint::kSelective},
+                                              {"full", Checkpoint::kFull}});
   std::vector<std::pair<std::string, CacheType>> types;
   for (const CacheType& type : cache_types()) types.emplace_back(type.name, type);
   const CacheType usual{spec.precision.low == 4 ? "fp32" : "bf16", spec.precision.low};
   spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, types);
-  spec.optimizer_offload = arguments.has("optimizer-offload");
-  spec.swap_phases = arguments.has("swap-phases");
+  spec.setup.optimizer_offload = arguments.has("optimizer-offload");
+  spec.setup.swap_phases = arguments.has("swap-phases");
   read_layout(spec, arguments);
   validate(spec);
   return spec;

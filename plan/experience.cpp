@@ -13,7 +13,7 @@ std::vector<ExperienceRow> experience_rows(const RlhfSpec& spec) {
   if (!spec.generates()) return rows;
   const int64_t R = spec.response_len;
   add("old_log_probs_BR", 4, R, false, "FP32: of the policy that generated");
-  if (spec.reference != Reference::kNone) {
+  if (spec.setup.reference != Reference::kNone) {
     add("reference_log_probs_BR", 4, R, false, "FP32: for the KL term");
   }
   if (spec.critic) {

@@ -59,7 +59,6 @@ bool is_attention_core(const Row& row) {
 // Limits: fused losses, which never hold the logits, need less.
 constexpr int64_t kBytesPerLogitInBackward = 16;
 constexpr int64_t kBytesPerLogitInForward = 12;
-constexpr int64_t kEntropyBytesPerLogit = 4;
 
 void add_language_head(BatchCost& cost, const std::vector<Row>& rows, const BatchShape& shape,
                        int64_t vocab_size) {

@@ -16,7 +16,7 @@ constexpr unsigned kAlways = kGenerating | kScoring | kTraining;
 class Stage {
  public:
   Stage(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
-      : spec_(spec), models_(models), layout_(spec.layout), stage_(stage) {
+      : spec_(spec), models_(models), layout_(spec.setup.layout), stage_(stage) {
     memory_.stage = stage;
   }
 
@@ -94,8 +94,8 @@ class Stage {
     const int64_t updated = sharded(elements, 1);
     const int64_t optimizer =
         precision.master * updated + moment_bytes(precision, spec_.moments, updated);
-    if (spec_.optimizer_offload) {
-      memory_.host_bytes += optimizer;
+    if (spec_.setup.optimizer_offload) {
+      memory_.offloaded_bytes += optimizer;
       return;
     }
     add({.name = names.optimizer,
@@ -111,8 +111,8 @@ class Stage {
   // (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
   void add_gradients(int64_t elements, const char* name) {
     const int64_t bytes = spec_.precision.gradient * sharded(elements, 2);
-    if (spec_.optimizer_offload && layout_.zero >= 2) {
-      memory_.host_bytes += bytes;
+    if (spec_.setup.optimizer_offload && layout_.zero >= 2) {
+      memory_.offloaded_bytes += bytes;
       return;
     }
     add({.name = name,
@@ -126,7 +126,7 @@ class Stage {
     const StageElements elements = held(model);
     const int64_t bytes = spec_.precision.low * sharded(elements.total(), 3);
     if (streamed) {
-      memory_.host_bytes += bytes;
+      memory_.offloaded_bytes += bytes;
       add({.name = name,
            .kind = Kind::kWeights,
            .bytes = spec_.precision.low * elements.largest_neighbours(),
@@ -143,8 +143,9 @@ class Stage {
   }
 
   void add_reference() {
-    if (spec_.reference == Reference::kNone) return;
-    add_frozen("Reference model (weights)", models_.actor, spec_.reference == Reference::kOffload);
+    if (spec_.setup.reference == Reference::kNone) return;
+    add_frozen("Reference model (weights)", models_.actor,
+               spec_.setup.reference == Reference::kOffload);
   }
 
   // ZeRO-2 and 3: what is whole for a moment, between computing and being sharded.
@@ -163,7 +164,7 @@ class Stage {
            .needed = kScoring | kTraining,
            .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
     }
-    const bool leaving = spec_.optimizer_offload || layout_.dp > 1;
+    const bool leaving = spec_.setup.optimizer_offload || layout_.dp > 1;
     if (layout_.zero >= 2 && leaving) {
       add({.name = "Gradients in flight",
            .kind = Kind::kGradients,
@@ -242,10 +243,10 @@ class Stage {
     const BatchCost& cost = model.cost;
     Extent kept = cost.block;
     Extent again;
-    if (spec_.checkpoint == Checkpoint::kFull) {
+    if (spec_.setup.checkpoint == Checkpoint::kFull) {
       kept = cost.boundary;
       again = cost.block - cost.boundary;
-    } else if (spec_.checkpoint == Checkpoint::kSelective) {
+    } else if (spec_.setup.checkpoint == Checkpoint::kSelective) {
       kept = cost.block - cost.attention_core;
       again = cost.attention_core;
     }

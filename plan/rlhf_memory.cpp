@@ -54,6 +54,16 @@ int64_t RankMemory::peak_bytes(bool swap_phases) const {
   return peak;
 }
 
+int64_t RankMemory::host_bytes(bool swap_phases) const {
+  int64_t bytes = offloaded_bytes;
+  constexpr unsigned kEvery =
+      bit(Phase::kGeneration) | bit(Phase::kScoring) | bit(Phase::kTraining);
+  for (const Component& component : components) {
+    if (swap_phases && component.resident && component.needed != kEvery) bytes += component.bytes;
+  }
+  return bytes;
+}
+
 int64_t RankMemory::everything_bytes() const { return sum(components); }
 
 RlhfModels::RlhfModels(const RlhfSpec& spec) : actor(model_of(spec, spec.actor, Head::kLanguage)) {
@@ -63,8 +73,8 @@ RlhfModels::RlhfModels(const RlhfSpec& spec) : actor(model_of(spec, spec.actor, 
 
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models) {
   std::vector<int64_t> stages = {0};
-  if (spec.layout.pp > 2) stages.push_back(1);
-  if (spec.layout.pp > 1) stages.push_back(spec.layout.pp - 1);
+  if (spec.setup.layout.pp > 2) stages.push_back(1);
+  if (spec.setup.layout.pp > 1) stages.push_back(spec.setup.layout.pp - 1);
   std::vector<RankMemory> memories;
   for (const int64_t stage : stages) memories.push_back(stage_memory(spec, models, stage));
   return memories;
@@ -72,14 +82,14 @@ std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& mo
 
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
   std::vector<RankMemory> memories = rank_memories(spec, models);
-  return *std::max_element(memories.begin(), memories.end(),
-                           [&](const RankMemory& a, const RankMemory& b) {
-                             return a.peak_bytes(spec.swap_phases) < b.peak_bytes(spec.swap_phases);
-                           });
+  return *std::max_element(
+      memories.begin(), memories.end(), [&](const RankMemory& a, const RankMemory& b) {
+        return a.peak_bytes(spec.setup.swap_phases) < b.peak_bytes(spec.setup.swap_phases);
+      });
 }
 
 std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
-  const int64_t pp = spec.layout.pp;
+  const int64_t pp = spec.setup.layout.pp;
   if (pp == 1) return "every GPU";
   int64_t first = 0;
   for (int64_t before = 0; before < stage; ++before) {
@@ -94,8 +104,8 @@ std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
 
 int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
   const int64_t tokens = (spec.seq_len + kTokensPerBlock - 1) / kTokensPerBlock * kTokensPerBlock;
-  return 2 * layers_of_stage(spec.actor.layers, spec.layout.pp, stage) *
-         (spec.actor.kv_dim() / spec.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
+  return 2 * layers_of_stage(spec.actor.layers, spec.setup.layout.pp, stage) *
+         (spec.actor.kv_dim() / spec.setup.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
 }
 
 int64_t cublas_workspace_bytes(const Card& card) {

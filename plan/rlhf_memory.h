@@ -53,7 +53,9 @@ struct RankMemory {
   int64_t phase_bytes(Phase phase, bool swap_phases) const;
   int64_t peak_bytes(bool swap_phases) const;  // of the fullest phase
   int64_t everything_bytes() const;            // all components at once
-  int64_t host_bytes = 0;  // in host memory for this rank: offloaded and swapped out
+  // In host memory for this rank: what is offloaded and, swapping, a copy of all that is ever out.
+  int64_t host_bytes(bool swap_phases) const;
+  int64_t offloaded_bytes = 0;
 };
 int64_t sum(const std::vector<Component>& components);
 

@@ -1,41 +1,164 @@
 #include "plan/rlhf_report.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "plan/transitions.h"
 #include "profiling/report_cells.h"
 #include "train/quantity.h"
 
 namespace headroom {
 namespace {
 
-Table component_table(const std::string& title, std::vector<Component> components) {
+constexpr int64_t kBarWidth = 30;
+
+std::string bar(int64_t bytes, int64_t most, const TextStyle& style) {
+  if (most <= 0) return "";
+  std::string text;
+  const int64_t length = bytes * kBarWidth / most;
+  for (int64_t i = 0; i < length; ++i) text += style.ascii ? "#" : "\u2588";
+  return text.empty() && bytes > 0 ? "." : text;
+}
+
+std::string why(const Component& component, bool idle) {
+  std::string text = component.why;
+  if (component.assumed) text = "assumed: " + text;
+  return idle ? "idle here; " + text : text;
+}
+
+Table component_table(const std::string& title, const RlhfPlan& plan,
+                      std::vector<Component> components, std::optional<Phase> phase, int64_t most,
+                      const TextStyle& style) {
   std::stable_sort(components.begin(), components.end(),
                    [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
   Table table{.title = title, .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
+  if (style.bars) table.columns.push_back({""});
   table.columns.push_back({"why"});
+  const auto add = [&](const std::string& name, int64_t bytes, const std::string& reason,
+                       bool drawn) {
+    std::vector<std::string> cells = {name};
+    add_bytes_cells(cells, bytes);
+    if (style.bars) cells.push_back(drawn ? bar(bytes, most, style) : "");
+    cells.push_back(reason);
+    table.rows.push_back(std::move(cells));
+  };
   for (const Component& component : components) {
-    std::vector<std::string> cells = {component.name};
-    add_bytes_cells(cells, component.bytes);
-    cells.emplace_back(component.why);
+    const bool idle = phase && !component.needed_in(*phase);
+    add(component.name, component.bytes, why(component, idle), true);
+  }
+  const int64_t bytes = sum(components);
+  add("TOTAL", bytes, "", false);
+  table.notes.push_back(verdict(bytes, plan.spec.card.total_bytes));
+  return table;
+}
+
+Table configuration(const RlhfPlan& plan) {
+  const RlhfSpec& spec = plan.spec;
+  Table table{.title = "RLHF memory timeline: " + spec.actor.name, .columns = {{"what"}, {""}}};
+  const auto add = [&](const char* name, const std::string& value) {
+    table.rows.push_back({name, value});
+  };
+  const auto parameters = [](const RlhfModels::Model& model) {
+    return grouped(model.elements.total()) + " parameters";
+  };
+  const std::string actor = spec.actor.name + ", " + parameters(plan.models.actor);
+  add("actor", actor);
+  add("critic",
+      spec.critic ? spec.critic->name + ", " + parameters(plan.models.critic.front()) : "none");
+  add("reward model",
+      spec.reward ? spec.reward->name + ", " + parameters(plan.models.reward.front()) : "none");
+  add("reference model", to_string(spec.setup.reference));
+  add("batch", std::to_string(spec.batch_size) + " sequences per replica, " +
+                   grouped(spec.prompt_len()) + " tokens of prompt + " +
+                   grouped(spec.response_len) + " of response, micro-batches of " +
+                   std::to_string(spec.micro_batch()));
+  add("GPUs", std::to_string(spec.num_gpus) + " x " + spec.card.name + ", " +
+                  format_bytes(spec.card.total_bytes) + " each");
+  add("layout", to_string(spec.setup.layout));
+  add("precision", spec.precision.name + ": " + spec.precision.in_words);
+  add("optimizer", spec.moments == Moments::k8Bit ? "AdamW, 8-bit moments" : "AdamW");
+  add("attention", to_string(spec.attention) + ", checkpoint " + to_string(spec.setup.checkpoint));
+  add("KV cache", spec.cache.name);
+  add("optimizer offload", spec.setup.optimizer_offload ? "yes" : "no");
+  add("phases", spec.setup.swap_phases ? "swapped: idle states are in host memory"
+                                       : "everything stays on the GPU");
+  add("shown", rank_in_words(spec, plan.worst.stage));
+  table.notes = {
+      "All figures are computed, for one GPU: the one that needs most. "
+      "Not counted: NCCL's buffers, the allocator's fragmentation.",
+      kUnitsNote};
+  return table;
+}
+
+Table transition_table(const std::string& title, const std::vector<Transition>& rows,
+                       const Card& card) {
+  Table table{.title = title, .columns = {{"transition"}}};
+  for (const char* name : {"freed", "to host", "from host"}) add_bytes_columns(table, name);
+  table.columns.push_back({"seconds", true});
+  table.columns.push_back({"what"});
+  for (const Transition& row : rows) {
+    std::vector<std::string> cells = {row.name};
+    for (const int64_t bytes : {row.freed, row.to_host, row.from_host}) {
+      add_bytes_cells(cells, bytes);
+    }
+    cells.push_back(number_text(row.seconds, 2));
+    cells.push_back(row.what);
     table.rows.push_back(std::move(cells));
   }
-  std::vector<std::string> cells = {"TOTAL"};
-  add_bytes_cells(cells, sum(components));
-  cells.emplace_back("");
-  table.rows.push_back(std::move(cells));
+  table.notes = {"Over " + card.host_link + " at its peak of " +
+                 number_text(static_cast<double>(card.host_bandwidth) / 1e9, 1) +
+                 " GB/s in one direction: real copies take longer."};
   return table;
 }
 
 }  // namespace
 
-std::vector<Table> rlhf_report(const RlhfSpec& spec) {
-  const RlhfModels models(spec);
-  const RankMemory worst = worst_rank(spec, models);
-  std::vector<Table> tables;
-  for (const Phase phase : kPhases) {
-    tables.push_back(
-        component_table("Phase: " + to_string(phase), worst.in_phase(phase, spec.swap_phases)));
+std::string verdict(int64_t bytes, int64_t available) {
+  const std::string of = format_bytes(bytes) + " of " + format_bytes(available);
+  if (bytes <= available) {
+    return "FITS: " + of + ", " + percent(bytes, available) + " used, " +
+           format_bytes(available - bytes) + " left per GPU";
+  }
+  const double factor = static_cast<double>(bytes) / static_cast<double>(available);
+  return "EXCEEDS: " + of + ", " + number_text(factor, 2) + " times the memory, short by " +
+         format_bytes(bytes - available) + " per GPU";
+}
+
+RlhfPlan::RlhfPlan(const RlhfSpec& given)
+    : spec(given),
+      models(given),
+      worst(worst_rank(given, models)),
+      recommendation(recommend(given)) {}
+
+std::vector<Table> phase_report(const RlhfPlan& plan, const TextStyle& style) {
+  const RlhfSpec& spec = plan.spec;
+  const bool swap = spec.setup.swap_phases;
+  std::vector<Table> tables = {configuration(plan)};
+  int64_t most = 0;
+  for (const Component& component : plan.worst.components) {
+    most = std::max(most, component.bytes);
+  }
+  for (const Phase phase : phases_of(spec)) {
+    tables.push_back(component_table("Phase: " + to_string(phase), plan,
+                                     plan.worst.in_phase(phase, swap), phase, most, style));
+  }
+  tables.push_back(component_table("Worst case: everything at once", plan, plan.worst.components,
+                                   std::nullopt, most, style));
+  std::vector<Transition> moves = transitions(spec, plan.worst, swap);
+  const std::vector<Transition> within = traffic_within_phases(spec, plan.models, plan.worst);
+  moves.insert(moves.end(), within.begin(), within.end());
+  if (!moves.empty()) tables.push_back(transition_table("Transitions", moves, spec.card));
+  if (!swap && spec.setup.layout.ranks() > 0 && phases_of(spec).size() > 1) {
+    tables.push_back(transition_table("Transitions, were --swap-phases given",
+                                      transitions(spec, plan.worst, true), spec.card));
+  }
+  const int64_t host = plan.worst.host_bytes(swap);
+  if (host > 0) {
+    const int64_t gpus = std::min(spec.num_gpus, kGpusPerNode);
+    tables.back().notes.push_back("In host memory: " + format_bytes(host) + " per GPU, " +
+                                  format_bytes(gpus * host) + " per node of " +
+                                  std::to_string(gpus) + ".");
   }
   return tables;
 }

@@ -17,7 +17,7 @@ std::vector<const ModelConfig*> models_of(const RlhfSpec& spec) {
 }
 
 void check_layout(const RlhfSpec& spec) {
-  const Layout& layout = spec.layout;
+  const Layout& layout = spec.setup.layout;
   if (layout.ranks() != spec.num_gpus) {
     throw UsageError("--num-gpus", std::to_string(spec.num_gpus),
                      "is not tp x pp x dp = " + std::to_string(layout.tp) + " x " +
@@ -79,7 +79,7 @@ void check_magnitude(const RlhfSpec& spec) {
     activations += tokens * (number(model->layers) * 64 * (d + number(model->d_ff) + scores) +
                              32 * number(model->vocab_size));
   }
-  const double pipeline = static_cast<double>(spec.layout.pp);
+  const double pipeline = static_cast<double>(spec.setup.layout.pp);
   if (parameters > kMost) {
     throw UsageError("--model-size", spec.actor.name, "has states beyond 2^62 bytes",
                      "--model-size 405b");
@@ -93,6 +93,12 @@ void check_magnitude(const RlhfSpec& spec) {
 }
 
 }  // namespace
+
+int64_t RlhfSpec::micro_batch() const {
+  return setup.micro_batch_size > 0 ? std::min(setup.micro_batch_size, batch_size) : batch_size;
+}
+
+int64_t RlhfSpec::micro_batches() const { return (batch_size + micro_batch() - 1) / micro_batch(); }
 
 std::string to_string(Checkpoint checkpoint) {
   if (checkpoint == Checkpoint::kNone) return "none";
@@ -115,7 +121,8 @@ bool tp_divides_all(const RlhfSpec& spec, int64_t tp) {
 }
 
 Layout usual_layout(const RlhfSpec& spec) {
-  Layout layout{.zero = spec.layout.zero, .sequence_parallel = spec.layout.sequence_parallel};
+  Layout layout{.zero = spec.setup.layout.zero,
+                .sequence_parallel = spec.setup.layout.sequence_parallel};
   for (int64_t tp = std::min(kGpusPerNode, spec.num_gpus); tp > 1; --tp) {
     if (spec.num_gpus % tp == 0 && tp_divides_all(spec, tp)) {
       layout.tp = tp;

@@ -23,40 +23,43 @@ enum class Reference {
   kNone,      // no reference model: no KL term
 };
 
+// What may be changed to make it fit: what the search of plan/recommend.h tries.
+struct SetUp {
+  Layout layout;
+  int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
+  Checkpoint checkpoint = Checkpoint::kNone;
+  Reference reference = Reference::kResident;
+  bool optimizer_offload = false;  // moments, master weights and the update are the host's
+  bool swap_phases = false;        // a phase's idle models and states are in host memory
+};
+
 struct RlhfSpec {
   // The models. Critic and reward have one output instead of the vocabulary.
   ModelConfig actor;                  // the reference has the same shape
   std::optional<ModelConfig> critic;  // none: no value function (GRPO, supervised training)
   std::optional<ModelConfig> reward;  // none: rewards by rule
-  Reference reference = Reference::kResident;
 
   // The batch.
-  int64_t batch_size = 4;        // sequences of one data-parallel replica, generated at once
-  int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
-  int64_t seq_len = 2048;        // prompt and response
-  int64_t response_len = 1024;   // of that: generated tokens; 0 = nothing is generated
+  int64_t batch_size = 4;       // sequences of one data-parallel replica, generated at once
+  int64_t seq_len = 2048;       // prompt and response
+  int64_t response_len = 1024;  // of that: generated tokens; 0 = nothing is generated
 
   // The machine. total_bytes as asked for.
   Card card;
   int64_t num_gpus = 8;
-  Layout layout;
 
   // How it is run.
   StatePrecision precision;
   Moments moments = Moments::kFull;
   CacheType cache;
   Attention attention = Attention::kFlash;
-  Checkpoint checkpoint = Checkpoint::kNone;
-  bool optimizer_offload = false;  // moments, master weights and the update are the host's
-  bool swap_phases = false;        // a phase's idle models and states are in host memory
+  SetUp setup;
 
-  int64_t micro_batch() const {
-    return micro_batch_size > 0 ? std::min(micro_batch_size, batch_size) : batch_size;
-  }
-  int64_t micro_batches() const { return (batch_size + micro_batch() - 1) / micro_batch(); }
+  int64_t micro_batch() const;    // sequences
+  int64_t micro_batches() const;  // passes over the batch
   int64_t prompt_len() const { return seq_len - response_len; }
   bool generates() const { return response_len > 0; }
-  bool scores() const { return critic || reward || reference != Reference::kNone; }
+  bool scores() const { return critic || reward || setup.reference != Reference::kNone; }
 };
 
 std::string to_string(Checkpoint checkpoint);  // "none", "selective", "full"

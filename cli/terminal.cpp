@@ -1,0 +1,50 @@
+#include "cli/terminal.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void colour(std::string& text, std::string_view word, std::string_view code) {
+  const std::string painted = "\033[" + std::string(code) + "m" + std::string(word) + "\033[0m";
+  for (size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + painted.size())) {
+    text.replace(at, word.size(), painted);
+  }
+}
+
+}  // namespace
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale(variable(name));
+    if (locale.empty()) continue;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](unsigned char letter) { return std::tolower(letter); });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+bool takes_colour() {
+  return ::isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb" && variable("NO_COLOR").empty();
+}
+
+std::string with_coloured_verdicts(std::string text) {
+  colour(text, "FITS: ", "32");
+  colour(text, "EXCEEDS: ", "31");
+  colour(text, "NOTHING FITS", "31");
+  return text;
+}
+
+}  // namespace headroom

@@ -1,0 +1,66 @@
+// What headroom profile measured of the same shape, beside what is computed.
+#include <algorithm>
+
+#include "plan/rlhf_report.h"
+#include "profiling/report_cells.h"
+
+namespace headroom {
+namespace {
+
+bool same_shape(const ModelConfig& a, const ModelConfig& b) {
+  return a.d_model == b.d_model && a.d_ff == b.d_ff && a.layers == b.layers && a.heads == b.heads &&
+         a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
+}
+
+// A Record's precision is autocast's: the states are FP32.
+int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
+  const BatchCost cost = batch_cost(shape, Head::kLanguage,
+                                    {.sequences = run.batch_size,
+                                     .tokens = run.context_length,
+                                     .attention = run.attention,
+                                     .precision = run.precision});
+  Extent entropy;  // PPO's, which this step does not have
+  entropy.vocabulary = kEntropyBytesPerLogit * run.batch_size * run.context_length;
+  return (cost.embedding + shape.layers * cost.block + cost.head - entropy)
+      .on_rank({}, shape.vocab_size);
+}
+
+void add_rows(Table& table, const ModelConfig& shape, const Record& record) {
+  const int64_t elements = model_elements(shape, Head::kLanguage).total();
+  const StatePrecision& precision = find_state_precision(to_string(record.spec.precision));
+  const auto add = [&](const char* component, int64_t computed, const char* category) {
+    const auto measured = record.category_peaks.find(category);
+    if (measured == record.category_peaks.end()) return;
+    std::vector<std::string> cells = {row_name(record.spec), device_name(record), component};
+    add_bytes_cells(cells, computed);
+    add_bytes_cells(cells, measured->second);
+    cells.push_back(signed_percent(measured->second - computed, computed));
+    table.rows.push_back(std::move(cells));
+  };
+  add("weights", precision.weight * elements, "parameters");
+  add("gradients", precision.gradient * elements, "gradients");
+  add("Adam's moments", 2 * precision.moment * elements, "optimizer_state");
+  add("activations and logits", kept_for_backward(shape, record.spec), "activations");
+}
+
+}  // namespace
+
+std::vector<Table> measured_report(const RlhfPlan& plan, const std::vector<Record>& records) {
+  Table table{.title = "Computed, and measured by headroom profile",
+              .columns = {{"run"}, {"device"}, {"component"}}};
+  add_bytes_columns(table, "computed");
+  add_bytes_columns(table, "measured");
+  table.columns.push_back({"difference", true});
+  for (const Record& record : records) {
+    const bool whole = record.status == Status::kOk && record.spec.mode == Mode::kTraining;
+    const ModelConfig shape = model_config(record.spec);
+    if (whole && same_shape(shape, plan.spec.actor)) add_rows(table, shape, record);
+  }
+  if (table.rows.empty()) return {};
+  table.notes = {
+      "One model on one GPU, each component at its own fullest instant. Everything else "
+      "of this plan is computed only."};
+  return {table};
+}
+
+}  // namespace headroom

@@ -1,0 +1,98 @@
+#include "plan/transitions.h"
+
+#include <algorithm>
+
+#include "train/words.h"
+
+namespace headroom {
+namespace {
+
+double seconds_over(const Card& card, int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(card.host_bandwidth);
+}
+
+std::string sentence(const char* verb, const std::vector<std::string>& names) {
+  return names.empty() ? "" : std::string(verb) + " " + join(names);
+}
+
+Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, Phase to,
+                   bool swap_phases) {
+  Transition transition{.name = to_string(from) + " -> " + to_string(to)};
+  std::vector<std::string> freed, written, loaded;
+  for (const Component& component : memory.components) {
+    const bool before = component.needed_in(from);
+    const bool after = component.needed_in(to);
+    if (before == after || (component.resident && !swap_phases)) continue;
+    if (!component.resident) {
+      if (!before) continue;  // made by the next phase itself
+      transition.freed += component.bytes;
+      freed.emplace_back(component.name);
+    } else if (after) {
+      transition.from_host += component.bytes;
+      loaded.emplace_back(component.name);
+    } else if (component.trained && from == Phase::kTraining) {
+      transition.to_host += component.bytes;
+      written.emplace_back(component.name);
+    } else {
+      transition.freed += component.bytes;
+      freed.emplace_back(component.name);
+    }
+  }
+  std::vector<std::string> parts = {sentence("frees", freed), sentence("writes back", written),
+                                    sentence("loads", loaded)};
+  std::erase(parts, "");
+  transition.what = parts.empty() ? "nothing" : join(parts, "; ");
+  transition.seconds = seconds_over(spec.card, transition.to_host + transition.from_host);
+  return transition;
+}
+
+}  // namespace
+
+std::vector<Phase> phases_of(const RlhfSpec& spec) {
+  std::vector<Phase> phases;
+  if (spec.generates()) phases.push_back(Phase::kGeneration);
+  if (spec.scores()) phases.push_back(Phase::kScoring);
+  phases.push_back(Phase::kTraining);
+  return phases;
+}
+
+std::vector<Transition> transitions(const RlhfSpec& spec, const RankMemory& memory,
+                                    bool swap_phases) {
+  const std::vector<Phase> phases = phases_of(spec);
+  std::vector<Transition> all;
+  for (size_t i = 0; phases.size() > 1 && i < phases.size(); ++i) {
+    all.push_back(between(spec, memory, phases[i], phases[(i + 1) % phases.size()], swap_phases));
+  }
+  return all;
+}
+
+std::vector<Transition> traffic_within_phases(const RlhfSpec& spec, const RlhfModels& models,
+                                              const RankMemory& memory) {
+  std::vector<Transition> all;
+  const auto shards = [&](const RlhfModels::Model& model, int64_t from_stage) {
+    const int64_t elements =
+        stage_elements(model.elements, spec.setup.layout, memory.stage).total();
+    return spec.setup.layout.zero >= from_stage ? shard(elements, spec.setup.layout.dp) : elements;
+  };
+  if (spec.setup.reference == Reference::kOffload) {
+    Transition pass{.name = "within scoring",
+                    .from_host = spec.precision.low * shards(models.actor, 3),
+                    .what = "the reference's layers come over one by one, once per micro-batch"};
+    pass.from_host *= spec.micro_batches();
+    pass.seconds = seconds_over(spec.card, pass.from_host);
+    all.push_back(pass);
+  }
+  if (spec.setup.optimizer_offload) {
+    int64_t updated = shards(models.actor, 1);
+    for (const auto& critic : models.critic) updated += shards(critic, 1);
+    Transition step{.name = "within training, each step",
+                    .to_host = spec.precision.gradient * updated,
+                    .from_host = spec.precision.weight * updated,
+                    .what = "gradients go to the host, updated weights come back"};
+    step.seconds = seconds_over(spec.card, step.to_host + step.from_host);
+    all.push_back(step);
+  }
+  return all;
+}
+
+}  // namespace headroom
