@@ -19,10 +19,7 @@ int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
                                      .tokens = run.context_length,
                                      .attention = run.attention,
                                      .precision = run.precision});
-  Extent entropy;  // PPO's, which this step does not have
-  entropy.vocabulary = kEntropyBytesPerLogit * run.batch_size * run.context_length;
-  return (cost.embedding + shape.layers * cost.block + cost.head - entropy)
-      .on_rank({}, shape.vocab_size);
+  return (cost.embedding + shape.layers * cost.block + cost.head).on_rank({}, shape.vocab_size);
 }
 
 void add_rows(Table& table, const ModelConfig& shape, const Record& record) {

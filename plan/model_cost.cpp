@@ -59,16 +59,17 @@ bool is_attention_core(const Row& row) {
 // Limits: fused losses, which never hold the logits, need less.
 constexpr int64_t kBytesPerLogitInBackward = 16;
 constexpr int64_t kBytesPerLogitInForward = 12;
+constexpr int64_t kEntropyBytesPerLogit = 4;
 
-void add_language_head(BatchCost& cost, const std::vector<Row>& rows, const BatchShape& shape,
-                       int64_t vocab_size) {
+void add_logits(BatchCost& cost, Head head, const std::vector<Row>& rows, const BatchShape& shape,
+                int64_t vocab_size) {
   const int64_t tokens = shape.sequences * shape.tokens;
   Extent loss;
   for (const Row& row : rows) {
     if (row.group == kHead || row.group == kLoss) loss += extent_of(row, vocab_size);
   }
   cost.head += loss;
-  cost.head.vocabulary += kEntropyBytesPerLogit * tokens;
+  if (head == Head::kPolicy) cost.head.vocabulary += kEntropyBytesPerLogit * tokens;
   cost.head_backward.vocabulary = kBytesPerLogitInBackward * tokens - loss.vocabulary;
 }
 
@@ -117,7 +118,7 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
     } else if (row.tensor.starts_with("ln_final")) {
       model.final += extent;
     } else if (row.tensor.starts_with("lm_head")) {
-      model.final += head == Head::kLanguage ? extent : Extent{.whole = config.d_model};
+      model.final += head == Head::kValue ? Extent{.whole = config.d_model} : extent;
     } else {
       model.block += extent;
     }
@@ -155,14 +156,14 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     if (is_attention_core(row)) cost.attention_core += extent;
     if (row.tensor == "output_BSD") cost.boundary += extent;
   }
-  if (head == Head::kLanguage) add_language_head(cost, rows, shape, config.vocab_size);
+  if (head != Head::kValue) add_logits(cost, head, rows, shape, config.vocab_size);
   for (const Row& row : forward_rows(spec)) {
     const Extent extent = extent_of(row, config.vocab_size);
     if (row.group == kForwardAttention) cost.forward_softmax += extent;
     if (row.group == kForwardFeedForward) cost.forward_feed_forward += extent;
     if (row.group == kForwardHead && !has_letter(row, 'V')) cost.forward_head += extent;
   }
-  if (head == Head::kLanguage) {
+  if (head != Head::kValue) {
     cost.forward_head.vocabulary = kBytesPerLogitInForward * shape.sequences * shape.tokens;
   }
   return cost;

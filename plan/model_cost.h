@@ -26,10 +26,11 @@ struct Extent {
   int64_t on_rank(const Layout& layout, int64_t vocab_size) const;
 };
 
-// FP32 probabilities that the entropy of a policy keeps, per logit.
-inline constexpr int64_t kEntropyBytesPerLogit = 4;
-
-enum class Head { kLanguage, kValue };  // V rows; one row: a critic's or reward model's score
+enum class Head {
+  kLanguage,  // one row per word of the vocabulary, trained with cross entropy
+  kPolicy,    // the same, trained with PPO's loss: entropy besides the log-probabilities
+  kValue,     // one row: a critic's or reward model's score
+};
 
 // Numbers of parameters.
 struct ModelElements {

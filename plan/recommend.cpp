@@ -17,13 +17,16 @@ class Memory {
   explicit Memory(const RlhfSpec& spec) : trial_(spec) {}
 
   void try_on(int64_t num_gpus) { trial_.num_gpus = num_gpus; }
-  const RlhfSpec& spec(const SetUp& setup) {
+  const RlhfSpec& spec(const RlhfSetup& setup) {
     trial_.setup = setup;
     return trial_;
   }
-  RankMemory worst(const SetUp& setup) { return worst_rank(spec(setup), models()); }
-  int64_t peak(const SetUp& setup) { return worst(setup).peak_bytes(setup.swap_phases); }
-  bool fits(const SetUp& setup) { return peak(setup) <= trial_.card.total_bytes; }
+  RankMemory worst(const RlhfSetup& setup) {
+    trial_.setup = setup;  // before models(), which looks at its micro-batch
+    return worst_rank(trial_, models());
+  }
+  int64_t peak(const RlhfSetup& setup) { return worst(setup).peak_bytes(setup.swap_phases); }
+  bool fits(const RlhfSetup& setup) { return peak(setup) <= trial_.card.total_bytes; }
 
  private:
   const RlhfModels& models() {
@@ -44,16 +47,20 @@ Phase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
   });
 }
 
-Recommended recommended(const SetUp& setup, Memory& memory) {
+Recommended recommended(const RlhfSetup& setup, Memory& memory) {
   Recommended result{.spec = memory.spec(setup), .worst = memory.worst(setup)};
   result.phase = fullest_phase(result.spec, result.worst);
   result.peak = result.worst.phase_bytes(result.phase, setup.swap_phases);
   return result;
 }
 
-std::vector<Reason> reasons_of(const RlhfSpec& spec, const SetUp& setup, Memory& memory) {
+std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Memory& memory) {
   std::vector<Reason> reasons;
   for (const Without& step : one_step_back(spec, setup)) {
+    if (!step.refused.empty()) {
+      reasons.push_back({step.technique, step.instead + " " + step.refused});
+      continue;
+    }
     const Recommended without = recommended(step.setup, memory);
     reasons.push_back({step.technique, step.instead + " is short by " +
                                            format_bytes(-without.margin()) + " per GPU in " +
@@ -71,13 +78,13 @@ bool needs_all_of(const Cost& cost, const Cost& other) {
 
 struct Candidate {
   Cost cost;
-  SetUp setup;
+  RlhfSetup setup;
 };
 
 // Cheapest first.
 std::vector<Candidate> fitting(const RlhfSpec& spec, Memory& memory, int64_t& tried) {
   std::vector<Candidate> found;
-  for (const SetUp& setup : all_setups(spec)) {
+  for (const RlhfSetup& setup : all_setups(spec)) {
     ++tried;
     if (memory.fits(setup)) found.push_back({cost_of(spec, setup), setup});
   }
@@ -87,19 +94,19 @@ std::vector<Candidate> fitting(const RlhfSpec& spec, Memory& memory, int64_t& tr
 }
 
 void name_the_nearest(Recommendation& result, RlhfSpec spec, Memory& memory) {
-  const std::vector<SetUp> all = all_setups(spec);
+  const std::vector<RlhfSetup> all = all_setups(spec);
   if (all.empty()) return;
   std::vector<int64_t> peaks;
-  for (const SetUp& setup : all) peaks.push_back(memory.peak(setup));
+  for (const RlhfSetup& setup : all) peaks.push_back(memory.peak(setup));
   const auto lowest = std::min_element(peaks.begin(), peaks.end()) - peaks.begin();
   result.nearest.push_back(recommended(all[static_cast<size_t>(lowest)], memory));
   constexpr int64_t kMostGpus = 65536;
   while (spec.num_gpus * 2 <= kMostGpus) {
     spec.num_gpus *= 2;
     memory.try_on(spec.num_gpus);
-    const std::vector<SetUp> more = all_setups(spec);
+    const std::vector<RlhfSetup> more = all_setups(spec);
     if (!std::any_of(more.begin(), more.end(),
-                     [&](const SetUp& setup) { return memory.fits(setup); })) {
+                     [&](const RlhfSetup& setup) { return memory.fits(setup); })) {
       continue;
     }
     result.gpus_that_fit = spec.num_gpus;
@@ -109,7 +116,7 @@ void name_the_nearest(Recommendation& result, RlhfSpec spec, Memory& memory) {
 
 }  // namespace
 
-Cost cost_of(const RlhfSpec& spec, const SetUp& setup) {
+Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   const Layout& layout = setup.layout;
   Cost cost{};
   const auto level = [&](Technique technique) -> int64_t& {

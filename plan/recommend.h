@@ -41,7 +41,7 @@ enum class Technique {
 };
 inline constexpr size_t kTechniques = 9;
 using Cost = std::array<int64_t, kTechniques>;  // level of each; dearest first
-Cost cost_of(const RlhfSpec& spec, const SetUp& setup);
+Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup);
 
 struct Reason {
   std::string technique;  // "checkpoint full"

@@ -85,7 +85,7 @@ Table offload_table(const RlhfPlan& plan) {
 }
 
 std::string flags_of(const RlhfSpec& spec) {
-  const SetUp& setup = spec.setup;
+  const RlhfSetup& setup = spec.setup;
   const Layout& layout = setup.layout;
   std::string flags = "--tp " + std::to_string(layout.tp) + " --pp " + std::to_string(layout.pp) +
                       " --dp " + std::to_string(layout.dp) + " --zero " +

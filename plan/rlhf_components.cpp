@@ -18,6 +18,8 @@ class Stage {
   Stage(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
       : spec_(spec), models_(models), layout_(spec.setup.layout), stage_(stage) {
     memory_.stage = stage;
+    memory_.phases =
+        kTraining | (spec.generates() ? kGenerating : 0U) | (spec.scores() ? kScoring : 0U);
   }
 
   RankMemory write() {
@@ -52,6 +54,7 @@ class Stage {
   StageElements held(const Model& model) const {
     return stage_elements(model.elements, layout_, stage_);
   }
+  bool gathers() const { return layout_.zero >= 3 && layout_.dp > 1; }
   bool last() const { return stage_ == layout_.pp - 1; }
   int64_t on_rank(const Model& model, const Extent& extent) const {
     return extent.on_rank(layout_, model.elements.config.vocab_size);
@@ -59,8 +62,10 @@ class Stage {
   int64_t sharded(int64_t elements, int64_t from_stage) const {
     return layout_.zero >= from_stage ? shard(elements, layout_.dp) : elements;
   }
-  void add(const Component& component) {
-    if (component.bytes > 0) memory_.components.push_back(component);
+  // Phases that this spec does not have need nothing.
+  void add(Component component) {
+    component.needed &= memory_.phases;
+    if (component.bytes > 0 && component.needed != 0) memory_.components.push_back(component);
   }
 
   std::vector<const Model*> trained() const {
@@ -127,6 +132,7 @@ class Stage {
     const int64_t bytes = spec_.precision.low * sharded(elements.total(), 3);
     if (streamed) {
       memory_.offloaded_bytes += bytes;
+      if (gathers()) return;  // shards come from the host into the layers that are gathered
       add({.name = name,
            .kind = Kind::kWeights,
            .bytes = spec_.precision.low * elements.largest_neighbours(),
@@ -152,7 +158,7 @@ class Stage {
   void add_gathered() {
     const int64_t low = spec_.precision.low;
     const auto neighbours = [&](const Model& model) { return held(model).largest_neighbours(); };
-    if (layout_.zero >= 3 && layout_.dp > 1) {
+    if (gathers()) {
       add({.name = "Actor, gathered",
            .kind = Kind::kWeights,
            .bytes = low * held(models_.actor).total(),
@@ -276,7 +282,7 @@ class Stage {
          .bytes = std::max(most.head, most.recompute),
          .needed = kTraining,
          .scales = true,
-         .why = head ? "logits, log-softmax, entropy's probabilities, and the first gradients"
+         .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
                      : "what checkpointing dropped, computed again for one block"});
   }
 

@@ -50,23 +50,24 @@ int64_t RankMemory::phase_bytes(Phase phase, bool swap_phases) const {
 
 int64_t RankMemory::peak_bytes(bool swap_phases) const {
   int64_t peak = 0;
-  for (const Phase phase : kPhases) peak = std::max(peak, phase_bytes(phase, swap_phases));
+  for (const Phase phase : kPhases) {
+    if ((phases & bit(phase)) != 0) peak = std::max(peak, phase_bytes(phase, swap_phases));
+  }
   return peak;
 }
 
 int64_t RankMemory::host_bytes(bool swap_phases) const {
   int64_t bytes = offloaded_bytes;
-  constexpr unsigned kEvery =
-      bit(Phase::kGeneration) | bit(Phase::kScoring) | bit(Phase::kTraining);
   for (const Component& component : components) {
-    if (swap_phases && component.resident && component.needed != kEvery) bytes += component.bytes;
+    if (swap_phases && component.resident && component.needed != phases) bytes += component.bytes;
   }
   return bytes;
 }
 
 int64_t RankMemory::everything_bytes() const { return sum(components); }
 
-RlhfModels::RlhfModels(const RlhfSpec& spec) : actor(model_of(spec, spec.actor, Head::kLanguage)) {
+RlhfModels::RlhfModels(const RlhfSpec& spec)
+    : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
   if (spec.critic) critic.push_back(model_of(spec, *spec.critic, Head::kValue));
   if (spec.reward) reward.push_back(model_of(spec, *spec.reward, Head::kValue));
 }

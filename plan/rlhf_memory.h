@@ -46,6 +46,7 @@ constexpr unsigned bit(Phase phase) { return 1U << static_cast<unsigned>(phase);
 // Everything one rank of a pipeline stage ever holds.
 struct RankMemory {
   int64_t stage = 0;
+  unsigned phases = 0;  // bits of those that the spec has
   std::vector<Component> components;
 
   // What is on the GPU in a phase; without swapping with the idle ones.

@@ -24,7 +24,7 @@ enum class Reference {
 };
 
 // What may be changed to make it fit: what the search of plan/recommend.h tries.
-struct SetUp {
+struct RlhfSetup {
   Layout layout;
   int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
   Checkpoint checkpoint = Checkpoint::kNone;
@@ -53,7 +53,7 @@ struct RlhfSpec {
   Moments moments = Moments::kFull;
   CacheType cache;
   Attention attention = Attention::kFlash;
-  SetUp setup;
+  RlhfSetup setup;
 
   int64_t micro_batch() const;    // sequences
   int64_t micro_batches() const;  // passes over the batch

@@ -58,7 +58,7 @@ std::vector<int64_t> zero_stages(const Layout& layout, bool offload) {
   return offload ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
 }
 
-void add_techniques(const RlhfSpec& spec, const SetUp& shape, std::vector<SetUp>& all) {
+void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
   const bool one_phase = !spec.scores() && !spec.generates();
   for (const Checkpoint checkpoint : checkpoints(spec)) {
     for (const Reference reference : references(spec)) {
@@ -66,7 +66,7 @@ void add_techniques(const RlhfSpec& spec, const SetUp& shape, std::vector<SetUp>
         for (const bool swap : {false, true}) {
           if (swap && one_phase) continue;
           for (const int64_t zero : zero_stages(shape.layout, offload)) {
-            SetUp setup = shape;
+            RlhfSetup setup = shape;
             setup.layout.zero = zero;
             setup.checkpoint = checkpoint;
             setup.reference = reference;
@@ -93,6 +93,10 @@ Layout narrower(const RlhfSpec& spec, const Layout& layout, int64_t Layout::*wid
   return best;
 }
 
+int64_t passes(const RlhfSpec& spec, int64_t micro_batch) {
+  return (spec.batch_size + micro_batch - 1) / micro_batch;
+}
+
 int64_t next_larger(const std::vector<int64_t>& falling, int64_t size) {
   const auto it = std::find(falling.begin(), falling.end(), size);
   return it == falling.begin() || it == falling.end() ? size : *(it - 1);
@@ -100,23 +104,22 @@ int64_t next_larger(const std::vector<int64_t>& falling, int64_t size) {
 
 }  // namespace
 
-std::vector<SetUp> all_setups(const RlhfSpec& spec) {
-  std::vector<SetUp> all;
+std::vector<RlhfSetup> all_setups(const RlhfSpec& spec) {
+  std::vector<RlhfSetup> all;
   for (const Layout& layout : layouts(spec)) {
     for (const int64_t size : micro_batch_sizes(spec)) {
-      const int64_t passes = (spec.batch_size + size - 1) / size;
-      if (layout.pp > 1 && passes < layout.pp) continue;
+      if (layout.pp > 1 && passes(spec, size) < layout.pp) continue;
       add_techniques(spec, {.layout = layout, .micro_batch_size = size}, all);
     }
   }
   return all;
 }
 
-std::vector<Without> one_step_back(const RlhfSpec& spec, const SetUp& setup) {
+std::vector<Without> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
   std::vector<Without> steps;
   // Returns the set-up to take back from.
-  const auto step = [&](const std::string& technique, const std::string& instead) -> SetUp& {
-    steps.push_back({technique, instead, setup});
+  const auto step = [&](const std::string& technique, const std::string& instead) -> RlhfSetup& {
+    steps.push_back({technique, instead, setup, ""});
     return steps.back().setup;
   };
   const Layout& layout = setup.layout;
@@ -150,6 +153,9 @@ std::vector<Without> one_step_back(const RlhfSpec& spec, const SetUp& setup) {
   if (larger > size) {
     step("micro-batch " + std::to_string(size), "micro-batch " + std::to_string(larger))
         .micro_batch_size = larger;
+    if (layout.pp > 1 && passes(spec, larger) < layout.pp) {
+      steps.back().refused = "leaves stages of the pipeline without work";
+    }
   }
   return steps;
 }

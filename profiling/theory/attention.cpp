@@ -147,10 +147,10 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
 // Note [Fused attention on CUDA]
 // Rationale: which kernel runs is chosen by card, dtype and shape at run time.
 // Approach: FP16/BF16 as the flash kernel (output laid out as the query is, so merging copies);
-//   FP32 as the memory-efficient one (output laid out (B, S, H, K), so merging is a view). Both
-//   also keep two words of random state.
-// Limits: read, not run. cuDNN's kernel, the default on Hopper, keeps the same tensors but its
-//   output may be laid out either way; FP32 with grouped heads may fall to the math kernel, which
+//   FP32 as the memory-efficient one (output laid out (B, S, H, K), so merging is a view). The
+//   former also keeps two words of random state on the card.
+// Limits: cuDNN's kernel, the default on Hopper, keeps the same tensors but its output may be laid
+//   out either way; FP32 with grouped heads may fall to the math kernel, which
 //   keeps (B, H, S, T) tensors.
 void add_flash(Sheet& sheet) {
   if (sheet.cpu()) {
@@ -164,6 +164,7 @@ void add_flash(Sheet& sheet) {
                                : "ScaledDotProductEfficientAttentionBackward0";
   add_flash_inputs(sheet, node);
   add_flash_outputs(sheet, node, low);
+  if (!low) return;
   for (const char* name : {"random_seed", "random_offset"}) {
     sheet.add({.name = name,
                .shape = "",
