@@ -35,7 +35,7 @@ std::vector<Record> records_from(const Arguments& arguments) {
     if (torn) log_warning(path + ": its last line is cut off and was left out");
     return records;
   } catch (const std::runtime_error& error) {
-    throw UsageError(error.what());
+    throw UsageError(std::string("--records: ") + error.what());
   }
 }
 
@@ -58,8 +58,8 @@ void write_svg(const RlhfPlan& plan, const std::string& path) {
   try {
     write_file_atomically(path, svg(timeline(plan), title));
   } catch (const std::runtime_error& error) {
-    throw UsageError("--output", path, std::string("cannot be written: ") + error.what(),
-                     "--output timeline.svg");
+    throw UsageError(std::string("--output: ") + error.what() +
+                     " (example: --output timeline.svg)");
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plan/model_cost.h"
+#include "plan/rlhf_memory.h"
 #include "train/quantity.h"
 #include "train/words.h"
 
@@ -81,6 +81,11 @@ void read_batch(RlhfSpec& spec, const Arguments& arguments) {
   spec.response_len = integer(arguments, "response-len", spec.seq_len / 2, 0);
   if (!arguments.has("prompt-len")) return;
   const int64_t prompt = integer(arguments, "prompt-len", 0);
+  if (!arguments.has("response-len") && prompt > spec.seq_len) {
+    throw UsageError("--prompt-len", std::to_string(prompt),
+                     "is longer than a sequence of " + std::to_string(spec.seq_len) + " tokens",
+                     "--prompt-len 4000 --response-len 96");
+  }
   if (!arguments.has("response-len") && !arguments.has("seq-len")) {
     spec.response_len = std::max<int64_t>(spec.seq_len - prompt, 0);
   } else if (!arguments.has("response-len")) {
@@ -114,6 +119,21 @@ void read_layout(RlhfSpec& spec, const Arguments& arguments) {
   if (!arguments.has("dp"))
     layout.dp = std::max<int64_t>(1, spec.num_gpus / (layout.tp * layout.pp));
   if (!arguments.has("num-gpus")) spec.num_gpus = layout.ranks();
+}
+
+// Where the user asked for it by name; as a default it is one of the things that do not fit.
+void check_resident_reference(const RlhfSpec& spec) {
+  const RlhfModels models(spec);
+  for (const RankMemory& memory : rank_memories(spec, models)) {
+    for (const Component& component : memory.components) {
+      if (component.name != kReferenceWeights || component.bytes <= spec.card.total_bytes) continue;
+      throw UsageError("--reference", "resident",
+                       "takes " + format_bytes(component.bytes) + " of a GPU with " +
+                           format_bytes(spec.card.total_bytes) + " under " +
+                           to_string(spec.setup.layout) + "; allowed here: offload, none",
+                       "--reference offload");
+    }
+  }
 }
 
 }  // namespace
@@ -207,6 +227,7 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   spec.setup.swap_phases = arguments.has("swap-phases");
   read_layout(spec, arguments);
   validate(spec);
+  if (arguments.get("reference") == "resident") check_resident_reference(spec);
   return spec;
 }
 

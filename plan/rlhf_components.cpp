@@ -150,7 +150,7 @@ class Stage {
 
   void add_reference() {
     if (spec_.setup.reference == Reference::kNone) return;
-    add_frozen("Reference model (weights)", models_.actor,
+    add_frozen(kReferenceWeights.data(), models_.actor,
                spec_.setup.reference == Reference::kOffload);
   }
 

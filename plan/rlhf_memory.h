@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/model_cost.h"
@@ -28,6 +29,8 @@ std::string to_string(Phase phase);  // "generation"
 //   is idle: this is what --swap-phases takes away.
 // Limits: gradients die with the training phase (zero_grad ends a loop's turn); frameworks that
 //   keep their buffers hold them in every phase.
+inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
+
 struct Component {
   const char* name = "";
   Kind kind = Kind::kWeights;

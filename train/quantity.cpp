@@ -51,7 +51,7 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
   const std::string range =
       "allowed: " + std::to_string(minimum) + " to " + std::to_string(maximum);
   const std::string example =
-      std::string(flag) + " " + std::to_string(std::max<int64_t>(minimum, 4));
+      std::string(flag) + " " + std::to_string(std::clamp<int64_t>(4, minimum, maximum));
   if (error == std::errc::invalid_argument) {
     throw UsageError(flag, text, "is not a whole number; " + range, example);
   }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "profiling/report_cells.h"
+#include "profiling/theory/forward.h"
 #include "profiling/theory/residual_stream.h"
 #include "train/quantity.h"
 #include "train/words.h"
@@ -197,6 +198,8 @@ Table totals_table(const RunSpec& spec) {
         kOptimizerTemporaries, kCastCache, kLossScaler, kTables, kInputs}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
+  add("temporaries of a forward without gradients",
+      [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
   for (const Instant& instant : instants()) {
     std::vector<std::string> cells = {instant.name};
     for (size_t i = 0; i < kModes.size(); ++i) {

@@ -43,6 +43,35 @@ expect 2 "--tokens: 'ids.bin' holds id 65535 at position 1" profile "${small[@]}
 printf '\x01\x00\xff' >odd.bin
 expect 2 "--tokens: 'odd.bin' holds 3 bytes" profile "${small[@]}" --tokens odd.bin
 
+# Plans.
+expect 2 "--batch-size: '0' is out of range; allowed: 1 to" rlhf --batch-size 0
+expect 2 "--batch-size: '-3' is out of range" rlhf --batch-size -3
+expect 2 "--batch-size: '1000000000000' with --seq-len 100000 makes activations beyond 2\^62" rlhf --batch-size 1000000000000 --seq-len 100000
+expect 2 "--model-size: 'custom' has states beyond 2\^62 bytes" rlhf --vocab-size 1099511627776 --d-model 1048576
+expect 2 "--seq-len: '8192' is beyond the context of 7b; allowed: 1 to 4096" rlhf --model-size 7b --seq-len 8192
+expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048
+expect 2 "--prompt-len: '4000' is longer than a sequence of 2048" rlhf --prompt-len 4000
+expect 2 "--prompt-len: '100' and --response-len 100 are not --seq-len 300" rlhf --prompt-len 100 --response-len 100 --seq-len 300
+expect 2 "--tp: '3' does not divide the 8 key/value heads" rlhf --tp 3 --num-gpus 3
+expect 2 "--tp: '16' is wider than a node; allowed: 1 to 8" rlhf --tp 16 --num-gpus 16
+expect 2 "--pp: '81' is more stages than 70b has layers; allowed: 1 to 80" rlhf --pp 81 --num-gpus 81
+expect 2 "--num-gpus: '8' is not tp x pp x dp = 2 x 2 x 1" rlhf --num-gpus 8 --tp 2 --pp 2 --dp 1
+expect 2 "--zero: '4' is out of range; allowed: 0 to 3 \(example: --zero 3\)" rlhf --zero 4
+expect 2 "card: 'h10' is unknown; did you mean h100-80gb" rlhf --card h10
+expect 2 "--gpu-memory: '80' conflicts with --card" rlhf --card h100-80gb --gpu-memory 80
+expect 2 "--gpu-memory: '0GB' is no memory" rlhf --gpu-memory 0
+expect 2 "--gpu-memory: 'nan' is not a size" rlhf --gpu-memory nan
+expect 2 "--model-size: '70' is unknown.*did you mean 7b" rlhf --model-size 70
+expect 2 "--critic-size: '8b' is unknown; allowed: none, small" rlhf --critic-size 8b
+expect 2 "--reference: 'resident' takes 94.*of a GPU with 74.506 GiB.*allowed here: offload" rlhf --model-size 405b --reference resident
+expect 2 "--precision: 'bf61' is unknown; allowed: bf16-mixed" rlhf --precision bf61
+expect 2 "--formula seed --model-size: '2.7B' is unknown; allowed: 7b, 13b, 70b, 405b" rlhf --formula seed --model-size 2.7B
+expect 2 '--formula: .seed. prints tables only' rlhf --formula seed --output timeline.svg
+expect 2 "--output: 'timeline.png' is not a name for the timeline; allowed: FILE.svg" rlhf --output timeline.png
+expect 2 '--output: cannot write missing/timeline.svg: No such file' rlhf --output missing/timeline.svg
+expect 2 '--records: cannot read missing.jsonl' rlhf --records missing.jsonl
+expect 2 "--swap-phases: 'yes' is not wanted: it is a switch" rlhf --swap-phases=yes
+
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
 expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7

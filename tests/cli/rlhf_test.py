@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""headroom rlhf as a whole program: formats, locale, colour, SVG, speed.
+
+usage: rlhf_test.py HEADROOM [unittest arguments]
+"""
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+HEADROOM = ""
+
+
+def run(*arguments, **environment):
+    return subprocess.run([HEADROOM, "rlhf", *arguments], capture_output=True, text=True,
+                          check=False, env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+
+
+def on_a_terminal(*arguments, **environment):
+    """Its output, with stdout a terminal."""
+    parent, child = pty.openpty()
+    with subprocess.Popen([HEADROOM, "rlhf", *arguments], stdout=child,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment}):
+        os.close(child)
+        text = b""
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:  # the program has gone
+                break
+            if not piece:
+                break
+            text += piece
+    os.close(parent)
+    return text.decode()
+
+
+class Rlhf(unittest.TestCase):
+    def test_shows_every_section(self):
+        text = run("--model-size", "70b", "--num-gpus", "8", "--gpu-memory", "80").stdout
+        for section in ("Phase: generation", "Phase: scoring", "Phase: training",
+                        "Worst case: everything at once", "Transitions", "Memory timeline",
+                        "legend:", "What grows with the batch", "Optimizer offload",
+                        "Recommended set-up: 70b on 8 x 80GB", "Why each step is needed",
+                        "EXCEEDS: ", "Key figures"):
+            self.assertIn(section, text)
+        self.assertIn("70,549,512,192 parameters", text)
+
+    def test_every_format_is_whole(self):
+        tables = json.loads(run("--format", "json").stdout)
+        phases = [table for table in tables if table["title"].startswith("Phase: ")]
+        self.assertEqual(len(phases), 3)
+        for phase in phases:
+            *components, total = phase["rows"]
+            self.assertEqual(total["component"], "TOTAL")
+            self.assertEqual(sum(row["memory_bytes"] for row in components), total["memory_bytes"])
+        rows = list(csv.reader(io.StringIO(run("--format", "csv").stdout)))
+        self.assertEqual({len(row) for row in rows}, {4})
+        self.assertIn("### Phase: training", run("--format", "md").stdout)
+
+    def test_plain_ascii_where_the_locale_asks_for_it(self):
+        for locale in ("C", "POSIX", "de_DE.ISO-8859-1"):
+            run("--num-gpus", "8", LC_ALL=locale).stdout.encode("ascii")
+        self.assertIn("\u2588", run().stdout)
+
+    def test_colour_only_on_a_terminal(self):
+        self.assertNotIn("\033", run().stdout)
+        painted = on_a_terminal()
+        self.assertIn("\033[31mEXCEEDS: \033[0m", painted)
+        self.assertNotIn("\033", on_a_terminal(NO_COLOR="1"))
+        self.assertNotIn("\033", on_a_terminal("--format", "md"))
+
+    def test_the_svg_is_well_formed_and_to_scale(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "timeline.svg"
+            self.assertEqual(run("--output", str(path), "--swap-phases").returncode, 0)
+            root = ElementTree.parse(path).getroot()
+            self.assertEqual(os.listdir(folder), ["timeline.svg"])
+        bars = [node for node in root.iter("{http://www.w3.org/2000/svg}rect")
+                if node[0].text.startswith(("generation: ", "scoring: ", "training: "))]
+        self.assertGreater(len(bars), 10)
+        box = [float(value) for value in root.get("viewBox").split()]
+        for bar in bars:
+            self.assertGreaterEqual(float(bar.get("y")), 0)
+            self.assertLessEqual(float(bar.get("y")) + float(bar.get("height")), box[3])
+
+    def test_nothing_is_written_beside_a_refusal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "timeline.svg")
+            self.assertEqual(run("--output", path, "--batch-size", "0").returncode, 2)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_seed_formula_prints_the_documents_figures(self):
+        tables = json.loads(run("--formula", "seed", "--format", "json").stdout)
+        rows = {row["component"]: row["seed, GB"] for row in tables[3]["rows"]}
+        self.assertEqual((rows["KV Cache (peak)"], rows["Optimizer States"],
+                          rows["Activations (peak)"], rows["TOTAL"]), (21.5, 560.0, 107.4, 1528.8))
+
+    def test_a_full_disk_is_one_line(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([HEADROOM, "rlhf"], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False)
+        self.assertEqual(done.returncode, 5)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_answers_at_once(self):
+        def best_of_five(*arguments):
+            times = []
+            for _ in range(5):
+                start = time.monotonic()
+                self.assertEqual(run(*arguments).returncode, 0)
+                times.append(time.monotonic() - start)
+            return min(times)
+        self.assertLess(best_of_five("--model-size", "70b", "--num-gpus", "8"), 0.05)
+        self.assertLess(best_of_five("--model-size", "405b", "--num-gpus", "1024", "--batch-size",
+                                     "256"), 1)
+
+
+if __name__ == "__main__":
+    HEADROOM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
