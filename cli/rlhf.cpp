@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/rlhf_flags.h"
 #include "cli/terminal.h"
+#include "plan/measured.h"
 #include "plan/rlhf_report.h"
 #include "plan/seed_report.h"
 #include "plan/timeline.h"
@@ -69,7 +70,7 @@ void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableF
   const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour};
   std::vector<Table> before = phase_report(plan, style);
   std::vector<Table> after = advice_report(plan);
-  for (Table& table : measured_report(plan, records)) after.push_back(std::move(table));
+  if (!records.empty()) after.push_back(measured_table(records));
   if (!text) {
     for (Table& table : after) before.push_back(std::move(table));
     print(to_string(before, format));
@@ -104,13 +105,14 @@ int run_rlhf_command(int argc, char** argv) {
     print(to_string(seed_report(spec), format));
     return kExitOk;
   }
+  const std::vector<Record> same_shape = comparable(records, &spec.actor);
+  if (!records.empty() && same_shape.empty()) {
+    log_warning("--records: none of the " + std::to_string(records.size()) +
+                " Records is a training step of this shape");
+  }
   const RlhfPlan plan(spec);
   if (!output.empty()) write_svg(plan, output);
-  print_plan(plan, records, format);
-  if (!records.empty() && measured_report(plan, records).empty()) {
-    log_warning("--records: no training run of this shape among " + std::to_string(records.size()) +
-                " Records");
-  }
+  print_plan(plan, same_shape, format);
   return kExitOk;
 }
 

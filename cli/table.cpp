@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "plan/measured.h"
 #include "profiling/atomic_file.h"
 #include "profiling/report.h"
 #include "train/quantity.h"
@@ -12,7 +13,8 @@
 namespace headroom {
 namespace {
 
-const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary"};
+const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary",
+                                         "computed"};
 
 CommandLine command_line() {
   return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
@@ -42,6 +44,7 @@ std::vector<Table> make_tables(const std::string& kind, const std::vector<Record
                                TableFormat format) {
   if (kind == "peak-memory") return {peak_memory_table(records)};
   if (kind == "residuals") return {residuals_table(records)};
+  if (kind == "computed") return {measured_table(comparable(records, nullptr))};
   if (kind == "summary") return {summary_table(records)};
   std::vector<Table> tables = mixed_precision_tables(records);
   // The comparison alone: its exact columns hold the breakdowns.

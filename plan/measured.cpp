@@ -1,7 +1,10 @@
-// What headroom profile measured of the same shape, beside what is computed.
-#include <algorithm>
+#include "plan/measured.h"
 
-#include "plan/rlhf_report.h"
+#include <algorithm>
+#include <iterator>
+
+#include "plan/model_cost.h"
+#include "plan/state_bytes.h"
 #include "profiling/report_cells.h"
 
 namespace headroom {
@@ -22,7 +25,8 @@ int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
   return (cost.embedding + shape.layers * cost.block + cost.head).on_rank({}, shape.vocab_size);
 }
 
-void add_rows(Table& table, const ModelConfig& shape, const Record& record) {
+void add_rows(Table& table, const Record& record) {
+  const ModelConfig shape = model_config(record.spec);
   const int64_t elements = model_elements(shape, Head::kLanguage).total();
   const StatePrecision& precision = find_state_precision(to_string(record.spec.precision));
   const auto add = [&](const char* component, int64_t computed, const char* category) {
@@ -31,7 +35,7 @@ void add_rows(Table& table, const ModelConfig& shape, const Record& record) {
     std::vector<std::string> cells = {row_name(record.spec), device_name(record), component};
     add_bytes_cells(cells, computed);
     add_bytes_cells(cells, measured->second);
-    cells.push_back(signed_percent(measured->second - computed, computed));
+    cells.push_back(signed_bytes(measured->second - computed));
     table.rows.push_back(std::move(cells));
   };
   add("weights", precision.weight * elements, "parameters");
@@ -42,22 +46,27 @@ void add_rows(Table& table, const ModelConfig& shape, const Record& record) {
 
 }  // namespace
 
-std::vector<Table> measured_report(const RlhfPlan& plan, const std::vector<Record>& records) {
+std::vector<Record> comparable(const std::vector<Record>& records, const ModelConfig* shape) {
+  std::vector<Record> kept;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(kept), [&](const Record& record) {
+    return record.status == Status::kOk && record.spec.mode == Mode::kTraining &&
+           (shape == nullptr || same_shape(model_config(record.spec), *shape));
+  });
+  return kept;
+}
+
+Table measured_table(const std::vector<Record>& records) {
   Table table{.title = "Computed, and measured by headroom profile",
+              .notes = {"One model on one GPU, each component at its own fullest instant. What "
+                        "plans hold besides (KV cache, experience, shards) is computed only. The "
+                        "fused optimizer also counts steps, 4 bytes for each tensor.",
+                        kUnitsNote},
               .columns = {{"run"}, {"device"}, {"component"}}};
   add_bytes_columns(table, "computed");
   add_bytes_columns(table, "measured");
   table.columns.push_back({"difference", true});
-  for (const Record& record : records) {
-    const bool whole = record.status == Status::kOk && record.spec.mode == Mode::kTraining;
-    const ModelConfig shape = model_config(record.spec);
-    if (whole && same_shape(shape, plan.spec.actor)) add_rows(table, shape, record);
-  }
-  if (table.rows.empty()) return {};
-  table.notes = {
-      "One model on one GPU, each component at its own fullest instant. Everything else "
-      "of this plan is computed only."};
-  return {table};
+  for (const Record& record : records) add_rows(table, record);
+  return table;
 }
 
 }  // namespace headroom

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "plan/recommend.h"
-#include "profiling/record.h"
 #include "profiling/table.h"
 
 namespace headroom {
@@ -33,10 +32,6 @@ std::vector<Table> phase_report(const RlhfPlan& plan, const TextStyle& style);
 // After it: what is fixed and what grows with the batch, optimizer offload, the set-up to take, the
 // lessons in figures.
 std::vector<Table> advice_report(const RlhfPlan& plan);
-
-// The components that Records of the same shape measured, beside ours. Empty when none is of that
-// shape.
-std::vector<Table> measured_report(const RlhfPlan& plan, const std::vector<Record>& records);
 
 // "FITS: 70.1 GiB of 74.5 GiB, 94.1 % used, 4.4 GiB left per GPU" or "EXCEEDS ...".
 std::string verdict(int64_t bytes, int64_t available);

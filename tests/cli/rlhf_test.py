@@ -105,6 +105,24 @@ class Rlhf(unittest.TestCase):
         self.assertEqual((rows["KV Cache (peak)"], rows["Optimizer States"],
                           rows["Activations (peak)"], rows["TOTAL"]), (21.5, 560.0, 107.4, 1528.8))
 
+    def test_committed_measurements_are_what_is_computed(self):
+        done = subprocess.run([HEADROOM, "table", "computed", "results/plan/records.jsonl",
+                               "--format", "json"], capture_output=True, text=True, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual(len(rows), 16)
+        for row in rows:
+            difference = abs(row["measured_bytes"] - row["computed_bytes"])
+            self.assertLess(difference / row["computed_bytes"], 1e-6, row)
+
+    def test_records_of_another_shape_are_left_out_and_said_so(self):
+        done = run("--model-size", "2.7B", "--records", "results/plan/records.jsonl")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("none of the 4 Records is a training step of this shape", done.stderr)
+        self.assertNotIn("Computed, and measured", done.stdout)
+        shown = run("--model-size", "13b", "--records", "results/plan/records.jsonl").stdout
+        self.assertIn("Computed, and measured", shown)
+        self.assertNotIn("70b_ctx2048", shown)
+
     def test_a_full_disk_is_one_line(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([HEADROOM, "rlhf"], stdout=full, stderr=subprocess.PIPE,

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Prints what the README and docs show of planning: every table from the program, none typed.
+#   plan_tables.sh [--output-dir DIR]      DIR defaults to results/plan
+# Exit codes: 0 all tables are written, 2 usage, 3 a run failed, 5 headroom is not built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+output_dir=results/plan
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --output-dir)
+      [[ $# -ge 2 ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+      output_dir=$2
+      shift 2
+      ;;
+    *) printf "plan_tables.sh: unknown argument '%s' (allowed: --output-dir DIR)\n" "$1" >&2 && exit 2 ;;
+  esac
+done
+headroom=${HEADROOM_BIN:-build/release/bin/headroom}
+[[ -x $headroom ]] || { printf '%s is not built: ./scripts/run_all.sh builds it\n' "$headroom" >&2 && exit 5; }
+mkdir -p "$output_dir"
+
+# The tables of a Markdown report whose titles match, up to the next title.
+tables() { awk -v wanted="$1" '/^### / { shown = $0 ~ wanted } shown'; }
+
+# A file that is there whole or not at all.
+into() {
+  local file=$output_dir/$1
+  sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$file.tmp" && mv "$file.tmp" "$file"
+}
+
+seed=("$headroom" rlhf --formula seed --format md)
+"${seed[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Phase|Everything' | into seed_70b.md
+"${seed[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Everything' | into seed_70b_everything.md
+"${seed[@]}" --model-size 7b --num-gpus 8 --gpu-memory 80 | tables 'ZeRO' | into zero_7b.md
+"$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --format md | into rlhf_70b.md
+tables 'Recommended|Why' <"$output_dir/rlhf_70b.md" | into rlhf_70b_setup.md
+"$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --sequence-parallel --checkpoint full \
+  --swap-phases --optimizer-offload --output "$output_dir/rlhf_70b_swapped.svg" >/dev/null
+"$headroom" rlhf --model-size 405b --num-gpus 1024 --card h100-80gb --batch-size 16 --format md |
+  tables 'Recommended|Why' | into rlhf_405b_setup.md
+python3 -I scripts/lib/plan_cases.py "$headroom" | into cases.md
+
+# The same shapes, run on a virtual card without end.
+status=0
+"$headroom" sweep --model-size 7b,13b,70b,405b --profile-type training --batch-size 4 --context-length 2048 \
+  --precision bf16 --attention flash --optimizer-impl fused --device virtual:h200,bytes=unlimited \
+  --warmup-steps 1 --measure-steps 1 --format jsonl >"$output_dir/records.jsonl.tmp" || status=3
+sed "s|$PWD/||g" "$output_dir/records.jsonl.tmp" >"$output_dir/records.jsonl"
+rm "$output_dir/records.jsonl.tmp"
+"$headroom" table computed "$output_dir/records.jsonl" --format md | into measured.md
+exit "$status"
