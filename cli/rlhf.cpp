@@ -32,7 +32,7 @@ std::vector<Record> records_from(const Arguments& arguments) {
   const std::string path = arguments.get("records");
   try {
     bool torn = false;
-    const std::vector<Record> records = read_records(path, &torn);
+    std::vector<Record> records = read_records(path, &torn);
     if (torn) log_warning(path + ": its last line is cut off and was left out");
     return records;
   } catch (const std::runtime_error& error) {
@@ -40,10 +40,10 @@ std::vector<Record> records_from(const Arguments& arguments) {
   }
 }
 
-// The name of the file to write, known to be writable; "" = none.
+// The name of the file to write; "" = none.
 std::string output_from(const Arguments& arguments) {
   if (!arguments.has("output")) return "";
-  const std::string path = arguments.get("output");
+  std::string path = arguments.get("output");
   if (!path.ends_with(".svg")) {
     throw UsageError("--output", path, "is not a name for the timeline; allowed: FILE.svg",
                      "--output timeline.svg");

@@ -97,6 +97,7 @@ void name_the_nearest(Recommendation& result, RlhfSpec spec, Memory& memory) {
   const std::vector<RlhfSetup> all = all_setups(spec);
   if (all.empty()) return;
   std::vector<int64_t> peaks;
+  peaks.reserve(all.size());
   for (const RlhfSetup& setup : all) peaks.push_back(memory.peak(setup));
   const auto lowest = std::min_element(peaks.begin(), peaks.end()) - peaks.begin();
   result.nearest.push_back(recommended(all[static_cast<size_t>(lowest)], memory));

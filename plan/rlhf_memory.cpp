@@ -77,6 +77,7 @@ std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& mo
   if (spec.setup.layout.pp > 2) stages.push_back(1);
   if (spec.setup.layout.pp > 1) stages.push_back(spec.setup.layout.pp - 1);
   std::vector<RankMemory> memories;
+  memories.reserve(stages.size());
   for (const int64_t stage : stages) memories.push_back(stage_memory(spec, models, stage));
   return memories;
 }
@@ -111,8 +112,9 @@ int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
 
 int64_t cublas_workspace_bytes(const Card& card) {
   constexpr int64_t kKiB = 1024;
-  if (card.compute_capability == "9.0") return 32 * kKiB * kKiB;
-  return 4096 * 2 * kKiB + 16 * 8 * kKiB;
+  constexpr int64_t kLarge = 2 * kKiB;  // 4096 of these and 16 of the small ones
+  constexpr int64_t kSmall = 8 * kKiB;
+  return card.compute_capability == "9.0" ? 32 * kKiB * kKiB : 4096 * kLarge + 16 * kSmall;
 }
 
 }  // namespace headroom

@@ -127,6 +127,7 @@ Table phase_table(const RlhfSpec& spec, const SeedModel& model, const RankMemory
                           gigabytes(static_cast<double>(bytes) / kGiga), match->why});
   }
   std::vector<std::string> names;
+  names.reserve(rest.size());
   for (const Component& component : rest) names.emplace_back(component.name);
   table.rows.push_back({"not in the seed", gigabytes(0),
                         gigabytes(static_cast<double>(sum(rest)) / kGiga), join(names)});

@@ -155,8 +155,10 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
       label = format_bytes(static_cast<int64_t>(row + 1) * step);
     }
     const std::string end = row == limit ? (style.ascii ? "<" : "\u25c4") : edge;
-    text += right(label, kLabelWidth) + edge + row_text(timeline, row, row == limit, style) + end +
-            "\n";
+    text.append(right(label, kLabelWidth))
+        .append(edge)
+        .append(row_text(timeline, row, row == limit, style))
+        .append(end + "\n");
   }
   std::string base, names, totals;
   for (const Stretch& stretch : timeline.stretches) {

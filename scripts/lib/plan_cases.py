@@ -71,8 +71,7 @@ def main():
     print()
     print("One model, trained without generation; per GPU, computed. bf16-pure: 2 + 2 + 4 bytes per "
           "parameter (8-bit Adam: 2 + 2 + 2); bf16-mixed: 2 + 2 + 12 (8-bit Adam: 2 + 2 + 6), which "
-          "is what the set-up in the last columns is found for. FP8 training keeps weights and "
-          "optimizer in higher precision and saves little of this.")
+          "is what the set-up in the last columns is found for. FP8 is not computed.")
 
 
 main()
