@@ -11,24 +11,19 @@ written; 130 interrupted, what had ended is in the .jsonl.
 from __future__ import annotations
 
 import argparse
-import datetime
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from ask import Programs, ask
 from command_line import OneLineParser
-from compare import append, write_report
 from peer_modules import ROOT
+from report_file import append, compare_into, print_again, say
 from row_table import gib, percent, table
 from rows import CELLS, Cell, Row
 from tools import ALL_TOOLS, Tool
 
 TOOLS = {tool.name: tool for tool in ALL_TOOLS}
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def seconds(text: str) -> float:
@@ -68,17 +63,6 @@ def chosen(parser: OneLineParser, flag: str, text: str, known: Iterable[str]) ->
     return names
 
 
-def output_path(folder: Path) -> Path:
-    """A name that is not taken, opened before anything runs: results are added, never replaced."""
-    folder.mkdir(parents=True, exist_ok=True)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    taken = {path.name for path in folder.glob(f"{today}*.jsonl")}
-    names = [f"{today}.jsonl"] + [f"{today}_{i}.jsonl" for i in range(2, len(taken) + 3)]
-    path = folder / next(name for name in names if name not in taken)
-    path.touch(exist_ok=False)
-    return path
-
-
 def compare(
     tools: list[Tool], cells: list[Cell], programs: Programs, limit_s: float, out: Path
 ) -> list[Row]:
@@ -92,16 +76,6 @@ def compare(
             shown = figure if row.status == "ok" else f"{row.status}: {row.reason}"
             say(f"[{len(rows)}/{len(tools) * len(cells)}] {tool.name} {cell}: {shown}")
     return rows
-
-
-def print_report(path: Path) -> int:
-    try:
-        rows = [Row.from_json(text) for text in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        say(f"--report: {path} is not a file of comparison rows ({error})")
-        return 2
-    print(table(rows))
-    return 0
 
 
 def exit_code(rows: list[Row]) -> int:
@@ -120,22 +94,13 @@ def main() -> int:
         print("\n".join(f"{tool.name} {cell}" for tool in tools for cell in cells))
         return 0
     if options.report:
-        return print_report(options.report)
+        return print_again(options.report, Row.from_json, table)
     programs = Programs(sys.executable, options.venv_python, options.headroom)
-    try:
-        out = output_path(options.output)
-        rows = compare(tools, cells, programs, options.deadline, out)
-        report = table(rows)
-        write_report(out.with_suffix(".md"), report + "\n")
-    except OSError as error:
-        say(f"--output: cannot write {error.filename or options.output}: {error.strerror}")
-        return 5
-    except KeyboardInterrupt:
-        say("Interrupted; what had ended is in the .jsonl file.")
-        return 130
-    print(report)
-    say(f"Written: {out} and {out.with_suffix('.md').name}")
-    return exit_code(rows)
+
+    def run(out: Path) -> list[Row]:
+        return compare(tools, cells, programs, options.deadline, out)
+
+    return compare_into(options.output, "", run, table, exit_code)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
+from peer_modules import ROOT
+
 MODEL_SIZE, BATCH_SIZE = "2.7B", 4
 
 
@@ -26,19 +28,19 @@ class Cell:
         ]
 
 
-# GiB. EnzoDing-rgb/cs336-assignment2-systems, reports/memory-profiling.md: this shape and batch on
-# an NVIDIA A800 80GB, max_memory_allocated of one step after 2 warm-up steps, gradients set to none
-# and the cache emptied before it.
-PUBLISHED_GIB = {
-    Cell(128, "forward-grad", "fp32"): 18.053,
-    Cell(128, "forward-grad", "bf16"): 22.452,
-    Cell(128, "training", "fp32"): 51.416,
-    Cell(128, "training", "bf16"): 51.406,
-    Cell(512, "forward-grad", "fp32"): 39.750,
-    Cell(512, "forward-grad", "bf16"): 36.832,
-    Cell(512, "training", "fp32"): 65.538,
-    Cell(512, "training", "bf16"): 62.674,
-}
+PUBLISHED_FILE = ROOT / "results/published/a800_cs336.json"
+
+
+def published_gib() -> dict[Cell, float]:
+    """Peak GiB of this shape and batch on a real card, by cell; the file names its source."""
+    cells = json.loads(PUBLISHED_FILE.read_text(encoding="utf-8"))["cells"]
+    return {
+        Cell(cell["context_length"], cell["profile_type"], cell["precision"]): cell["peak_gib"]
+        for cell in cells
+    }
+
+
+PUBLISHED_GIB = published_gib()
 CELLS = {str(cell): cell for cell in PUBLISHED_GIB}
 
 

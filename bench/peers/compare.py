@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import array
-import datetime
 import json
 import os
 import random
@@ -28,6 +27,7 @@ from pathlib import Path
 
 from command_line import OneLineParser, natural, positive
 from comparison import OURS, Cell, Line, loss_problems, table, why_not
+from report_file import append, compare_into, print_again, say
 
 PEERS = Path(__file__).parent
 ROOT = PEERS.parent.parent
@@ -51,10 +51,6 @@ class Run:
 
 class ProgramError(Exception):
     """One line: what a program said when it failed."""
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def make_parser() -> OneLineParser:
@@ -163,13 +159,6 @@ def without_paths(value: object, scratch: Path) -> object:
     return json.loads(text.replace(str(sys.executable), "python").replace(f"{ROOT}/", ""))
 
 
-def append(path: Path, line: Line) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line.to_json() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def run_arm(arm: Arm, flags: list[str], deadline: float, scratch: Path) -> tuple[str, object]:
     """Why it failed, or "", and what it printed."""
     try:
@@ -228,25 +217,6 @@ def compare(run: Run, grid: list[Cell]) -> list[Line]:
     return lines
 
 
-def output_path(options: argparse.Namespace) -> Path:
-    """A name that is not taken: results are added, never replaced."""
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    stem = f"{options.name}_{options.device}_{today}"
-    options.output.mkdir(parents=True, exist_ok=True)
-    taken = {path.name for path in options.output.glob(f"{stem}*")}
-    names = [stem] + [f"{stem}_{i}" for i in range(2, len(taken) + 3)]
-    return options.output / next(f"{n}.jsonl" for n in names if f"{n}.jsonl" not in taken)
-
-
-def write_report(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
 def shared_vocab_size(parser: OneLineParser, shared: list[str]) -> int:
     if "--vocab-size" not in shared:
         return VOCAB_SIZE
@@ -277,36 +247,22 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[Cell], list[st
     return options, parse_grid(parser, options), shared
 
 
-def print_report(path: Path) -> int:
-    try:
-        lines = [Line.from_json(text) for text in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        say(f"--report: {path} is not a file of comparison lines ({error})")
-        return 2
-    print(table(lines))
-    return 0
+def exit_code(lines: list[Line]) -> int:
+    if loss_problems(lines):
+        return 4
+    return 3 if any(line.reason for line in lines) else 0
 
 
 def main() -> int:
     options, grid, shared = parse(sys.argv[1:])
     if options.report:
-        return print_report(options.report)
-    try:
-        out = output_path(options)
-        lines = compare(Run(options, make_arms(options, options.peers), shared, out), grid)
-        report = table(lines)
-        write_report(out.with_suffix(".md"), report + "\n")
-    except OSError as error:
-        say(f"--output: cannot write {error.filename or options.output}: {error.strerror}")
-        return 5
-    except KeyboardInterrupt:
-        say("Interrupted; what had ended is in the .jsonl file.")
-        return 130
-    print(report)
-    say(f"Written: {out} and {out.with_suffix('.md').name}")
-    if loss_problems(lines):
-        return 4
-    return 3 if any(line.reason for line in lines) else 0
+        return print_again(options.report, Line.from_json, table)
+
+    def run(out: Path) -> list[Line]:
+        return compare(Run(options, make_arms(options, options.peers), shared, out), grid)
+
+    prefix = f"{options.name}_{options.device}_"
+    return compare_into(options.output, prefix, run, table, exit_code)
 
 
 if __name__ == "__main__":
