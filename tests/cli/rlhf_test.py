@@ -21,15 +21,23 @@ HEADROOM = ""
 
 
 def run(*arguments, **environment):
-    return subprocess.run([HEADROOM, "rlhf", *arguments], capture_output=True, text=True,
-                          check=False, env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+    return subprocess.run(
+        [HEADROOM, "rlhf", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8", **environment},
+    )
 
 
 def on_a_terminal(*arguments, **environment):
     """Its output, with stdout a terminal."""
     parent, child = pty.openpty()
-    with subprocess.Popen([HEADROOM, "rlhf", *arguments], stdout=child,
-                          env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment}):
+    with subprocess.Popen(
+        [HEADROOM, "rlhf", *arguments],
+        stdout=child,
+        env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment},
+    ):
         os.close(child)
         text = b""
         while True:
@@ -47,11 +55,21 @@ def on_a_terminal(*arguments, **environment):
 class Rlhf(unittest.TestCase):
     def test_shows_every_section(self):
         text = run("--model-size", "70b", "--num-gpus", "8", "--gpu-memory", "80").stdout
-        for section in ("Phase: generation", "Phase: scoring", "Phase: training",
-                        "Worst case: everything at once", "Transitions", "Memory timeline",
-                        "legend:", "What grows with the batch", "Optimizer offload",
-                        "Recommended set-up: 70b on 8 x 80GB", "Why each step is needed",
-                        "EXCEEDS: ", "Key figures"):
+        for section in (
+            "Phase: generation",
+            "Phase: scoring",
+            "Phase: training",
+            "Worst case: everything at once",
+            "Transitions",
+            "Memory timeline",
+            "legend:",
+            "What grows with the batch",
+            "Optimizer offload",
+            "Recommended set-up: 70b on 8 x 80GB",
+            "Why each step is needed",
+            "EXCEEDS: ",
+            "Key figures",
+        ):
             self.assertIn(section, text)
         self.assertIn("70,549,512,192 parameters", text)
 
@@ -85,8 +103,11 @@ class Rlhf(unittest.TestCase):
             self.assertEqual(run("--output", str(path), "--swap-phases").returncode, 0)
             root = ElementTree.parse(path).getroot()
             self.assertEqual(os.listdir(folder), ["timeline.svg"])
-        bars = [node for node in root.iter("{http://www.w3.org/2000/svg}rect")
-                if node[0].text.startswith(("generation: ", "scoring: ", "training: "))]
+        bars = [
+            node
+            for node in root.iter("{http://www.w3.org/2000/svg}rect")
+            if node[0].text.startswith(("generation: ", "scoring: ", "training: "))
+        ]
         self.assertGreater(len(bars), 10)
         box = [float(value) for value in root.get("viewBox").split()]
         for bar in bars:
@@ -102,12 +123,23 @@ class Rlhf(unittest.TestCase):
     def test_seed_formula_prints_the_documents_figures(self):
         tables = json.loads(run("--formula", "seed", "--format", "json").stdout)
         rows = {row["component"]: row["seed, GB"] for row in tables[3]["rows"]}
-        self.assertEqual((rows["KV Cache (peak)"], rows["Optimizer States"],
-                          rows["Activations (peak)"], rows["TOTAL"]), (21.5, 560.0, 107.4, 1528.8))
+        self.assertEqual(
+            (
+                rows["KV Cache (peak)"],
+                rows["Optimizer States"],
+                rows["Activations (peak)"],
+                rows["TOTAL"],
+            ),
+            (21.5, 560.0, 107.4, 1528.8),
+        )
 
     def test_committed_measurements_are_what_is_computed(self):
-        done = subprocess.run([HEADROOM, "table", "computed", "results/plan/records.jsonl",
-                               "--format", "json"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [HEADROOM, "table", "computed", "results/plan/records.jsonl", "--format", "json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         rows = json.loads(done.stdout)["rows"]
         self.assertEqual(len(rows), 16)
         for row in rows:
@@ -125,8 +157,9 @@ class Rlhf(unittest.TestCase):
 
     def test_a_full_disk_is_one_line(self):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([HEADROOM, "rlhf"], stdout=full, stderr=subprocess.PIPE,
-                                  text=True, check=False)
+            done = subprocess.run(
+                [HEADROOM, "rlhf"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stderr.count("\n"), 1)
 
@@ -138,9 +171,11 @@ class Rlhf(unittest.TestCase):
                 self.assertEqual(run(*arguments).returncode, 0)
                 times.append(time.monotonic() - start)
             return min(times)
+
         self.assertLess(best_of_five("--model-size", "70b", "--num-gpus", "8"), 0.05)
-        self.assertLess(best_of_five("--model-size", "405b", "--num-gpus", "1024", "--batch-size",
-                                     "256"), 1)
+        self.assertLess(
+            best_of_five("--model-size", "405b", "--num-gpus", "1024", "--batch-size", "256"), 1
+        )
 
 
 if __name__ == "__main__":
