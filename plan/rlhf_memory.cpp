@@ -2,17 +2,20 @@
 
 #include <algorithm>
 
-#include "plan/rlhf_components.h"
+#include "plan/rank_book.h"
 
 namespace headroom {
 namespace {
 
+BatchShape shape_of(const RlhfSpec& spec, int64_t tokens) {
+  return {.sequences = spec.micro_batch(),
+          .tokens = tokens,
+          .attention = spec.attention,
+          .precision = spec.precision.compute};
+}
+
 RlhfModels::Model model_of(const RlhfSpec& spec, const ModelConfig& config, Head head) {
-  return {model_elements(config, head), batch_cost(config, head,
-                                                   {.sequences = spec.micro_batch(),
-                                                    .tokens = spec.seq_len,
-                                                    .attention = spec.attention,
-                                                    .precision = spec.precision.compute})};
+  return {model_elements(config, head), batch_cost(config, head, shape_of(spec, spec.seq_len))};
 }
 
 }  // namespace
@@ -70,6 +73,9 @@ RlhfModels::RlhfModels(const RlhfSpec& spec)
     : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
   if (spec.critic) critic.push_back(model_of(spec, *spec.critic, Head::kValue));
   if (spec.reward) reward.push_back(model_of(spec, *spec.reward, Head::kValue));
+  if (spec.generates()) {
+    prefill = batch_cost(spec.actor, Head::kPolicy, shape_of(spec, spec.prompt_len()));
+  }
 }
 
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models) {

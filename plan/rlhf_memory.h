@@ -39,8 +39,8 @@ struct Component {
   bool resident = false;  // else it is made and dropped within the phase
   bool trained = false;   // a resident one that training changes: moving it out costs a copy
   bool scales = false;    // grows with the batch
-  bool assumed = false;   // not computed: a table's figure
-  const char* why = "";   // formula or reason, one line
+  const char* basis = "computed";  // or a figure of the card table: "measured", "assumed"
+  const char* why = "";            // formula or reason, one line
 
   bool needed_in(Phase phase) const;
 };
@@ -75,6 +75,7 @@ class RlhfModels {
   };
   Model actor;
   std::vector<Model> critic, reward;  // one or none
+  BatchCost prefill;                  // of the actor over a micro-batch's prompts
 };
 
 // The stages that can be the fullest: the first (token table, most micro-batches in flight), the

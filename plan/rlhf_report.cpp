@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/seed_formula.h"
 #include "plan/transitions.h"
 #include "profiling/report_cells.h"
 #include "train/quantity.h"
@@ -21,9 +22,7 @@ std::string bar(int64_t bytes, int64_t most, const TextStyle& style) {
 }
 
 std::string why(const Component& component, bool idle) {
-  std::string text = component.why;
-  if (component.assumed) text = "assumed: " + text;
-  return idle ? "idle here; " + text : text;
+  return (idle ? "idle here; " : "") + std::string(component.why);
 }
 
 Table component_table(const std::string& title, const RlhfPlan& plan,
@@ -34,21 +33,22 @@ Table component_table(const std::string& title, const RlhfPlan& plan,
   Table table{.title = title, .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
   if (style.bars) table.columns.push_back({""});
-  table.columns.push_back({"why"});
-  const auto add = [&](const std::string& name, int64_t bytes, const std::string& reason,
-                       bool drawn) {
+  for (const char* name : {"basis", "why"}) table.columns.push_back({name});
+  const auto add = [&](const std::string& name, int64_t bytes, const std::string& basis,
+                       const std::string& reason, bool drawn) {
     std::vector<std::string> cells = {name};
     add_bytes_cells(cells, bytes);
     if (style.bars) cells.push_back(drawn ? bar(bytes, most, style) : "");
+    cells.push_back(basis);
     cells.push_back(reason);
     table.rows.push_back(std::move(cells));
   };
   for (const Component& component : components) {
     const bool idle = phase && !component.needed_in(*phase);
-    add(component.name, component.bytes, why(component, idle), true);
+    add(component.name, component.bytes, component.basis, why(component, idle), true);
   }
   const int64_t bytes = sum(components);
-  add("TOTAL", bytes, "", false);
+  add("TOTAL", bytes, "", "", false);
   table.notes.push_back(verdict(bytes, plan.spec.card.total_bytes));
   return table;
 }
@@ -62,8 +62,17 @@ Table configuration(const RlhfPlan& plan) {
   const auto parameters = [](const RlhfModels::Model& model) {
     return grouped(model.elements.total()) + " parameters";
   };
-  const std::string actor = spec.actor.name + ", " + parameters(plan.models.actor);
-  add("actor", actor);
+  const auto more_than_its_name = [](const ModelConfig& shape) -> std::string {
+    const auto& seeds = seed_models();
+    const auto named = std::find_if(seeds.begin(), seeds.end(), [&](const SeedModel& model) {
+      return model.name == shape.name;
+    });
+    if (named == seeds.end()) return "";
+    const auto billions = static_cast<int64_t>(named->params_billions * 1e9);
+    return ", " + signed_percent(parameter_count(shape) - billions, billions) + " of its name";
+  };
+  add("actor",
+      spec.actor.name + ", " + parameters(plan.models.actor) + more_than_its_name(spec.actor));
   add("critic",
       spec.critic ? spec.critic->name + ", " + parameters(plan.models.critic.front()) : "none");
   add("reward model",

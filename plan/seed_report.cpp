@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "plan/rlhf_components.h"
+#include "plan/rank_book.h"
 #include "plan/seed_formula.h"
 #include "profiling/report_cells.h"
 #include "train/words.h"

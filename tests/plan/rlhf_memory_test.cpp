@@ -175,10 +175,15 @@ TEST(RlhfMemory, SwappingLeavesInAPhaseWhatItNeeds) {
   EXPECT_EQ(idle, 12 * (kActor + kCritic) + 2 * (kActor + 2 * kCritic));
 }
 
-TEST(RlhfMemory, TheContextIsTheCardsAndSaysThatItIsAssumed) {
-  const RlhfSpec spec = small_plan();
-  for (const Component& component : memory_of(spec).components) {
-    EXPECT_EQ(component.assumed, component.name == std::string("CUDA context"));
+TEST(RlhfMemory, TheContextIsTheCardsAndSaysWhetherItWasMeasured) {
+  RlhfSpec spec = small_plan();
+  for (const bool measured : {false, true}) {
+    spec.card.context_measured = measured;
+    for (const Component& component : memory_of(spec).components) {
+      const bool context = component.name == std::string("CUDA context");
+      const char* of_the_table = measured ? "measured" : "assumed";
+      EXPECT_STREQ(component.basis, context ? of_the_table : "computed") << component.name;
+    }
   }
   EXPECT_EQ(bytes_of(memory_of(spec), "CUDA context"), spec.card.context_bytes);
 }

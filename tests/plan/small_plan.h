@@ -1,7 +1,7 @@
 // A model small enough to compute by hand, and a spec around it.
 #pragma once
 
-#include "plan/rlhf_components.h"
+#include "plan/rank_book.h"
 
 namespace headroom {
 

@@ -1,0 +1,48 @@
+#include "plan/rank_book.h"
+
+namespace headroom {
+
+RankBook::RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
+    : spec_(spec), models_(models) {
+  memory_.stage = stage;
+  memory_.phases = kWhenTraining | (spec.generates() ? kWhenGenerating : 0U) |
+                   (spec.scores() ? kWhenScoring : 0U);
+}
+
+void RankBook::add(Component component) {
+  component.needed &= memory_.phases;
+  if (component.bytes > 0 && component.needed != 0) memory_.components.push_back(component);
+}
+
+StageElements RankBook::held(const Model& model) const {
+  return stage_elements(model.elements, layout(), stage());
+}
+
+int64_t RankBook::on_rank(const Model& model, const Extent& extent) const {
+  return extent.on_rank(layout(), model.elements.config.vocab_size);
+}
+
+int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
+  return layout().zero >= from_zero_stage ? shard(elements, layout().dp) : elements;
+}
+
+std::vector<const RankBook::Model*> RankBook::trained() const {
+  std::vector<const Model*> models = {&models_.actor};
+  for (const Model& critic : models_.critic) models.push_back(&critic);
+  return models;
+}
+
+std::vector<const RankBook::Model*> RankBook::all() const {
+  std::vector<const Model*> models = trained();
+  for (const Model& reward : models_.reward) models.push_back(&reward);
+  return models;
+}
+
+RankMemory stage_memory(const RlhfSpec& spec, const RlhfModels& models, int64_t stage) {
+  RankBook book(spec, models, stage);
+  add_states(book);
+  add_activities(book);
+  return book.take();
+}
+
+}  // namespace headroom
