@@ -27,10 +27,11 @@ BudgetLine given(const char* name, int64_t bytes) {
 //   without a card it must be computed, and with today's vocabularies it is gigabytes.
 // Approach: two instants, the larger counts. In a block: gate, up and their product beside four
 //   tensors as wide as the residual stream (attention's output, the stream before and after it,
-//   the feed-forward's input). When tokens are drawn: one row of the vocabulary per sequence in the
-//   model's type and three in FP32 (logits, probabilities, noise), the buffer of the top-k kernel
-//   (FP32, a row per multiprocessor: vllm/v1/sample/ops/topk_topp_triton.py), the last hidden
-//   states. The cuBLAS workspace is there in both.
+//   the feed-forward's input; that they are four is read off two logs). When tokens are drawn: one
+//   row of the vocabulary per sequence in the model's type and three in FP32 (logits,
+//   probabilities, noise), the buffer of the top-k kernel (FP32, a row per multiprocessor:
+//   vllm/v1/sample/ops/topk_topp_triton.py), the last hidden states. The cuBLAS workspace is there
+//   in both.
 // Limits: vLLM 0.17 to 0.20, whose sampler is the Triton kernel; before, logits were sorted (twice
 //   to three times as much). results/plan/anchors.md has the distance from published logs.
 int64_t block_instant(const EngineSpec& spec) {
