@@ -25,6 +25,7 @@ Value choice(const Arguments& arguments, const char* name, Value otherwise,
   if (!arguments.has(name)) return otherwise;
   const std::string flag = "--" + std::string(name);
   std::vector<std::string> allowed;
+  allowed.reserve(words.size());
   for (const auto& [word, value] : words) allowed.push_back(word);
   const std::string typed = arguments.get(name);
   check_name(flag, typed, allowed, flag + " " + allowed.front());

@@ -35,15 +35,18 @@ Table answer(const EngineSpec& spec, const InferenceBudget& budget) {
   Table table{.title = "Inference on " + spec.card.name + ": " + spec.model.name + ", tp " +
                        std::to_string(spec.tp) + ", cache in " + spec.cache.name,
               .notes = warnings(spec, budget),
-              .columns = {{"cache blocks", true},
+              .columns = {{"model"},
+                          {"cache blocks", true},
                           {"cache tokens", true},
                           {"max-model-len", true},
                           {"sequences", true},
                           {"whole sequences", true}}};
-  std::vector<std::string> cells = {
-      std::to_string(budget.blocks), std::to_string(budget.tokens(spec)),
-      std::to_string(spec.max_model_len), number_text(budget.sequences(), 2),
-      std::to_string(budget.blocks / budget.blocks_per_sequence)};
+  std::vector<std::string> cells = {spec.model.name,
+                                    std::to_string(budget.blocks),
+                                    std::to_string(budget.tokens(spec)),
+                                    std::to_string(spec.max_model_len),
+                                    number_text(budget.sequences(), 2),
+                                    std::to_string(budget.blocks / budget.blocks_per_sequence)};
   add_bytes_columns(table, "left for training");
   add_bytes_cells(cells, budget.left);
   table.rows.push_back(std::move(cells));

@@ -131,8 +131,8 @@ BudgetLine nccl_line(const EngineSpec& spec) {
           .bytes = spec.tp > 1 ? gib(1.02) : 0,
           .figure = Figure::kAssumed,
           .why =
-              "taken before the engine looks: 1.53 GiB with the context at tp 2, 0.51 without "
-              "it at tp 1 (same logs)"};
+              "there before the engine looks: with the context 1.53 GiB at tp 2, 0.51 GiB at tp 1 "
+              "(same logs)"};
 }
 
 int64_t cache_block_bytes(const EngineSpec& spec) {
