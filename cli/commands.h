@@ -4,6 +4,7 @@
 
 namespace headroom {
 
+int run_budget_command(int argc, char** argv);
 int run_dryrun_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
 int run_rlhf_command(int argc, char** argv);

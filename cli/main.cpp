@@ -24,7 +24,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
@@ -32,6 +32,8 @@ constexpr std::array<Command, 8> kCommands = {{
     {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
      run_dryrun_command},
     {"rlhf", "memory of an RLHF iteration by phase, computed; what makes it fit", run_rlhf_command},
+    {"budget", "what an inference engine (vLLM) makes of a card and leaves for training",
+     run_budget_command},
     {"snapshot", "read memory_viz snapshots: top, validate, diff", run_snapshot_command},
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
@@ -50,8 +52,8 @@ std::string help() {
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     throw UsageError(
-        "a command is needed: profile, sweep, table, theory, dryrun, snapshot, cards "
-        "(example: headroom --help)");
+        "a command is needed: profile, sweep, table, theory, dryrun, rlhf, budget, snapshot, "
+        "cards (example: headroom --help)");
   }
   const std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {

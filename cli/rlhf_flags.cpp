@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/flag_values.h"
+#include "cli/model_flags.h"
 #include "plan/rlhf_memory.h"
 #include "train/quantity.h"
 #include "train/words.h"
@@ -9,45 +11,11 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;
+constexpr const char* kUsualSize = "70b";
 constexpr const char* kModels = "Models";
 constexpr const char* kBatch = "Batch";
 constexpr const char* kMachine = "Machine and layout";
 constexpr const char* kRun = "How it is run";
-
-std::vector<Flag> model_flags() {
-  std::vector<Flag> flags = {
-      {"model-size", "WORD",
-       "the actor's shape, and the reference's: " + join(model_size_names()) + " (default 70b)",
-       kModels}};
-  for (const char* name : {"d_model", "d_ff", "layers", "heads", "kv_heads", "vocab_size"}) {
-    const Field& field = *find_field(name);
-    flags.push_back({field.flag().substr(2), "N", field.help, kModels});
-  }
-  flags.push_back({"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels});
-  flags.push_back({"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels});
-  flags.push_back({"reference", "WORD",
-                   "resident, offload (host memory, layer by layer), none (default resident)",
-                   kModels});
-  return flags;
-}
-
-int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise,
-                int64_t minimum = 1, int64_t maximum = kMost) {
-  if (!arguments.has(name)) return otherwise;
-  return parse_integer("--" + std::string(name), arguments.get(name), minimum, maximum);
-}
-
-ModelConfig shape_from(const Arguments& arguments) {
-  RunSpec spec{.model_size = "70b"};
-  for (const char* name :
-       {"model_size", "d_model", "d_ff", "layers", "heads", "kv_heads", "vocab_size"}) {
-    const Field& field = *find_field(name);
-    const std::string flag = field.flag().substr(2);
-    if (arguments.has(flag)) field.set(spec, arguments.get(flag));
-  }
-  return model_config(spec);
-}
 
 std::optional<ModelConfig> other_model(const Arguments& arguments, const char* name,
                                        const ModelConfig& actor) {
@@ -58,21 +26,6 @@ std::optional<ModelConfig> other_model(const Arguments& arguments, const char* n
   for (const ModelConfig& config : named_configs()) words.push_back(config.name);
   check_name("--" + std::string(name), word, words, "--" + std::string(name) + " 7b");
   return *find_config(word);
-}
-
-template <typename Value>
-Value choice(const Arguments& arguments, const char* name, Value otherwise,
-             const std::vector<std::pair<std::string, Value>>& words) {
-  if (!arguments.has(name)) return otherwise;
-  const std::string flag = "--" + std::string(name);
-  std::vector<std::string> allowed;
-  allowed.reserve(words.size());
-  for (const auto& [word, value] : words) allowed.push_back(word);
-  const std::string typed = arguments.get(name);
-  check_name(flag, typed, allowed, flag + " " + allowed.front());
-  return std::find_if(words.begin(), words.end(),
-                      [&](const auto& entry) { return entry.first == typed; })
-      ->second;
 }
 
 void read_batch(RlhfSpec& spec, const Arguments& arguments) {
@@ -140,8 +93,13 @@ void check_resident_reference(const RlhfSpec& spec) {
 }  // namespace
 
 std::vector<Flag> rlhf_flags() {
-  std::vector<Flag> flags = model_flags();
+  std::vector<Flag> flags =
+      model_flags("the actor's shape, and the reference's", kUsualSize, kModels);
   const std::vector<Flag> more = {
+      {"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels},
+      {"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels},
+      {"reference", "WORD",
+       "resident, offload (host memory, layer by layer), none (default resident)", kModels},
       {"batch-size", "N", "sequences of one data-parallel replica (default 4)", kBatch},
       {"micro-batch-size", "N", "sequences of one scoring or training pass (default the batch)",
        kBatch},
@@ -203,7 +161,7 @@ Card card_from(const Arguments& arguments) {
 
 RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   RlhfSpec spec;
-  spec.actor = shape_from(arguments);
+  spec.actor = shape_from(arguments, kUsualSize);
   spec.critic = other_model(arguments, "critic-size", spec.actor);
   spec.reward = other_model(arguments, "reward-size", spec.actor);
   spec.setup.reference = choice<Reference>(arguments, "reference", Reference::kResident,

@@ -36,6 +36,34 @@ std::errc parse_whole(std::string_view text, T& value) {
   return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
 }
 
+constexpr std::string_view kNoWholeBytes = "is not a whole number of bytes below 2^63";
+
+std::string size_example(std::string_view flag) { return std::string(flag) + " 24GiB"; }
+
+// In bytes, whole or not.
+double parse_size(std::string_view flag, std::string_view text) {
+  std::string_view digits = text;
+  int64_t scale = 1;
+  for (const Unit& unit : kUnits) {
+    if (text.size() > unit.suffix.size() && text.ends_with(unit.suffix)) {
+      digits.remove_suffix(unit.suffix.size());
+      scale = unit.bytes;
+      break;
+    }
+  }
+  double value = 0;
+  if (digits.empty() || parse_whole(digits, value) != std::errc{} || !std::isfinite(value) ||
+      value < 0) {
+    throw UsageError(flag, text,
+                     "is not a size; allowed: a number and B, kB, MB, GB, TB, KiB, "
+                     "MiB, GiB or TiB",
+                     size_example(flag));
+  }
+  const double bytes = value * static_cast<double>(scale);
+  if (bytes > 9e18) throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
+  return bytes;
+}
+
 }  // namespace
 
 UsageError::UsageError(std::string_view flag, std::string_view value, std::string_view problem,
@@ -78,29 +106,15 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
 }
 
 int64_t parse_bytes(std::string_view flag, std::string_view text) {
-  const std::string example = std::string(flag) + " 24GiB";
-  std::string_view digits = text;
-  int64_t scale = 1;
-  for (const Unit& unit : kUnits) {
-    if (text.size() > unit.suffix.size() && text.ends_with(unit.suffix)) {
-      digits.remove_suffix(unit.suffix.size());
-      scale = unit.bytes;
-      break;
-    }
-  }
-  double value = 0;
-  if (digits.empty() || parse_whole(digits, value) != std::errc{} || !std::isfinite(value) ||
-      value < 0) {
-    throw UsageError(flag, text,
-                     "is not a size; allowed: a number and B, kB, MB, GB, TB, KiB, "
-                     "MiB, GiB or TiB",
-                     example);
-  }
-  const double bytes = value * static_cast<double>(scale);
-  if (bytes > 9e18 || bytes != std::floor(bytes)) {
-    throw UsageError(flag, text, "is not a whole number of bytes below 2^63", example);
+  const double bytes = parse_size(flag, text);
+  if (bytes != std::floor(bytes)) {
+    throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
   }
   return static_cast<int64_t>(bytes);
+}
+
+int64_t parse_rounded_bytes(std::string_view flag, std::string_view text) {
+  return std::llround(parse_size(flag, text));
 }
 
 std::vector<std::string> parse_list(std::string_view flag, std::string_view text) {

@@ -31,6 +31,9 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
 // kB, MB, GB, TB are powers of 1000; B is bytes. The result must come out as whole bytes.
 int64_t parse_bytes(std::string_view flag, std::string_view text);
 
+// The same, to the nearest byte: sizes that a program printed with two decimals ("58.11GiB").
+int64_t parse_rounded_bytes(std::string_view flag, std::string_view text);
+
 // Splits "128,256,512"; an empty element throws and says which one it is.
 std::vector<std::string> parse_list(std::string_view flag, std::string_view text);
 

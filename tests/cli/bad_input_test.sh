@@ -93,8 +93,32 @@ expect 2 "command: 'profle' is unknown.*did you mean profile" profle
 expect 2 'a command is needed'
 expect 2 "'line\\\\nbreak" profile --model-size $'line\nbreak'
 
+# An inference engine's budget.
+budget=(budget --model-size 7b)
+for share in 0 -0.1 1.01 nan 0.5x ''; do
+  expect 2 "--gpu-memory-utilization: '$share' is (no share|out of range|not a number).*example: " \
+    "${budget[@]}" --gpu-memory-utilization "$share"
+done
+expect 2 "--tp: '3' does not divide the 32 key/value heads and d_ff 11008 of 7b" "${budget[@]}" --tp 3
+expect 2 "--tp: '16' .* or is more than 8" "${budget[@]}" --tp 16
+expect 2 "--max-model-len: '4097' is beyond the context of 7b; allowed: 1 to 4096" "${budget[@]}" --max-model-len 4097
+expect 2 "--dtype: 'fp8' is unknown" "${budget[@]}" --dtype fp8
+expect 2 "--kv-dtype: 'int8' is unknown" "${budget[@]}" --kv-dtype int8
+expect 2 "--block-size: '0' is out of range" "${budget[@]}" --block-size 0
+expect 2 "--max-num-seqs: '[0-9]*' makes logits beyond 2\^59 bytes" "${budget[@]}" --max-num-seqs 1099511627776
+expect 2 "--kv-cache-memory: '-1GiB' is not a size" "${budget[@]}" --kv-cache-memory -1GiB
+expect 2 "--weight-memory: '[0-9]*' is beyond 2\^59" "${budget[@]}" --weight-memory 8000000TB
+expect 2 "conflicts with --card" "${budget[@]}" --card h200 --gpu-memory 80
+expect 2 '--graph-memory: .* has no effect with --enforce-eager' "${budget[@]}" --graph-memory 1GiB --enforce-eager
+expect 2 'unknown option --gpu-memory-utilisation, did you mean --gpu-memory-utilization' \
+  "${budget[@]}" --gpu-memory-utilisation 0.5
+expect 0 '' "${budget[@]}" --gpu-memory-utilization 0.1
+grep -q 'no cache: the share is .* short' out || fail 'the budget does not say what is missing'
+expect 0 '' "${budget[@]}" --gpu-memory-utilization 1
+grep -q 'would not start: ' out || fail 'the budget does not say that the engine does not start'
+
 # Help and version go to stdout and tell the exit codes.
-for words in --help 'profile --help' 'sweep --help' 'table --help'; do
+for words in --help 'profile --help' 'sweep --help' 'table --help' 'budget --help'; do
   # shellcheck disable=SC2086  # words is split on purpose
   expect 0 '' $words
   grep -q 'Exit codes: 0 ok; 2 usage; 3 some cells failed; 4 all' out || fail "no exit codes: $words"

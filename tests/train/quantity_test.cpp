@@ -42,6 +42,8 @@ TEST(Quantity, GibAndGbAreDifferentSizes) {
   EXPECT_EQ(parse_bytes("--m", "24GB"), 24'000'000'000);
   EXPECT_EQ(parse_bytes("--m", "0.5GiB"), 512LL * 1024 * 1024);
   EXPECT_EQ(parse_bytes("--m", "17"), 17);
+  EXPECT_THROW(parse_bytes("--m", "58.11GiB"), UsageError);
+  EXPECT_EQ(parse_rounded_bytes("--m", "58.11GiB"), 62'395'137'393);  // 62395137392.64
   for (const char* bad : {"GiB", "24gigs", "-1GiB", "nan", "1e30GiB", "0.3B", "", "24 GiB"}) {
     EXPECT_THROW(parse_bytes("--m", bad), UsageError) << bad;
   }
