@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "plan/library_bytes.h"
 #include "plan/model_cost.h"
-#include "plan/rlhf_memory.h"
 #include "profiling/report_cells.h"
 
 namespace headroom {
@@ -128,7 +128,7 @@ BudgetLine graph_line(const EngineSpec& spec) {
 
 BudgetLine nccl_line(const EngineSpec& spec) {
   return {.name = "NCCL",
-          .bytes = spec.tp > 1 ? gib(1.02) : 0,
+          .bytes = nccl_bytes(spec.tp),
           .figure = Figure::kAssumed,
           .why =
               "there before the engine looks: with the context 1.53 GiB at tp 2, 0.51 GiB at tp 1 "

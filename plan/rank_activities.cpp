@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "plan/experience.h"
+#include "plan/library_bytes.h"
 #include "plan/rank_book.h"
 
 namespace headroom {
@@ -132,6 +133,13 @@ void add_context(RankBook& book) {
             .bytes = workspace,
             .needed = kWhenTraining,
             .why = "autograd's thread has a handle of its own"});
+  book.add({.name = "NCCL buffers",
+            .kind = Kind::kContext,
+            .bytes = nccl_bytes(book.spec().num_gpus),
+            .needed = kAlways,
+            .resident = true,
+            .basis = "assumed",
+            .why = "as vLLM 0.19 found them taken; 0.5 to 1.6 GiB were seen elsewhere"});
   const Card& card = book.spec().card;
   book.add({.name = "CUDA context",
             .kind = Kind::kContext,

@@ -116,11 +116,4 @@ int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
          (spec.actor.kv_dim() / spec.setup.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
 }
 
-int64_t cublas_workspace_bytes(const Card& card) {
-  constexpr int64_t kKiB = 1024;
-  constexpr int64_t kLarge = 2 * kKiB;  // 4096 of these and 16 of the small ones
-  constexpr int64_t kSmall = 8 * kKiB;
-  return card.compute_capability == "9.0" ? 32 * kKiB * kKiB : 4096 * kLarge + 16 * kSmall;
-}
-
 }  // namespace headroom

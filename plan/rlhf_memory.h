@@ -92,8 +92,4 @@ std::string rank_in_words(const RlhfSpec& spec, int64_t stage);
 inline constexpr int64_t kTokensPerBlock = 16;
 int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage);
 
-// libtorch's default cuBLAS workspace, per handle: 32 MiB on compute capability 9.0, else 8.125
-// MiB; backward runs in a thread with a handle of its own (aten/src/ATen/cuda/CUDABlas.cpp).
-int64_t cublas_workspace_bytes(const Card& card);
-
 }  // namespace headroom

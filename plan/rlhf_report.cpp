@@ -94,8 +94,8 @@ Table configuration(const RlhfPlan& plan) {
                                        : "everything stays on the GPU");
   add("shown", rank_in_words(spec, plan.worst.stage));
   table.notes = {
-      "All figures are computed, for one GPU: the one that needs most. "
-      "Not counted: NCCL's buffers, the allocator's fragmentation.",
+      "For one GPU: the one that needs most. Nothing was run. Not counted: the "
+      "allocator's fragmentation.",
       kUnitsNote};
   return table;
 }

@@ -186,6 +186,10 @@ TEST(RlhfMemory, TheContextIsTheCardsAndSaysWhetherItWasMeasured) {
     }
   }
   EXPECT_EQ(bytes_of(memory_of(spec), "CUDA context"), spec.card.context_bytes);
+  EXPECT_EQ(bytes_of(memory_of(spec), "NCCL buffers"), 0) << "one GPU talks to none";
+  spec.num_gpus = 2;
+  spec.setup.layout.dp = 2;
+  EXPECT_GT(bytes_of(memory_of(spec), "NCCL buffers"), 0);
 }
 
 }  // namespace
