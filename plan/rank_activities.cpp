@@ -91,7 +91,8 @@ void add_training(RankBook& book) {
             .bytes = most.blocks,
             .needed = kWhenTraining,
             .scales = true,
-            .why = "kept for backward by this stage's layers, for each micro-batch in flight"});
+            .why = "kept for backward by the layers, per micro-batch in flight, as headroom's own "
+                   "eager step keeps it"});
   const bool head = most.head >= most.recompute;
   book.add(
       {.name = head ? "Logits and loss" : "Recomputed block",

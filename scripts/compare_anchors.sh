@@ -29,5 +29,8 @@ if [[ $status -gt 1 ]]; then
   exit "$status"
 fi
 mv "$output_dir/anchors.md.partial" "$output_dir/anchors.md"
+# What the README shows of it.
+awk '/^### / { shown = /cache in vLLM/ } shown' "$output_dir/anchors.md" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' \
+  >"$output_dir/anchors_cache.md"
 cat "$output_dir/anchors.md"
 exit "$status"
