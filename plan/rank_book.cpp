@@ -28,13 +28,13 @@ int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
 
 std::vector<const RankBook::Model*> RankBook::trained() const {
   std::vector<const Model*> models = {&models_.actor};
-  for (const Model& critic : models_.critic) models.push_back(&critic);
+  if (models_.critic) models.push_back(&*models_.critic);
   return models;
 }
 
 std::vector<const RankBook::Model*> RankBook::all() const {
   std::vector<const Model*> models = trained();
-  for (const Model& reward : models_.reward) models.push_back(&reward);
+  if (models_.reward) models.push_back(&*models_.reward);
   return models;
 }
 

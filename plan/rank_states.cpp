@@ -130,13 +130,14 @@ void add_casts(RankBook& book) {
 void add_states(RankBook& book) {
   add_trained(book, book.models().actor,
               {"Actor (weights)", "Actor (gradients)", "Actor (optimizer)"}, kAlways);
-  for (const Model& critic : book.models().critic) {
-    add_trained(book, critic, {"Critic (weights)", "Critic (gradients)", "Critic (optimizer)"},
+  if (book.models().critic) {
+    add_trained(book, *book.models().critic,
+                {"Critic (weights)", "Critic (gradients)", "Critic (optimizer)"},
                 kWhenScoring | kWhenTraining);
   }
   add_reference(book);
-  for (const Model& reward : book.models().reward) {
-    add_frozen(book, "Reward model (weights)", reward, /*streamed=*/false);
+  if (book.models().reward) {
+    add_frozen(book, "Reward model (weights)", *book.models().reward, /*streamed=*/false);
   }
   add_gathered(book);
   add_casts(book);

@@ -71,8 +71,8 @@ int64_t RankMemory::everything_bytes() const { return sum(components); }
 
 RlhfModels::RlhfModels(const RlhfSpec& spec)
     : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
-  if (spec.critic) critic.push_back(model_of(spec, *spec.critic, Head::kValue));
-  if (spec.reward) reward.push_back(model_of(spec, *spec.reward, Head::kValue));
+  if (spec.critic) critic = model_of(spec, *spec.critic, Head::kValue);
+  if (spec.reward) reward = model_of(spec, *spec.reward, Head::kValue);
   if (spec.generates()) {
     prefill = batch_cost(spec.actor, Head::kPolicy, shape_of(spec, spec.prompt_len()));
   }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,6 @@ std::string to_string(Phase phase);  // "generation"
 //   is idle: this is what --swap-phases takes away.
 // Limits: gradients die with the training phase (zero_grad ends a loop's turn); frameworks that
 //   keep their buffers hold them in every phase.
-inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
-
 struct Component {
   const char* name = "";
   Kind kind = Kind::kWeights;
@@ -44,6 +43,7 @@ struct Component {
 
   bool needed_in(Phase phase) const;
 };
+inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
 constexpr unsigned bit(Phase phase) { return 1U << static_cast<unsigned>(phase); }
 
 // Everything one rank of a pipeline stage ever holds.
@@ -74,8 +74,8 @@ class RlhfModels {
     BatchCost cost;
   };
   Model actor;
-  std::vector<Model> critic, reward;  // one or none
-  BatchCost prefill;                  // of the actor over a micro-batch's prompts
+  std::optional<Model> critic, reward;
+  BatchCost prefill;  // of the actor over a micro-batch's prompts
 };
 
 // The stages that can be the fullest: the first (token table, most micro-batches in flight), the

@@ -73,10 +73,9 @@ Table configuration(const RlhfPlan& plan) {
   };
   add("actor",
       spec.actor.name + ", " + parameters(plan.models.actor) + more_than_its_name(spec.actor));
-  add("critic",
-      spec.critic ? spec.critic->name + ", " + parameters(plan.models.critic.front()) : "none");
+  add("critic", spec.critic ? spec.critic->name + ", " + parameters(*plan.models.critic) : "none");
   add("reward model",
-      spec.reward ? spec.reward->name + ", " + parameters(plan.models.reward.front()) : "none");
+      spec.reward ? spec.reward->name + ", " + parameters(*plan.models.reward) : "none");
   add("reference model", to_string(spec.setup.reference));
   add("batch", std::to_string(spec.batch_size) + " sequences per replica, " +
                    grouped(spec.prompt_len()) + " tokens of prompt + " +

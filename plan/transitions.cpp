@@ -84,7 +84,7 @@ std::vector<Transition> traffic_within_phases(const RlhfSpec& spec, const RlhfMo
   }
   if (spec.setup.optimizer_offload) {
     int64_t updated = shards(models.actor, 1);
-    for (const auto& critic : models.critic) updated += shards(critic, 1);
+    if (models.critic) updated += shards(*models.critic, 1);
     Transition step{.name = "within training, each step",
                     .to_host = spec.precision.gradient * updated,
                     .from_host = spec.precision.weight * updated,
