@@ -30,7 +30,7 @@ Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, P
     } else if (after) {
       transition.from_host += component.bytes;
       loaded.emplace_back(component.name);
-    } else if (component.trained && from == Phase::kTraining) {
+    } else if (component.trained) {  // every phase before training still needs it
       transition.to_host += component.bytes;
       written.emplace_back(component.name);
     } else {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "plan/setup_space.h"
 #include "tests/plan/small_plan.h"
 
@@ -34,6 +36,34 @@ TEST(Recommend, ASmallModelNeedsNothing) {
   ASSERT_EQ(found.fitting.size(), 1U) << "everything else would be this with something added";
   EXPECT_EQ(cost_of(plan_of("small", 1), found.fitting[0].spec.setup), Cost{});
   EXPECT_TRUE(found.fitting[0].reasons.empty());
+}
+
+// One technique alone each, dearest first, as the Note of plan/recommend.h lists them.
+TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
+  RlhfSpec spec = plan_of("70b", 8);
+  const auto cost = [&](const std::function<void(RlhfSetup&)>& use) {
+    RlhfSetup setup{.micro_batch_size = spec.batch_size};
+    use(setup);
+    return cost_of(spec, setup);
+  };
+  const std::vector<Cost> costs = {
+      cost([](RlhfSetup& setup) { setup.optimizer_offload = true; }),
+      cost([](RlhfSetup& setup) { setup.layout.pp = 4; }),
+      cost([](RlhfSetup& setup) { setup.layout.pp = 2; }),
+      cost([](RlhfSetup& setup) { setup.swap_phases = true; }),
+      cost([](RlhfSetup& setup) { setup.layout.zero = 3; }),
+      cost([](RlhfSetup& setup) { setup.checkpoint = Checkpoint::kFull; }),
+      cost([](RlhfSetup& setup) { setup.checkpoint = Checkpoint::kSelective; }),
+      cost([](RlhfSetup& setup) { setup.reference = Reference::kOffload; }),
+      cost([](RlhfSetup& setup) { setup.layout.tp = 8; }),
+      cost([](RlhfSetup& setup) { setup.layout.tp = 2; }),
+      cost([](RlhfSetup& setup) { setup.micro_batch_size = 1; }),
+      cost([](RlhfSetup& setup) { setup.micro_batch_size = 2; }),
+      cost([](RlhfSetup& setup) { setup.layout.zero = 2; }),
+      cost([](RlhfSetup& setup) { setup.layout.zero = 1; }),
+      cost([](RlhfSetup&) {}),
+  };
+  for (size_t i = 1; i < costs.size(); ++i) EXPECT_LT(costs[i], costs[i - 1]) << i;
 }
 
 // The cases the search is for, and some around them.
