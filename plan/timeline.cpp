@@ -113,7 +113,7 @@ std::string to_string(Kind kind) {
     case Kind::kExperience:
       return "experience";
     case Kind::kContext:
-      return "context, workspaces";
+      return "context, libraries";
   }
   return "?";
 }
