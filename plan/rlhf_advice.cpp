@@ -134,15 +134,14 @@ Table setup_table(const RlhfPlan& plan) {
                           format_bytes(-nearest.margin()) + " per GPU in " +
                           to_string(nearest.phase) + ".");
     table.notes.push_back(found.gpus_that_fit > 0
-                              ? "With " + grouped(found.gpus_that_fit) + " GPUs one does."
+                              ? "With " + grouped(found.gpus_that_fit) + " GPUs one fits."
                               : "Nor does any with up to 65,536 GPUs.");
   }
   return table;
 }
 
-Table reason_table(const RlhfPlan& plan) {
+Table reason_table(const std::vector<Recommended>& fitting) {
   Table table{.title = "Why each step is needed", .columns = {{"", true}, {"technique"}, {"why"}}};
-  const auto& fitting = plan.recommendation.fitting;
   for (size_t i = 0; i < fitting.size(); ++i) {
     const std::string number = std::to_string(i + 1);
     for (const Reason& reason : fitting[i].reasons) {
@@ -152,16 +151,23 @@ Table reason_table(const RlhfPlan& plan) {
       table.rows.push_back({number, "none", "it fits as it is: a simple co-located set-up"});
     }
   }
-  if (fitting.empty() && !plan.recommendation.nearest.empty()) {
-    const Recommended& nearest = plan.recommendation.nearest.front();
-    std::vector<Component> present =
-        nearest.worst.in_phase(nearest.phase, nearest.spec.setup.swap_phases);
-    std::stable_sort(present.begin(), present.end(),
-                     [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
-    table.title = "What takes the memory of the nearest";
-    for (size_t i = 0; i < std::min<size_t>(present.size(), 5); ++i) {
-      table.rows.push_back({"-", present[i].name, format_bytes(present[i].bytes)});
-    }
+  return table;
+}
+
+// What is in the way when nothing fits.
+Table largest_table(const Recommended& nearest) {
+  constexpr size_t kMost = 5;
+  Table table{.title = "What takes the memory of the nearest", .columns = {{"component"}}};
+  add_bytes_columns(table, "memory");
+  std::vector<Component> present =
+      nearest.worst.in_phase(nearest.phase, nearest.spec.setup.swap_phases);
+  std::stable_sort(present.begin(), present.end(),
+                   [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
+  present.resize(std::min(present.size(), kMost));
+  for (const Component& component : present) {
+    std::vector<std::string> cells = {component.name};
+    add_bytes_cells(cells, component.bytes);
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -206,8 +212,12 @@ Table insight_table(const RlhfPlan& plan) {
 }  // namespace
 
 std::vector<Table> advice_report(const RlhfPlan& plan) {
-  return {scaling_table(plan), offload_table(plan), setup_table(plan), reason_table(plan),
-          insight_table(plan)};
+  const Recommendation& found = plan.recommendation;
+  std::vector<Table> tables = {scaling_table(plan), offload_table(plan), setup_table(plan)};
+  if (!found.fitting.empty()) tables.push_back(reason_table(found.fitting));
+  if (!found.nearest.empty()) tables.push_back(largest_table(found.nearest.front()));
+  tables.push_back(insight_table(plan));
+  return tables;
 }
 
 }  // namespace headroom

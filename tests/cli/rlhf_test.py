@@ -73,6 +73,13 @@ class Rlhf(unittest.TestCase):
             self.assertIn(section, text)
         self.assertIn("70,549,512,192 parameters", text)
 
+    def test_says_what_is_short_when_nothing_fits(self):
+        text = run("--model-size", "405b", "--num-gpus", "8").stdout
+        self.assertIn("NOTHING FITS: the set-up above needs least and is short by ", text)
+        self.assertRegex(text, r"With \d+ GPUs one fits\.")
+        self.assertIn("What takes the memory of the nearest", text)
+        self.assertNotIn("Why each step is needed", text)
+
     def test_every_format_is_whole(self):
         tables = json.loads(run("--format", "json").stdout)
         phases = [table for table in tables if table["title"].startswith("Phase: ")]
