@@ -144,15 +144,45 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
              .storages = copied ? 1 : 0});
 }
 
+// libtorch's math kernel: products and softmax one after another, k and v repeated to every query
+// head, no log-sum-exp.
+void add_math(Sheet& sheet) {
+  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  struct Kept {
+    const char* name;
+    const char* shape;
+    const char* node;
+    const char* why;
+  };
+  for (const Kept& kept :
+       {Kept{"q", "B H S K", "BmmBackward0.self", "rotated, scaled"},
+        Kept{"k", "B H T K", "BmmBackward0.mat2", "rotated, repeated to every query head, scaled"},
+        Kept{"v", "B H T K", "BmmBackward0.mat2", "repeated to every query head"},
+        Kept{"weights", "B H S T", "SoftmaxBackward0.result",
+             "no fused kernel takes FP32 with "
+             "grouped heads"}}) {
+    sheet.add({.name = kept.name,
+               .shape = kept.shape,
+               .source = source,
+               .saved_by = {kept.node},
+               .condition = kept.why});
+  }
+  sheet.add({.name = "heads",
+             .shape = "B S H*K",
+             .source = "model/attention.cpp forward: transpose, flatten",
+             .saved_by = {"MmBackward0.self of output_proj"},
+             .condition = "merged"});
+}
+
 // Note [Fused attention on CUDA]
 // Rationale: which kernel runs is chosen by card, dtype and shape at run time.
 // Approach: FP16/BF16 as the flash kernel (output laid out as the query is, so merging copies);
 //   FP32 as the memory-efficient one (output laid out (B, S, H, K), so merging is a view). The
 //   former also keeps two words of random state on the card.
 // Limits: cuDNN's kernel, the default on Hopper, keeps the same tensors but its output may be laid
-//   out either way; FP32 with grouped heads may fall to the math kernel, which
-//   keeps (B, H, S, T) tensors.
+//   out either way.
 void add_flash(Sheet& sheet) {
+  if (sheet.math_attention()) return add_math(sheet);
   if (sheet.cpu()) {
     const std::string node = "ScaledDotProductFlashAttentionForCpuBackward0";
     add_flash_inputs(sheet, node);

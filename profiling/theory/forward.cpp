@@ -57,6 +57,23 @@ void add_softmax_instant(Sheet& sheet) {
       {.name = "sum", .shape = "B H S 1", .dtype = sheet.exponential(), .source = source + "sum"});
 }
 
+// _safe_softmax in the math kernel: the quotient, the scores it came from, and where these are
+// -inf.
+void add_math_instant(Sheet& sheet) {
+  sheet.begin(kForwardAttention);
+  add_stream(sheet, "ln1");
+  add_heads(sheet);
+  const std::string source = "scaled_dot_product_attention: _scaled_dot_product_attention_math";
+  sheet.add({.name = "q_scaled", .shape = "B H S K", .source = source});
+  sheet.add({.name = "causal_mask", .shape = "S T", .source = source, .condition = "added, FP32"});
+  for (const char* name : {"scores", "weights"}) {
+    sheet.add({.name = name, .shape = "B H S T", .source = source});
+  }
+  sheet.add({.name = "masked", .shape = "B H S T", .dtype = DType::kBool, .source = source});
+  sheet.add({.name = "masked_rows", .shape = "B H S 1", .dtype = DType::kBool, .source = source});
+  sheet.add({.name = "zero", .shape = "", .source = source});
+}
+
 // gate * w3(x) in SwiGLU, or x * sigmoid(x) before it: three tensors of d_ff either way.
 void add_feed_forward_instant(Sheet& sheet) {
   sheet.begin(kForwardFeedForward);
@@ -98,6 +115,7 @@ void add_head_instant(Sheet& sheet) {
 std::vector<Row> forward_rows(const RunSpec& spec) {
   Sheet sheet(spec);
   if (spec.attention == Attention::kEager) add_softmax_instant(sheet);
+  if (sheet.math_attention()) add_math_instant(sheet);
   add_feed_forward_instant(sheet);
   add_head_instant(sheet);
   return sheet.take();

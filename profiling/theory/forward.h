@@ -17,8 +17,9 @@ inline constexpr const char* kForwardHead = "forward: logits";
 //   the fullest instant inside one block or at the output head.
 // Approach: one group of rows per instant: the tensors that model/ holds in locals at that
 //   statement, and what the operation itself makes. The largest group is the peak.
-// Limits: scaled_dot_product_attention is never the fullest instant where d_ff >= 2 d_model, so
-//   with flash attention only the feed-forward and the head are listed.
+// Limits: a fused scaled_dot_product_attention is never the fullest instant where d_ff >= 2
+//   d_model, so with flash attention only the feed-forward and the head are listed, unless it runs
+//   libtorch's math kernel.
 std::vector<Row> forward_rows(const RunSpec& spec);
 
 // The largest of the groups, in bytes.

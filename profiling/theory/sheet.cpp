@@ -32,6 +32,11 @@ DType Sheet::low() const {
   }
 }
 
+bool Sheet::math_attention() const {
+  return spec_.attention == Attention::kFlash && !cpu() && !autocast() &&
+         config_.kv_heads != config_.heads;
+}
+
 int64_t Sheet::size(char letter) const {
   switch (letter) {
     case '1':

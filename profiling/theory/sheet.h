@@ -36,6 +36,9 @@ class Sheet {
   bool autocast() const { return uses_autocast(spec_.precision); }
   bool cpu() const { return follows_cpu_policy(spec_); }
   DType low() const;  // what matrix products are computed in
+  // FP32 with grouped heads on CUDA: no fused kernel takes it, scaled_dot_product_attention runs
+  // libtorch's math kernel.
+  bool math_attention() const;
   // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
   DType exponential() const { return cpu() ? low() : DType::kFp32; }
   int64_t size(char letter) const;  // 'B' -> batch size

@@ -8,6 +8,7 @@ allocator does. The peak of these steps stands where backward begins: everything
 and what the loss makes of them, no gradient yet.
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -110,6 +111,7 @@ class Plan(unittest.TestCase):
             ("fp32", "eager", 16),
             ("fp32", "eager", 4),
             ("fp32", "flash", 16),
+            ("fp32", "flash", 4),
             ("bf16", "eager", 4),
             ("bf16", "flash", 4),
             ("bf16", "flash", 16),
@@ -134,9 +136,9 @@ class Plan(unittest.TestCase):
 
     def test_a_forward_holds_what_theory_says(self):
         for precision in ("fp32", "bf16"):
-            for attention in ("eager", "flash"):
-                setting = (*shape(16), "--precision", precision, "--attention", attention)
-                with self.subTest(setting=setting[-4:]):
+            for attention, kv_heads in itertools.product(("eager", "flash"), (16, 4)):
+                setting = (*shape(kv_heads), "--precision", precision, "--attention", attention)
+                with self.subTest(setting=setting[-4:], kv_heads=kv_heads):
                     record = step("--profile-type", "forward", *setting)
                     temporaries = record["categories_at_peak_bytes"]["temporaries"]
                     theory = subprocess.run(
