@@ -111,7 +111,11 @@ void add_casts(RankBook& book) {
   if (book.spec().precision.cast == 0 || book.layout().zero >= 3)
     return;  // gathered in low precision
   const auto casts = [&](const Model& model) {
-    return book.spec().precision.cast * (book.held(model).total() - book.held(model).embedding);
+    const ModelElements& elements = model.elements;
+    Extent cast = book.held(model).layers * elements.block;
+    if (book.last_stage()) cast += elements.final;
+    cast.whole = 0;  // norms meet no matrix product
+    return book.spec().precision.cast * book.on_rank(model, cast);
   };
   book.add({.name = "Autocast's casts",
             .kind = Kind::kWeights,
