@@ -41,6 +41,7 @@ Table scaling_table(const RlhfPlan& plan) {
   for (const int64_t batch : {1, 2, 4, 8, 16, 32}) {
     RlhfSpec spec = plan.spec;
     spec.batch_size = batch;
+    if (!is_computable(spec)) break;
     const RankMemory memory = worst_rank(spec, RlhfModels(spec));
     const Split split = split_of(memory);
     const int64_t peak = memory.peak_bytes(spec.setup.swap_phases);
@@ -197,9 +198,11 @@ Table insight_table(const RlhfPlan& plan) {
   add("what each phase needs, nothing idle", join(phases));
   RlhfSpec twice = spec;
   twice.batch_size *= 2;
-  const int64_t grown =
-      split_of(worst_rank(twice, RlhfModels(twice))).activations - split_of(plan.worst).activations;
-  add("twice the batch", "+" + format_bytes(grown) + " of training activations");
+  if (is_computable(twice)) {
+    const int64_t grown = split_of(worst_rank(twice, RlhfModels(twice))).activations -
+                          split_of(plan.worst).activations;
+    add("twice the batch", "+" + format_bytes(grown) + " of training activations");
+  }
   if (spec.generates()) {
     const int64_t cache = kv_cache_bytes(spec, 0);
     add("KV cache per 1,024 tokens of a sequence",

@@ -1,7 +1,6 @@
 #include "plan/rlhf_report.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "plan/seed_formula.h"
 #include "plan/transitions.h"
@@ -16,8 +15,8 @@ constexpr int64_t kBarWidth = 30;
 std::string bar(int64_t bytes, int64_t most, const TextStyle& style) {
   if (most <= 0) return "";
   std::string text;
-  const int64_t length = bytes * kBarWidth / most;
-  for (int64_t i = 0; i < length; ++i) text += style.ascii ? "#" : "\u2588";
+  const double length = static_cast<double>(bytes) / static_cast<double>(most) * kBarWidth;
+  for (int64_t i = 0; i < static_cast<int64_t>(length); ++i) text += style.ascii ? "#" : "\u2588";
   return text.empty() && bytes > 0 ? "." : text;
 }
 

@@ -63,28 +63,41 @@ void check_sequence(const RlhfSpec& spec) {
   }
 }
 
-// A bound of every sum, in floating point, so that no product of it can overflow.
-void check_magnitude(const RlhfSpec& spec) {
-  constexpr double kMost = 4.6e18;  // 2^62
-  double parameters = 0;
+constexpr double kMost = 4.6e18;  // 2^62
+
+// Bounds of every sum, in floating point, so that no product of them can overflow.
+struct Bounds {
+  double states = 0;
   double activations = 0;
+};
+
+Bounds bounds_of(const RlhfSpec& spec) {
+  Bounds bounds;
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const double tokens = number(spec.batch_size) * number(spec.seq_len);
   for (const ModelConfig* model : models_of(spec)) {
-    const auto number = [](int64_t value) { return static_cast<double>(value); };
     const double d = number(model->d_model);
     const double layer = 4 * d * d + 3 * d * number(model->d_ff);
-    parameters += 32 * (number(model->layers) * layer + 2 * d * number(model->vocab_size));
-    const double tokens = number(spec.batch_size) * number(spec.seq_len);
+    constexpr double kPerParameter = 32 * kGpusPerNode;  // a node's sum is printed too
+    bounds.states +=
+        kPerParameter * (number(model->layers) * layer + 2 * d * number(model->vocab_size));
     const double scores =
         spec.attention == Attention::kEager ? number(model->heads) * number(spec.seq_len) : 0;
-    activations += tokens * (number(model->layers) * 64 * (d + number(model->d_ff) + scores) +
-                             32 * number(model->vocab_size));
+    bounds.activations +=
+        tokens * (number(model->layers) * 64 * (d + number(model->d_ff) + scores) +
+                  32 * number(model->vocab_size));
   }
-  const double pipeline = static_cast<double>(spec.setup.layout.pp);
-  if (parameters > kMost) {
+  bounds.activations *= number(spec.setup.layout.pp);
+  return bounds;
+}
+
+void check_magnitude(const RlhfSpec& spec) {
+  const Bounds bounds = bounds_of(spec);
+  if (bounds.states > kMost) {
     throw UsageError("--model-size", spec.actor.name, "has states beyond 2^62 bytes",
                      "--model-size 405b");
   }
-  if (activations * pipeline > kMost) {
+  if (bounds.activations > kMost) {
     throw UsageError(
         "--batch-size", std::to_string(spec.batch_size),
         "with --seq-len " + std::to_string(spec.seq_len) + " makes activations beyond 2^62 bytes",
@@ -112,6 +125,11 @@ std::string to_string(Reference reference) {
 
 bool divides(int64_t tp, const ModelConfig& config) {
   return config.kv_heads % tp == 0 && config.d_ff % tp == 0;
+}
+
+bool is_computable(const RlhfSpec& spec) {
+  const Bounds bounds = bounds_of(spec);
+  return bounds.states <= kMost && bounds.activations <= kMost;
 }
 
 bool tp_divides_all(const RlhfSpec& spec, int64_t tp) {

@@ -77,6 +77,9 @@ bool tp_divides_all(const RlhfSpec& spec, int64_t tp);
 // usually begins.
 Layout usual_layout(const RlhfSpec& spec);
 
+// Whether every sum of a plan stays below 2^62 bytes.
+bool is_computable(const RlhfSpec& spec);
+
 // Throws UsageError, one line, naming the flag: a layout that is not num_gpus, tp that divides no
 // heads or leaves the node, more stages than layers, a sequence beyond the model's context or no
 // longer than its response, sizes beyond 2^62 bytes, a reference model larger than the card.

@@ -117,7 +117,7 @@ std::string svg(const Timeline& timeline, const std::string& title) {
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double y = kTop + kHeight * (4 - quarter) / 4;
-    text += label(kLeft - 8, y + 4, "end", format_bytes(timeline.highest() * quarter / 4));
+    text += label(kLeft - 8, y + 4, "end", format_bytes(timeline.highest() / 4 * quarter));
   }
   const double limit = kTop + kHeight - static_cast<double>(timeline.available) * scale;
   text += "<line x1=\"" + number(kLeft) + "\" y1=\"" + number(limit) + "\" x2=\"" +
