@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "plan/rlhf_spec.h"
@@ -11,11 +10,11 @@ namespace headroom {
 
 // One tensor per row, of one replica's batch: (B, S) or (B, R), R the response's tokens.
 struct ExperienceRow {
-  std::string tensor;  // "old_log_probs_BR"
+  const char* tensor = "";  // "old_log_probs_BR"
   int64_t element_bytes = 0;
   int64_t bytes = 0;
   bool while_generating = false;  // alive from the first phase on
-  std::string why;
+  const char* why = "";
 };
 std::vector<ExperienceRow> experience_rows(const RlhfSpec& spec);
 

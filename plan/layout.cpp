@@ -17,6 +17,10 @@ int64_t shard(int64_t total, int64_t count, int64_t index) {
   return std::clamp<int64_t>(total - index * piece, 0, piece);
 }
 
+int64_t of_replica(const Layout& layout, int64_t elements, int64_t from_zero_stage) {
+  return layout.zero >= from_zero_stage ? shard(elements, layout.dp) : elements;
+}
+
 int64_t layers_of_stage(int64_t layers, int64_t pp, int64_t stage) {
   const int64_t extra = layers % pp;
   // Turn in which a stage gets one of the extra layers: the middle, then the last, then the first.

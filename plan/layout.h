@@ -21,6 +21,10 @@ std::string to_string(const Layout& layout);  // "tp 8, pp 2, dp 4, ZeRO-1"
 // largest; the parts sum to the total.
 int64_t shard(int64_t total, int64_t count, int64_t index = 0);
 
+// Of what ZeRO shards from that stage on, the part of the first replica, which is the largest;
+// below it, all.
+int64_t of_replica(const Layout& layout, int64_t elements, int64_t from_zero_stage);
+
 // Layers of one pipeline stage, contiguous. What does not divide goes to the stages in the middle
 // first: the first has the token table besides, the last the output head. They sum to `layers`.
 int64_t layers_of_stage(int64_t layers, int64_t pp, int64_t stage);

@@ -5,8 +5,7 @@ namespace headroom {
 RankBook::RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
     : spec_(spec), models_(models) {
   memory_.stage = stage;
-  memory_.phases = kWhenTraining | (spec.generates() ? kWhenGenerating : 0U) |
-                   (spec.scores() ? kWhenScoring : 0U);
+  for (const Phase phase : phases_of(spec)) memory_.phases |= bit(phase);
 }
 
 void RankBook::add(Component component) {
@@ -23,7 +22,7 @@ int64_t RankBook::on_rank(const Model& model, const Extent& extent) const {
 }
 
 int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
-  return layout().zero >= from_zero_stage ? shard(elements, layout().dp) : elements;
+  return of_replica(layout(), elements, from_zero_stage);
 }
 
 std::vector<const RankBook::Model*> RankBook::trained() const {

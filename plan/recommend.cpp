@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "plan/setup_space.h"
-#include "plan/transitions.h"
 #include "train/quantity.h"
 
 namespace headroom {
@@ -26,7 +25,6 @@ class Memory {
     return worst_rank(trial_, models());
   }
   int64_t peak(const RlhfSetup& setup) { return worst(setup).peak_bytes(setup.swap_phases); }
-  bool fits(const RlhfSetup& setup) { return peak(setup) <= trial_.card.total_bytes; }
 
  private:
   const RlhfModels& models() {
@@ -79,40 +77,49 @@ bool needs_all_of(const Cost& cost, const Cost& other) {
 struct Candidate {
   Cost cost;
   RlhfSetup setup;
+  int64_t peak = 0;
 };
 
-// Cheapest first.
-std::vector<Candidate> fitting(const RlhfSpec& spec, Memory& memory, int64_t& tried) {
-  std::vector<Candidate> found;
+std::vector<Candidate> candidates(const RlhfSpec& spec, Memory& memory) {
+  std::vector<Candidate> all;
   for (const RlhfSetup& setup : all_setups(spec)) {
-    ++tried;
-    if (memory.fits(setup)) found.push_back({cost_of(spec, setup), setup});
+    all.push_back({cost_of(spec, setup), setup, memory.peak(setup)});
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-  return found;
+  return all;
 }
 
-void name_the_nearest(Recommendation& result, RlhfSpec spec, Memory& memory) {
-  const std::vector<RlhfSetup> all = all_setups(spec);
-  if (all.empty()) return;
-  std::vector<int64_t> peaks;
-  peaks.reserve(all.size());
-  for (const RlhfSetup& setup : all) peaks.push_back(memory.peak(setup));
-  const auto lowest = std::min_element(peaks.begin(), peaks.end()) - peaks.begin();
-  result.nearest.push_back(recommended(all[static_cast<size_t>(lowest)], memory));
+// The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried do.
+int64_t gpus_that_fit(RlhfSpec spec, Memory& memory) {
   constexpr int64_t kMostGpus = 65536;
   while (spec.num_gpus * 2 <= kMostGpus) {
     spec.num_gpus *= 2;
     memory.try_on(spec.num_gpus);
-    const std::vector<RlhfSetup> more = all_setups(spec);
-    if (!std::any_of(more.begin(), more.end(),
-                     [&](const RlhfSetup& setup) { return memory.fits(setup); })) {
+    const std::vector<RlhfSetup> all = all_setups(spec);
+    if (std::any_of(all.begin(), all.end(), [&](const RlhfSetup& setup) {
+          return memory.peak(setup) <= spec.card.total_bytes;
+        })) {
+      return spec.num_gpus;
+    }
+  }
+  return 0;
+}
+
+// The cheapest, each of which does without something that the ones before it need.
+std::vector<RlhfSetup> cheapest(std::vector<Candidate> fitting, size_t most) {
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  std::vector<Cost> costs;
+  std::vector<RlhfSetup> setups;
+  for (const Candidate& candidate : fitting) {
+    if (setups.size() == most) break;
+    if (std::any_of(costs.begin(), costs.end(),
+                    [&](const Cost& other) { return needs_all_of(candidate.cost, other); })) {
       continue;
     }
-    result.gpus_that_fit = spec.num_gpus;
-    return;
+    costs.push_back(candidate.cost);
+    setups.push_back(candidate.setup);
   }
+  return setups;
 }
 
 }  // namespace
@@ -137,19 +144,21 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
 
 Recommendation recommend(const RlhfSpec& spec, size_t most) {
   Memory memory(spec);
-  Recommendation result;
-  std::vector<Cost> chosen;
-  for (const Candidate& candidate : fitting(spec, memory, result.tried)) {
-    if (chosen.size() == most) break;
-    if (std::any_of(chosen.begin(), chosen.end(),
-                    [&](const Cost& other) { return needs_all_of(candidate.cost, other); })) {
-      continue;
-    }
-    chosen.push_back(candidate.cost);
-    result.fitting.push_back(recommended(candidate.setup, memory));
-    result.fitting.back().reasons = reasons_of(spec, candidate.setup, memory);
+  std::vector<Candidate> all = candidates(spec, memory);
+  Recommendation result{.tried = static_cast<int64_t>(all.size())};
+  if (all.empty()) return result;
+  const Candidate lowest =
+      *std::min_element(all.begin(), all.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.peak < b.peak; });
+  std::erase_if(all, [&](const Candidate& one) { return one.peak > spec.card.total_bytes; });
+  for (const RlhfSetup& setup : cheapest(std::move(all), most)) {
+    result.fitting.push_back(recommended(setup, memory));
+    result.fitting.back().reasons = reasons_of(spec, setup, memory);
   }
-  if (result.fitting.empty()) name_the_nearest(result, spec, memory);
+  if (result.fitting.empty()) {
+    result.nearest = recommended(lowest.setup, memory);
+    result.gpus_that_fit = gpus_that_fit(spec, memory);
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,10 @@ enum class Technique {
   kMicroBatches,
   kZero12,
 };
-inline constexpr size_t kTechniques = 9;
+inline constexpr std::array kTechniqueNames = {
+    "optimizer offload", "pipeline",           "swapped phases", "ZeRO-3",      "checkpointing",
+    "reference offload", "tensor parallelism", "micro-batches",  "ZeRO-1 and 2"};
+inline constexpr size_t kTechniques = kTechniqueNames.size();
 using Cost = std::array<int64_t, kTechniques>;  // level of each; dearest first
 Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup);
 
@@ -62,7 +66,7 @@ struct Recommendation {
   std::vector<Recommended> fitting;
   // When none fits: the one with the lowest peak, and the fewest GPUs (doubled until one fits; 0 =
   // not with 65,536) on which one does.
-  std::vector<Recommended> nearest;
+  std::optional<Recommended> nearest;
   int64_t gpus_that_fit = 0;
   int64_t tried = 0;
 };

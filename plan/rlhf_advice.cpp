@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "plan/rlhf_report.h"
-#include "plan/transitions.h"
 #include "profiling/report_cells.h"
 #include "train/quantity.h"
 #include "train/words.h"
@@ -123,17 +122,14 @@ Table setup_table(const RlhfPlan& plan) {
     table.rows.push_back(std::move(cells));
   };
   for (size_t i = 0; i < found.fitting.size(); ++i) add(std::to_string(i + 1), found.fitting[i]);
-  for (const Recommended& nearest : found.nearest) add("-", nearest);
-  table.notes.push_back(
-      grouped(found.tried) +
-      " set-ups tried; cheapest first, in this order of "
-      "costs: optimizer offload, pipeline, swapped phases, ZeRO-3, checkpointing, "
-      "reference offload, tensor parallelism, micro-batches, ZeRO-1 and 2.");
-  if (!found.nearest.empty()) {
-    const Recommended& nearest = found.nearest.front();
+  if (found.nearest) add("-", *found.nearest);
+  table.notes.push_back(grouped(found.tried) +
+                        " set-ups tried; cheapest first, in this order of costs: " +
+                        join({kTechniqueNames.begin(), kTechniqueNames.end()}) + ".");
+  if (found.nearest) {
     table.notes.push_back("NOTHING FITS: the set-up above needs least and is short by " +
-                          format_bytes(-nearest.margin()) + " per GPU in " +
-                          to_string(nearest.phase) + ".");
+                          format_bytes(-found.nearest->margin()) + " per GPU in " +
+                          to_string(found.nearest->phase) + ".");
     table.notes.push_back(found.gpus_that_fit > 0
                               ? "With " + grouped(found.gpus_that_fit) + " GPUs one fits."
                               : "Nor does any with up to 65,536 GPUs.");
@@ -161,9 +157,7 @@ Table largest_table(const Recommended& nearest) {
   Table table{.title = "What takes the memory of the nearest", .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
   std::vector<Component> present =
-      nearest.worst.in_phase(nearest.phase, nearest.spec.setup.swap_phases);
-  std::stable_sort(present.begin(), present.end(),
-                   [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
+      largest_first(nearest.worst.in_phase(nearest.phase, nearest.spec.setup.swap_phases));
   present.resize(std::min(present.size(), kMost));
   for (const Component& component : present) {
     std::vector<std::string> cells = {component.name};
@@ -218,7 +212,7 @@ std::vector<Table> advice_report(const RlhfPlan& plan) {
   const Recommendation& found = plan.recommendation;
   std::vector<Table> tables = {scaling_table(plan), offload_table(plan), setup_table(plan)};
   if (!found.fitting.empty()) tables.push_back(reason_table(found.fitting));
-  if (!found.nearest.empty()) tables.push_back(largest_table(found.nearest.front()));
+  if (found.nearest) tables.push_back(largest_table(*found.nearest));
   tables.push_back(insight_table(plan));
   return tables;
 }

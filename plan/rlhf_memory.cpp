@@ -27,17 +27,34 @@ std::string to_string(Phase phase) {
 
 bool Component::needed_in(Phase phase) const { return (needed & bit(phase)) != 0; }
 
+bool Component::on_gpu_in(Phase phase, bool swap_phases) const {
+  return needed_in(phase) || (resident && !swap_phases);
+}
+
 int64_t sum(const std::vector<Component>& components) {
   int64_t bytes = 0;
   for (const Component& component : components) bytes += component.bytes;
   return bytes;
 }
 
+std::vector<Component> largest_first(std::vector<Component> components) {
+  std::stable_sort(components.begin(), components.end(),
+                   [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
+  return components;
+}
+
+std::vector<Phase> phases_of(const RlhfSpec& spec) {
+  std::vector<Phase> phases;
+  if (spec.generates()) phases.push_back(Phase::kGeneration);
+  if (spec.scores()) phases.push_back(Phase::kScoring);
+  phases.push_back(Phase::kTraining);
+  return phases;
+}
+
 std::vector<Component> RankMemory::in_phase(Phase phase, bool swap_phases) const {
   std::vector<Component> present;
   for (const Component& component : components) {
-    const bool idle = component.resident && !swap_phases;
-    if (component.needed_in(phase) || idle) present.push_back(component);
+    if (component.on_gpu_in(phase, swap_phases)) present.push_back(component);
   }
   return present;
 }
@@ -45,8 +62,7 @@ std::vector<Component> RankMemory::in_phase(Phase phase, bool swap_phases) const
 int64_t RankMemory::phase_bytes(Phase phase, bool swap_phases) const {
   int64_t bytes = 0;
   for (const Component& component : components) {
-    const bool idle = component.resident && !swap_phases;
-    if (component.needed_in(phase) || idle) bytes += component.bytes;
+    if (component.on_gpu_in(phase, swap_phases)) bytes += component.bytes;
   }
   return bytes;
 }
@@ -66,8 +82,6 @@ int64_t RankMemory::host_bytes(bool swap_phases) const {
   }
   return bytes;
 }
-
-int64_t RankMemory::everything_bytes() const { return sum(components); }
 
 RlhfModels::RlhfModels(const RlhfSpec& spec)
     : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
@@ -90,10 +104,10 @@ std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& mo
 
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
   std::vector<RankMemory> memories = rank_memories(spec, models);
-  return *std::max_element(
+  return std::move(*std::max_element(
       memories.begin(), memories.end(), [&](const RankMemory& a, const RankMemory& b) {
         return a.peak_bytes(spec.setup.swap_phases) < b.peak_bytes(spec.setup.swap_phases);
-      });
+      }));
 }
 
 std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {

@@ -42,6 +42,8 @@ struct Component {
   const char* why = "";            // formula or reason, one line
 
   bool needed_in(Phase phase) const;
+  // Needed, or idle and not swapped out.
+  bool on_gpu_in(Phase phase, bool swap_phases) const;
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
 constexpr unsigned bit(Phase phase) { return 1U << static_cast<unsigned>(phase); }
@@ -56,12 +58,15 @@ struct RankMemory {
   std::vector<Component> in_phase(Phase phase, bool swap_phases) const;
   int64_t phase_bytes(Phase phase, bool swap_phases) const;
   int64_t peak_bytes(bool swap_phases) const;  // of the fullest phase
-  int64_t everything_bytes() const;            // all components at once
   // In host memory for this rank: what is offloaded and, swapping, a copy of all that is ever out.
   int64_t host_bytes(bool swap_phases) const;
   int64_t offloaded_bytes = 0;
 };
 int64_t sum(const std::vector<Component>& components);
+std::vector<Component> largest_first(std::vector<Component> components);
+
+// The phases that the spec has, in their order.
+std::vector<Phase> phases_of(const RlhfSpec& spec);
 
 // What is the same for every layout: the models' rows of theory. Computed once, asked often.
 class RlhfModels {

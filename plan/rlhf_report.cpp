@@ -25,10 +25,8 @@ std::string why(const Component& component, bool idle) {
 }
 
 Table component_table(const std::string& title, const RlhfPlan& plan,
-                      std::vector<Component> components, std::optional<Phase> phase, int64_t most,
-                      const TextStyle& style) {
-  std::stable_sort(components.begin(), components.end(),
-                   [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
+                      const std::vector<Component>& components, std::optional<Phase> phase,
+                      int64_t most, const TextStyle& style) {
   Table table{.title = title, .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
   if (style.bars) table.columns.push_back({""});
@@ -42,7 +40,7 @@ Table component_table(const std::string& title, const RlhfPlan& plan,
     cells.push_back(reason);
     table.rows.push_back(std::move(cells));
   };
-  for (const Component& component : components) {
+  for (const Component& component : largest_first(components)) {
     const bool idle = phase && !component.needed_in(*phase);
     add(component.name, component.bytes, component.basis, why(component, idle), true);
   }
@@ -156,7 +154,7 @@ std::vector<Table> phase_report(const RlhfPlan& plan, const TextStyle& style) {
   const std::vector<Transition> within = traffic_within_phases(spec, plan.models, plan.worst);
   moves.insert(moves.end(), within.begin(), within.end());
   if (!moves.empty()) tables.push_back(transition_table("Transitions", moves, spec.card));
-  if (!swap && spec.setup.layout.ranks() > 0 && phases_of(spec).size() > 1) {
+  if (!swap && phases_of(spec).size() > 1) {
     tables.push_back(transition_table("Transitions, were --swap-phases given",
                                       transitions(spec, plan.worst, true), spec.card));
   }

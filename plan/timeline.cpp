@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plan/transitions.h"
 #include "train/quantity.h"
 
 namespace headroom {
@@ -70,10 +69,8 @@ std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const 
 std::string legend(const Timeline& timeline, const TextStyle& style) {
   std::string text = "legend:";
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    const bool used =
-        std::any_of(timeline.stretches.begin(), timeline.stretches.end(),
-                    [&](const Stretch& stretch) { return stretch.bytes.at(kind) > 0; });
-    if (used) text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<Kind>(kind));
+    if (timeline.has(kind))
+      text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<Kind>(kind));
   }
   return text + "  --- the GPU's memory\n";
 }
@@ -90,9 +87,7 @@ Stretch stretch_of(const std::string& name, bool is_phase,
 std::vector<Component> in_both(const RlhfPlan& plan, Phase from, Phase to) {
   const bool swap = plan.spec.setup.swap_phases;
   std::vector<Component> stay = plan.worst.in_phase(from, swap);
-  std::erase_if(stay, [&](const Component& component) {
-    return !component.needed_in(to) && (swap || !component.resident);
-  });
+  std::erase_if(stay, [&](const Component& component) { return !component.on_gpu_in(to, swap); });
   return stay;
 }
 
@@ -124,6 +119,11 @@ int64_t Timeline::highest() const {
   int64_t most = available;
   for (const Stretch& stretch : stretches) most = std::max(most, stretch.total());
   return most;
+}
+
+bool Timeline::has(size_t kind) const {
+  return std::any_of(stretches.begin(), stretches.end(),
+                     [&](const Stretch& stretch) { return stretch.bytes.at(kind) > 0; });
 }
 
 Timeline timeline(const RlhfPlan& plan) {

@@ -22,8 +22,9 @@ struct Stretch {
 };
 struct Timeline {
   std::vector<Stretch> stretches;
-  int64_t available = 0;    // memory of the GPU
-  int64_t highest() const;  // of the stretches and what is available
+  int64_t available = 0;        // memory of the GPU
+  int64_t highest() const;      // of the stretches and what is available
+  bool has(size_t kind) const;  // anywhere
 };
 // A swap holds what is there before and after it. Widths mean nothing: no time is computed.
 Timeline timeline(const RlhfPlan& plan);

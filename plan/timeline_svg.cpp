@@ -83,10 +83,7 @@ std::string legend(const Timeline& timeline, double top) {
   std::string text;
   double x = kLeft;
   for (size_t kind = 0; kind < kKinds; ++kind) {
-    const bool used =
-        std::any_of(timeline.stretches.begin(), timeline.stretches.end(),
-                    [&](const Stretch& stretch) { return stretch.bytes.at(kind) > 0; });
-    if (!used) continue;
+    if (!timeline.has(kind)) continue;
     const std::string name = to_string(static_cast<Kind>(kind));
     text +=
         rectangle(x, top, 12, 12, kColours.at(kind), name) + label(x + 17, top + 11, "start", name);

@@ -1,7 +1,5 @@
 #include "plan/transitions.h"
 
-#include <algorithm>
-
 #include "train/words.h"
 
 namespace headroom {
@@ -20,9 +18,9 @@ Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, P
   Transition transition{.name = to_string(from) + " -> " + to_string(to)};
   std::vector<std::string> freed, written, loaded;
   for (const Component& component : memory.components) {
-    const bool before = component.needed_in(from);
-    const bool after = component.needed_in(to);
-    if (before == after || (component.resident && !swap_phases)) continue;
+    const bool before = component.on_gpu_in(from, swap_phases);
+    const bool after = component.on_gpu_in(to, swap_phases);
+    if (before == after) continue;
     if (!component.resident) {
       if (!before) continue;  // made by the next phase itself
       transition.freed += component.bytes;
@@ -48,14 +46,6 @@ Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, P
 
 }  // namespace
 
-std::vector<Phase> phases_of(const RlhfSpec& spec) {
-  std::vector<Phase> phases;
-  if (spec.generates()) phases.push_back(Phase::kGeneration);
-  if (spec.scores()) phases.push_back(Phase::kScoring);
-  phases.push_back(Phase::kTraining);
-  return phases;
-}
-
 std::vector<Transition> transitions(const RlhfSpec& spec, const RankMemory& memory,
                                     bool swap_phases) {
   const std::vector<Phase> phases = phases_of(spec);
@@ -70,15 +60,15 @@ std::vector<Transition> traffic_within_phases(const RlhfSpec& spec, const RlhfMo
                                               const RankMemory& memory) {
   std::vector<Transition> all;
   const auto shards = [&](const RlhfModels::Model& model, int64_t from_stage) {
-    const int64_t elements =
-        stage_elements(model.elements, spec.setup.layout, memory.stage).total();
-    return spec.setup.layout.zero >= from_stage ? shard(elements, spec.setup.layout.dp) : elements;
+    const Layout& layout = spec.setup.layout;
+    const int64_t elements = stage_elements(model.elements, layout, memory.stage).total();
+    return of_replica(layout, elements, from_stage);
   };
   if (spec.setup.reference == Reference::kOffload) {
-    Transition pass{.name = "within scoring",
-                    .from_host = spec.precision.low * shards(models.actor, 3),
-                    .what = "the reference's layers come over one by one, once per micro-batch"};
-    pass.from_host *= spec.micro_batches();
+    Transition pass{
+        .name = "within scoring",
+        .from_host = spec.precision.low * shards(models.actor, 3) * spec.micro_batches(),
+        .what = "the reference's layers come over one by one, once per micro-batch"};
     pass.seconds = seconds_over(spec.card, pass.from_host);
     all.push_back(pass);
   }

@@ -25,8 +25,7 @@ struct Transition {
   double seconds = 0;
 };
 
-// The phases that the spec has, in their order, with the way back to the first.
-std::vector<Phase> phases_of(const RlhfSpec& spec);
+// From each phase to the next, with the way back to the first; none with one phase.
 std::vector<Transition> transitions(const RlhfSpec& spec, const RankMemory& memory,
                                     bool swap_phases);
 

@@ -139,8 +139,8 @@ TEST(Recommend, KeepsToWhatRealSystemsCan) {
 TEST(Recommend, SaysWhatIsShortAndHowManyGpusWouldDo) {
   const Recommendation found = recommend(plan_of("405b", 8));
   EXPECT_TRUE(found.fitting.empty());
-  ASSERT_EQ(found.nearest.size(), 1U);
-  EXPECT_LT(found.nearest[0].margin(), 0);
+  ASSERT_TRUE(found.nearest);
+  EXPECT_LT(found.nearest->margin(), 0);
   ASSERT_GT(found.gpus_that_fit, 8);
   EXPECT_FALSE(recommend(plan_of("405b", found.gpus_that_fit)).fitting.empty());
   EXPECT_TRUE(recommend(plan_of("405b", found.gpus_that_fit / 2)).fitting.empty());
