@@ -1,11 +1,11 @@
 // headroom budget: what an inference engine takes of a card, computed.
+#include "cli/card_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/flag_values.h"
 #include "cli/flags.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
-#include "cli/rlhf_flags.h"
 #include "plan/budget_report.h"
 #include "train/quantity.h"
 
@@ -19,10 +19,8 @@ CommandLine command_line() {
   constexpr const char* kEngine = "Engine";
   constexpr const char* kLog = "From a log of your own, in place of ours";
   std::vector<Flag> flags = model_flags("shape", kUsualSize, "Model");
+  for (const Flag& flag : card_flags("Machine")) flags.push_back(flag);
   const std::vector<Flag> more = {
-      {"card", "NAME", "a card of `headroom cards`", "Machine"},
-      {"gpu-memory", "SIZE", "memory of one GPU in its place, in GB unless it has a unit",
-       "Machine"},
       {"tp", "N", "tensor-parallel GPUs (default 1)", "Machine"},
       {"gpu-memory-utilization", "X", "the engine's share, above 0, at most 1 (default 0.9)",
        kEngine},
@@ -56,14 +54,6 @@ std::optional<int64_t> size_from(const Arguments& arguments, const char* name) {
   return parse_rounded_bytes("--" + std::string(name), arguments.get(name));
 }
 
-std::vector<std::pair<std::string, CacheType>> types_without(const std::string& refused) {
-  std::vector<std::pair<std::string, CacheType>> types;
-  for (const CacheType& type : cache_types()) {
-    if (type.name != refused) types.emplace_back(type.name, type);
-  }
-  return types;
-}
-
 double utilization_from(const Arguments& arguments) {
   const std::string flag = "--gpu-memory-utilization";
   const std::string text = arguments.get(flag.substr(2), "0.9");
@@ -85,8 +75,10 @@ EngineSpec engine_from(const Arguments& arguments) {
   spec.max_num_seqs = integer(arguments, "max-num-seqs", 256);
   spec.max_num_batched_tokens = integer(arguments, "max-num-batched-tokens", 8192);
   spec.block_size = integer(arguments, "block-size", 16);
-  spec.dtype = choice<CacheType>(arguments, "dtype", spec.dtype, types_without("fp8"));
-  spec.cache = choice<CacheType>(arguments, "kv-dtype", spec.dtype, types_without(""));
+  auto weight_types = cache_type_words();
+  std::erase_if(weight_types, [](const auto& type) { return type.first == "fp8"; });
+  spec.dtype = choice<CacheType>(arguments, "dtype", spec.dtype, weight_types);
+  spec.cache = choice<CacheType>(arguments, "kv-dtype", spec.dtype, cache_type_words());
   spec.enforce_eager = arguments.has("enforce-eager");
   spec.graphs_inside = arguments.has("graphs-inside");
   spec.weights = size_from(arguments, "weight-memory");

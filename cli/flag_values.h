@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/flags.h"
+#include "plan/state_bytes.h"
 #include "train/words.h"
 
 namespace headroom {
@@ -33,5 +34,8 @@ Value choice(const Arguments& arguments, const char* name, Value otherwise,
                       [&](const auto& entry) { return entry.first == typed; })
       ->second;
 }
+
+// The types of a key/value cache, for choice().
+std::vector<std::pair<std::string, CacheType>> cache_type_words();
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "cli/flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/record_files.h"
 #include "cli/rlhf_flags.h"
 #include "cli/terminal.h"
 #include "plan/measured.h"
@@ -29,15 +30,7 @@ CommandLine command_line() {
 
 std::vector<Record> records_from(const Arguments& arguments) {
   if (!arguments.has("records")) return {};
-  const std::string path = arguments.get("records");
-  try {
-    bool torn = false;
-    std::vector<Record> records = read_records(path, &torn);
-    if (torn) log_warning(path + ": its last line is cut off and was left out");
-    return records;
-  } catch (const std::runtime_error& error) {
-    throw UsageError(std::string("--records: ") + error.what());
-  }
+  return records_of(arguments.get("records"), "--records: ");
 }
 
 // The name of the file to write; "" = none.

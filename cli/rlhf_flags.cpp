@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/card_flags.h"
 #include "cli/flag_values.h"
 #include "cli/model_flags.h"
 #include "plan/rlhf_memory.h"
@@ -95,7 +96,7 @@ void check_resident_reference(const RlhfSpec& spec) {
 std::vector<Flag> rlhf_flags() {
   std::vector<Flag> flags =
       model_flags("the actor's shape, and the reference's", kUsualSize, kModels);
-  const std::vector<Flag> more = {
+  const std::vector<Flag> models_and_batch = {
       {"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels},
       {"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels},
       {"reference", "WORD",
@@ -105,10 +106,8 @@ std::vector<Flag> rlhf_flags() {
        kBatch},
       {"seq-len", "N", "tokens of prompt and response (default 2048)", kBatch},
       {"prompt-len", "N", "of these: the prompt", kBatch},
-      {"response-len", "N", "of these: generated; 0 = nothing is (default half)", kBatch},
-      {"gpu-memory", "SIZE", "memory of one GPU, in GB unless it has a unit (default 80)",
-       kMachine},
-      {"card", "NAME", "a card of `headroom cards` in its place", kMachine},
+      {"response-len", "N", "of these: generated; 0 = nothing is (default half)", kBatch}};
+  const std::vector<Flag> more = {
       {"num-gpus", "N", "all GPUs (default 8)", kMachine},
       {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, 8 at most)",
        kMachine},
@@ -134,29 +133,10 @@ std::vector<Flag> rlhf_flags() {
        "Output"},
       {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output"},
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
-  flags.insert(flags.end(), more.begin(), more.end());
+  for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
+    flags.insert(flags.end(), group.begin(), group.end());
+  }
   return flags;
-}
-
-Card card_from(const Arguments& arguments) {
-  if (arguments.has("card")) {
-    if (arguments.has("gpu-memory")) {
-      throw UsageError("--gpu-memory", arguments.get("gpu-memory"),
-                       "conflicts with --card, which says it; give one of them",
-                       "--card h100-80gb");
-    }
-    return find_card(arguments.get("card"));
-  }
-  Card card = find_card("h100-80gb");
-  std::string size = arguments.get("gpu-memory", "80");
-  if (!size.empty() && (std::isdigit(static_cast<unsigned char>(size.back())) != 0)) size += "GB";
-  card.total_bytes = parse_bytes("--gpu-memory", size);
-  card.name = size;
-  card.context_measured = false;  // of another card
-  if (card.total_bytes < 1) {
-    throw UsageError("--gpu-memory", size, "is no memory", "--gpu-memory 80");
-  }
-  return card;
 }
 
 RlhfSpec rlhf_spec_from(const Arguments& arguments) {
@@ -179,10 +159,8 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
                                              {{"none", Checkpoint::kNone},
                                               {"selective", Checkpoint::kSelective},
                                               {"full", Checkpoint::kFull}});
-  std::vector<std::pair<std::string, CacheType>> types;
-  for (const CacheType& type : cache_types()) types.emplace_back(type.name, type);
   const CacheType usual{spec.precision.low == 4 ? "fp32" : "bf16", spec.precision.low};
-  spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, types);
+  spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, cache_type_words());
   spec.setup.optimizer_offload = arguments.has("optimizer-offload");
   spec.setup.swap_phases = arguments.has("swap-phases");
   read_layout(spec, arguments);

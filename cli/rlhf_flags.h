@@ -13,7 +13,4 @@ std::vector<Flag> rlhf_flags();
 // Throws UsageError, one line. The result is valid.
 RlhfSpec rlhf_spec_from(const Arguments& arguments);
 
-// "80": GB, as the seed documents count; "80GiB", "24GB": with a unit. --card in its place.
-Card card_from(const Arguments& arguments);
-
 }  // namespace headroom

@@ -2,8 +2,8 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
-#include "cli/log.h"
 #include "cli/output.h"
+#include "cli/record_files.h"
 #include "plan/measured.h"
 #include "profiling/atomic_file.h"
 #include "profiling/report.h"
@@ -27,14 +27,8 @@ CommandLine command_line() {
 std::vector<Record> read_all(const std::vector<std::string>& paths) {
   std::vector<Record> records;
   for (const std::string& path : paths) {
-    bool torn = false;
-    try {
-      const auto more = read_records(path, &torn);
-      records.insert(records.end(), more.begin(), more.end());
-    } catch (const std::runtime_error& error) {
-      throw UsageError(error.what());  // the user named a file that is no Records file
-    }
-    if (torn) log_warning(path + ": its last line is cut off and was left out");
+    const std::vector<Record> more = records_of(path);
+    records.insert(records.end(), more.begin(), more.end());
   }
   if (records.empty()) throw UsageError("no Records in " + paths.front());
   return records;
