@@ -4,29 +4,12 @@
 # Exit codes: 0 all tables are written, 2 usage, 3 a run failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
+source scripts/lib/table_files.sh
 output_dir=results/plan
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --output-dir)
-      [[ $# -ge 2 ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
-      output_dir=$2
-      shift 2
-      ;;
-    *) printf "plan_tables.sh: unknown argument '%s' (allowed: --output-dir DIR)\n" "$1" >&2 && exit 2 ;;
-  esac
-done
-headroom=${HEADROOM_BIN:-build/release/bin/headroom}
-[[ -x $headroom ]] || { printf '%s is not built: ./scripts/run_all.sh builds it\n' "$headroom" >&2 && exit 5; }
-mkdir -p "$output_dir"
-
-# The tables of a Markdown report whose titles match, up to the next title.
-tables() { awk -v wanted="$1" '/^### / { shown = $0 ~ wanted } shown'; }
-
-# A file that is there whole or not at all.
-into() {
-  local file=$output_dir/$1
-  sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$file.tmp" && mv "$file.tmp" "$file"
-}
+unset -v file # takes none
+read_options "$@"
+need_headroom
 
 seed=("$headroom" rlhf --formula seed --format md)
 "${seed[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Phase|Everything' | into seed_70b.md

@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# For scripts that write tables from the program's answers: their options, the program, whole files.
+
+# read_options "$@": sets output_dir from --output-dir DIR and, where the caller has set `file`, that
+# from an argument. Exit 2 on anything else.
+read_options() {
+  local name=${0##*/}
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --output-dir)
+        [[ $# -ge 2 ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+        output_dir=$2
+        shift 2
+        ;;
+      -*) printf "%s: unknown option '%s' (allowed: --output-dir DIR)\n" "$name" "$1" >&2 && exit 2 ;;
+      *)
+        [[ -v file ]] || { printf "%s: unknown argument '%s' (allowed: --output-dir DIR)\n" "$name" "$1" >&2 && exit 2; }
+        file=$1
+        shift
+        ;;
+    esac
+  done
+  [[ ! -v file || -r $file ]] || { printf '%s cannot be read\n' "$file" >&2 && exit 2; }
+}
+
+# need_headroom: sets headroom to the program, exit 5 when it is not built; makes output_dir.
+need_headroom() {
+  headroom=${HEADROOM_BIN:-build/release/bin/headroom}
+  [[ -x $headroom ]] || { printf '%s is not built: ./scripts/run_all.sh builds it\n' "$headroom" >&2 && exit 5; }
+  mkdir -p "$output_dir"
+}
+
+# tables PATTERN: of a Markdown report on stdin, the tables whose titles match, up to the next title.
+tables() { awk -v wanted="$1" '/^### / { shown = $0 ~ wanted } shown'; }
+
+# into NAME: stdin without blank lines at its end becomes output_dir/NAME, whole or not at all.
+into() {
+  local file=$output_dir/$1
+  sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$file.tmp" && mv "$file.tmp" "$file"
+}
