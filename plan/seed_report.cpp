@@ -40,8 +40,7 @@ std::string cache_reason(const ModelConfig& shape) {
          std::to_string(shape.heads) + " heads have keys and values";
 }
 
-std::string activation_reason(const RlhfSpec& spec) {
-  const RlhfModels models(spec);
+std::string activation_reason(const RlhfSpec& spec, const RlhfModels& models) {
   const Layout one;
   const int64_t block = models.actor.cost.block.on_rank(one, spec.actor.vocab_size);
   const auto width = static_cast<double>(spec.micro_batch() * spec.seq_len * spec.actor.d_model);
@@ -50,7 +49,7 @@ std::string activation_reason(const RlhfSpec& spec) {
          " x hidden, and the logits come on top";
 }
 
-std::vector<Match> matches(const RlhfSpec& spec) {
+std::vector<Match> matches(const RlhfSpec& spec, const RlhfModels& models) {
   const std::string count = "the seed takes the name's " + spec.actor.name + "; it has " +
                             grouped(parameter_count(spec.actor)) + " parameters";
   const std::string score =
@@ -60,7 +59,7 @@ std::vector<Match> matches(const RlhfSpec& spec) {
       std::string(spec.precision.master > 0 ? ", with FP32 master weights" : "");
   const std::string idle = "scoring needs it, generating does not: swapped out here";
   const std::string cache = cache_reason(spec.actor);
-  const std::string kept = activation_reason(spec);
+  const std::string kept = activation_reason(spec, models);
   const std::vector<std::string> training = {"Activations", "Logits and loss", "Recomputed block"};
   return {
       {"generation", "Actor (weights)", {"Actor (weights)"}, count},
@@ -195,6 +194,30 @@ Table setup_table(const RlhfSpec& spec, const SeedModel& model) {
   return table;
 }
 
+// Of the actor alone on one of the GPUs, all of them replicas, while it trains. In bytes.
+struct States {
+  int64_t all = 0;
+  int64_t in_flight = 0;  // of these: whole for a moment
+};
+
+States states_of(RlhfSpec spec, const char* precision, int64_t zero) {
+  spec.critic.reset();
+  spec.reward.reset();
+  spec.precision = find_state_precision(precision);
+  spec.moments = Moments::kFull;
+  spec.setup = {.layout = {.dp = spec.num_gpus, .zero = zero}, .reference = Reference::kNone};
+  const std::vector<std::string> lasting = {"Actor (weights)", "Actor (gradients)",
+                                            "Actor (optimizer)"};
+  const std::vector<std::string> passing = {"Gathered layers", "Gradients in flight"};
+  States states;
+  for (const Component& component : stage_memory(spec, RlhfModels(spec), 0).components) {
+    if (is_one_of(component.name, passing)) states.in_flight += component.bytes;
+    if (is_one_of(component.name, lasting)) states.all += component.bytes;
+  }
+  states.all += states.in_flight;
+  return states;
+}
+
 Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
   Table table{.title = "ZeRO: states per GPU, " + model.name + " on " +
                        std::to_string(spec.num_gpus) + " GPUs, one trained model",
@@ -207,30 +230,11 @@ Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
     std::vector<std::string> row = {
         stage == 0 ? "no ZeRO" : "ZeRO-" + std::to_string(stage),
         number_text(zero_gigabytes(model.params_billions, {}, stage, spec.num_gpus), 2)};
-    double in_flight = 0;
-    for (const char* name : {"bf16-pure", "bf16-mixed"}) {
-      RlhfSpec one = spec;
-      one.critic.reset();
-      one.reward.reset();
-      one.precision = find_state_precision(name);
-      one.moments = Moments::kFull;
-      one.setup = {.layout = {.dp = spec.num_gpus, .zero = stage}, .reference = Reference::kNone};
-      double states = 0;
-      in_flight = 0;
-      for (const Component& component : stage_memory(one, RlhfModels(one), 0).components) {
-        const bool of_states = component.kind == Kind::kWeights ||
-                               component.kind == Kind::kGradients ||
-                               component.kind == Kind::kOptimizer;
-        if (!of_states || !component.needed_in(Phase::kTraining)) continue;
-        const double size = static_cast<double>(component.bytes) / kGiga;
-        states += size;
-        if (!component.resident && component.name != std::string("Actor (gradients)")) {
-          in_flight += size;
-        }
-      }
-      row.push_back(number_text(states, 2));
+    const States pure = states_of(spec, "bf16-pure", stage);
+    const States mixed = states_of(spec, "bf16-mixed", stage);
+    for (const int64_t bytes : {pure.all, mixed.all, mixed.in_flight}) {
+      row.push_back(number_text(static_cast<double>(bytes) / kGiga, 2));
     }
-    row.push_back(number_text(in_flight, 2));
     table.rows.push_back(std::move(row));
   }
   table.notes = {
@@ -248,8 +252,9 @@ Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
 std::vector<Table> seed_report(const RlhfSpec& spec) {
   const SeedModel& model = find_seed_model(spec.actor.name);
   const RlhfSpec one = whole(spec);
-  const RankMemory memory = stage_memory(one, RlhfModels(one), 0);
-  const std::vector<Match> all = matches(one);
+  const RlhfModels models(one);
+  const RankMemory memory = stage_memory(one, models, 0);
+  const std::vector<Match> all = matches(one, models);
   std::vector<Table> tables;
   for (const char* phase : {"generation", "scoring", "training", "full_rlhf"}) {
     tables.push_back(phase_table(one, model, memory, phase, all));
