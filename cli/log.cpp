@@ -4,7 +4,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "profiling/printable.h"
+#include "text/printable.h"
 
 namespace headroom {
 namespace {

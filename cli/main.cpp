@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "bench/interrupt.h"
-#include "cli/cards.h"
-#include "cli/commands.h"
+#include "bench/process/interrupt.h"
+#include "cli/commands/cards.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/snapshot.h"
+#include "cli/commands/theory.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
-#include "cli/snapshot.h"
-#include "cli/theory.h"
-#include "train/quantity.h"
-#include "train/words.h"
+#include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {

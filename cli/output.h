@@ -10,7 +10,8 @@ namespace headroom {
 void hold_standard_descriptors();
 
 // Writes all of it. Quiet when the reader has gone ("| head"; SIGPIPE must be ignored, see
-// bench/interrupt.h); std::runtime_error (one line) on any other failure, a full disk for one.
+// bench/process/interrupt.h); std::runtime_error (one line) on any other failure, a full disk for
+// one.
 void print(std::string_view text);
 
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "cli/log.h"
-#include "train/quantity.h"
+#include "text/quantity.h"
 
 namespace headroom {
 

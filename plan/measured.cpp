@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "plan/model_cost.h"
-#include "plan/state_bytes.h"
-#include "profiling/report_cells.h"
+#include "plan/cost/model_cost.h"
+#include "plan/cost/state_bytes.h"
+#include "profiling/report/cells.h"
 
 namespace headroom {
 namespace {

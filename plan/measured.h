@@ -5,7 +5,7 @@
 
 #include "model/config.h"
 #include "profiling/record.h"
-#include "profiling/table.h"
+#include "text/table.h"
 
 namespace headroom {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/recording.h"
+#include "profiling/tracker/recording.h"
 
 namespace headroom {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/memory_tracker.h"
+#include "profiling/tracker/memory_tracker.h"
 
 namespace headroom {
 

@@ -2,8 +2,8 @@
 
 #include <ATen/record_function.h>
 
+#include "train/data/weights.h"
 #include "train/precision.h"
-#include "train/weights.h"
 
 namespace headroom {
 

@@ -2,8 +2,8 @@
 
 #include <cctype>
 
-#include "train/quantity.h"
-#include "train/words.h"
+#include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 

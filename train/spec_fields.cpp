@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "train/quantity.h"
+#include "text/quantity.h"
+#include "text/words.h"
 #include "train/spec.h"
-#include "train/words.h"
 
 namespace headroom {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "model/transformer.h"
-#include "train/data.h"
+#include "train/data/data.h"
 #include "train/loss_scaler.h"
 #include "train/optim/adamw.h"
 #include "train/spec.h"

@@ -30,7 +30,7 @@ DRIVER = {name: 801 for name in (
     "cuGreenCtxDestroy", "cuGreenCtxStreamCreate", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount",
     "cuDeviceGetDevResource", "cuStreamWriteValue32")}
 CUDNN_NOT_SUPPORTED = 3000
-# Return text, which a caller prints: defined in returned_text.cpp.
+# Return text, which a caller prints: defined in report/returned_text.cpp.
 NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}
 
 
@@ -86,9 +86,9 @@ def main() -> None:
     headers = torch.parent / "nvidia" / "cudnn" / "include"
     for name in sorted(cudnn_with_handle(headers) - have):
         refused[name] = CUDNN_NOT_SUPPORTED
-    write(HERE / "not_supported.inc", "HEADROOM_REFUSE(name, the library's \"not supported\").",
+    write(HERE / "report/not_supported.inc", "HEADROOM_REFUSE(name, the library's \"not supported\").",
           [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()])
-    write(HERE / "cublas_other.inc", "HEADROOM_DONE(name).",
+    write(HERE / "cublas/other.inc", "HEADROOM_DONE(name).",
           [f"HEADROOM_DONE({name})" for name in done])
 
 

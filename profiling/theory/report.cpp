@@ -4,11 +4,11 @@
 #include <array>
 #include <functional>
 
-#include "profiling/report_cells.h"
+#include "profiling/report/cells.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/residual_stream.h"
-#include "train/quantity.h"
-#include "train/words.h"
+#include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "profiling/table.h"
 #include "profiling/theory/rows.h"
+#include "text/table.h"
 
 namespace headroom {
 

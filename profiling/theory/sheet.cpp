@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "train/words.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {

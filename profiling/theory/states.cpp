@@ -118,7 +118,7 @@ void add_inputs(Sheet& sheet) {
     sheet.add({.name = name,
                .shape = "B S",
                .dtype = DType::kInt64,
-               .source = "train/data.cpp Data::batch",
+               .source = "train/data/data.cpp Data::batch",
                .condition = "present in every mode"});
   }
 }

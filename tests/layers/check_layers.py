@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ["model", "train", "profiling", "bench", "plan", "cli"]
+ROOMS = ["text", "files", "cards", "model", "train", "profiling", "bench", "plan", "cli"]
 ALONE = "virtual_gpu"
 NOT_ROOMS = {"tests", "cmake", "docs", "scripts", "results"}  # free to include what they like
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers"}

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "train/build.h"
+#include "train/data/safetensors.h"
 #include "train/precision.h"
-#include "train/safetensors.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "tests/train/scratch_directory.h"
+#include "tests/files/scratch_directory.h"
 
 namespace headroom {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/train/scratch_directory.h"
+#include "tests/files/scratch_directory.h"
 #include "tests/train/tiny_spec.h"
-#include "train/quantity.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "train/quantity.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {

@@ -1,6 +1,6 @@
 """What a Python process under `headroom dryrun` tells of itself: the allocator's statistics.
 
-The stand-in (virtual_gpu/report.cpp) knows what the card was asked for; what was live inside the
+The stand-in (virtual_gpu/report/report.cpp) knows what the card was asked for; what was live inside the
 allocator's segments only libtorch knows. Written at exit to <HEADROOM_VIRTUAL_REPORT>.<pid>.torch.json,
 beside its report.
 No error of ours reaches the program.

@@ -1,0 +1,196 @@
+#include "bench/cell/cell.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/process/child_process.h"
+#include "bench/process/virtual_card.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+// Mapping libtorch from a cold disk takes a while; a minute and more means it hangs.
+constexpr double kIdentityDeadlineSeconds = 120;
+
+std::string seconds_text(double seconds) {
+  std::ostringstream text;
+  text << seconds << " s";
+  return text.str();
+}
+
+std::vector<std::string> cell_environment(const RunSpec& spec) {
+  std::vector<std::string> set;
+  if (is_virtual(spec)) set = stand_in_environment(parse_virtual_card(spec.device), 1, "");
+  return torch_environment(spec.alloc_conf, std::move(set));
+}
+
+// What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
+void describe_virtual_card(const RunSpec& spec, Record& record) {
+  const VirtualCard chosen = parse_virtual_card(spec.device);
+  record.environment["virtual_card"] = {
+      {"card", chosen.card.name},
+      {"total_bytes", chosen.card.total_bytes},
+      {"real_total_bytes", chosen.real_bytes},
+      {"context_bytes", chosen.card.context_bytes},
+      {"context_known", chosen.card.context_measured ? "measured" : "assumed"},
+      // Handles and kernels of cuBLAS and cuDNN: nobody has
+      // measured them for this libtorch.
+      {"library_bytes", nullptr},
+      {"library_known", "unmeasured"}};
+  if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
+  const int64_t needed = record.peak->reserved + chosen.card.context_bytes;
+  const int64_t shortfall = needed - chosen.real_bytes;
+  record.notes.push_back("needs " + format_bytes(needed) + " with the CUDA context; " +
+                         chosen.card.driver_name + " has " + format_bytes(chosen.real_bytes) +
+                         ": " +
+                         (shortfall > 0 ? "short by " + format_bytes(shortfall)
+                                        : format_bytes(-shortfall) + " to spare"));
+}
+
+// The one line that is not blank. Throws std::invalid_argument on none or several.
+std::string only_line(const std::string& output) {
+  std::istringstream stream(output);
+  std::string line;
+  std::string found;
+  while (std::getline(stream, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (!found.empty()) throw std::invalid_argument("more than one line");
+    found = line;
+  }
+  if (found.empty()) throw std::invalid_argument("nothing");
+  return found;
+}
+
+// Why the process ended, for one that should not have ended so; "" after exit code 0.
+std::string ending(const Outcome& outcome) {
+  if (outcome.signal != 0) return "killed by signal " + signal_name(outcome.signal);
+  if (outcome.exit_code != 0) return "exit code " + std::to_string(outcome.exit_code);
+  return "";
+}
+
+std::string with_last_line(std::string reason, const Outcome& outcome) {
+  if (!outcome.last_error_line.empty()) reason += ": " + outcome.last_error_line;
+  return reason;
+}
+
+// The Record of a cell that wrote none that can be read.
+std::pair<Status, std::string> explain(const Outcome& outcome, const CellOptions& options,
+                                       bool oom_killer_ran, const std::string& problem) {
+  if (outcome.interrupted) return {Status::kKilled, "interrupted"};
+  if (outcome.timed_out) {
+    return {Status::kTimeout,
+            "killed after its deadline of " + seconds_text(options.deadline_seconds)};
+  }
+  if (outcome.output_too_long) {
+    return {Status::kFailed, "wrote more than 64 MiB on stdout and was killed"};
+  }
+  if (outcome.signal != 0) {
+    return {Status::kKilled,
+            ending(outcome) + (oom_killer_ran ? "; the kernel's out-of-memory killer ran" : "")};
+  }
+  if (outcome.exit_code != 0) return {Status::kFailed, with_last_line(ending(outcome), outcome)};
+  return {Status::kFailed,
+          with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
+}
+
+Record read_record(const Outcome& outcome, const RunSpec& spec, const CellOptions& options,
+                   bool oom_killer_ran) {
+  std::string problem;
+  // A Record on stdout is whole or does not parse; how the process ended after it is a note.
+  if (!outcome.interrupted && !outcome.output_too_long) {
+    try {
+      Record record = record_from_json(json::parse(only_line(outcome.output)));
+      const std::string end = outcome.timed_out ? "its deadline" : ending(outcome);
+      if (!end.empty()) record.notes.push_back("the process ended after its Record by " + end);
+      if (!record.environment.is_object()) record.environment = json::object();
+      return record;
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+  }
+  Record record;
+  record.spec = spec;
+  std::tie(record.status, record.reason) = explain(outcome, options, oom_killer_ran, problem);
+  return record;
+}
+
+}  // namespace
+
+std::string cell_program(const CellOptions& options) {
+  if (!options.program.empty()) return options.program;
+  if (const char* program = getenv("HEADROOM_CELL"); program != nullptr && *program != '\0') {
+    return program;
+  }
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / "headroom-cell").string();
+}
+
+Record run_cell(const RunSpec& spec, const CellOptions& options) {
+  const json input = {{"spec", to_json(spec)}, {"host_memory_bytes", options.host_memory_bytes}};
+  const std::string program = cell_program(options);
+  const auto kills_before = oom_kills(options.kernel);
+  const Outcome outcome =
+      run_command({.program = program,
+                   .arguments = {},
+                   .environment = cell_environment(spec),
+                   .input = input.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+                   .deadline_seconds = options.deadline_seconds,
+                   .on_error_line = options.on_talk});
+  if (!outcome.spawn_error.empty()) {
+    Record record;
+    record.spec = spec;
+    record.reason = "cannot run " + program + ": " + outcome.spawn_error;
+    return record;
+  }
+  const auto kills_after = oom_kills(options.kernel);
+  const bool oom_killer_ran = kills_before && kills_after && *kills_after > *kills_before;
+  Record record = read_record(outcome, spec, options, oom_killer_ran);
+  record.environment["cell"] = {{"pid", outcome.pid},
+                                {"seconds", std::round(outcome.seconds * 1e3) / 1e3},
+                                {"max_rss_bytes", outcome.max_rss_bytes},
+                                {"host_memory_bytes", options.host_memory_bytes}};
+  if (is_virtual(spec)) describe_virtual_card(spec, record);
+  return record;
+}
+
+json cell_identity(const CellOptions& options) {
+  const std::string program = cell_program(options);
+  const Outcome outcome = run_command({.program = program,
+                                       .arguments = {"--identity"},
+                                       .environment = changed_environment({}, {}),
+                                       .input = {},
+                                       .deadline_seconds = kIdentityDeadlineSeconds,
+                                       .on_error_line = options.on_talk});
+  const auto refuse = [&](const std::string& problem) {
+    throw std::runtime_error("cannot run " + program + ": " + problem);
+  };
+  if (!outcome.spawn_error.empty()) refuse(outcome.spawn_error);
+  if (outcome.interrupted) refuse("interrupted");
+  if (outcome.timed_out) {
+    refuse("no answer to --identity within " + seconds_text(kIdentityDeadlineSeconds));
+  }
+  if (!ending(outcome).empty()) refuse(with_last_line(ending(outcome), outcome));
+  try {
+    json identity = json::parse(only_line(outcome.output));
+    if (identity.is_object() && identity.contains("build") && identity.contains("libtorch")) {
+      return identity;
+    }
+  } catch (const std::exception&) {
+    // The same answer as for JSON of another kind.
+  }
+  refuse("its answer to --identity is not JSON with build and libtorch");
+  return {};
+}
+
+}  // namespace headroom

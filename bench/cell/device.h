@@ -1,0 +1,34 @@
+// --device words to a torch device, and what differs from device to device.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "profiling/tracker/memory_tracker.h"
+
+namespace headroom {
+
+// The device asked for is not on this machine. what() is one line that says what to use instead.
+class UnsupportedDevice : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// "cpu", "cuda", "cuda:1"; "auto" is the first CUDA device when there is one, else the CPU;
+// "virtual:..." is the first CUDA device of a process under the stand-in
+// (bench/process/virtual_card.h).
+torch::Device resolve_device(const std::string& name);
+
+// Whether the device computes. A virtual one keeps the books and holds no values.
+bool is_real(torch::Device device);
+
+// Waits until the device has done everything asked of it. The CPU always has.
+void synchronize(torch::Device device);
+
+// The tracker of the device's memory. The limit is of host allocations; 0 = none.
+std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_memory_bytes);
+
+}  // namespace headroom

@@ -1,0 +1,107 @@
+#include "bench/cell/environment.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "bench/cell/build_revision.h"
+#include "bench/cell/device.h"
+
+namespace headroom {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+// The value of "key : value" in a /proc file.
+std::string proc_field(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const size_t begin = line.find_first_not_of(" \t:", line.find(':'));
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+// Names without their folders, as in LD_PRELOAD: what is loaded matters, not where it lies here.
+std::string file_names(std::string paths) {
+  std::replace(paths.begin(), paths.end(), ' ', ':');
+  std::istringstream stream(paths);
+  std::string names;
+  for (std::string path; std::getline(stream, path, ':');) {
+    const size_t slash = path.rfind('/');
+    if (!names.empty()) names += ":";
+    names += slash == std::string::npos ? path : path.substr(slash + 1);
+  }
+  return names;
+}
+
+nlohmann::json allocator_variables() {
+  nlohmann::json variables = nlohmann::json::object();
+  for (const char* name :
+       {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
+        "CUBLASLT_WORKSPACE_SIZE", "PYTORCH_NO_CUDA_MEMORY_CACHING"}) {
+    if (const char* value = std::getenv(name)) variables[name] = value;
+  }
+  if (const char* value = std::getenv("LD_PRELOAD")) variables["LD_PRELOAD"] = file_names(value);
+  return variables;
+}
+
+std::string device_name(torch::Device device) {
+  if (device.is_cuda()) return at::cuda::getDeviceProperties(device.index())->name;
+  return proc_field("/proc/cpuinfo", "model name");
+}
+
+}  // namespace
+
+nlohmann::json environment(torch::Device device) {
+  utsname host{};
+  uname(&host);
+  nlohmann::json result = build_identity();
+  result["device"] = device.str();
+  result["device_name"] = device_name(device);
+  result["device_is_real"] = is_real(device);
+  result["threads"] = at::get_num_threads();
+  result["cpus"] = sysconf(_SC_NPROCESSORS_ONLN);
+  result["cpu_capability"] = at::get_cpu_capability();
+  result["host_memory_total"] = proc_field("/proc/meminfo", "MemTotal");
+  result["kernel"] = host.release;
+  result["allocator_variables"] = allocator_variables();
+  result["time_utc"] = utc_now();
+  if (device.is_cuda()) {
+    const auto* properties = at::cuda::getDeviceProperties(device.index());
+    result["compute_capability"] =
+        std::to_string(properties->major) + "." + std::to_string(properties->minor);
+    result["device_total_bytes"] = static_cast<int64_t>(properties->totalGlobalMem);
+    result["multiprocessors"] = properties->multiProcessorCount;
+  }
+  return result;
+}
+
+nlohmann::json build_identity() {
+  nlohmann::json devices = nlohmann::json::array();
+  const int count = static_cast<int>(torch::cuda::device_count());
+  for (int i = 0; i < count; ++i) {
+    devices.push_back(at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i))->name);
+  }
+  return {{"build", build_revision()}, {"libtorch", TORCH_VERSION}, {"devices", devices}};
+}
+
+}  // namespace headroom

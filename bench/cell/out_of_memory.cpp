@@ -1,0 +1,53 @@
+#include "bench/cell/out_of_memory.h"
+
+#include <torch/torch.h>
+
+#include <exception>
+#include <new>
+
+#include "bench/cell/device.h"
+#include "files/replace_file.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+// libtorch's errors carry a backtrace after the first line.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
+bool says_out_of_memory(const std::string& text) {
+  for (const char* sign : {"DefaultCPUAllocator: can't allocate memory", "out of memory",
+                           "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"}) {
+    if (text.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+Failure from_text(const std::string& text) {
+  return {says_out_of_memory(text) ? Status::kOom : Status::kFailed, first_line(text)};
+}
+
+}  // namespace
+
+Failure current_failure() {
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const UnsupportedDevice& error) {
+    return {Status::kUnsupported, first_line(error.what())};
+  } catch (const UsageError& error) {
+    return {Status::kUsage, first_line(error.what())};
+  } catch (const WriteError& error) {
+    return {Status::kUnwritable, first_line(error.what())};
+  } catch (const c10::OutOfMemoryError& error) {
+    return {Status::kOom, first_line(error.what_without_backtrace())};
+  } catch (const c10::Error& error) {
+    return from_text(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return {Status::kOom, "host memory: std::bad_alloc"};
+  } catch (const std::exception& error) {
+    return from_text(error.what());
+  }
+}
+
+}  // namespace headroom

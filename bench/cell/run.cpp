@@ -1,0 +1,135 @@
+#include "bench/cell/run.h"
+
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "bench/cell/device.h"
+#include "bench/cell/environment.h"
+#include "bench/cell/out_of_memory.h"
+#include "bench/cell/recorded_steps.h"
+#include "profiling/phases.h"
+#include "profiling/theory/rows.h"
+#include "profiling/tracker/memory_tracker.h"
+#include "text/quantity.h"
+#include "train/build.h"
+#include "train/data/data.h"
+#include "train/data/weights.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Everything one run needs, and the number of the next step (which batch it sees).
+struct Bench {
+  const RunSpec& spec;
+  torch::Device device;
+  std::unique_ptr<MemoryTracker> tracker;
+  std::unique_ptr<Step> step;
+  std::unique_ptr<Data> data;
+  int64_t next_step = 0;
+
+  torch::Tensor run_step() {
+    const Batch batch = data->batch(next_step++);
+    return step->run(batch);
+  }
+};
+
+void warm_up(Bench& bench) {
+  for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) bench.run_step();
+  synchronize(bench.device);
+  bench.tracker->release_cached();
+}
+
+// Timed steps. The batch is made outside the clock, and the loss is read outside it. Nothing of one
+// step is alive in the next.
+void measure(Bench& bench, Record& record) {
+  const PhasePeaks peaks(*bench.tracker);
+  const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
+  for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
+    const Batch batch = bench.data->batch(bench.next_step++);
+    synchronize(bench.device);
+    const auto begin = Clock::now();
+    const torch::Tensor loss = bench.step->run(batch);
+    synchronize(bench.device);
+    if (!has_values) continue;
+    record.step_ms.push_back(
+        std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    if (loss.defined()) record.losses.push_back(loss.item<double>());
+  }
+  if (bench.spec.measure_steps > 0) {
+    record.peak = peaks.overall();
+    record.phases = peaks.phases();
+    record.phase_order = peaks.order();
+  }
+}
+
+// Theory follows the device that really runs, which "auto" does not tell.
+std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
+  spec.device = device.str();
+  return predicted(spec);
+}
+
+std::string peak_phase_of(const Record& record) {
+  std::string best;
+  for (const std::string& name : record.phase_order) {
+    const int64_t bytes = record.phases.at(name).allocated;
+    if (best.empty() || bytes > record.phases.at(best).allocated) best = name;
+  }
+  return best;
+}
+
+void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
+  const RunSpec& spec = bench.spec;
+  if (spec.threads > 0) at::set_num_threads(static_cast<int>(spec.threads));
+  bench.device = resolve_device(spec.device);
+  record.environment = environment(bench.device);
+  record.predicted = prediction(spec, bench.device);
+  bench.tracker = make_tracker(bench.device, options.host_memory_bytes);
+  const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
+  bench.step = build_step(spec, bench.device, &record.notes);
+  bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
+  warm_up(bench);
+  measure(bench, record);
+  if (spec.record_steps > 0) {
+    RecordedSteps recorded(*bench.step, *bench.tracker, spec);
+    for (int64_t i = 0; i < spec.record_steps; ++i) {
+      recorded.run(bench.data->batch(bench.next_step++));
+    }
+    recorded.finish(record);
+  }
+  record.peak_phase = peak_phase_of(record);
+  if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
+    record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
+                           std::to_string(skipped) + " (warm-up included)");
+  }
+  if (!spec.save_weights.empty()) save_weights(*bench.step->model(), spec.save_weights);
+  record.status = Status::kOk;
+}
+
+}  // namespace
+
+Record run(const RunSpec& spec, const RunOptions& options) {
+  Record record;
+  record.spec = spec;
+  Bench bench{.spec = spec, .device = torch::Device(torch::kCPU)};
+  try {
+    run_to_the_end(bench, options, record);
+  } catch (const std::exception&) {
+    const Failure failure = current_failure();
+    record.status = failure.status;
+    record.reason = failure.reason;
+  }
+  if (record.status == Status::kOom && bench.tracker) {
+    // How far it came: a figure a reader can compare with the card.
+    const MemoryBytes live = bench.tracker->current();
+    record.notes.push_back("live when memory ran out: " + format_bytes(live.allocated));
+  }
+  return record;
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+// One RunSpec measured in this process: RunSpec -> Record.
+#pragma once
+
+#include <cstdint>
+
+#include "profiling/record.h"
+
+namespace headroom {
+
+struct RunOptions {
+  int64_t host_memory_bytes = 0;  // host allocations beyond it are refused; 0 = no limit
+};
+
+// Builds the step, warms up, times the measured steps (peaks per phase come from them), then
+// records the last steps (breakdown, snapshot). Never throws: an out-of-memory, an unsupported
+// device or an error is a Record with its status and reason. Out-of-memory is caught here and in
+// headroom_bench, by one rule (bench/cell/out_of_memory.h).
+//
+// Call once per process: the host tracker stays installed, and a CUDA error may leave the context
+// unusable.
+Record run(const RunSpec& spec, const RunOptions& options);
+
+}  // namespace headroom

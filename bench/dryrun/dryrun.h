@@ -1,0 +1,43 @@
+// A program that is not ours, run on virtual cards. No torch here.
+//
+// Note [Dry runs]
+// Rationale: any program that uses CUDA through libtorch runs under the stand-in (virtual_gpu/);
+//   what it needs is an environment, and somebody who collects what its processes report.
+// Approach: the program runs with our stdin, stdout and stderr and in our process group, so ^C, a
+//   pipe and a terminal are as without us. Every process that it starts inherits the environment
+//   and, when it used CUDA, leaves two files in a folder of ours: what the card was asked for (the
+//   stand-in) and what libtorch's allocator had live (a hook in Python, an observer in C++).
+// Limits: a process that is killed leaves no file. A program that empties its environment or
+//   starts a static one has processes we do not see.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/process/virtual_card.h"
+
+namespace headroom {
+
+struct DryRun {
+  VirtualCard card;
+  int count = 1;
+  std::string alloc_conf;          // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
+  std::string snapshot;            // where a memory_viz snapshot goes; "" = none is taken
+  std::vector<std::string> words;  // the program and its arguments
+};
+
+struct DryRunOutcome {
+  int exit_code = -1;  // -1 when a signal ended it
+  int signal = 0;
+  double seconds = 0;
+  std::vector<std::string> reports;  // the JSON texts of both kinds
+};
+
+// Blocks until the program ended. Throws UsageError and std::runtime_error, one line, before
+// anything ran: see bench/dryrun/program.h; no folder to write in; the stand-in is not built.
+DryRunOutcome run_dry(const DryRun& request);
+
+// FILE of one process; with several each has its own: FILE with ".<pid>" before the extension.
+std::string snapshot_of_process(const std::string& file, int64_t pid);
+
+}  // namespace headroom

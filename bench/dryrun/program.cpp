@@ -1,0 +1,137 @@
+#include "bench/dryrun/program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kExample = "headroom dryrun --card h200 -- python train.py";
+
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// The bytes of a file, mapped: a program may be hundreds of megabytes.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    if (file < 0) return;  // executable but not readable: the kernel decides
+    if (fstat(file, &status) == 0 && status.st_size > 0) {
+      size_ = static_cast<size_t>(status.st_size);
+      data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    }
+    close(file);
+  }
+  ~MappedFile() {
+    if (data_ != MAP_FAILED) munmap(data_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view bytes() const {
+    return data_ == MAP_FAILED ? std::string_view()
+                               : std::string_view(static_cast<const char*>(data_), size_);
+  }
+
+ private:
+  void* data_ = MAP_FAILED;
+  size_t size_ = 0;
+};
+
+bool is_elf(std::string_view bytes) {
+  return bytes.size() >= sizeof(Elf64_Ehdr) && bytes.starts_with(ELFMAG) &&
+         bytes[EI_CLASS] == ELFCLASS64;
+}
+
+// The loader that preloads libraries is named by the program itself.
+bool has_loader(std::string_view bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    const uint64_t offset = header.e_phoff + i * header.e_phentsize;
+    if (offset > bytes.size() || bytes.size() - offset < sizeof(Elf64_Phdr)) return false;
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + offset, sizeof segment);
+    if (segment.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
+bool contains(std::string_view bytes, std::string_view text) {
+  return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
+}
+
+// The runtime opens the driver by name and knows the names of its errors; a program that uses the
+// shared one holds neither.
+bool holds_cuda_runtime(std::string_view bytes) {
+  return contains(bytes, std::string_view("libcuda.so.1\0", 13)) &&
+         contains(bytes, std::string_view("cudaErrorMemoryAllocation\0", 26));
+}
+
+}  // namespace
+
+std::string find_program(const std::string& word) {
+  if (word.find('/') != std::string::npos) {
+    if (access(word.c_str(), F_OK) != 0) {
+      throw std::runtime_error("cannot run " + word + ": " + std::strerror(errno));
+    }
+    if (!is_file(word)) throw std::runtime_error("cannot run " + word + ": it is not a file");
+    if (access(word.c_str(), X_OK) != 0) {
+      throw std::runtime_error("cannot run " + word + ": it is not executable (chmod +x, or " +
+                               "name its interpreter: python " + word + ")");
+    }
+    return word;
+  }
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  while (!word.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + word;
+    if (is_file(candidate) && access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (folder.size() == rest.size()) break;
+    rest.remove_prefix(folder.size() + 1);
+  }
+  const bool is_here = !word.empty() && is_file(word);
+  throw std::runtime_error("cannot run '" + word + "': there is no such program in PATH" +
+                           (is_here ? " (./" + word + " is in this folder)" : ""));
+}
+
+void check_can_preload(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    throw UsageError("program", path,
+                     "runs with another user's rights (setuid), so nothing is preloaded into it",
+                     kExample);
+  }
+  const MappedFile file(path);
+  const std::string_view bytes = file.bytes();
+  if (!is_elf(bytes)) return;
+  if (!has_loader(bytes)) {
+    throw UsageError("program", path,
+                     "is linked statically, so nothing can be preloaded into it; link it "
+                     "dynamically",
+                     kExample);
+  }
+  if (holds_cuda_runtime(bytes)) {
+    throw UsageError("program", path,
+                     "holds a statically linked CUDA runtime, which the virtual GPU cannot stand "
+                     "in for; link the shared one (nvcc --cudart shared)",
+                     kExample);
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,18 @@
+// What a dry run found, as one JSON document and as tables of it. No torch here.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/dryrun/dryrun.h"
+
+namespace headroom {
+
+// The processes that used CUDA, each with its devices; a report that is cut off or no JSON is left
+// out. docs/dryrun.md names the fields.
+nlohmann::ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome);
+
+// For people: one row per process and device, where memory ran out, and what was noticed.
+std::string dryrun_text(const nlohmann::ordered_json& document);
+
+}  // namespace headroom

@@ -1,0 +1,116 @@
+// The tables and lines of bench/dryrun/report.h.
+#include "bench/dryrun/report.h"
+#include "bench/process/child_process.h"
+#include "profiling/report/cells.h"
+#include "text/printable.h"
+#include "text/quantity.h"
+#include "text/table.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string ending(const ordered_json& document) {
+  const int signal = document["signal"];
+  return signal != 0 ? "ended by signal " + signal_name(signal)
+                     : "exit code " + std::to_string(document["exit_code"].get<int>());
+}
+
+Table table_of(const ordered_json& document) {
+  Table table{.title = "Peaks on " + document["card"].get<std::string>(),
+              .columns = {{"process", true}, {"device", true}}};
+  for (const char* name : {"peak allocated", "peak reserved", "left on the card"}) {
+    add_bytes_columns(table, name);
+  }
+  for (const char* name : {"launches", "matrix products", "TFLOP in them"}) {
+    table.columns.push_back({name, true});
+  }
+  return table;
+}
+
+std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
+                                const ordered_json& device) {
+  const ordered_json& allocator = device["allocator"];
+  const int64_t driver_peak = device["peak_bytes"];
+  const int64_t room = document["total_bytes"].get<int64_t>() -
+                       document["context_bytes"].get<int64_t>() - driver_peak;
+  std::optional<int64_t> allocated;
+  int64_t reserved = driver_peak;
+  if (allocator.is_object()) {
+    allocated = allocator["peak_allocated_bytes"].get<int64_t>();
+    reserved = allocator["peak_reserved_bytes"];
+  }
+  std::vector<std::string> row = {std::to_string(process["pid"].get<int64_t>()),
+                                  std::to_string(device["ordinal"].get<int64_t>())};
+  add_bytes_cells(row, allocated);
+  add_bytes_cells(row, reserved);
+  add_bytes_cells(row, room);
+  row.push_back(grouped(device["launches"].get<int64_t>()));
+  row.push_back(grouped(device["matrix_products"].get<int64_t>()));
+  row.push_back(number_text(device["matrix_product_flops"].get<double>() / 1e12, 3));
+  return row;
+}
+
+std::string of_process(const ordered_json& document, const ordered_json& process) {
+  if (document["processes"].size() == 1) return "";
+  return "process " + std::to_string(process["pid"].get<int64_t>()) + ": ";
+}
+
+void add_out_of_memory(std::string& text, const std::string& who, const ordered_json& process,
+                       const ordered_json& device) {
+  const ordered_json& places = device["out_of_memory"];
+  if (places.empty()) return;
+  const ordered_json& last = places.back();
+  const std::string where = last.value("where", "");
+  const int64_t wanted = last.value("wanted_bytes", int64_t{0});
+  text += who + "out of memory on device " + std::to_string(device["ordinal"].get<int64_t>());
+  if (wanted > 0) text += ": " + format_bytes(wanted) + " wanted";
+  if (!where.empty()) text += " at " + where;
+  if (places.size() > 1) text += "; " + std::to_string(places.size()) + " times, this is the last";
+  text += "\n";
+  const std::string message = process["uncaught"];
+  if (!message.empty()) text += "  " + message + "\n";
+}
+
+// What makes the numbers less than they seem.
+void add_remarks(std::string& text, const std::string& who, const ordered_json& process) {
+  if (!process["statistics_readable"].get<bool>()) {
+    text += who + "allocator statistics: not readable for this libtorch (" +
+            process["torch"].get<std::string>() + ")\n";
+  } else if (process["devices"].front()["allocator"].is_null()) {
+    text += who + "allocator statistics: none, it does not allocate through libtorch or did not " +
+            "end by itself; peak reserved is all that it took of the card\n";
+  }
+  if (!process["not_supported"].empty()) {
+    text += who + "not covered by the virtual GPU: " +
+            join(process["not_supported"].get<std::vector<std::string>>()) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string dryrun_text(const ordered_json& document) {
+  // One line, whatever the arguments hold: python -c takes a whole program.
+  const std::string program =
+      printable(join(document["program"].get<std::vector<std::string>>(), " "));
+  std::string head = "headroom dryrun: " + program + ": " + ending(document) + " after " +
+                     number_text(document["seconds"].get<double>(), 1) + " s";
+  if (document["processes"].empty()) {
+    return head + "; no process reported any use of CUDA\n";
+  }
+  Table table = table_of(document);
+  std::string remarks;
+  for (const ordered_json& process : document["processes"]) {
+    const std::string who = of_process(document, process);
+    for (const ordered_json& device : process["devices"]) {
+      table.rows.push_back(row_of(document, process, device));
+      add_out_of_memory(remarks, who, process, device);
+    }
+    add_remarks(remarks, who, process);
+  }
+  return head + "\n\n" + to_string(table, TableFormat::kText) + remarks;
+}
+
+}  // namespace headroom

@@ -1,0 +1,208 @@
+#include "bench/google/bench_request.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/google/flops.h"
+#include "bench/process/host_memory.h"
+#include "bench/sweep/sweep.h"
+#include "cards/cards.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+// Settings of snapshots, files and processes: not of a timed step in this program.
+bool is_flag(const Field& field) {
+  static const std::set<std::string> kNot = {"alloc_conf",   "tokens",       "token_type",
+                                             "load_weights", "save_weights", "record_steps",
+                                             "stacks",       "max_entries",  "snapshot"};
+  return kNot.count(field.name) == 0;
+}
+
+bool takes_list(const Field& field) {
+  static const std::set<std::string> kSingle = {"seed", "warmup_steps", "measure_steps"};
+  return kSingle.count(field.name) == 0;
+}
+
+// Always in the name, and an axis whether given or not.
+const std::vector<std::string>& named_axes() {
+  static const std::vector<std::string> kNames = {"model_size", "context_length", "profile_type",
+                                                  "precision"};
+  return kNames;
+}
+
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names = {"--help", "--host-memory", "--peak-flops"};
+  for (const Field& field : fields()) {
+    if (is_flag(field)) names.push_back(field.flag());
+  }
+  return names;
+}
+
+void refuse_unknown(const std::string& word) {
+  const std::vector<std::string> ours = flag_names();
+  if (is_one_of(word, ours)) return;
+  if (!word.starts_with("-")) refuse_argument(word);
+  std::vector<std::string> all = google_flag_names();
+  all.insert(all.end(), ours.begin(), ours.end());
+  refuse_option(word, all);
+}
+
+// "--flag value" and "--flag=value" of ours; Google's words go to `google`.
+std::map<std::string, std::string> split(int argc, const char* const* argv,
+                                         std::vector<std::string>& google) {
+  std::map<std::string, std::string> values;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (is_google_flag(argument)) {
+      google.push_back(argument);
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    refuse_unknown(flag);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < argc && !std::string(argv[i + 1]).starts_with("--")) {
+      value = argv[++i];
+    } else {
+      throw UsageError(flag + ": needs a value");
+    }
+    if (!values.emplace(flag, value).second) {
+      throw UsageError(flag, value, "is a second value; give one list", flag + " A,B");
+    }
+  }
+  return values;
+}
+
+std::vector<std::string> default_values(const std::string& field, bool has_card) {
+  if (field == "context_length") return {"128", "256", "512"};
+  if (field == "profile_type") return {"forward", "training"};
+  if (field == "precision") return {"fp32", "bf16"};
+  if (!has_card) return {"small"};
+  return {"small", "medium", "large", "xl", "2.7B", "10B"};
+}
+
+bool is_on_card(const RunSpec& spec, bool has_card) {
+  return spec.device == "auto" ? has_card : spec.device.starts_with("cuda");
+}
+
+std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
+  // Dimensions put over a named size make another model.
+  const bool changed = spec.model_size != "custom" && model_config(spec).name == "custom";
+  std::string name = "step/" + spec.model_size + (changed ? "-custom" : "") + "/ctx" +
+                     std::to_string(spec.context_length) + "/" + to_string(spec.mode) + "/" +
+                     to_string(spec.precision);
+  const auto& always = named_axes();
+  for (const Axis& axis : axes) {
+    if (is_one_of(axis.field, always)) continue;
+    const bool chosen = axis.field == "attention" || axis.field == "optimizer_impl";
+    if (axis.values.size() < 2 && !chosen) continue;
+    const Field* field = find_field(axis.field);
+    name += "/" + field->flag().substr(2) + ":" + field->get(spec);
+  }
+  return name;
+}
+
+std::vector<StepCase> cases_from(const std::map<std::string, std::string>& values, bool has_card,
+                                 bool fixed_iterations) {
+  RunSpec base;
+  base.warmup_steps = 1;
+  base.measure_steps = 3;
+  base.record_steps = 0;
+  std::vector<Axis> axes;
+  const auto& always = named_axes();
+  for (const Field& field : fields()) {
+    if (!is_flag(field)) continue;
+    const auto given = values.find(field.flag());
+    if (given != values.end() && !takes_list(field)) {
+      field.set(base, given->second);
+    } else if (given != values.end()) {
+      axes.push_back({field.name, parse_list(field.flag(), given->second)});
+    } else if (is_one_of(field.name, always)) {
+      axes.push_back({field.name, default_values(field.name, has_card)});
+    }
+  }
+  std::vector<StepCase> cases;
+  for (RunSpec& spec : expand(base, axes)) {
+    if (values.count("--measure-steps") == 0 && is_on_card(spec, has_card)) spec.measure_steps = 10;
+    cases.push_back(
+        {.name = name_of(spec, axes), .spec = spec, .fixed_iterations = fixed_iterations});
+  }
+  return cases;
+}
+
+bool asks_for_help(int argc, const char* const* argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* argument) {
+    return std::string(argument) == "--help" || std::string(argument) == "-h";
+  });
+}
+
+}  // namespace
+
+std::string StepCase::full_name() const {
+  return name + (fixed_iterations ? "/iterations:" + std::to_string(spec.measure_steps) : "") +
+         "/manual_time";
+}
+
+BenchRequest parse_request(int argc, const char* const* argv, bool has_card) {
+  BenchRequest request;
+  if (asks_for_help(argc, argv)) {
+    request.help = true;
+    return request;
+  }
+  std::vector<std::string> google;
+  const auto values = split(argc, argv, google);
+  request.google = google_flags(google);
+  request.cases = cases_from(values, has_card, !request.google.has_min_time);
+  const auto memory = values.find("--host-memory");
+  request.host_memory_bytes =
+      memory == values.end() ? default_host_memory() : parse_bytes("--host-memory", memory->second);
+  if (const auto peak = values.find("--peak-flops"); peak != values.end()) {
+    request.peak_flops = parse_number("--peak-flops", peak->second, 1, 1e18);
+  } else {
+    cards();  // a bad HEADROOM_CARDS ends here, and not in the middle of the table
+  }
+  return request;
+}
+
+std::string bench_help() {
+  std::string text =
+      "headroom_bench [flags]\n"
+      "Times training steps with Google Benchmark: one benchmark per combination of the values,\n"
+      "named step/<size>/ctx<N>/<mode>/<precision>. Lists are written 128,256,512.\n\n";
+  const auto row = [&](const std::string& flag, const std::string& help) {
+    text += "  " + flag + std::string(flag.size() < 20 ? 20 - flag.size() : 1, ' ') + help + "\n";
+  };
+  for (const Field& field : fields()) {
+    if (!is_flag(field)) continue;
+    const std::string choices = join(field.choices, "|");
+    row(field.flag(), field.help + (choices.empty() ? "" : ": " + choices));
+  }
+  row("--host-memory", "refuse CPU tensors beyond this, 20GiB for one; 0 = never");
+  row("", "(default 90 % of what is available, containers counted)");
+  row("--peak-flops", "FLOP/s that MFU is measured against, 989.4e12 for one");
+  row("", "(default: what headroom cards says, none for processors)");
+  return text +
+         "\nDefaults: sizes small (with a card: the six of the assignment), contexts 128,256,512,\n"
+         "modes forward,training, precisions fp32,bf16; 1 warm-up step, then 3 steps (10 on a\n"
+         "card), or as many as --benchmark_min_time asks for. Time: CUDA events around the step "
+         "on\n"
+         "a card, the host's clock else. Counters: tokens/s; FLOP/s; MFU; peak_allocated_bytes of\n"
+         "the timed steps (the console's k, M, G of it are 1024-based).\n"
+         "  FLOPs = " +
+         std::string(kFlopsFormula) + "\n  MFU = " + kMfuFormula +
+         "\n\n"
+         "A cell that does not fit has error_message \"oom: ...\" and the rest still runs. All "
+         "cells\n"
+         "share this process; for long or risky grids use headroom sweep: one process a cell,\n"
+         "every row on disk as it ends. --benchmark_out is written whole, at the end.\n\n"
+         "Exit codes: 0 ok; 2 usage, or a filter that matches nothing; 3 some cells failed;\n"
+         "  4 all cells failed; 5 environment (no such device, not writable).\n\n";
+}
+
+}  // namespace headroom

@@ -1,0 +1,36 @@
+// What headroom_bench was asked to run: flags to cells. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/google/google_flags.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+struct StepCase {
+  std::string name;  // step/<size>/ctx<N>/<mode>/<precision>[/<field>:<value>...]
+  RunSpec spec;
+  bool fixed_iterations = true;  // spec.measure_steps of them; else the library searches
+
+  // As the library prints and filters it.
+  std::string full_name() const;
+};
+
+struct BenchRequest {
+  bool help = false;  // nothing else is filled in
+  GoogleFlags google;
+  std::vector<StepCase> cases;
+  int64_t host_memory_bytes = 0;  // CPU tensors beyond it are refused; 0 = no limit
+  double peak_flops = 0;          // FLOP/s; 0 = the table of bench/google/flops.h
+};
+
+// Throws UsageError, one line. `has_card` decides the default grid and step counts.
+BenchRequest parse_request(int argc, const char* const* argv, bool has_card);
+
+// Ours alone; the library prints its own.
+std::string bench_help();
+
+}  // namespace headroom

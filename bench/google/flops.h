@@ -1,0 +1,38 @@
+// Useful arithmetic of a step, and what a card could do in the same time. No torch here.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "model/config.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+// Of training and forward-backward: 6 N T + 6 L d ctx T; a third of it for the forward modes.
+//   N = L(2 d^2 + 2 d d_kv + 3 d d_ff) + V d: weights that are multiplied (output head in, token
+//   table and norms out); T = batch * ctx tokens.
+//   The second term is causal attention: the half of the ctx x ctx square that counts, whatever the
+//   implementation computes. (PaLM's 12 L d ctx T counts the whole square.) The optimizer,
+//   elementwise work and recomputation are not counted.
+struct StepFlops {
+  double matmul = 0;
+  double attention = 0;
+
+  double total() const { return matmul + attention; }
+};
+StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t context_length,
+                     Mode mode);
+
+// Dense peak at the precision, in FLOP/s, by the name the driver gives the card: see cards/cards.h.
+// Nothing for a card that is not among them, for processors, and where the card has no such unit.
+std::optional<double> peak_flops(std::string_view device_name, Precision precision);
+
+// The formula as --help and the JSON context state it.
+inline constexpr const char* kFlopsFormula =
+    "6*N*T + 6*L*d*ctx*T per step (causal attention); forward modes one third; "
+    "N = L*(2*d^2 + 2*d*d_kv + 3*d*d_ff) + V*d, T = batch*ctx";
+inline constexpr const char* kMfuFormula =
+    "FLOP/s over the dense peak of the device at the precision; no MFU where no peak is known";
+
+}  // namespace headroom

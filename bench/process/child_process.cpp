@@ -1,0 +1,289 @@
+#include "bench/process/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/process/interrupt.h"
+#include "bench/process/line_splitter.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kMaxOutput = size_t{64} << 20;  // bytes; a Record is a few KiB
+constexpr int kTickMs = 50;                      // where the kernel has no pidfd
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+[[noreturn]] void throw_errno(const char* what) {
+  throw std::runtime_error(std::string(what) + ": " + strerror(errno));
+}
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe");
+  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  // Only our end: the child must block when we are slow, not fail.
+  fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+// The input as a file in memory: no deadlock however much it is, and no SIGPIPE.
+Descriptor input_file(const std::string& input) {
+  Descriptor file(memfd_create("headroom-input", MFD_CLOEXEC));
+  if (file.get() < 0) throw_errno("cannot make a file in memory");
+  for (size_t done = 0; done < input.size();) {
+    const ssize_t written = write(file.get(), input.data() + done, input.size() - done);
+    if (written < 0) throw_errno("cannot write a file in memory");
+    done += static_cast<size_t>(written);
+  }
+  lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// Returns 0 or the errno of the failure.
+int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+
+  // A group of its own: the terminal's ^C reaches only us, and killing the group kills whatever the
+  // program started. Signals as a fresh program expects them: ignoring SIGPIPE would be inherited.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int signal : {SIGPIPE, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&defaults, signal);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<std::string> words = {command.program};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  const int error =
+      posix_spawn(pid, command.program.c_str(), &actions, &attributes, exec_pointers(words).data(),
+                  exec_pointers(command.environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// Reads once; closes the descriptor at the end of the stream. False when nothing is there now.
+template <typename Consumer>
+bool read_some(Descriptor& from, const Consumer& consume) {
+  std::array<char, 65536> buffer;
+  const ssize_t size = read(from.get(), buffer.data(), buffer.size());
+  if (size > 0) {
+    consume(buffer.data(), static_cast<size_t>(size));
+    return true;
+  }
+  if (size == 0 || (errno != EAGAIN && errno != EINTR)) from.reset();
+  return false;
+}
+
+// A started child, watched until it ends.
+class Watch {
+ public:
+  Watch(const Command& command, pid_t pid, Descriptor out, Descriptor err)
+      : command_(command),
+        out_(std::move(out)),
+        err_(std::move(err)),
+        pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+        lines_(command_.on_error_line) {
+    outcome_.pid = pid;
+  }
+
+  Outcome run() {
+    while (!ended()) {
+      wait_for_news();
+      read_out();
+      read_err();
+      if (command_.deadline_seconds > 0 && elapsed() >= command_.deadline_seconds) {
+        stop(&outcome_.timed_out);
+      }
+      if (interrupted()) stop(&outcome_.interrupted);
+    }
+    // It is a zombie still, so the number of its group cannot belong to anyone else yet.
+    kill(-outcome_.pid, SIGKILL);
+    while (out_.get() >= 0 && read_out()) {
+    }
+    while (err_.get() >= 0 && read_err()) {
+    }
+    outcome_.last_error_line = lines_.finish();
+    reap();
+    return std::move(outcome_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  bool ended() const {
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(outcome_.pid), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == outcome_.pid;
+  }
+
+  void wait_for_news() {
+    // Negative descriptors are skipped by poll().
+    std::array<pollfd, 4> watched = {{{out_.get(), POLLIN, 0},
+                                      {err_.get(), POLLIN, 0},
+                                      {pidfd_.get(), POLLIN, 0},
+                                      {stopped_ ? -1 : interrupt_descriptor(), POLLIN, 0}}};
+    double timeout_ms = -1;
+    if (command_.deadline_seconds > 0 && !stopped_) {
+      timeout_ms = std::clamp((command_.deadline_seconds - elapsed()) * 1e3 + 1, 0.0, 1e6);
+    }
+    if (pidfd_.get() < 0)
+      timeout_ms = timeout_ms < 0 ? kTickMs : std::min<double>(timeout_ms, kTickMs);
+    poll(watched.data(), watched.size(), static_cast<int>(timeout_ms));
+  }
+
+  bool read_out() {
+    return read_some(out_, [this](const char* data, size_t size) {
+      if (outcome_.output.size() + size > kMaxOutput) return stop(&outcome_.output_too_long);
+      outcome_.output.append(data, size);
+    });
+  }
+
+  bool read_err() {
+    return read_some(err_, [this](const char* data, size_t size) { lines_.add(data, size); });
+  }
+
+  // The first reason counts.
+  void stop(bool* reason) {
+    if (stopped_) return;
+    stopped_ = true;
+    *reason = true;
+    kill(-outcome_.pid, SIGKILL);
+  }
+
+  void reap() {
+    int status = 0;
+    rusage usage{};
+    while (wait4(outcome_.pid, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    outcome_.seconds = elapsed();
+    outcome_.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
+    if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) outcome_.exit_code = WEXITSTATUS(status);
+  }
+
+  const Command& command_;
+  Descriptor out_;
+  Descriptor err_;
+  Descriptor pidfd_;  // readable when the child has ended; -1 before Linux 5.3
+  LineSplitter lines_;
+  Outcome outcome_;
+  bool stopped_ = false;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+Outcome run_command(const Command& command) {
+  const Descriptor in = input_file(command.input);
+  Pipe out = make_pipe();
+  Pipe err = make_pipe();
+  pid_t pid = 0;
+  const int error = spawn(command, in.get(), out.write.get(), err.write.get(), &pid);
+  if (error != 0) {
+    Outcome outcome;
+    outcome.spawn_error = strerror(error);
+    return outcome;
+  }
+  out.write.reset();
+  err.write.reset();
+  return Watch(command, pid, std::move(out.read), std::move(err.read)).run();
+}
+
+std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  // exec takes char* for historical reasons and changes nothing.
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
+                                             const std::vector<std::string>& set) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    const bool is_replaced = std::any_of(set.begin(), set.end(), [&](const std::string& entry) {
+      return entry.substr(0, entry.find('=')) == name;
+    });
+    const bool is_unset = std::find(unset.begin(), unset.end(), name) != unset.end();
+    if (!is_unset && !is_replaced) environment.push_back(text);
+  }
+  environment.insert(environment.end(), set.begin(), set.end());
+  return environment;
+}
+
+std::vector<std::string> torch_environment(const std::string& alloc_conf,
+                                           std::vector<std::string> set) {
+  if (alloc_conf.empty()) return changed_environment({}, set);
+  set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf);
+  // Both names are read by libtorch, the newer one first.
+  return changed_environment({"PYTORCH_ALLOC_CONF"}, set);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return std::to_string(signal) + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+}
+
+void die_with_parent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have died just before.
+  if (getppid() != parent) raise(SIGKILL);
+}
+
+}  // namespace headroom

@@ -1,0 +1,62 @@
+// A program run to its end with its output caught: exec'd (never a bare fork), in a process group
+// of its own, with a deadline. Knows nothing of Records.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+struct Command {
+  std::string program;                   // a path; PATH is not searched
+  std::vector<std::string> arguments;    // without the program's own name
+  std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
+  std::string input;                     // what it reads on stdin
+  double deadline_seconds = 0;           // its process group is killed after this; 0 = never
+  // One line of its stderr, without the newline, as it comes. Longer lines come in pieces of 64
+  // KiB.
+  std::function<void(const std::string& line)> on_error_line;
+};
+
+struct Outcome {
+  std::string spawn_error;       // why it never started: "No such file or directory"
+  pid_t pid = 0;                 // and process group
+  int exit_code = -1;            // -1 when a signal ended it
+  int signal = 0;                // 0 when it exited
+  bool timed_out = false;        // killed by us: the deadline
+  bool interrupted = false;      // killed by us: bench/process/interrupt.h
+  bool output_too_long = false;  // killed by us: more than 64 MiB on stdout
+  std::string output;            // its stdout
+  std::string last_error_line;   // the last line with something on it; stack frames are passed over
+  double seconds = 0;            // wall time
+  int64_t max_rss_bytes = 0;     // highest resident size of the process
+};
+
+// Blocks until the program ended. What it started itself and left running is killed with it. Throws
+// std::runtime_error only when this process is out of file descriptors or memory.
+Outcome run_command(const Command& command);
+
+// This process's environment without `unset`, and with `set` ("NAME=value") added or put in place.
+std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
+                                             const std::vector<std::string>& set);
+
+// The same for a program of libtorch whose allocator is to have these settings, and no others; "" =
+// those of this process.
+std::vector<std::string> torch_environment(const std::string& alloc_conf,
+                                           std::vector<std::string> set);
+
+// argv or envp of exec: the words, then a null pointer. Valid as long as the words are.
+std::vector<char*> exec_pointers(const std::vector<std::string>& words);
+
+// "9 (SIGKILL)".
+std::string signal_name(int signal);
+
+// For the child's side, first thing in main(): the kernel kills this process when its parent dies,
+// so that a sweep ended by kill -9 leaves no cell behind that still holds the memory.
+void die_with_parent();
+
+}  // namespace headroom

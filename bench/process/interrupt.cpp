@@ -1,0 +1,56 @@
+#include "bench/process/interrupt.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace headroom {
+namespace {
+
+// A signal handler can reach nothing but globals.
+volatile std::sig_atomic_t raised = 0;
+volatile std::sig_atomic_t descriptor = -1;
+
+void on_signal(int) {
+  const int saved_errno = errno;
+  raised = 1;
+  const uint64_t one = 1;
+  // It never fills; and nothing could be done here if it did.
+  [[maybe_unused]] const ssize_t written = write(descriptor, &one, sizeof(one));
+  errno = saved_errno;
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  raised = 0;
+  descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  // The second signal finds the default action again.
+  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+  sigaction(SIGINT, &action, &previous_int_);
+  // A shell script's background job is started deaf to ^C, and stays so.
+  if (previous_int_.sa_handler == SIG_IGN) sigaction(SIGINT, &previous_int_, nullptr);
+  sigaction(SIGTERM, &action, &previous_term_);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &previous_pipe_);
+}
+
+InterruptGuard::~InterruptGuard() {
+  sigaction(SIGINT, &previous_int_, nullptr);
+  sigaction(SIGTERM, &previous_term_, nullptr);
+  sigaction(SIGPIPE, &previous_pipe_, nullptr);
+  if (descriptor >= 0) close(descriptor);
+  descriptor = -1;
+  raised = 0;
+}
+
+bool interrupted() { return raised != 0; }
+
+int interrupt_descriptor() { return descriptor; }
+
+}  // namespace headroom

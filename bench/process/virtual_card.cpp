@@ -1,0 +1,109 @@
+#include "bench/process/virtual_card.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "text/quantity.h"
+#include "text/words.h"
+#include "train/spec.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kDefaultCard = "virtual:h200";
+constexpr const char* kExample = "virtual:h200,bytes=80GiB";
+// More than any model's training state, and little enough that addresses suffice.
+constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
+
+std::filesystem::path library_directory() {
+  if (const char* given = std::getenv("HEADROOM_VIRTUAL_GPU"); given != nullptr && *given != '\0') {
+    return given;
+  }
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path() / "lib";
+}
+
+}  // namespace
+
+VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::string_view size) {
+  VirtualCard chosen{.card = find_card(name)};
+  chosen.real_bytes = chosen.card.total_bytes;
+  if (!chosen.card.refused.empty()) {
+    throw UsageError(flags.card, name, "is refused: " + chosen.card.refused, flags.example);
+  }
+  if (size.empty()) return chosen;
+  chosen.unlimited = size == "unlimited";
+  chosen.card.total_bytes = chosen.unlimited ? kUnlimitedBytes : parse_bytes(flags.bytes, size);
+  if (chosen.card.total_bytes <= chosen.card.context_bytes ||
+      chosen.card.total_bytes > kUnlimitedBytes) {
+    throw UsageError(flags.bytes, size,
+                     "leaves no memory beside the CUDA context, or is beyond 16TiB", flags.example);
+  }
+  return chosen;
+}
+
+VirtualCard parse_virtual_card(std::string_view device) {
+  static const CardFlags kFlags{"--device", "--device bytes=", kExample};
+  const std::string_view rest = device.substr(std::string_view(kVirtualPrefix).size());
+  const std::string_view name = rest.substr(0, rest.find(','));
+  if (name.size() == rest.size()) return virtual_card(kFlags, name, "");
+  const std::string_view option = rest.substr(name.size() + 1);
+  constexpr std::string_view kBytes = "bytes=";
+  if (!option.starts_with(kBytes) || option.size() == kBytes.size()) {
+    throw UsageError("--device", device,
+                     "has an unknown option; allowed after the card: bytes=SIZE, bytes=unlimited",
+                     kExample);
+  }
+  return virtual_card(kFlags, name, option.substr(kBytes.size()));
+}
+
+bool has_nvidia_card() {
+  // The driver's device files; /dev/dxg is the card under Windows.
+  if (::access("/dev/dxg", F_OK) == 0) return true;
+  for (int i = 0; i < 16; ++i) {
+    if (::access(("/dev/nvidia" + std::to_string(i)).c_str(), F_OK) == 0) return true;
+  }
+  return false;
+}
+
+std::string memory_device(const std::string& device) {
+  return device == "auto" && !has_nvidia_card() ? kDefaultCard : device;
+}
+
+std::vector<std::string> stand_in_libraries() {
+  const auto directory = library_directory();
+  std::vector<std::string> paths = {(directory / "libvirtual_gpu.so").string(),
+                                    (directory / "driver" / "libcuda.so.1").string()};
+  for (const std::string& path : paths) {
+    if (::access(path.c_str(), R_OK) == 0) continue;
+    throw std::runtime_error("the virtual GPU is not built: " + path +
+                             " is missing (cmake --build --preset release, or set "
+                             "HEADROOM_VIRTUAL_GPU to the folder that holds it)");
+  }
+  return paths;
+}
+
+std::string in_front(const std::string& name, const std::string& path) {
+  const char* before = std::getenv(name.c_str());
+  const bool is_set = before != nullptr && *before != '\0';
+  return name + "=" + path + (is_set ? ":" + std::string(before) : "");
+}
+
+std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
+                                              const std::string& report_prefix,
+                                              const std::string& observer) {
+  std::vector<std::string> libraries = stand_in_libraries();
+  if (!observer.empty()) libraries.push_back(observer);
+  std::vector<std::string> environment = {
+      in_front("LD_PRELOAD", join(libraries, ":")),
+      "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),
+      "HEADROOM_VIRTUAL_COUNT=" + std::to_string(count)};
+  if (!report_prefix.empty()) environment.push_back("HEADROOM_VIRTUAL_REPORT=" + report_prefix);
+  return environment;
+}
+
+}  // namespace headroom

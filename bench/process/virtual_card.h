@@ -1,0 +1,64 @@
+// --device virtual:<card>[,bytes=SIZE|unlimited]: a cell on a card that is not there. No torch
+// here.
+//
+// Note [Under the stand-in]
+// Rationale: the memory of a step is exact when libtorch's own CUDA code and allocator run, and
+//   these run without a card when the CUDA runtime under them is replaced (docs/virtual_gpu.md).
+// Approach: the cell, and only the cell, starts with the stand-in preloaded and the card described
+// in
+//   its environment. For it the device is cuda:0. What was preloaded before stays preloaded,
+//   behind.
+// Limits: no values and no times. The card's own memory outside libtorch's allocator (context,
+//   libraries) is a figure of the card table, measured or assumed as it says there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cards/cards.h"
+
+namespace headroom {
+
+struct VirtualCard {
+  Card card;               // total_bytes as asked for
+  int64_t real_bytes = 0;  // what such a card has
+  bool unlimited = false;
+};
+
+// Throws UsageError: an unknown card (near names), one that libtorch refuses, a size that does not
+// parse or leaves no memory beside the context.
+VirtualCard parse_virtual_card(std::string_view device);
+
+// How a command asks for a card, for its error lines.
+struct CardFlags {
+  std::string card;     // "--card"
+  std::string bytes;    // "--bytes"
+  std::string example;  // a card that works, as it is typed
+};
+
+// The same of its parts: size is "", "80GiB" or "unlimited".
+VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::string_view size);
+
+// Whether this machine has an NVIDIA card, without touching CUDA.
+bool has_nvidia_card();
+
+// "auto" where there is no card: memory is answered by a virtual one. Other devices as they are.
+std::string memory_device(const std::string& device);
+
+// The two libraries to preload: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU. Throws
+// std::runtime_error when they are not there.
+std::vector<std::string> stand_in_libraries();
+
+// What a process needs in its environment to run on `count` of this card, as "NAME=value".
+// LD_PRELOAD keeps what it holds. report_prefix: see virtual_gpu/device/machine.h; "" = no report.
+// observer: one more library to preload, "" = none.
+std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,
+                                              const std::string& report_prefix,
+                                              const std::string& observer = "");
+
+// "PYTHONPATH=path:what it holds already".
+std::string in_front(const std::string& name, const std::string& path);
+
+}  // namespace headroom

@@ -1,0 +1,58 @@
+// A grid of RunSpecs, one process per cell, nothing lost. No torch here.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/cell/cell.h"
+
+namespace headroom {
+
+// One axis: a field of RunSpec (its JSON key) and the values it takes, as typed.
+struct Axis {
+  std::string field;
+  std::vector<std::string> values;
+};
+
+// The cartesian product over `base`, the last axis fastest. Duplicates are dropped; every spec is
+// validated. Throws UsageError. No axes: the base alone.
+std::vector<RunSpec> expand(const RunSpec& base, const std::vector<Axis>& axes);
+
+// The key under which a result is found again, as 16 hexadecimal digits; also stored in each
+// Record's environment as "key". See Note [Result keys] in bench/sweep/key.cpp.
+std::string result_key(const RunSpec& spec, const nlohmann::json& identity);
+
+struct SweepOptions {
+  CellOptions cell;
+  std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
+  bool resume = true;        // cells that records_path already answers are not rerun
+  // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
+  // records_path.
+  std::function<void(const std::string& line)> on_progress;
+};
+
+struct SweepResult {
+  std::vector<Record> records;  // in grid order, reused ones included; one per cell, except that
+                                // an interrupted sweep has none for the cells that did not end
+  int reused = 0;
+  bool interrupted = false;  // SIGINT or SIGTERM; see bench/process/interrupt.h
+};
+
+// Runs every cell, one at a time. A cell that ends badly is a row and the sweep goes on.
+// A cell is not rerun when records_path holds a Record of the same key that is ok or oom, was
+// written with the same output files and these still exist, and, if oom, ran with as much host
+// memory as there is now. Rows of other keys (another build, another setting) stay in the file and
+// are never returned.
+// Throws UsageError when there is no cell or two cells would write the same file. Throws
+// std::runtime_error (one line) when the cell program is missing, when records_path cannot be
+// opened, locked and read, which is before the first cell runs, or when a line cannot be written
+// and synced (disk full); the lines written before stay whole.
+SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& options);
+
+// The program's exit code: 0 all ok, 3 some cells failed, 4 all failed, 130 interrupted. A cell
+// that ran out of memory counts as failed: the status decides, not what else the Record holds.
+int exit_code(const SweepResult& result);
+
+}  // namespace headroom

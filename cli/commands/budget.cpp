@@ -1,0 +1,114 @@
+// headroom budget: what an inference engine takes of a card, computed.
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/card_flags.h"
+#include "cli/flags/flag_values.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/model_flags.h"
+#include "cli/output.h"
+#include "plan/budget/report.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kUsualSize = "7b";
+constexpr int64_t kUsualContext = 4096;  // of a shape whose context is not known
+
+CommandLine command_line() {
+  constexpr const char* kEngine = "Engine";
+  constexpr const char* kLog = "From a log of your own, in place of ours";
+  std::vector<Flag> flags = model_flags("shape", kUsualSize, "Model");
+  for (const Flag& flag : card_flags("Machine")) flags.push_back(flag);
+  const std::vector<Flag> more = {
+      {"tp", "N", "tensor-parallel GPUs (default 1)", "Machine"},
+      {"gpu-memory-utilization", "X", "the engine's share, above 0, at most 1 (default 0.9)",
+       kEngine},
+      {"max-model-len", "N", "tokens of a sequence (default the model's context, else 4096)",
+       kEngine},
+      {"max-num-seqs", "N", "sequences at once (default 256; vLLM itself: 1024 on cards of 70 GiB)",
+       kEngine},
+      {"max-num-batched-tokens", "N", "tokens of one pass (default 8192)", kEngine},
+      {"block-size", "N", "tokens of a cache block (default 16)", kEngine},
+      {"dtype", "WORD", "weights and activations: bf16, fp16, fp32 (default bf16)", kEngine},
+      {"kv-dtype", "WORD", "cache: bf16, fp16, fp8, fp32 (default the weights')", kEngine},
+      {"enforce-eager", "", "no CUDA graphs", kEngine},
+      {"graphs-inside", "", "CUDA graphs come off the share, as in vLLM 0.21 and later", kEngine},
+      {"kv-cache-memory", "SIZE", "the cache's size itself (vLLM's kv-cache-memory-bytes)",
+       kEngine},
+      {"weight-memory", "SIZE", "\"weights memory\" or \"model weights take\"", kLog},
+      {"activation-memory", "SIZE", "\"torch peak memory increase\"", kLog},
+      {"non-torch-memory", "SIZE", "\"non-torch forward increase memory\"", kLog},
+      {"graph-memory", "SIZE", "\"Graph capturing finished ... took\"", kLog},
+      {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return {
+      "budget --model-size NAME [flags]",
+      "What an inference engine (vLLM's rules) makes of a card: key/value cache, sequences, and\n"
+      "what it leaves for training.",
+      flags};
+}
+
+std::optional<int64_t> size_from(const Arguments& arguments, const char* name) {
+  if (!arguments.has(name)) return std::nullopt;
+  return parse_rounded_bytes("--" + std::string(name), arguments.get(name));
+}
+
+double utilization_from(const Arguments& arguments) {
+  const std::string flag = "--gpu-memory-utilization";
+  const std::string text = arguments.get(flag.substr(2), "0.9");
+  const double value = parse_number(flag, text, 0, 1);
+  if (value <= 0) {
+    throw UsageError(flag, text, "is no share; allowed: above 0, at most 1", flag + " 0.9");
+  }
+  return value;
+}
+
+EngineSpec engine_from(const Arguments& arguments) {
+  EngineSpec spec;
+  spec.model = shape_from(arguments, kUsualSize);
+  spec.card = card_from(arguments);
+  spec.utilization = utilization_from(arguments);
+  spec.tp = integer(arguments, "tp", 1);
+  spec.max_model_len = integer(arguments, "max-model-len",
+                               spec.model.max_context > 0 ? spec.model.max_context : kUsualContext);
+  spec.max_num_seqs = integer(arguments, "max-num-seqs", 256);
+  spec.max_num_batched_tokens = integer(arguments, "max-num-batched-tokens", 8192);
+  spec.block_size = integer(arguments, "block-size", 16);
+  auto weight_types = cache_type_words();
+  std::erase_if(weight_types, [](const auto& type) { return type.first == "fp8"; });
+  spec.dtype = choice<CacheType>(arguments, "dtype", spec.dtype, weight_types);
+  spec.cache = choice<CacheType>(arguments, "kv-dtype", spec.dtype, cache_type_words());
+  spec.enforce_eager = arguments.has("enforce-eager");
+  spec.graphs_inside = arguments.has("graphs-inside");
+  spec.weights = size_from(arguments, "weight-memory");
+  spec.activations = size_from(arguments, "activation-memory");
+  spec.non_torch = size_from(arguments, "non-torch-memory");
+  spec.graphs = size_from(arguments, "graph-memory");
+  spec.cache_bytes = size_from(arguments, "kv-cache-memory");
+  for (const char* flag : {"graph-memory", "graphs-inside"}) {
+    if (spec.enforce_eager && arguments.has(flag)) {
+      throw UsageError("--" + std::string(flag), arguments.get(flag),
+                       "has no effect with --enforce-eager: there are no CUDA graphs",
+                       "--enforce-eager");
+    }
+  }
+  validate(spec);
+  return spec;
+}
+
+}  // namespace
+
+int run_budget_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  print(to_string(budget_report(engine_from(arguments)), format));
+  return kExitOk;
+}
+
+}  // namespace headroom

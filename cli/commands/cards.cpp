@@ -1,0 +1,140 @@
+// headroom cards: what is known of each card, and where from.
+#include "cli/commands/cards.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cards/card_json.h"
+#include "cards/cards.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/output.h"
+#include "profiling/report/cells.h"
+#include "text/quantity.h"
+#include "text/table.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  return {
+      "cards [NAME...] [flags]",
+      "Prints the cards headroom knows: memory as the driver reports it, bandwidth, the link to\n"
+      "the host, dense peak rates and what a CUDA context takes. A file named by the environment\n"
+      "variable HEADROOM_CARDS changes cards or adds some; it has the format of --format json.",
+      {{"format", "WORD", "table, csv, md; json has every figure with its source (default table)",
+        "Output"}},
+      true};
+}
+
+// As the data sheets have it: 0.254, 82.6, 989.4, 2250.
+std::string rate(const std::optional<double>& tflops) {
+  if (!tflops) return kNotAvailable;
+  std::string text = number_text(*tflops, 3);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::vector<std::string> row_of(const Card& card) {
+  constexpr double kGibi = 1024.0 * 1024 * 1024;
+  constexpr double kMebi = 1024.0 * 1024;
+  constexpr double kGiga = 1e9;
+  const auto in = [](double unit, int64_t value, int digits) {
+    return number_text(static_cast<double>(value) / unit, digits);
+  };
+  const PeakRates& peak = card.peak_tflops;
+  return {card.name,
+          card.driver_name,
+          card.compute_capability,
+          std::to_string(card.multiprocessors),
+          in(kGibi, card.total_bytes, 2),
+          in(kGiga, card.memory_bandwidth, 0),
+          card.host_link,
+          in(kGiga, card.host_bandwidth, 1),
+          rate(peak.fp64),
+          rate(peak.fp32),
+          rate(peak.tf32),
+          rate(peak.fp16),
+          rate(peak.bf16),
+          rate(peak.fp8),
+          rate(peak.int8),
+          in(kMebi, card.context_bytes, 0),
+          card.context_measured ? "measured" : "assumed",
+          std::to_string(card.total_bytes),
+          std::to_string(card.memory_bandwidth),
+          std::to_string(card.host_bandwidth),
+          std::to_string(card.context_bytes),
+          card.refused};
+}
+
+Table table_of(const std::vector<Card>& shown) {
+  Table table{.title = "Cards",
+              .columns = {{"card"},
+                          {"driver name"},
+                          {"cc"},
+                          {"SMs", true},
+                          {"GiB", true},
+                          {"GB/s", true},
+                          {"host link"},
+                          {"host GB/s", true},
+                          {"fp64", true},
+                          {"fp32", true},
+                          {"tf32", true},
+                          {"fp16", true},
+                          {"bf16", true},
+                          {"fp8", true},
+                          {"int8", true},
+                          {"context MiB", true},
+                          {"context"},
+                          {"total_bytes", true, true},
+                          {"memory_bandwidth", true, true},
+                          {"host_bandwidth", true, true},
+                          {"context_bytes", true, true},
+                          {"refused", false, true}}};
+  for (const Card& card : shown) {
+    table.rows.push_back(row_of(card));
+    if (!card.refused.empty()) table.notes.push_back(card.name + ": refused: " + card.refused);
+  }
+  table.notes.emplace_back(
+      "fp64 to int8: dense peaks in TFLOP/s (int8: TOP/s), FP32 accumulation, n/a where the card "
+      "has "
+      "no such unit.");
+  table.notes.emplace_back(
+      "host GB/s: the peak of the link to the host in one direction; a copy gets less.");
+  table.notes.emplace_back(
+      "GiB: what the driver reports, 1 GiB = 1024^3 bytes. context: what a CUDA context takes of "
+      "it; "
+      "--format json says where each figure is from.");
+  return table;
+}
+
+// A file that HEADROOM_CARDS takes.
+std::string json_of(const std::vector<Card>& shown) {
+  nlohmann::ordered_json json = {{"compute_capabilities", nlohmann::ordered_json::object()},
+                                 {"cards", nlohmann::ordered_json::array()}};
+  for (const Card& card : shown) {
+    json["compute_capabilities"][card.compute_capability] = to_json(card.limits);
+    json["cards"].push_back(to_json(card));
+  }
+  return json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int run_cards_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  std::vector<Card> shown;
+  for (const std::string& name : arguments.positional) shown.push_back(find_card(name));
+  if (shown.empty()) shown = cards();
+  print(format == TableFormat::kJson ? json_of(shown) : to_string(table_of(shown), format));
+  return kExitOk;
+}
+
+}  // namespace headroom

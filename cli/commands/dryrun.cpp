@@ -1,0 +1,115 @@
+// headroom dryrun: a program of the user's, on virtual cards.
+#include "bench/dryrun/dryrun.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "bench/dryrun/report.h"
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostDevices = 64;
+constexpr int kSignalExit = 128;  // as a shell has it
+
+CommandLine command_line() {
+  return {
+      "dryrun --card NAME [flags] -- PROGRAM [ARGUMENTS]",
+      "Runs a program that uses CUDA through PyTorch or libtorch on cards that are not there:\n"
+      "its own code, allocator and kernel launches; no values (all zeros) and no times. Its\n"
+      "output and exit code are its own (128 + N when signal N ended it); what memory it took is\n"
+      "printed on stderr when it ends.",
+      {{"card", "NAME", "the card: headroom cards lists them", "Card"},
+       {"count", "N", "how many of it (default 1)", "Card"},
+       {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
+       {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
+       {"snapshot", "FILE",
+        "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
+        "with several processes FILE.<pid> each, before the extension",
+        "Output"},
+       {"json", "FILE", "everything that was counted, as JSON", "Output"}},
+      true};
+}
+
+DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
+  if (!arguments.positional.empty()) {
+    throw UsageError("'--' is needed before the program, '" + arguments.positional.front() +
+                     "'; example: headroom dryrun --card h200 -- python train.py");
+  }
+  if (words.empty()) {
+    throw UsageError(
+        "a program is needed after the flags and --; example: headroom dryrun --card h200 -- "
+        "python train.py");
+  }
+  if (!arguments.has("card")) {
+    throw UsageError("--card is needed; example: headroom dryrun --card h200 -- python train.py");
+  }
+  DryRun request;
+  request.card = virtual_card({"--card", "--bytes", "--card h200 --bytes 80GiB"},
+                              arguments.get("card"), arguments.get("bytes"));
+  request.count =
+      static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
+  request.alloc_conf = arguments.get("alloc-conf");
+  request.snapshot = arguments.get("snapshot");
+  request.words = std::move(words);
+  return request;
+}
+
+// One process: the file is named as asked. Returns the lines that say where snapshots are.
+std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& document) {
+  if (file.empty()) return "";
+  std::vector<nlohmann::ordered_json*> written;
+  for (auto& process : document["processes"]) {
+    if (!process["snapshot"].get<std::string>().empty()) written.push_back(&process);
+  }
+  if (written.empty()) return "no snapshot was written: no Python process that used CUDA ended\n";
+  std::string lines;
+  for (auto* process : written) {
+    std::string path = (*process)["snapshot"];
+    if (written.size() == 1) {
+      std::error_code error;  // then it stays where it is
+      std::filesystem::rename(path, file, error);
+      if (!error) path = file;
+    }
+    (*process)["snapshot"] = path;
+    lines.append("snapshot: ").append(path).append("\n");
+  }
+  return lines;
+}
+
+}  // namespace
+
+int run_dryrun_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  // What stands behind "--" is the program's, its --help too.
+  const auto dashes = std::find_if(argv, argv + argc,
+                                   [](const char* word) { return std::string_view(word) == "--"; });
+  const Arguments arguments = line.parse(static_cast<int>(dashes - argv), argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const DryRun request = request_of(arguments, {std::min(dashes + 1, argv + argc), argv + argc});
+  const std::string json_file = arguments.get("json");
+  for (const std::string& file : {json_file, request.snapshot}) {
+    if (!file.empty()) check_writable(file);
+  }
+  const DryRunOutcome outcome = run_dry(request);
+  nlohmann::ordered_json document = dryrun_document(request, outcome);
+  const std::string snapshots = settle_snapshots(request.snapshot, document);
+  std::fputs((dryrun_text(document) + snapshots).c_str(), stderr);
+  if (!json_file.empty()) write_file_atomically(json_file, document.dump(2) + "\n");
+  return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
+}
+
+}  // namespace headroom

@@ -1,0 +1,81 @@
+// headroom profile: one cell, measured and explained.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/cell/cell.h"
+#include "bench/process/interrupt.h"
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/run_flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "profiling/report/report.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  std::vector<Flag> flags = cell_flags();
+  const auto limits = limit_flags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
+  return {"profile --model-size NAME [flags]",
+          "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
+          "phase, what is live at the peak, what backward keeps, theory beside it, step times.",
+          flags};
+}
+
+int exit_code_of(const Record& record) {
+  if (record.status == Status::kOk) return kExitOk;
+  if (record.status == Status::kUsage) return kExitUsage;
+  const bool environment =
+      record.status == Status::kUnsupported || record.status == Status::kUnwritable;
+  return environment ? kExitEnvironment : kExitAllFailed;
+}
+
+}  // namespace
+
+int run_profile_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const RunSpec spec = cell_from(arguments);
+  const std::string format = format_from(arguments);
+  CellOptions options = limits_from(arguments);
+  options.on_talk = log_line;
+  // Before the run, not after it.
+  for (const std::string& path : {spec.snapshot, spec.save_weights}) {
+    if (!path.empty()) check_writable(path);
+  }
+  const std::string program = cell_program(options);
+  if (::access(program.c_str(), X_OK) != 0) {
+    throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
+  }
+  Record record = run_cell(spec, options);
+  if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
+    record.notes.push_back("no NVIDIA card here, so --device auto is " + spec.device +
+                           "; --device cpu gives values and times");
+  }
+  if (interrupted()) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
+  if (record.status != Status::kOk) {
+    log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
+  }
+  if (is_record_format(format)) {
+    print(to_json_line(record) + "\n");
+  } else {
+    print(to_string(profile_report(record), parse_table_format("--format", format)));
+  }
+  return exit_code_of(record);
+}
+
+}  // namespace headroom

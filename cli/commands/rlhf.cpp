@@ -1,0 +1,112 @@
+// headroom rlhf: the memory of an RLHF iteration, phase by phase, computed.
+#include <stdexcept>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/rlhf_flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "cli/record_files.h"
+#include "cli/terminal.h"
+#include "files/atomic_file.h"
+#include "plan/closed_form/report.h"
+#include "plan/measured.h"
+#include "plan/rlhf/report.h"
+#include "plan/rlhf/timeline.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  return {"rlhf [flags]",
+          "Computes what one RLHF iteration needs per GPU: actor, critic, reward and reference\n"
+          "model through generation, scoring and training; what moves between the phases, and\n"
+          "which set-up fits. Nothing is run.",
+          rlhf_flags()};
+}
+
+std::vector<Record> records_from(const Arguments& arguments) {
+  if (!arguments.has("records")) return {};
+  return records_of(arguments.get("records"), "--records: ");
+}
+
+// The name of the file to write; "" = none.
+std::string output_from(const Arguments& arguments) {
+  if (!arguments.has("output")) return "";
+  std::string path = arguments.get("output");
+  if (!path.ends_with(".svg")) {
+    throw UsageError("--output", path, "is not a name for the timeline; allowed: FILE.svg",
+                     "--output timeline.svg");
+  }
+  return path;
+}
+
+void write_svg(const RlhfPlan& plan, const std::string& path) {
+  const RlhfSpec& spec = plan.spec;
+  const std::string title = "RLHF memory timeline: " + spec.actor.name + " on " +
+                            std::to_string(spec.num_gpus) + " x " + spec.card.name + ", " +
+                            to_string(spec.setup.layout);
+  try {
+    write_file_atomically(path, svg(timeline(plan), title));
+  } catch (const std::runtime_error& error) {
+    throw UsageError(std::string("--output: ") + error.what() +
+                     " (example: --output timeline.svg)");
+  }
+}
+
+void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableFormat format) {
+  const bool text = format == TableFormat::kText;
+  const bool colour = text && takes_colour();
+  const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour};
+  std::vector<Table> before = phase_report(plan, style);
+  std::vector<Table> after = advice_report(plan);
+  if (!records.empty()) after.push_back(measured_table(records));
+  if (!text) {
+    for (Table& table : after) before.push_back(std::move(table));
+    print(to_string(before, format));
+    return;
+  }
+  const std::string page = to_string(before, format) + "\n" + drawing(timeline(plan), style) +
+                           "\n" + to_string(after, format);
+  print(colour ? with_coloured_verdicts(page) : page);
+}
+
+}  // namespace
+
+int run_rlhf_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const RlhfSpec spec = rlhf_spec_from(arguments);
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  const std::string formula = arguments.get("formula", "exact");
+  check_name("--formula", formula, {"exact", "seed"}, "--formula seed");
+  const std::string output = output_from(arguments);
+  const std::vector<Record> records = records_from(arguments);
+  if (formula == "seed" && (!output.empty() || !records.empty())) {
+    throw UsageError("--formula", formula,
+                     "prints tables only; --output and --records go with exact",
+                     "--formula exact --output timeline.svg");
+  }
+  if (formula == "seed") {
+    print(to_string(seed_report(spec), format));
+    return kExitOk;
+  }
+  const std::vector<Record> same_shape = comparable(records, &spec.actor);
+  if (!records.empty() && same_shape.empty()) {
+    log_warning("--records: none of the " + std::to_string(records.size()) +
+                " Records is a training step of this shape");
+  }
+  const RlhfPlan plan(spec);
+  if (!output.empty()) write_svg(plan, output);
+  print_plan(plan, same_shape, format);
+  return kExitOk;
+}
+
+}  // namespace headroom

@@ -1,0 +1,118 @@
+#include "cli/commands/snapshot.h"
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "profiling/report/diff.h"
+#include "profiling/report/largest.h"
+#include "profiling/snapshot/read.h"
+#include "profiling/snapshot/validate.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+// The flags are of one of two verbs and 3 is a bad file here, so the help is not CommandLine's.
+constexpr const char* kHelp =
+    R"(headroom snapshot: read memory snapshots (the .pickle files memory_viz opens)
+
+  headroom snapshot top FILE [--limit 10] [--format table|csv|md|json]
+      the largest allocations live at the peak: size, share, phase, stack
+  headroom snapshot validate FILE...
+      replay each file as the viewer does and say why it would not open
+  headroom snapshot diff A B [--format table|csv|md|json]
+      whether the allocator did the same in both: events by (action, size), segments, bytes
+
+  --limit N       rows; 0 = all (default 10)
+  --format NAME   table, csv, md or json (default table)
+
+Exit codes: 0 ok, 2 usage, 3 a file does not open or (diff) they differ, 5 the output cannot be written.
+)";
+
+int run_top(const std::vector<std::string>& files, int64_t limit, TableFormat format) {
+  if (files.size() != 1) {
+    throw UsageError("snapshot top takes one file, not " + std::to_string(files.size()) +
+                     "; example: headroom snapshot top run.pickle --limit 10");
+  }
+  PeakReport report;
+  try {
+    report = largest_allocations(read_snapshot(files[0]), static_cast<size_t>(limit));
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    return kExitBadFile;
+  }
+  if (report.peak_bytes == 0) log_error(files[0] + ": nothing is live at any time");
+  print(to_string(report, format));
+  return kExitOk;
+}
+
+int run_validate(const std::vector<std::string>& files) {
+  if (files.empty()) {
+    throw UsageError(
+        "snapshot validate needs a file; example: headroom snapshot validate a.pickle");
+  }
+  bool failed = false;
+  for (const std::string& path : files) {
+    const std::vector<SnapshotProblem> problems = validate_snapshot_file(path);
+    for (const SnapshotProblem& problem : problems) {
+      print((problem.is_error ? "error: " : "warning: ") + problem.text + "\n");
+    }
+    if (!has_error(problems)) print("ok: " + path + "\n");
+    failed |= has_error(problems);
+  }
+  return failed ? kExitBadFile : kExitOk;
+}
+
+int run_diff(const std::vector<std::string>& files, TableFormat format) {
+  if (files.size() != 2) {
+    throw UsageError("snapshot diff takes two files, not " + std::to_string(files.size()) +
+                     "; example: headroom snapshot diff real.pickle virtual.pickle");
+  }
+  SnapshotDiff diff;
+  try {
+    diff = diff_snapshots(read_snapshot(files[0]), read_snapshot(files[1]));
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    return kExitBadFile;
+  }
+  print(to_string(snapshot_diff_table(diff), format));
+  return diff.same() ? kExitOk : kExitBadFile;
+}
+
+int run(int argc, char** argv) {
+  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true);
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(kHelp);
+    return kExitOk;
+  }
+  const int64_t limit = parse_integer("--limit", arguments.get("limit", "10"), 0, 1'000'000);
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  std::vector<std::string> files = arguments.positional;
+  const std::string verb = files.empty() ? "" : files.front();
+  if (!files.empty()) files.erase(files.begin());
+  if (verb == "top") return run_top(files, limit, format);
+  if (verb == "validate") return run_validate(files);
+  if (verb == "diff") return run_diff(files, format);
+  throw UsageError(
+      (verb.empty() ? "snapshot needs a verb" : "unknown verb 'snapshot " + verb + "'") +
+      ": top, validate or diff; example: headroom snapshot top run.pickle");
+}
+
+}  // namespace
+
+int run_snapshot_command(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    log_error(error.what());
+    return kExitUsage;
+  }
+}
+
+}  // namespace headroom

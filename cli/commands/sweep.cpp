@@ -1,0 +1,107 @@
+// headroom sweep: a grid of cells, one process each, nothing lost.
+#include "bench/sweep/sweep.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/run_flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "profiling/report/report.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  std::vector<Flag> flags = grid_flags();
+  const auto limits = limit_flags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  const std::vector<Flag> own = {
+      {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results"},
+      {"snapshot-dir", "DIR", "each cell writes <its name>_snapshot.pickle there", "Results"},
+      {"no-resume", "", "run again what --records already holds", "Results"},
+      {"format", "WORD", "table, csv, md; json (array) or jsonl: the Records", "Results"},
+      {"dry-run", "", "print the cells, run nothing", "Results"}};
+  flags.insert(flags.end(), own.begin(), own.end());
+  return {"sweep --model-size NAME,... [flags]",
+          "Runs every combination of the given values, one process per cell. A cell that fails is\n"
+          "a row with its reason, and the sweep goes on. Run again with the same --records, it\n"
+          "continues where it was stopped.",
+          flags};
+}
+
+// Every cell writes a file of its own, named after the cell.
+void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw std::runtime_error("cannot create --snapshot-dir " + directory + ": " + error.message());
+  }
+  for (RunSpec& spec : specs) {
+    spec.snapshot =
+        (std::filesystem::path(directory) / (row_name(spec) + "_snapshot.pickle")).string();
+    validate(spec);
+  }
+  check_writable(specs.front().snapshot);
+}
+
+std::string rendered(const std::vector<Record>& records, const std::string& format) {
+  if (!is_record_format(format)) {
+    return to_string(summary_table(records), parse_table_format("--format", format));
+  }
+  const bool array = format == "json";
+  std::string text = array ? "[" : "";
+  for (const Record& record : records) {
+    if (array) text += &record == records.data() ? "\n" : ",\n";
+    text += to_json_line(record) + (array ? "" : "\n");
+  }
+  return array ? text + "\n]\n" : text;
+}
+
+// Not one cell could start: the machine lacks something (a card), the cells are not at fault.
+bool all_unsupported(const std::vector<Record>& records) {
+  return !records.empty() && std::all_of(records.begin(), records.end(), [](const Record& record) {
+    return record.status == Status::kUnsupported;
+  });
+}
+
+}  // namespace
+
+int run_sweep_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const Grid grid = grid_from(arguments);
+  const std::string format = format_from(arguments);
+  SweepOptions options{.cell = limits_from(arguments),
+                       .records_path = arguments.get("records"),
+                       .resume = !arguments.has("no-resume"),
+                       .on_progress = log_line};
+  options.cell.on_talk = log_line;
+  std::vector<RunSpec> specs = expand(grid.base, grid.axes);
+  settle_devices(specs);
+  if (specs.empty()) throw UsageError("the selection is empty: nothing to run");
+  if (arguments.has("dry-run")) {
+    std::string names;
+    for (const RunSpec& spec : specs) names += row_name(spec) + "\n";
+    print(names);
+    return kExitOk;
+  }
+  if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
+  const SweepResult result = run_sweep(specs, options);
+  if (!result.records.empty()) print(rendered(result.records, format));
+  if (!result.interrupted && all_unsupported(result.records)) {
+    log_error("unsupported: " + result.records.front().reason);
+    return kExitEnvironment;
+  }
+  return exit_code(result);
+}
+
+}  // namespace headroom

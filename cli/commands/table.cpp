@@ -1,0 +1,77 @@
+// headroom table: tables again, from saved Records.
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/output.h"
+#include "cli/record_files.h"
+#include "files/atomic_file.h"
+#include "plan/measured.h"
+#include "profiling/report/report.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary",
+                                         "computed"};
+
+CommandLine command_line() {
+  return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
+          "Prints tables from the Records that sweep --records or profile --format json saved.",
+          {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
+           {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"}},
+          true};
+}
+
+std::vector<Record> read_all(const std::vector<std::string>& paths) {
+  std::vector<Record> records;
+  for (const std::string& path : paths) {
+    const std::vector<Record> more = records_of(path);
+    records.insert(records.end(), more.begin(), more.end());
+  }
+  if (records.empty()) throw UsageError("no Records in " + paths.front());
+  return records;
+}
+
+std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records,
+                               TableFormat format) {
+  if (kind == "peak-memory") return {peak_memory_table(records)};
+  if (kind == "residuals") return {residuals_table(records)};
+  if (kind == "computed") return {measured_table(comparable(records, nullptr))};
+  if (kind == "summary") return {summary_table(records)};
+  std::vector<Table> tables = mixed_precision_tables(records);
+  // The comparison alone: its exact columns hold the breakdowns.
+  if (format == TableFormat::kCsv) tables.resize(1);
+  return tables;
+}
+
+}  // namespace
+
+int run_table_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  const Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  if (arguments.positional.size() < 2) {
+    throw UsageError("table: needs a kind (" + join(kKinds) +
+                     ") and a Records file "
+                     "(example: headroom table summary records.jsonl)");
+  }
+  const std::string kind = arguments.positional.front();
+  check_name("table", kind, kKinds, "headroom table summary records.jsonl");
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
+  const std::vector<Record> records =
+      read_all({arguments.positional.begin() + 1, arguments.positional.end()});
+  const std::string text = to_string(make_tables(kind, records, format), format);
+  if (arguments.has("output")) {
+    write_file_atomically(arguments.get("output"), text);
+  } else {
+    print(text);
+  }
+  return kExitOk;
+}
+
+}  // namespace headroom

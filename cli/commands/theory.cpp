@@ -1,0 +1,73 @@
+// headroom theory: what a configuration needs, derived tensor by tensor; nothing is run.
+#include "cli/commands/theory.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cli/exit_code.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/run_flags.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "profiling/theory/report.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+// Settings that change a size. The others (seed, steps, files) are unknown flags here.
+bool changes_a_size(const Flag& flag) {
+  static const std::set<std::string> kOthers = {"learning-rate", "weight-decay", "threads",
+                                                "alloc-conf",    "seed",         "tokens",
+                                                "token-type",    "load-weights"};
+  return flag.group != "What is measured and written" && kOthers.count(flag.name) == 0;
+}
+
+CommandLine command_line() {
+  std::vector<Flag> flags = cell_flags();
+  std::erase_if(flags, [](const Flag& flag) { return !changes_a_size(flag); });
+  for (Flag& flag : flags) {
+    if (flag.name == "profile-type") {
+      flag.help =
+          "step whose tensors are listed; totals are given for all four: forward, "
+          "forward-grad, forward-backward, training (default training)";
+    } else if (flag.name == "device") {
+      flag.help = "cpu: autocast's CPU list; anything else: its CUDA list (default auto)";
+    }
+  }
+  flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
+  flags.push_back(
+      {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"});
+  return {"theory --model-size NAME [flags]",
+          "Prints what a configuration needs, derived and not run: the residual-stream tensor,\n"
+          "every tensor kept for backward with its derivation, states, totals per mode.",
+          flags};
+}
+
+}  // namespace
+
+int run_theory_command(int argc, char** argv) {
+  const CommandLine line = command_line();
+  Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(line.help());
+    return kExitOk;
+  }
+  const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
+  const std::string output = arguments.get("output");
+  if (arguments.has("output") && output.empty()) {
+    throw UsageError("--output", output, "is empty; allowed: the name of a file",
+                     "--output theory.md");
+  }
+  arguments.values.erase("output");  // not the snapshot that it is for profile
+  arguments.values.try_emplace("profile-type", "training");
+  const std::string text = to_string(theory_report(cell_from(arguments)), format);
+  if (output.empty()) {
+    print(text);
+  } else {
+    write_file_atomically(output, text);
+  }
+  return kExitOk;
+}
+
+}  // namespace headroom

@@ -1,0 +1,19 @@
+#include "cli/flags/flag_values.h"
+
+#include "text/quantity.h"
+
+namespace headroom {
+
+int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise, int64_t minimum,
+                int64_t maximum) {
+  if (!arguments.has(name)) return otherwise;
+  return parse_integer("--" + std::string(name), arguments.get(name), minimum, maximum);
+}
+
+std::vector<std::pair<std::string, CacheType>> cache_type_words() {
+  std::vector<std::pair<std::string, CacheType>> words;
+  for (const CacheType& type : cache_types()) words.emplace_back(type.name, type);
+  return words;
+}
+
+}  // namespace headroom

@@ -1,0 +1,144 @@
+#include "cli/flags/flags.h"
+
+#include <algorithm>
+#include <cxxopts.hpp>
+
+#include "cli/exit_code.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+const std::string kOn = "true";
+
+bool asks_for_help(int argc, const char* const* argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* argument) {
+    return std::string_view(argument) == "--help" || std::string_view(argument) == "-h";
+  });
+}
+
+// How many arguments follow a lone "--": they are positional, whatever they look like.
+size_t count_after_dashes(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") return static_cast<size_t>(argc - i - 1);
+  }
+  return 0;
+}
+
+// The flag library takes "-odd" apart into -o -d -d; this is the word that was typed.
+std::string typed_word(const std::string& unmatched, int argc, const char* const* argv) {
+  const auto word = std::find_if(argv + 1, argv + argc, [&](const char* argument) {
+    return std::string_view(argument).starts_with(unmatched);
+  });
+  return word == argv + argc ? unmatched : *word;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& argument, const std::vector<Flag>& flags) {
+  const std::string typed = argument.substr(0, argument.find('='));
+  std::vector<std::string> names;
+  names.reserve(flags.size());
+  for (const Flag& flag : flags) names.push_back("--" + flag.name);
+  refuse_option(typed, names);
+}
+
+void check_value(const Flag& flag, const std::string& value) {
+  const std::string name = "--" + flag.name;
+  if (flag.value.empty()) {
+    if (value != kOn) throw UsageError(name, value, "is not wanted: it is a switch", name);
+  } else if (value.starts_with("--")) {
+    throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value,
+                     name + " " + flag.value);
+  }
+}
+
+cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
+                                 const char* const* argv) {
+  cxxopts::Options options("headroom");
+  options.allow_unrecognised_options();  // refused later, with a hint
+  for (const Flag& flag : flags) {
+    const auto value = cxxopts::value<std::string>();
+    if (flag.value.empty()) value->implicit_value(kOn);
+    options.add_options()(flag.name, flag.help, value);
+  }
+  try {
+    return options.parse(argc, argv);
+  } catch (const cxxopts::exceptions::missing_argument&) {
+    // Only the last word can lack its value.
+    throw UsageError(std::string(argv[argc - 1]) + ": needs a value");
+  } catch (const cxxopts::exceptions::exception& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace
+
+std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
+  const auto it = values.find(name);
+  return it == values.end() ? otherwise : it->second;
+}
+
+CommandLine::CommandLine(std::string usage, std::string summary, std::vector<Flag> flags,
+                         bool takes_positional)
+    : usage_(std::move(usage)),
+      summary_(std::move(summary)),
+      flags_(std::move(flags)),
+      takes_positional_(takes_positional) {
+  flags_.push_back({.name = "help", .help = "print this and exit", .group = "Other"});
+}
+
+Arguments CommandLine::parse(int argc, const char* const* argv) const {
+  Arguments arguments;
+  if (asks_for_help(argc, argv)) {
+    arguments.values["help"] = kOn;
+    return arguments;
+  }
+  const cxxopts::ParseResult result = parse_words(flags_, argc, argv);
+  for (const auto& given : result.arguments()) {
+    const auto flag = std::find_if(flags_.begin(), flags_.end(), [&](const Flag& candidate) {
+      return candidate.name == given.key();
+    });
+    check_value(*flag, given.value());
+    if (!arguments.values.emplace(given.key(), given.value()).second) {
+      throw UsageError("--" + given.key(), given.value(), "is a second value; give the flag once",
+                       "--" + given.key() + " " + given.value());
+    }
+  }
+  const auto& unmatched = result.unmatched();
+  const size_t plain =
+      unmatched.size() - std::min(unmatched.size(), count_after_dashes(argc, argv));
+  for (size_t i = 0; i < unmatched.size(); ++i) {
+    if (i < plain && unmatched[i].starts_with("-")) {
+      refuse_unknown(typed_word(unmatched[i], argc, argv), flags_);
+    }
+    arguments.positional.push_back(unmatched[i]);
+  }
+  if (!takes_positional_ && !arguments.positional.empty()) {
+    refuse_argument(arguments.positional.front());
+  }
+  return arguments;
+}
+
+std::string CommandLine::help() const {
+  std::string text = "headroom " + usage_ + "\n" + summary_ + "\n";
+  size_t width = 0;
+  const auto left = [](const Flag& flag) {
+    return "  --" + flag.name + (flag.value.empty() ? "" : " " + flag.value);
+  };
+  for (const Flag& flag : flags_) width = std::max(width, std::min<size_t>(left(flag).size(), 30));
+  std::string group;
+  for (const Flag& flag : flags_) {
+    if (flag.group != group) text += "\n" + flag.group + "\n";
+    group = flag.group;
+    std::string line = left(flag);
+    line += line.size() > width ? "\n" + std::string(width, ' ')
+                                : std::string(width - line.size(), ' ');
+    std::string help = flag.help;
+    const size_t second = help.find('\n');
+    if (second != std::string::npos) help.insert(second + 1, std::string(width + 2, ' '));
+    text.append(line).append("  ").append(help).append("\n");
+  }
+  return text + "\n" + kExitCodesHelp;
+}
+
+}  // namespace headroom

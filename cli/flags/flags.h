@@ -1,0 +1,49 @@
+// The flags of one command: declared, parsed and refused. No torch here.
+//
+// Every value arrives as text and is read by our own parsers (text/quantity.h): the ones of the
+// flag library take "0.5GB" for 0.5 and drop what stands behind a comma.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+struct Flag {
+  std::string name;   // without the dashes
+  std::string value;  // what stands for the value in --help: "FILE"; "" = a switch without value
+  std::string help;
+  std::string group;  // heading in --help
+};
+
+// What the user typed.
+struct Arguments {
+  std::map<std::string, std::string> values;  // by flag name; a switch has "true"
+  std::vector<std::string> positional;
+
+  bool has(const std::string& name) const { return values.count(name) > 0; }
+  std::string get(const std::string& name, const std::string& otherwise = "") const;
+};
+
+class CommandLine {
+ public:
+  // usage: what follows the program's name, "profile --model-size NAME [flags]".
+  CommandLine(std::string usage, std::string summary, std::vector<Flag> flags,
+              bool takes_positional = false);
+
+  // argv[0] is the command's own name. Throws UsageError, one line, on: an unknown flag (with the
+  // nearest known one), a flag twice, a flag without its value, an argument that belongs to no
+  // flag. --help anywhere wins over every error.
+  Arguments parse(int argc, const char* const* argv) const;
+
+  std::string help() const;
+
+ private:
+  std::string usage_;
+  std::string summary_;
+  std::vector<Flag> flags_;
+  bool takes_positional_;
+};
+
+}  // namespace headroom

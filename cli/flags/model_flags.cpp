@@ -1,0 +1,38 @@
+#include "cli/flags/model_flags.h"
+
+#include "text/words.h"
+#include "train/spec.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kDimensions[] = {"d_model", "d_ff",     "layers",
+                                       "heads",   "kv_heads", "vocab_size"};
+
+}  // namespace
+
+std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
+                              const std::string& group) {
+  std::vector<Flag> flags = {{"model-size", "WORD",
+                              what + ": " + join(model_size_names()) + " (default " + usual + ")",
+                              group}};
+  for (const char* name : kDimensions) {
+    const Field& field = *find_field(name);
+    flags.push_back({field.flag().substr(2), "N", field.help, group});
+  }
+  return flags;
+}
+
+ModelConfig shape_from(const Arguments& arguments, const std::string& usual) {
+  RunSpec spec{.model_size = usual};
+  const auto set = [&](const char* name) {
+    const Field& field = *find_field(name);
+    const std::string flag = field.flag().substr(2);
+    if (arguments.has(flag)) field.set(spec, arguments.get(flag));
+  };
+  set("model_size");
+  for (const char* name : kDimensions) set(name);
+  return model_config(spec);
+}
+
+}  // namespace headroom

@@ -1,0 +1,20 @@
+// The flags of a model's shape, for the commands that plan: a name, or dimensions. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/flags/flags.h"
+#include "model/config.h"
+
+namespace headroom {
+
+// --model-size and the free dimensions. `what`: "the actor's shape"; `usual`: the size without a
+// flag.
+std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
+                              const std::string& group);
+
+// The named size with the given dimensions put over it. Throws UsageError.
+ModelConfig shape_from(const Arguments& arguments, const std::string& usual);
+
+}  // namespace headroom

@@ -1,0 +1,172 @@
+#include "cli/flags/rlhf_flags.h"
+
+#include <algorithm>
+
+#include "cli/flags/card_flags.h"
+#include "cli/flags/flag_values.h"
+#include "cli/flags/model_flags.h"
+#include "plan/rlhf/memory.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kUsualSize = "70b";
+constexpr const char* kModels = "Models";
+constexpr const char* kBatch = "Batch";
+constexpr const char* kMachine = "Machine and layout";
+constexpr const char* kRun = "How it is run";
+
+std::optional<ModelConfig> other_model(const Arguments& arguments, const char* name,
+                                       const ModelConfig& actor) {
+  if (!arguments.has(name)) return actor;
+  const std::string word = arguments.get(name);
+  if (word == "none") return std::nullopt;
+  std::vector<std::string> words = {"none"};
+  for (const ModelConfig& config : named_configs()) words.push_back(config.name);
+  check_name("--" + std::string(name), word, words, "--" + std::string(name) + " 7b");
+  return *find_config(word);
+}
+
+void read_batch(RlhfSpec& spec, const Arguments& arguments) {
+  spec.batch_size = integer(arguments, "batch-size", 4);
+  spec.setup.micro_batch_size = integer(arguments, "micro-batch-size", 0);
+  spec.seq_len = integer(arguments, "seq-len", 2048);
+  spec.response_len = integer(arguments, "response-len", spec.seq_len / 2, 0);
+  if (!arguments.has("prompt-len")) return;
+  const int64_t prompt = integer(arguments, "prompt-len", 0);
+  if (!arguments.has("response-len") && prompt > spec.seq_len) {
+    throw UsageError("--prompt-len", std::to_string(prompt),
+                     "is longer than a sequence of " + std::to_string(spec.seq_len) + " tokens",
+                     "--prompt-len 4000 --response-len 96");
+  }
+  if (!arguments.has("response-len") && !arguments.has("seq-len")) {
+    spec.response_len = std::max<int64_t>(spec.seq_len - prompt, 0);
+  } else if (!arguments.has("response-len")) {
+    spec.response_len = spec.seq_len - prompt;
+  }
+  if (!arguments.has("seq-len") && arguments.has("response-len")) {
+    spec.seq_len = prompt + spec.response_len;
+  }
+  if (prompt + spec.response_len != spec.seq_len) {
+    throw UsageError("--prompt-len", std::to_string(prompt),
+                     "and --response-len " + std::to_string(spec.response_len) +
+                         " are not --seq-len " + std::to_string(spec.seq_len),
+                     "--prompt-len 1024 --response-len 1024");
+  }
+}
+
+void read_layout(RlhfSpec& spec, const Arguments& arguments) {
+  Layout& layout = spec.setup.layout;
+  layout.zero = integer(arguments, "zero", 0, 0, 3);
+  layout.sequence_parallel = arguments.has("sequence-parallel");
+  const bool given = arguments.has("tp") || arguments.has("pp") || arguments.has("dp");
+  layout.tp = integer(arguments, "tp", 1);
+  layout.pp = integer(arguments, "pp", 1);
+  layout.dp = integer(arguments, "dp", 1);
+  spec.num_gpus = integer(arguments, "num-gpus", 8, 1, 1 << 20);
+  if (!given) {
+    layout = usual_layout(spec);
+    return;
+  }
+  if (layout.tp > spec.num_gpus || layout.pp > spec.num_gpus) return;  // validate() says it
+  if (!arguments.has("dp"))
+    layout.dp = std::max<int64_t>(1, spec.num_gpus / (layout.tp * layout.pp));
+  if (!arguments.has("num-gpus")) spec.num_gpus = layout.ranks();
+}
+
+// Where the user asked for it by name; as a default it is one of the things that do not fit.
+void check_resident_reference(const RlhfSpec& spec) {
+  const RlhfModels models(spec);
+  for (const RankMemory& memory : rank_memories(spec, models)) {
+    for (const Component& component : memory.components) {
+      if (component.name != kReferenceWeights || component.bytes <= spec.card.total_bytes) continue;
+      throw UsageError("--reference", "resident",
+                       "takes " + format_bytes(component.bytes) + " of a GPU with " +
+                           format_bytes(spec.card.total_bytes) + " under " +
+                           to_string(spec.setup.layout) + "; allowed here: offload, none",
+                       "--reference offload");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Flag> rlhf_flags() {
+  std::vector<Flag> flags =
+      model_flags("the actor's shape, and the reference's", kUsualSize, kModels);
+  const std::vector<Flag> models_and_batch = {
+      {"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels},
+      {"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels},
+      {"reference", "WORD",
+       "resident, offload (host memory, layer by layer), none (default resident)", kModels},
+      {"batch-size", "N", "sequences of one data-parallel replica (default 4)", kBatch},
+      {"micro-batch-size", "N", "sequences of one scoring or training pass (default the batch)",
+       kBatch},
+      {"seq-len", "N", "tokens of prompt and response (default 2048)", kBatch},
+      {"prompt-len", "N", "of these: the prompt", kBatch},
+      {"response-len", "N", "of these: generated; 0 = nothing is (default half)", kBatch}};
+  const std::vector<Flag> more = {
+      {"num-gpus", "N", "all GPUs (default 8)", kMachine},
+      {"tp", "N", "tensor-parallel GPUs (default: as many as divide the heads, 8 at most)",
+       kMachine},
+      {"pp", "N", "pipeline stages (default 1)", kMachine},
+      {"dp", "N", "data-parallel replicas (default: the GPUs that are left)", kMachine},
+      {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
+      {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
+      {"precision", "WORD",
+       "bf16-mixed, fp16-mixed, bf16-fp32-grads, bf16-pure, bf16, fp16, fp32, tf32 (default "
+       "bf16-mixed)",
+       kRun},
+      {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
+      {"attention", "WORD", "eager, flash (default flash)", kRun},
+      {"checkpoint", "WORD", "none, selective, full (default none)", kRun},
+      {"kv-dtype", "WORD", "bf16, fp16, fp8, fp32 (default the weights')", kRun},
+      {"optimizer-offload", "", "Adam's states and update on the host", kRun},
+      {"swap-phases", "", "what a phase does not need is in host memory", kRun},
+      {"formula", "WORD",
+       "exact, or seed: the closed forms of the seed document with ours beside (default exact)",
+       "Output"},
+      {"records", "FILE",
+       "Records of headroom profile: what was measured of the same shape is shown beside",
+       "Output"},
+      {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output"},
+      {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
+  for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
+    flags.insert(flags.end(), group.begin(), group.end());
+  }
+  return flags;
+}
+
+RlhfSpec rlhf_spec_from(const Arguments& arguments) {
+  RlhfSpec spec;
+  spec.actor = shape_from(arguments, kUsualSize);
+  spec.critic = other_model(arguments, "critic-size", spec.actor);
+  spec.reward = other_model(arguments, "reward-size", spec.actor);
+  spec.setup.reference = choice<Reference>(arguments, "reference", Reference::kResident,
+                                           {{"resident", Reference::kResident},
+                                            {"offload", Reference::kOffload},
+                                            {"none", Reference::kNone}});
+  read_batch(spec, arguments);
+  spec.card = card_from(arguments);
+  spec.precision = find_state_precision(arguments.get("precision", "bf16-mixed"));
+  spec.moments = choice<Moments>(arguments, "optimizer", Moments::kFull,
+                                 {{"adamw", Moments::kFull}, {"adamw-8bit", Moments::k8Bit}});
+  spec.attention = choice<Attention>(arguments, "attention", Attention::kFlash,
+                                     {{"eager", Attention::kEager}, {"flash", Attention::kFlash}});
+  spec.setup.checkpoint = choice<Checkpoint>(arguments, "checkpoint", Checkpoint::kNone,
+                                             {{"none", Checkpoint::kNone},
+                                              {"selective", Checkpoint::kSelective},
+                                              {"full", Checkpoint::kFull}});
+  const CacheType usual{spec.precision.low == 4 ? "fp32" : "bf16", spec.precision.low};
+  spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, cache_type_words());
+  spec.setup.optimizer_offload = arguments.has("optimizer-offload");
+  spec.setup.swap_phases = arguments.has("swap-phases");
+  read_layout(spec, arguments);
+  validate(spec);
+  if (arguments.get("reference") == "resident") check_resident_reference(spec);
+  return spec;
+}
+
+}  // namespace headroom

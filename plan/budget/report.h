@@ -1,0 +1,13 @@
+// What `headroom budget` prints, as tables. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "plan/budget/inference_budget.h"
+#include "text/table.h"
+
+namespace headroom {
+
+std::vector<Table> budget_report(const EngineSpec& spec);
+
+}  // namespace headroom

@@ -1,0 +1,35 @@
+#include "plan/cost/layout.h"
+
+#include <algorithm>
+
+namespace headroom {
+
+std::string to_string(const Layout& layout) {
+  std::string text = "tp " + std::to_string(layout.tp) + ", pp " + std::to_string(layout.pp) +
+                     ", dp " + std::to_string(layout.dp);
+  if (layout.zero > 0) text += ", ZeRO-" + std::to_string(layout.zero);
+  if (layout.sequence_parallel && layout.tp > 1) text += ", sequence parallel";
+  return text;
+}
+
+int64_t shard(int64_t total, int64_t count, int64_t index) {
+  const int64_t piece = (total + count - 1) / count;
+  return std::clamp<int64_t>(total - index * piece, 0, piece);
+}
+
+int64_t of_replica(const Layout& layout, int64_t elements, int64_t from_zero_stage) {
+  return layout.zero >= from_zero_stage ? shard(elements, layout.dp) : elements;
+}
+
+int64_t layers_of_stage(int64_t layers, int64_t pp, int64_t stage) {
+  const int64_t extra = layers % pp;
+  // Turn in which a stage gets one of the extra layers: the middle, then the last, then the first.
+  const int64_t turn = stage == 0 ? pp - 1 : stage - 1;
+  return layers / pp + (turn < extra ? 1 : 0);
+}
+
+int64_t micro_batches_in_flight(int64_t micro_batches, int64_t pp, int64_t stage) {
+  return std::min(micro_batches, pp - stage);
+}
+
+}  // namespace headroom

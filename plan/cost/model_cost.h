@@ -1,0 +1,77 @@
+// One model's rows of theory, added up by what tensor parallelism does to them. No torch here.
+#pragma once
+
+#include <cstdint>
+
+#include "model/config.h"
+#include "plan/cost/layout.h"
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// A quantity (elements or bytes) of one model or micro-batch, by how a rank's part of it comes
+// about. Megatron-LM's split: attention by heads, feed-forward by d_ff, token table and output head
+// by vocabulary; norms and the residual stream stay whole.
+struct Extent {
+  int64_t split = 0;       // divided by tp
+  int64_t vocabulary = 0;  // per row of the vocabulary; rows are divided, the first rank has most
+  int64_t sequence = 0;    // whole on every rank, or divided by tp under sequence parallelism
+  int64_t whole = 0;       // on every rank
+
+  Extent& operator+=(const Extent& other);
+  friend Extent operator+(Extent a, const Extent& b) { return a += b; }
+  friend Extent operator-(const Extent& a, const Extent& b);
+  friend Extent operator*(int64_t times, const Extent& extent);
+  // Of the first rank, which has the most.
+  int64_t on_rank(const Layout& layout, int64_t vocab_size) const;
+};
+
+enum class Head {
+  kLanguage,  // one row per word of the vocabulary, trained with cross entropy
+  kPolicy,    // the same, trained with PPO's loss: entropy besides the log-probabilities
+  kValue,     // one row: a critic's or reward model's score
+};
+
+// Numbers of parameters.
+struct ModelElements {
+  ModelConfig config;
+  Head head = Head::kLanguage;
+  Extent embedding, block, final;  // final: last norm and output head
+  int64_t total() const;
+};
+ModelElements model_elements(const ModelConfig& config, Head head);
+
+// What one rank of one pipeline stage holds of a model, in parameters.
+struct StageElements {
+  int64_t embedding = 0, block = 0, final = 0;  // 0 where the stage has none
+  int64_t layers = 0;
+
+  int64_t total() const { return embedding + layers * block + final; }
+  // The two largest neighbours in order of execution: what is gathered at once when the next unit
+  // is fetched while one computes.
+  int64_t largest_neighbours() const;
+};
+StageElements stage_elements(const ModelElements& model, const Layout& layout, int64_t stage);
+
+// What one micro-batch takes, in bytes.
+struct BatchCost {
+  Extent embedding;       // kept for backward, like the next four
+  Extent block;           // of one block, its output included
+  Extent attention_core;  // of that: scores to attention weights, what selective drops
+  Extent boundary;        // of that: the output, what is left under full checkpointing
+  Extent head;            // last norm, logits, loss; of a value head the last norm
+  Extent head_backward;   // temporaries when backward starts, beyond what is kept
+  // Temporaries without gradients, at one instant each.
+  Extent forward_softmax;       // in eager attention
+  Extent forward_feed_forward;  // in SwiGLU
+  Extent forward_head;          // logits and their log-softmax
+};
+struct BatchShape {
+  int64_t sequences = 0;
+  int64_t tokens = 0;  // of one sequence
+  Attention attention = Attention::kFlash;
+  Precision precision = Precision::kBf16;
+};
+BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape);
+
+}  // namespace headroom

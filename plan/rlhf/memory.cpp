@@ -1,0 +1,133 @@
+#include "plan/rlhf/memory.h"
+
+#include <algorithm>
+
+#include "plan/rlhf/rank_book.h"
+
+namespace headroom {
+namespace {
+
+BatchShape shape_of(const RlhfSpec& spec, int64_t tokens) {
+  return {.sequences = spec.micro_batch(),
+          .tokens = tokens,
+          .attention = spec.attention,
+          .precision = spec.precision.compute};
+}
+
+RlhfModels::Model model_of(const RlhfSpec& spec, const ModelConfig& config, Head head) {
+  return {model_elements(config, head), batch_cost(config, head, shape_of(spec, spec.seq_len))};
+}
+
+}  // namespace
+
+std::string to_string(Phase phase) {
+  if (phase == Phase::kGeneration) return "generation";
+  return phase == Phase::kScoring ? "scoring" : "training";
+}
+
+bool Component::needed_in(Phase phase) const { return (needed & bit(phase)) != 0; }
+
+bool Component::on_gpu_in(Phase phase, bool swap_phases) const {
+  return needed_in(phase) || (resident && !swap_phases);
+}
+
+int64_t sum(const std::vector<Component>& components) {
+  int64_t bytes = 0;
+  for (const Component& component : components) bytes += component.bytes;
+  return bytes;
+}
+
+std::vector<Component> largest_first(std::vector<Component> components) {
+  std::stable_sort(components.begin(), components.end(),
+                   [](const Component& a, const Component& b) { return a.bytes > b.bytes; });
+  return components;
+}
+
+std::vector<Phase> phases_of(const RlhfSpec& spec) {
+  std::vector<Phase> phases;
+  if (spec.generates()) phases.push_back(Phase::kGeneration);
+  if (spec.scores()) phases.push_back(Phase::kScoring);
+  phases.push_back(Phase::kTraining);
+  return phases;
+}
+
+std::vector<Component> RankMemory::in_phase(Phase phase, bool swap_phases) const {
+  std::vector<Component> present;
+  for (const Component& component : components) {
+    if (component.on_gpu_in(phase, swap_phases)) present.push_back(component);
+  }
+  return present;
+}
+
+int64_t RankMemory::phase_bytes(Phase phase, bool swap_phases) const {
+  int64_t bytes = 0;
+  for (const Component& component : components) {
+    if (component.on_gpu_in(phase, swap_phases)) bytes += component.bytes;
+  }
+  return bytes;
+}
+
+int64_t RankMemory::peak_bytes(bool swap_phases) const {
+  int64_t peak = 0;
+  for (const Phase phase : kPhases) {
+    if ((phases & bit(phase)) != 0) peak = std::max(peak, phase_bytes(phase, swap_phases));
+  }
+  return peak;
+}
+
+int64_t RankMemory::host_bytes(bool swap_phases) const {
+  int64_t bytes = offloaded_bytes;
+  for (const Component& component : components) {
+    if (swap_phases && component.resident && component.needed != phases) bytes += component.bytes;
+  }
+  return bytes;
+}
+
+RlhfModels::RlhfModels(const RlhfSpec& spec)
+    : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
+  if (spec.critic) critic = model_of(spec, *spec.critic, Head::kValue);
+  if (spec.reward) reward = model_of(spec, *spec.reward, Head::kValue);
+  if (spec.generates()) {
+    prefill = batch_cost(spec.actor, Head::kPolicy, shape_of(spec, spec.prompt_len()));
+  }
+}
+
+std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models) {
+  std::vector<int64_t> stages = {0};
+  if (spec.setup.layout.pp > 2) stages.push_back(1);
+  if (spec.setup.layout.pp > 1) stages.push_back(spec.setup.layout.pp - 1);
+  std::vector<RankMemory> memories;
+  memories.reserve(stages.size());
+  for (const int64_t stage : stages) memories.push_back(stage_memory(spec, models, stage));
+  return memories;
+}
+
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
+  std::vector<RankMemory> memories = rank_memories(spec, models);
+  return std::move(*std::max_element(
+      memories.begin(), memories.end(), [&](const RankMemory& a, const RankMemory& b) {
+        return a.peak_bytes(spec.setup.swap_phases) < b.peak_bytes(spec.setup.swap_phases);
+      }));
+}
+
+std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
+  const int64_t pp = spec.setup.layout.pp;
+  if (pp == 1) return "every GPU";
+  int64_t first = 0;
+  for (int64_t before = 0; before < stage; ++before) {
+    first += layers_of_stage(spec.actor.layers, pp, before);
+  }
+  const int64_t layers = layers_of_stage(spec.actor.layers, pp, stage);
+  std::string text = "stage " + std::to_string(stage) + " of " + std::to_string(pp) + ": ";
+  if (stage == 0) text += "token table, ";
+  text += "layers " + std::to_string(first) + " to " + std::to_string(first + layers - 1);
+  return stage == pp - 1 ? text + ", output head" : text;
+}
+
+int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
+  const int64_t tokens = (spec.seq_len + kTokensPerBlock - 1) / kTokensPerBlock * kTokensPerBlock;
+  return 2 * layers_of_stage(spec.actor.layers, spec.setup.layout.pp, stage) *
+         (spec.actor.kv_dim() / spec.setup.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
+}
+
+}  // namespace headroom

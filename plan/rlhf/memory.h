@@ -1,0 +1,100 @@
+// Memory of one rank in each phase of an RLHF iteration, component by component. No torch here.
+//
+// Start here: worst_rank(). A phase's total is the sum of its components and nothing else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/cost/model_cost.h"
+#include "plan/rlhf/spec.h"
+
+namespace headroom {
+
+enum class Kind { kWeights, kGradients, kOptimizer, kKvCache, kActivations, kExperience, kContext };
+
+enum class Phase { kGeneration, kScoring, kTraining };
+inline constexpr std::array<Phase, 3> kPhases = {Phase::kGeneration, Phase::kScoring,
+                                                 Phase::kTraining};
+std::string to_string(Phase phase);  // "generation"
+
+// Note [Resident, needed, idle]
+// Rationale: what a phase takes is what it needs, and whatever the other phases left on the GPU.
+// Approach: weights and optimizer states are resident: they stay through every phase unless
+//   phases are swapped or they are offloaded. Everything else is made when a phase begins and dies
+//   with it: caches, gradients, activations. A resident component of a phase that does not need it
+//   is idle: this is what --swap-phases takes away.
+// Limits: gradients die with the training phase (zero_grad ends a loop's turn); frameworks that
+//   keep their buffers hold them in every phase.
+struct Component {
+  const char* name = "";
+  Kind kind = Kind::kWeights;
+  int64_t bytes = 0;
+  unsigned needed = 0;    // bits of phases, see bit()
+  bool resident = false;  // else it is made and dropped within the phase
+  bool trained = false;   // a resident one that training changes: moving it out costs a copy
+  bool scales = false;    // grows with the batch
+  const char* basis = "computed";  // or a figure of the card table: "measured", "assumed"
+  const char* why = "";            // formula or reason, one line
+
+  bool needed_in(Phase phase) const;
+  // Needed, or idle and not swapped out.
+  bool on_gpu_in(Phase phase, bool swap_phases) const;
+};
+inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
+constexpr unsigned bit(Phase phase) { return 1U << static_cast<unsigned>(phase); }
+
+// Everything one rank of a pipeline stage ever holds.
+struct RankMemory {
+  int64_t stage = 0;
+  unsigned phases = 0;  // bits of those that the spec has
+  std::vector<Component> components;
+
+  // What is on the GPU in a phase; without swapping with the idle ones.
+  std::vector<Component> in_phase(Phase phase, bool swap_phases) const;
+  int64_t phase_bytes(Phase phase, bool swap_phases) const;
+  int64_t peak_bytes(bool swap_phases) const;  // of the fullest phase
+  // In host memory for this rank: what is offloaded and, swapping, a copy of all that is ever out.
+  int64_t host_bytes(bool swap_phases) const;
+  int64_t offloaded_bytes = 0;
+};
+int64_t sum(const std::vector<Component>& components);
+std::vector<Component> largest_first(std::vector<Component> components);
+
+// The phases that the spec has, in their order.
+std::vector<Phase> phases_of(const RlhfSpec& spec);
+
+// What is the same for every layout: the models' rows of theory. Computed once, asked often.
+class RlhfModels {
+ public:
+  // Costs of a micro-batch are computed for spec.micro_batch() and spec.attention.
+  explicit RlhfModels(const RlhfSpec& spec);
+
+  struct Model {
+    ModelElements elements;
+    BatchCost cost;
+  };
+  Model actor;
+  std::optional<Model> critic, reward;
+  BatchCost prefill;  // of the actor over a micro-batch's prompts
+};
+
+// The stages that can be the fullest: the first (token table, most micro-batches in flight), the
+// second, the last (output head). spec must be valid; models of the same spec.
+std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models);
+
+// The rank with the highest peak.
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models);
+
+// "stage 0 of 2: token table, layers 0 to 39", "every GPU" without a pipeline.
+std::string rank_in_words(const RlhfSpec& spec, int64_t stage);
+
+// KV cache of one rank: keys and values of its layers and heads, for whole blocks of 16 tokens.
+inline constexpr int64_t kTokensPerBlock = 16;
+int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage);
+
+}  // namespace headroom

@@ -1,0 +1,164 @@
+// What the phases make on a rank and drop again: cache, activations, experience; the CUDA context.
+#include <algorithm>
+
+#include "plan/cost/library_bytes.h"
+#include "plan/rlhf/experience.h"
+#include "plan/rlhf/rank_book.h"
+
+namespace headroom {
+namespace {
+
+using Model = RankBook::Model;
+
+int64_t forward_block(const RankBook& book, const Model& model, const BatchCost& cost) {
+  return std::max(book.on_rank(model, cost.forward_softmax),
+                  book.on_rank(model, cost.forward_feed_forward));
+}
+
+void add_generation(RankBook& book) {
+  if (!book.spec().generates()) return;
+  book.add({.name = "KV cache",
+            .kind = Kind::kKvCache,
+            .bytes = kv_cache_bytes(book.spec(), book.stage()),
+            .needed = kWhenGenerating,
+            .scales = true,
+            .why = "2 x layers x key/value heads x head dimension x bytes x tokens"});
+  const Model& actor = book.models().actor;
+  const int64_t vocabulary = shard(actor.elements.config.vocab_size, book.layout().tp);
+  constexpr int64_t kSampled = 8;  // FP32 logits and probabilities
+  const int64_t sampling = book.last_stage() ? kSampled * book.spec().batch_size * vocabulary : 0;
+  const int64_t prefill = forward_block(book, actor, book.models().prefill);
+  book.add({.name = "Prefill and sampling",
+            .kind = Kind::kActivations,
+            .bytes = std::max(prefill, sampling),
+            .needed = kWhenGenerating,
+            .scales = true,
+            .why = "temporaries of a micro-batch's prompts, or logits of one token per sequence"});
+}
+
+void add_scoring(RankBook& book) {
+  if (!book.spec().scores()) return;
+  book.add({.name = "Activations (scoring)",
+            .kind = Kind::kActivations,
+            .bytes = book.most(book.all(),
+                               [&](const Model& model) {
+                                 const int64_t head =
+                                     book.last_stage()
+                                         ? book.on_rank(model, model.cost.forward_head)
+                                         : 0;
+                                 return std::max(forward_block(book, model, model.cost), head);
+                               }),
+            .needed = kWhenScoring,
+            .scales = true,
+            .why = "temporaries without gradients: one block, or logits and their log-softmax"});
+}
+
+struct Activations {
+  int64_t blocks = 0;
+  int64_t head = 0;       // logits, loss and the gradients backward starts with
+  int64_t recompute = 0;  // one block, computed again; the head is gone by then
+  int64_t peak() const { return blocks + std::max(head, recompute); }
+};
+
+Activations activations(const RankBook& book, const Model& model) {
+  const BatchCost& cost = model.cost;
+  Extent kept = cost.block;
+  Extent again;
+  if (book.spec().setup.checkpoint == Checkpoint::kFull) {
+    kept = cost.boundary;
+    again = cost.block - cost.boundary;
+  } else if (book.spec().setup.checkpoint == Checkpoint::kSelective) {
+    kept = cost.block - cost.attention_core;
+    again = cost.attention_core;
+  }
+  const int64_t in_flight =
+      micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
+  int64_t blocks = book.held(model).layers * book.on_rank(model, kept);
+  if (book.stage() == 0) blocks += book.on_rank(model, cost.embedding);
+  return {.blocks = in_flight * blocks,
+          .head = book.last_stage() ? book.on_rank(model, cost.head + cost.head_backward) : 0,
+          .recompute = book.on_rank(model, again)};
+}
+
+void add_training(RankBook& book) {
+  Activations most;
+  for (const Model* model : book.trained()) {
+    const Activations of = activations(book, *model);
+    if (of.peak() >= most.peak()) most = of;
+  }
+  book.add({.name = "Activations",
+            .kind = Kind::kActivations,
+            .bytes = most.blocks,
+            .needed = kWhenTraining,
+            .scales = true,
+            .why = "kept for backward by the layers, per micro-batch in flight, as headroom's own "
+                   "eager step keeps it"});
+  const bool head = most.head >= most.recompute;
+  book.add(
+      {.name = head ? "Logits and loss" : "Recomputed block",
+       .kind = Kind::kActivations,
+       .bytes = std::max(most.head, most.recompute),
+       .needed = kWhenTraining,
+       .scales = true,
+       .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
+                   : "what checkpointing dropped, computed again for one block"});
+}
+
+void add_experience(RankBook& book) {
+  const int64_t early = experience_bytes(book.spec(), /*while_generating=*/true);
+  const int64_t whole = experience_bytes(book.spec(), /*while_generating=*/false);
+  book.add({.name = "Tokens and mask",
+            .kind = Kind::kExperience,
+            .bytes = early,
+            .needed = kAlways,
+            .scales = true,
+            .why = "int64, of the whole batch"});
+  book.add({.name = "PPO scores",
+            .kind = Kind::kExperience,
+            .bytes = whole - early,
+            .needed = kWhenScoring | kWhenTraining,
+            .scales = true,
+            .why = "log-probabilities, values, rewards, advantages, returns per response token"});
+}
+
+void add_context(RankBook& book) {
+  const int64_t workspace = cublas_workspace_bytes(book.spec().card);
+  book.add({.name = "cuBLAS workspaces",
+            .kind = Kind::kContext,
+            .bytes = workspace,
+            .needed = kAlways,
+            .resident = true,
+            .why = "libtorch's default, one handle"});
+  book.add({.name = "cuBLAS workspace, backward",
+            .kind = Kind::kContext,
+            .bytes = workspace,
+            .needed = kWhenTraining,
+            .why = "autograd's thread has a handle of its own"});
+  book.add({.name = "NCCL buffers",
+            .kind = Kind::kContext,
+            .bytes = nccl_bytes(book.spec().num_gpus),
+            .needed = kAlways,
+            .resident = true,
+            .basis = "assumed",
+            .why = "as vLLM 0.19 found them taken; 0.5 to 1.6 GiB were seen elsewhere"});
+  const Card& card = book.spec().card;
+  book.add({.name = "CUDA context",
+            .kind = Kind::kContext,
+            .bytes = card.context_bytes,
+            .needed = kAlways,
+            .resident = true,
+            .basis = card.context_measured ? "measured" : "assumed",
+            .why = "of the card table, headroom cards"});
+}
+
+}  // namespace
+
+void add_activities(RankBook& book) {
+  add_generation(book);
+  add_scoring(book);
+  add_training(book);
+  add_experience(book);
+  add_context(book);
+}
+
+}  // namespace headroom

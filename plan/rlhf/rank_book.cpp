@@ -1,0 +1,47 @@
+#include "plan/rlhf/rank_book.h"
+
+namespace headroom {
+
+RankBook::RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
+    : spec_(spec), models_(models) {
+  memory_.stage = stage;
+  for (const Phase phase : phases_of(spec)) memory_.phases |= bit(phase);
+}
+
+void RankBook::add(Component component) {
+  component.needed &= memory_.phases;
+  if (component.bytes > 0 && component.needed != 0) memory_.components.push_back(component);
+}
+
+StageElements RankBook::held(const Model& model) const {
+  return stage_elements(model.elements, layout(), stage());
+}
+
+int64_t RankBook::on_rank(const Model& model, const Extent& extent) const {
+  return extent.on_rank(layout(), model.elements.config.vocab_size);
+}
+
+int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
+  return of_replica(layout(), elements, from_zero_stage);
+}
+
+std::vector<const RankBook::Model*> RankBook::trained() const {
+  std::vector<const Model*> models = {&models_.actor};
+  if (models_.critic) models.push_back(&*models_.critic);
+  return models;
+}
+
+std::vector<const RankBook::Model*> RankBook::all() const {
+  std::vector<const Model*> models = trained();
+  if (models_.reward) models.push_back(&*models_.reward);
+  return models;
+}
+
+RankMemory stage_memory(const RlhfSpec& spec, const RlhfModels& models, int64_t stage) {
+  RankBook book(spec, models, stage);
+  add_states(book);
+  add_activities(book);
+  return book.take();
+}
+
+}  // namespace headroom

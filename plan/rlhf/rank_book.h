@@ -1,0 +1,66 @@
+// What one rank of a pipeline stage holds, written component by component. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "plan/rlhf/memory.h"
+
+namespace headroom {
+
+inline constexpr unsigned kWhenGenerating = bit(Phase::kGeneration);
+inline constexpr unsigned kWhenScoring = bit(Phase::kScoring);
+inline constexpr unsigned kWhenTraining = bit(Phase::kTraining);
+inline constexpr unsigned kAlways = kWhenGenerating | kWhenScoring | kWhenTraining;
+
+// The book of one rank: it knows the spec and which part of a model the rank has, and collects
+// components. Those who write them ask it.
+class RankBook {
+ public:
+  using Model = RlhfModels::Model;
+
+  // spec and models must outlive it.
+  RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
+
+  // Phases that the spec does not have need nothing; a component of nothing is left out.
+  void add(Component component);
+  void add_to_host(int64_t bytes) { memory_.offloaded_bytes += bytes; }
+
+  const RlhfSpec& spec() const { return spec_; }
+  const RlhfModels& models() const { return models_; }
+  const Layout& layout() const { return spec_.setup.layout; }
+  int64_t stage() const { return memory_.stage; }
+  bool last_stage() const { return memory_.stage == layout().pp - 1; }
+  bool gathers() const { return layout().zero >= 3 && layout().dp > 1; }  // weights, for a pass
+
+  StageElements held(const Model& model) const;                      // parameters
+  int64_t on_rank(const Model& model, const Extent& extent) const;   // bytes
+  int64_t sharded(int64_t elements, int64_t from_zero_stage) const;  // of those, one replica's
+
+  std::vector<const Model*> trained() const;  // actor, critic
+  std::vector<const Model*> all() const;      // and reward model
+  template <typename Of>
+  static int64_t most(const std::vector<const Model*>& models, const Of& of) {
+    int64_t bytes = 0;
+    for (const Model* model : models) bytes = std::max(bytes, of(*model));
+    return bytes;
+  }
+
+  RankMemory take() { return std::move(memory_); }
+
+ private:
+  const RlhfSpec& spec_;
+  const RlhfModels& models_;
+  RankMemory memory_;
+};
+
+// Each adds its components.
+void add_states(RankBook& book);      // weights, gradients, optimizers; what is gathered and cast
+void add_activities(RankBook& book);  // what the phases make: caches, activations, experience
+
+// Everything the first tensor-parallel rank of the first replica ever holds on this stage; the
+// others hold as much or, where something does not divide, less. spec must be valid.
+RankMemory stage_memory(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
+
+}  // namespace headroom

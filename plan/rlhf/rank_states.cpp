@@ -1,0 +1,150 @@
+// Weights, gradients and optimizers of a rank, and what ZeRO and autocast make of them for a while.
+#include "plan/rlhf/rank_book.h"
+
+namespace headroom {
+namespace {
+
+using Model = RankBook::Model;
+
+struct Names {
+  const char* weights;
+  const char* gradients;
+  const char* optimizer;
+};
+
+// With its optimizer on the host, a sharded gradient goes there as backward makes it
+// (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
+void add_gradients(RankBook& book, int64_t elements, const char* name) {
+  const int64_t bytes = book.spec().precision.gradient * book.sharded(elements, 2);
+  if (book.spec().setup.optimizer_offload && book.layout().zero >= 2) {
+    book.add_to_host(bytes);
+    return;
+  }
+  book.add({.name = name,
+            .kind = Kind::kGradients,
+            .bytes = bytes,
+            .needed = kWhenTraining,
+            .why = "of every weight of this rank, alive together when backward ends"});
+}
+
+void add_trained(RankBook& book, const Model& model, const Names& names, unsigned needed) {
+  const int64_t elements = book.held(model).total();
+  const StatePrecision& precision = book.spec().precision;
+  book.add({.name = names.weights,
+            .kind = Kind::kWeights,
+            .bytes = precision.weight * book.sharded(elements, 3),
+            .needed = needed,
+            .resident = true,
+            .trained = true,
+            .why = "bytes per parameter x parameters of this rank"});
+  add_gradients(book, elements, names.gradients);
+  const int64_t updated = book.sharded(elements, 1);
+  const int64_t optimizer =
+      precision.master * updated + moment_bytes(precision, book.spec().moments, updated);
+  if (book.spec().setup.optimizer_offload) {
+    book.add_to_host(optimizer);
+    return;
+  }
+  book.add({.name = names.optimizer,
+            .kind = Kind::kOptimizer,
+            .bytes = optimizer,
+            .needed = kWhenTraining,
+            .resident = true,
+            .trained = true,
+            .why = "Adam's two moments and the FP32 master weights where the precision has them"});
+}
+
+void add_frozen(RankBook& book, const char* name, const Model& model, bool streamed) {
+  const StageElements elements = book.held(model);
+  const int64_t bytes = book.spec().precision.low * book.sharded(elements.total(), 3);
+  if (streamed) {
+    book.add_to_host(bytes);
+    if (book.gathers()) return;  // shards come from the host into the layers that are gathered
+    book.add({.name = name,
+              .kind = Kind::kWeights,
+              .bytes = book.spec().precision.low * elements.largest_neighbours(),
+              .needed = kWhenScoring,
+              .why = "in host memory; two neighbouring layers are here while it scores"});
+    return;
+  }
+  book.add({.name = name,
+            .kind = Kind::kWeights,
+            .bytes = bytes,
+            .needed = kWhenScoring,
+            .resident = true,
+            .why = "only read: low-precision weights, nothing else"});
+}
+
+void add_reference(RankBook& book) {
+  if (book.spec().setup.reference == Reference::kNone) return;
+  add_frozen(book, kReferenceWeights.data(), book.models().actor,
+             book.spec().setup.reference == Reference::kOffload);
+}
+
+// ZeRO-2 and 3: what is whole for a moment, between computing and being sharded.
+void add_gathered(RankBook& book) {
+  const int64_t low = book.spec().precision.low;
+  const auto neighbours = [&](const Model& model) { return book.held(model).largest_neighbours(); };
+  if (book.gathers()) {
+    book.add({.name = "Actor, gathered",
+              .kind = Kind::kWeights,
+              .bytes = low * book.held(book.models().actor).total(),
+              .needed = kWhenGenerating,
+              .why = "ZeRO-3's shards put together: every token reads every weight"});
+    book.add({.name = "Gathered layers",
+              .kind = Kind::kWeights,
+              .bytes = low * book.most(book.all(), neighbours),
+              .needed = kWhenScoring | kWhenTraining,
+              .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
+  }
+  const bool leaving = book.spec().setup.optimizer_offload || book.layout().dp > 1;
+  if (book.layout().zero >= 2 && leaving) {
+    book.add({.name = "Gradients in flight",
+              .kind = Kind::kGradients,
+              .bytes = book.spec().precision.gradient * book.most(book.trained(), neighbours),
+              .needed = kWhenTraining,
+              .why = "two neighbouring layers' whole gradients, before they are sharded or leave"});
+  }
+}
+
+void add_casts(RankBook& book) {
+  if (book.spec().precision.cast == 0 || book.layout().zero >= 3)
+    return;  // gathered in low precision
+  const auto casts = [&](const Model& model) {
+    const ModelElements& elements = model.elements;
+    Extent cast = book.held(model).layers * elements.block;
+    if (book.last_stage()) cast += elements.final;
+    cast.whole = 0;  // norms meet no matrix product
+    return book.spec().precision.cast * book.on_rank(model, cast);
+  };
+  book.add({.name = "Autocast's casts",
+            .kind = Kind::kWeights,
+            .bytes = casts(book.models().actor),
+            .needed = kWhenGenerating,
+            .why = "a low-precision copy of each weight, until the pass ends"});
+  book.add({.name = "Autocast's casts",
+            .kind = Kind::kWeights,
+            .bytes = book.most(book.trained(), casts),
+            .needed = kWhenScoring | kWhenTraining,
+            .why = "a low-precision copy of each weight of the model that runs"});
+}
+
+}  // namespace
+
+void add_states(RankBook& book) {
+  add_trained(book, book.models().actor,
+              {"Actor (weights)", "Actor (gradients)", "Actor (optimizer)"}, kAlways);
+  if (book.models().critic) {
+    add_trained(book, *book.models().critic,
+                {"Critic (weights)", "Critic (gradients)", "Critic (optimizer)"},
+                kWhenScoring | kWhenTraining);
+  }
+  add_reference(book);
+  if (book.models().reward) {
+    add_frozen(book, "Reward model (weights)", *book.models().reward, /*streamed=*/false);
+  }
+  add_gathered(book);
+  add_casts(book);
+}
+
+}  // namespace headroom

@@ -1,0 +1,160 @@
+#include "plan/rlhf/spec.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "plan/cost/model_cost.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+std::vector<const ModelConfig*> models_of(const RlhfSpec& spec) {
+  std::vector<const ModelConfig*> models = {&spec.actor};
+  if (spec.critic) models.push_back(&*spec.critic);
+  if (spec.reward) models.push_back(&*spec.reward);
+  return models;
+}
+
+void check_layout(const RlhfSpec& spec) {
+  const Layout& layout = spec.setup.layout;
+  if (layout.ranks() != spec.num_gpus) {
+    throw UsageError("--num-gpus", std::to_string(spec.num_gpus),
+                     "is not tp x pp x dp = " + std::to_string(layout.tp) + " x " +
+                         std::to_string(layout.pp) + " x " + std::to_string(layout.dp),
+                     "--num-gpus 8 --tp 4 --pp 1 --dp 2");
+  }
+  if (layout.tp > kGpusPerNode) {
+    throw UsageError("--tp", std::to_string(layout.tp),
+                     "is wider than a node; allowed: 1 to " + std::to_string(kGpusPerNode),
+                     "--tp 8 --pp 2");
+  }
+  for (const ModelConfig* model : models_of(spec)) {
+    if (!divides(layout.tp, *model)) {
+      throw UsageError("--tp", std::to_string(layout.tp),
+                       "does not divide the " + std::to_string(model->kv_heads) +
+                           " key/value heads and d_ff " + std::to_string(model->d_ff) + " of " +
+                           model->name,
+                       "--tp 2");
+    }
+    if (layout.pp > model->layers) {
+      throw UsageError("--pp", std::to_string(layout.pp),
+                       "is more stages than " + model->name + " has layers; allowed: 1 to " +
+                           std::to_string(model->layers),
+                       "--pp 2");
+    }
+  }
+}
+
+void check_sequence(const RlhfSpec& spec) {
+  if (spec.response_len >= spec.seq_len) {
+    throw UsageError(
+        "--response-len", std::to_string(spec.response_len),
+        "leaves no prompt in a sequence of " + std::to_string(spec.seq_len) + " tokens",
+        "--seq-len 2048 --response-len 1024");
+  }
+  for (const ModelConfig* model : models_of(spec)) {
+    if (model->max_context > 0 && spec.seq_len > model->max_context) {
+      throw UsageError("--seq-len", std::to_string(spec.seq_len),
+                       "is beyond the context of " + model->name + "; allowed: 1 to " +
+                           std::to_string(model->max_context),
+                       "--seq-len " + std::to_string(model->max_context));
+    }
+  }
+}
+
+constexpr double kMost = 4.6e18;  // 2^62
+
+// Bounds of every sum, in floating point, so that no product of them can overflow.
+struct Bounds {
+  double states = 0;
+  double activations = 0;
+};
+
+Bounds bounds_of(const RlhfSpec& spec) {
+  Bounds bounds;
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const double tokens = number(spec.batch_size) * number(spec.seq_len);
+  for (const ModelConfig* model : models_of(spec)) {
+    const double d = number(model->d_model);
+    const double layer = 4 * d * d + 3 * d * number(model->d_ff);
+    constexpr double kPerParameter = 32 * kGpusPerNode;  // a node's sum is printed too
+    bounds.states +=
+        kPerParameter * (number(model->layers) * layer + 2 * d * number(model->vocab_size));
+    const double scores =
+        spec.attention == Attention::kEager ? number(model->heads) * number(spec.seq_len) : 0;
+    bounds.activations +=
+        tokens * (number(model->layers) * 64 * (d + number(model->d_ff) + scores) +
+                  32 * number(model->vocab_size));
+  }
+  bounds.activations *= number(spec.setup.layout.pp);
+  return bounds;
+}
+
+void check_magnitude(const RlhfSpec& spec) {
+  const Bounds bounds = bounds_of(spec);
+  if (bounds.states > kMost) {
+    throw UsageError("--model-size", spec.actor.name, "has states beyond 2^62 bytes",
+                     "--model-size 405b");
+  }
+  if (bounds.activations > kMost) {
+    throw UsageError(
+        "--batch-size", std::to_string(spec.batch_size),
+        "with --seq-len " + std::to_string(spec.seq_len) + " makes activations beyond 2^62 bytes",
+        "--batch-size 4 --seq-len 2048");
+  }
+}
+
+}  // namespace
+
+int64_t RlhfSpec::micro_batch() const {
+  return setup.micro_batch_size > 0 ? std::min(setup.micro_batch_size, batch_size) : batch_size;
+}
+
+int64_t RlhfSpec::micro_batches() const { return (batch_size + micro_batch() - 1) / micro_batch(); }
+
+std::string to_string(Checkpoint checkpoint) {
+  if (checkpoint == Checkpoint::kNone) return "none";
+  return checkpoint == Checkpoint::kFull ? "full" : "selective";
+}
+
+std::string to_string(Reference reference) {
+  if (reference == Reference::kNone) return "none";
+  return reference == Reference::kOffload ? "offload" : "resident";
+}
+
+bool divides(int64_t tp, const ModelConfig& config) {
+  return config.kv_heads % tp == 0 && config.d_ff % tp == 0;
+}
+
+bool is_computable(const RlhfSpec& spec) {
+  const Bounds bounds = bounds_of(spec);
+  return bounds.states <= kMost && bounds.activations <= kMost;
+}
+
+bool tp_divides_all(const RlhfSpec& spec, int64_t tp) {
+  const std::vector<const ModelConfig*> models = models_of(spec);
+  return std::all_of(models.begin(), models.end(),
+                     [&](const ModelConfig* model) { return divides(tp, *model); });
+}
+
+Layout usual_layout(const RlhfSpec& spec) {
+  Layout layout{.zero = spec.setup.layout.zero,
+                .sequence_parallel = spec.setup.layout.sequence_parallel};
+  for (int64_t tp = std::min(kGpusPerNode, spec.num_gpus); tp > 1; --tp) {
+    if (spec.num_gpus % tp == 0 && tp_divides_all(spec, tp)) {
+      layout.tp = tp;
+      break;
+    }
+  }
+  layout.dp = spec.num_gpus / layout.tp;
+  return layout;
+}
+
+void validate(const RlhfSpec& spec) {
+  check_sequence(spec);
+  check_magnitude(spec);
+  check_layout(spec);
+}
+
+}  // namespace headroom

@@ -1,0 +1,177 @@
+#include "plan/rlhf/timeline.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr size_t kRows = 16;
+constexpr size_t kPhaseWidth = 18;
+constexpr size_t kSwapWidth = 4;
+constexpr size_t kLabelWidth = 12;
+
+struct Glyph {
+  const char* unicode;
+  const char* ascii;
+  const char* colour;  // ANSI foreground
+};
+constexpr std::array<Glyph, kKinds> kGlyphs = {{{"\u2588", "W", "34"},
+                                                {"\u2592", "G", "35"},
+                                                {"\u2593", "O", "31"},
+                                                {"\u25a3", "K", "32"},
+                                                {"\u2591", "A", "33"},
+                                                {"\u25aa", "E", "36"},
+                                                {"\u25a0", "C", "37"}}};
+
+std::string glyph_of(size_t kind, const TextStyle& style) {
+  const Glyph& glyph = kGlyphs.at(kind);
+  const std::string text = style.ascii ? glyph.ascii : glyph.unicode;
+  return style.colour ? "\033[" + std::string(glyph.colour) + "m" + text + "\033[0m" : text;
+}
+
+std::string right(const std::string& text, size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+std::string centred(const std::string& text, size_t width) {
+  const std::string shown = text.substr(0, width);
+  const size_t before = (width - shown.size()) / 2;
+  return std::string(before, ' ') + shown + std::string(width - shown.size() - before, ' ');
+}
+
+size_t width_of(const Stretch& stretch) { return stretch.is_phase ? kPhaseWidth : kSwapWidth; }
+
+// The kind found at a height of a stretch's stack; kKinds above it.
+size_t kind_at(const Stretch& stretch, double height) {
+  double below = 0;
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    below += static_cast<double>(stretch.bytes.at(kind));
+    if (height < below) return kind;
+  }
+  return kKinds;
+}
+
+std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const TextStyle& style) {
+  const double height = (static_cast<double>(row) + 0.5) * static_cast<double>(timeline.highest()) /
+                        static_cast<double>(kRows);
+  std::string text;
+  for (const Stretch& stretch : timeline.stretches) {
+    const size_t kind = kind_at(stretch, height);
+    const std::string cell = kind < kKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
+    for (size_t i = 0; i < width_of(stretch); ++i) text += cell;
+  }
+  return text;
+}
+
+std::string legend(const Timeline& timeline, const TextStyle& style) {
+  std::string text = "legend:";
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    if (timeline.has(kind))
+      text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<Kind>(kind));
+  }
+  return text + "  --- the GPU's memory\n";
+}
+
+Stretch stretch_of(const std::string& name, bool is_phase,
+                   const std::vector<Component>& components) {
+  Stretch stretch{.name = name, .is_phase = is_phase};
+  for (const Component& component : components) {
+    stretch.bytes.at(static_cast<size_t>(component.kind)) += component.bytes;
+  }
+  return stretch;
+}
+
+std::vector<Component> in_both(const RlhfPlan& plan, Phase from, Phase to) {
+  const bool swap = plan.spec.setup.swap_phases;
+  std::vector<Component> stay = plan.worst.in_phase(from, swap);
+  std::erase_if(stay, [&](const Component& component) { return !component.on_gpu_in(to, swap); });
+  return stay;
+}
+
+}  // namespace
+
+std::string to_string(Kind kind) {
+  switch (kind) {
+    case Kind::kWeights:
+      return "weights";
+    case Kind::kGradients:
+      return "gradients";
+    case Kind::kOptimizer:
+      return "optimizer";
+    case Kind::kKvCache:
+      return "KV cache";
+    case Kind::kActivations:
+      return "activations";
+    case Kind::kExperience:
+      return "experience";
+    case Kind::kContext:
+      return "context, libraries";
+  }
+  return "?";
+}
+
+int64_t Stretch::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+
+int64_t Timeline::highest() const {
+  int64_t most = available;
+  for (const Stretch& stretch : stretches) most = std::max(most, stretch.total());
+  return most;
+}
+
+bool Timeline::has(size_t kind) const {
+  return std::any_of(stretches.begin(), stretches.end(),
+                     [&](const Stretch& stretch) { return stretch.bytes.at(kind) > 0; });
+}
+
+Timeline timeline(const RlhfPlan& plan) {
+  Timeline timeline{.available = plan.spec.card.total_bytes};
+  const std::vector<Phase> phases = phases_of(plan.spec);
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (i > 0) {
+      timeline.stretches.push_back(
+          stretch_of("swap", false, in_both(plan, phases[i - 1], phases[i])));
+    }
+    timeline.stretches.push_back(stretch_of(
+        to_string(phases[i]), true, plan.worst.in_phase(phases[i], plan.spec.setup.swap_phases)));
+  }
+  return timeline;
+}
+
+std::string drawing(const Timeline& timeline, const TextStyle& style) {
+  const int64_t highest = timeline.highest();
+  const auto step = highest / static_cast<int64_t>(kRows);
+  const auto limit = static_cast<size_t>(
+      std::min<int64_t>(timeline.available / std::max<int64_t>(step, 1), kRows - 1));
+  std::string text = "Memory timeline, one GPU\n";
+  const std::string edge = style.ascii ? "|" : "\u2502";
+  for (size_t row = kRows; row-- > 0;) {
+    std::string label;
+    if (row == limit) {
+      label = format_bytes(timeline.available);
+    } else if ((row + 1) % 4 == 0) {
+      label = format_bytes(static_cast<int64_t>(row + 1) * step);
+    }
+    const std::string end = row == limit ? (style.ascii ? "<" : "\u25c4") : edge;
+    text.append(right(label, kLabelWidth))
+        .append(edge)
+        .append(row_text(timeline, row, row == limit, style))
+        .append(end + "\n");
+  }
+  std::string base, names, totals;
+  for (const Stretch& stretch : timeline.stretches) {
+    for (size_t i = 0; i < width_of(stretch); ++i) base += style.ascii ? "-" : "\u2500";
+    names += centred(stretch.name, width_of(stretch));
+    totals += centred(stretch.is_phase ? format_bytes(stretch.total()) : "", width_of(stretch));
+  }
+  const std::string corner = style.ascii ? "+" : "\u2514";
+  const std::string other = style.ascii ? "+" : "\u2518";
+  text += right("0 B", kLabelWidth) + corner + base + other + "\n";
+  text += std::string(kLabelWidth + 1, ' ') + names + "  time ->\n";
+  text += std::string(kLabelWidth + 1, ' ') + totals + "\n";
+  return text + legend(timeline, style);
+}
+
+}  // namespace headroom

@@ -1,0 +1,165 @@
+#include "plan/search/recommend.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "plan/search/setup_space.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+// Models take milliseconds to add up, and depend on nothing of a set-up but the micro-batch.
+class Memory {
+ public:
+  explicit Memory(const RlhfSpec& spec) : trial_(spec) {}
+
+  void try_on(int64_t num_gpus) { trial_.num_gpus = num_gpus; }
+  const RlhfSpec& spec(const RlhfSetup& setup) {
+    trial_.setup = setup;
+    return trial_;
+  }
+  RankMemory worst(const RlhfSetup& setup) {
+    trial_.setup = setup;  // before models(), which looks at its micro-batch
+    return worst_rank(trial_, models());
+  }
+  int64_t peak(const RlhfSetup& setup) { return worst(setup).peak_bytes(setup.swap_phases); }
+
+ private:
+  const RlhfModels& models() {
+    auto& models = models_[trial_.micro_batch()];
+    if (!models) models = std::make_unique<RlhfModels>(trial_);
+    return *models;
+  }
+
+  RlhfSpec trial_;
+  std::map<int64_t, std::unique_ptr<RlhfModels>> models_;
+};
+
+Phase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
+  const std::vector<Phase> phases = phases_of(spec);
+  return *std::max_element(phases.begin(), phases.end(), [&](Phase a, Phase b) {
+    return memory.phase_bytes(a, spec.setup.swap_phases) <
+           memory.phase_bytes(b, spec.setup.swap_phases);
+  });
+}
+
+Recommended recommended(const RlhfSetup& setup, Memory& memory) {
+  Recommended result{.spec = memory.spec(setup), .worst = memory.worst(setup)};
+  result.phase = fullest_phase(result.spec, result.worst);
+  result.peak = result.worst.phase_bytes(result.phase, setup.swap_phases);
+  return result;
+}
+
+std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Memory& memory) {
+  std::vector<Reason> reasons;
+  for (const Without& step : one_step_back(spec, setup)) {
+    if (!step.refused.empty()) {
+      reasons.push_back({step.technique, step.instead + " " + step.refused});
+      continue;
+    }
+    const Recommended without = recommended(step.setup, memory);
+    reasons.push_back({step.technique, step.instead + " is short by " +
+                                           format_bytes(-without.margin()) + " per GPU in " +
+                                           to_string(without.phase)});
+  }
+  return reasons;
+}
+
+bool needs_all_of(const Cost& cost, const Cost& other) {
+  for (size_t i = 0; i < kTechniques; ++i) {
+    if (cost[i] < other[i]) return false;
+  }
+  return true;
+}
+
+struct Candidate {
+  Cost cost;
+  RlhfSetup setup;
+  int64_t peak = 0;
+};
+
+std::vector<Candidate> candidates(const RlhfSpec& spec, Memory& memory) {
+  std::vector<Candidate> all;
+  for (const RlhfSetup& setup : all_setups(spec)) {
+    all.push_back({cost_of(spec, setup), setup, memory.peak(setup)});
+  }
+  return all;
+}
+
+// The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried do.
+int64_t gpus_that_fit(RlhfSpec spec, Memory& memory) {
+  constexpr int64_t kMostGpus = 65536;
+  while (spec.num_gpus * 2 <= kMostGpus) {
+    spec.num_gpus *= 2;
+    memory.try_on(spec.num_gpus);
+    const std::vector<RlhfSetup> all = all_setups(spec);
+    if (std::any_of(all.begin(), all.end(), [&](const RlhfSetup& setup) {
+          return memory.peak(setup) <= spec.card.total_bytes;
+        })) {
+      return spec.num_gpus;
+    }
+  }
+  return 0;
+}
+
+// The cheapest, each of which does without something that the ones before it need.
+std::vector<RlhfSetup> cheapest(std::vector<Candidate> fitting, size_t most) {
+  std::stable_sort(fitting.begin(), fitting.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  std::vector<Cost> costs;
+  std::vector<RlhfSetup> setups;
+  for (const Candidate& candidate : fitting) {
+    if (setups.size() == most) break;
+    if (std::any_of(costs.begin(), costs.end(),
+                    [&](const Cost& other) { return needs_all_of(candidate.cost, other); })) {
+      continue;
+    }
+    costs.push_back(candidate.cost);
+    setups.push_back(candidate.setup);
+  }
+  return setups;
+}
+
+}  // namespace
+
+Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
+  const Layout& layout = setup.layout;
+  Cost cost{};
+  const auto level = [&](Technique technique) -> int64_t& {
+    return cost[static_cast<size_t>(technique)];
+  };
+  level(Technique::kOptimizerOffload) = setup.optimizer_offload ? 1 : 0;
+  level(Technique::kPipeline) = layout.pp - 1;
+  level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
+  level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;
+  level(Technique::kCheckpoint) = static_cast<int64_t>(setup.checkpoint);
+  level(Technique::kReferenceOffload) = setup.reference == Reference::kOffload ? 1 : 0;
+  level(Technique::kTensorParallel) = layout.tp - 1;
+  level(Technique::kMicroBatches) = spec.micro_batch() - setup.micro_batch_size;
+  level(Technique::kZero12) = layout.zero;
+  return cost;
+}
+
+Recommendation recommend(const RlhfSpec& spec, size_t most) {
+  Memory memory(spec);
+  std::vector<Candidate> all = candidates(spec, memory);
+  Recommendation result{.tried = static_cast<int64_t>(all.size())};
+  if (all.empty()) return result;
+  const Candidate lowest =
+      *std::min_element(all.begin(), all.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.peak < b.peak; });
+  std::erase_if(all, [&](const Candidate& one) { return one.peak > spec.card.total_bytes; });
+  for (const RlhfSetup& setup : cheapest(std::move(all), most)) {
+    result.fitting.push_back(recommended(setup, memory));
+    result.fitting.back().reasons = reasons_of(spec, setup, memory);
+  }
+  if (result.fitting.empty()) {
+    result.nearest = recommended(lowest.setup, memory);
+    result.gpus_that_fit = gpus_that_fit(spec, memory);
+  }
+  return result;
+}
+
+}  // namespace headroom

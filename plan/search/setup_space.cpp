@@ -1,0 +1,163 @@
+#include "plan/search/setup_space.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+std::vector<int64_t> divisors(int64_t number, int64_t most) {
+  std::vector<int64_t> all;
+  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor) {
+    if (number % divisor == 0) all.push_back(divisor);
+  }
+  return all;
+}
+
+bool stages_divide(const RlhfSpec& spec, int64_t pp) {
+  const auto divided = [&](const ModelConfig& config) { return config.layers % pp == 0; };
+  return divided(spec.actor) && (!spec.critic || divided(*spec.critic)) &&
+         (!spec.reward || divided(*spec.reward));
+}
+
+std::vector<Layout> layouts(const RlhfSpec& spec) {
+  std::vector<Layout> all;
+  for (const int64_t tp : divisors(spec.num_gpus, kGpusPerNode)) {
+    if (!tp_divides_all(spec, tp)) continue;
+    for (const int64_t pp : divisors(spec.num_gpus / tp, spec.actor.layers)) {
+      if (!stages_divide(spec, pp)) continue;
+      all.push_back({.tp = tp,
+                     .pp = pp,
+                     .dp = spec.num_gpus / tp / pp,
+                     .zero = 0,
+                     .sequence_parallel = tp > 1});
+    }
+  }
+  return all;
+}
+
+// The batch, halved until one sequence is left.
+std::vector<int64_t> micro_batch_sizes(const RlhfSpec& spec) {
+  std::vector<int64_t> sizes = {spec.micro_batch()};
+  while (sizes.back() > 1) sizes.push_back((sizes.back() + 1) / 2);
+  return sizes;
+}
+
+std::vector<Checkpoint> checkpoints(const RlhfSpec& spec) {
+  if (spec.attention == Attention::kFlash) return {Checkpoint::kNone, Checkpoint::kFull};
+  return {Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull};
+}
+
+std::vector<Reference> references(const RlhfSpec& spec) {
+  if (spec.setup.reference == Reference::kNone) return {Reference::kNone};
+  return {Reference::kResident, Reference::kOffload};
+}
+
+// Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away.
+std::vector<int64_t> zero_stages(const Layout& layout, bool offload) {
+  if (layout.dp > 1) return {0, 1, 2, 3};
+  return offload ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
+}
+
+void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
+  const bool one_phase = !spec.scores() && !spec.generates();
+  for (const Checkpoint checkpoint : checkpoints(spec)) {
+    for (const Reference reference : references(spec)) {
+      for (const bool offload : {false, true}) {
+        for (const bool swap : {false, true}) {
+          if (swap && one_phase) continue;
+          for (const int64_t zero : zero_stages(shape.layout, offload)) {
+            RlhfSetup setup = shape;
+            setup.layout.zero = zero;
+            setup.checkpoint = checkpoint;
+            setup.reference = reference;
+            setup.optimizer_offload = offload;
+            setup.swap_phases = swap;
+            all.push_back(setup);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The widest layout below this one in tp (or pp), the other kept; the replicas get the GPUs.
+Layout narrower(const RlhfSpec& spec, const Layout& layout, int64_t Layout::*width) {
+  int64_t Layout::*kept = width == &Layout::tp ? &Layout::pp : &Layout::tp;
+  Layout best = layout;
+  best.*width = 0;
+  for (const Layout& other : layouts(spec)) {
+    const bool below = other.*kept == layout.*kept && other.*width < layout.*width;
+    if (below && other.*width > best.*width) best = other;
+  }
+  best.zero = layout.zero;
+  return best;
+}
+
+int64_t passes(const RlhfSpec& spec, int64_t micro_batch) {
+  return (spec.batch_size + micro_batch - 1) / micro_batch;
+}
+
+int64_t next_larger(const std::vector<int64_t>& falling, int64_t size) {
+  const auto it = std::find(falling.begin(), falling.end(), size);
+  return it == falling.begin() || it == falling.end() ? size : *(it - 1);
+}
+
+}  // namespace
+
+std::vector<RlhfSetup> all_setups(const RlhfSpec& spec) {
+  std::vector<RlhfSetup> all;
+  for (const Layout& layout : layouts(spec)) {
+    for (const int64_t size : micro_batch_sizes(spec)) {
+      if (layout.pp > 1 && passes(spec, size) < layout.pp) continue;
+      add_techniques(spec, {.layout = layout, .micro_batch_size = size}, all);
+    }
+  }
+  return all;
+}
+
+std::vector<Without> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
+  std::vector<Without> steps;
+  // Returns the set-up to take back from.
+  const auto step = [&](const std::string& technique, const std::string& instead) -> RlhfSetup& {
+    steps.push_back({technique, instead, setup, ""});
+    return steps.back().setup;
+  };
+  const Layout& layout = setup.layout;
+  if (setup.optimizer_offload) {
+    step("optimizer offload", "Adam on the GPU").optimizer_offload = false;
+  }
+  if (layout.pp > 1) {
+    const Layout less = narrower(spec, layout, &Layout::pp);
+    step("pp " + std::to_string(layout.pp), to_string(less)).layout = less;
+  }
+  if (setup.swap_phases) step("swapped phases", "everything resident").swap_phases = false;
+  if (layout.zero > 0) {
+    const int64_t less = layout.dp > 1 ? layout.zero - 1 : 0;
+    step("ZeRO-" + std::to_string(layout.zero), "ZeRO-" + std::to_string(less)).layout.zero = less;
+  }
+  if (setup.checkpoint != Checkpoint::kNone) {
+    const std::vector<Checkpoint> kinds = checkpoints(spec);
+    const Checkpoint less = *(std::find(kinds.begin(), kinds.end(), setup.checkpoint) - 1);
+    step("checkpoint " + to_string(setup.checkpoint), "checkpoint " + to_string(less)).checkpoint =
+        less;
+  }
+  if (setup.reference == Reference::kOffload) {
+    step("reference offload", "a resident reference").reference = Reference::kResident;
+  }
+  if (layout.tp > 1) {
+    const Layout less = narrower(spec, layout, &Layout::tp);
+    step("tp " + std::to_string(layout.tp), to_string(less)).layout = less;
+  }
+  const int64_t size = setup.micro_batch_size;
+  const int64_t larger = next_larger(micro_batch_sizes(spec), size);
+  if (larger > size) {
+    step("micro-batch " + std::to_string(size), "micro-batch " + std::to_string(larger))
+        .micro_batch_size = larger;
+    if (layout.pp > 1 && passes(spec, larger) < layout.pp) {
+      steps.back().refused = "leaves stages of the pipeline without work";
+    }
+  }
+  return steps;
+}
+
+}  // namespace headroom

@@ -1,0 +1,110 @@
+#include "profiling/report/cells.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "text/quantity.h"
+
+namespace headroom {
+
+void add_bytes_columns(Table& table, const std::string& name) {
+  table.columns.push_back({.name = name, .number = true});
+  std::string exact = name + "_bytes";
+  std::replace(exact.begin(), exact.end(), ' ', '_');
+  table.columns.push_back({.name = exact, .number = true, .exact = true});
+}
+
+void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes,
+                     const std::string& otherwise) {
+  row.push_back(bytes ? format_bytes(*bytes) : otherwise);
+  row.push_back(bytes ? std::to_string(*bytes) : kNotAvailable);
+}
+
+std::string signed_bytes(int64_t bytes) { return (bytes > 0 ? "+" : "") + format_bytes(bytes); }
+
+std::string number_text(double value, int decimals) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+namespace {
+
+std::string percent_text(int64_t part, int64_t whole, const char* format) {
+  if (whole == 0) return kNotAvailable;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format,
+                100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text.data();
+}
+
+}  // namespace
+
+std::string percent(int64_t part, int64_t whole) { return percent_text(part, whole, "%.1f %%"); }
+
+std::string signed_percent(int64_t change, int64_t from) {
+  return percent_text(change, from, "%+.2f %%");
+}
+
+std::string grouped(int64_t value) {
+  std::string text = std::to_string(value);
+  const auto first = static_cast<std::ptrdiff_t>(value < 0 ? 1 : 0);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > first; at -= 3) {
+    text.insert(static_cast<size_t>(at), ",");
+  }
+  return text;
+}
+
+std::string readable(const std::string& name) {
+  std::string text = name;
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string mode_in_words(Mode mode) {
+  switch (mode) {
+    case Mode::kForward:
+      return "forward: inference under no_grad, nothing is kept for backward";
+    case Mode::kForwardGrad:
+      return "forward-grad: forward only, keeping what backward needs";
+    case Mode::kForwardBackward:
+      return "forward-backward: forward, loss, backward; no optimizer step";
+    case Mode::kTraining:
+      return "training: gradients released, forward, loss, backward, optimizer step";
+  }
+  return to_string(mode);
+}
+
+std::string precision_in_words(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32: FP32 everywhere";
+    case Precision::kTf32:
+      return "tf32: FP32 tensors, matrix products rounded to TF32";
+    case Precision::kBf16:
+      return "bf16: autocast to BF16 over FP32 weights";
+    case Precision::kFp16:
+      return "fp16: autocast to FP16 over FP32 weights, dynamic loss scaling";
+  }
+  return to_string(precision);
+}
+
+std::string device_name(const Record& record) {
+  // libtorch calls every card cuda:N, a virtual one too.
+  if (is_virtual(record.spec)) return record.spec.device;
+  const auto it = record.environment.find("device");
+  if (it != record.environment.end()) {
+    if (it->is_string()) return it->get<std::string>();
+    if (it->is_object() && it->contains("name") && (*it)["name"].is_string()) {
+      return (*it)["name"].get<std::string>();
+    }
+  }
+  return record.spec.device;
+}
+
+std::string status_or_not_available(const Record& record) {
+  return record.status == Status::kOk ? kNotAvailable : to_string(record.status);
+}
+
+}  // namespace headroom

@@ -1,0 +1,11 @@
+// Two snapshots held against each other, as a table. No torch here.
+#pragma once
+
+#include "profiling/snapshot/diff.h"
+#include "text/table.h"
+
+namespace headroom {
+
+Table snapshot_diff_table(const SnapshotDiff& diff);
+
+}  // namespace headroom

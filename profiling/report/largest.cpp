@@ -1,0 +1,162 @@
+#include "profiling/report/largest.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "profiling/report/cells.h"
+#include "text/csv.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kTableStackLines = 7;  // csv, md and json hold all
+
+std::string phase_of(const LiveAllocation& row) {
+  if (row.before_recording) return "before recording";
+  return row.phase.empty() ? "-" : row.phase;
+}
+
+std::string count_of(const LiveAllocation& row) { return "x " + std::to_string(row.count); }
+
+int64_t bytes_of(const LiveAllocation& row) { return row.size * row.count; }
+
+// One paragraph above the rows of the formats people read.
+std::string headline(const PeakReport& report) {
+  const auto exact = [](int64_t bytes) {
+    return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+  };
+  std::string text = "Peak of live bytes on device " + std::to_string(report.device) + ": " +
+                     exact(report.peak_bytes) + ", " + std::to_string(report.live_count) +
+                     " allocations live, ";
+  if (report.event < 0) {
+    text += "before the first event";
+  } else {
+    text += "at event " + std::to_string(report.event) + " of " + std::to_string(report.events);
+    if (!report.phase.empty()) text += ", in " + report.phase;
+  }
+  text += "; from before the recording: " + exact(report.before_recording_bytes) + ".\n";
+  text += "Listed: " + exact(report.listed_bytes) + ", " +
+          percent(report.listed_bytes, std::max<int64_t>(report.peak_bytes, 1)) + " of the peak.\n";
+  return text;
+}
+
+std::vector<std::string> stack_lines(const LiveAllocation& row) {
+  if (!row.stack.empty()) return row.stack;
+  return {row.before_recording ? "(allocated before the recording)" : "(no stack recorded)"};
+}
+
+std::string to_text(const PeakReport& report) {
+  std::string text = headline(report) + "\n";
+  char line[160];
+  snprintf(line, sizeof line, "%3s  %12s  %6s  %12s  %7s  %-16s  %s\n", "#", "each", "count",
+           "together", "share", "phase", "allocated at");
+  text += line;
+  int number = 0;
+  for (const LiveAllocation& row : report.rows) {
+    snprintf(line, sizeof line, "%3d  %12s  %6s  %12s  %7s  %-16.40s  ", ++number,
+             format_bytes(row.size).c_str(), count_of(row).c_str(),
+             format_bytes(bytes_of(row)).c_str(), percent(bytes_of(row), report.peak_bytes).c_str(),
+             phase_of(row).c_str());
+    const std::string indent(std::string_view(line).size(), ' ');
+    std::vector<std::string> stack = stack_lines(row);
+    if (stack.size() > kTableStackLines) {  // the outermost of our frames say least
+      stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
+      stack.insert(stack.end() - 1, "...");
+    }
+    text += line + join(stack, "\n" + indent) + "\n";
+  }
+  return text;
+}
+
+std::string to_csv(const PeakReport& report) {
+  std::string text =
+      csv_line({"size_bytes", "count", "total_bytes", "share_of_peak", "phase", "stack"});
+  for (const LiveAllocation& row : report.rows) {
+    char share[32];
+    snprintf(share, sizeof share, "%g", row.share);
+    text += csv_line(
+        {std::to_string(row.size), std::to_string(row.count), std::to_string(bytes_of(row)), share,
+         row.before_recording ? "before recording" : row.phase, join(stack_lines(row), " < ")});
+  }
+  return text;
+}
+
+std::string md_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    if (c == '<') {
+      cell += "&lt;";
+    } else {
+      cell += c == '\n' ? ' ' : c;
+    }
+  }
+  return cell;
+}
+
+std::string to_markdown(const PeakReport& report) {
+  std::string text = headline(report) +
+                     "\n| # | each | count | together | share | phase | allocated at |\n"
+                     "|--:|--:|--:|--:|--:|---|---|\n";
+  int number = 0;
+  for (const LiveAllocation& row : report.rows) {
+    std::vector<std::string> lines = stack_lines(row);
+    for (std::string& line : lines) line = md_cell(line);
+    text += "| " +
+            join({std::to_string(++number), format_bytes(row.size), count_of(row),
+                  format_bytes(bytes_of(row)), percent(bytes_of(row), report.peak_bytes),
+                  md_cell(phase_of(row)), join(lines, "<br>")},
+                 " | ") +
+            " |\n";
+  }
+  return text;
+}
+
+std::string to_json_object(const PeakReport& report) {
+  json rows = json::array();
+  for (const LiveAllocation& row : report.rows) {
+    rows.push_back({{"size_bytes", row.size},
+                    {"count", row.count},
+                    {"share_of_peak", row.share},
+                    {"phase", row.phase},
+                    {"before_recording", row.before_recording},
+                    {"stack", row.stack}});
+  }
+  const json object = {{"schema_version", 1},
+                       {"device", report.device},
+                       {"peak_bytes", report.peak_bytes},
+                       {"event", report.event},
+                       {"events", report.events},
+                       {"time_us", report.time_us},
+                       {"phase", report.phase},
+                       {"live_count", report.live_count},
+                       {"before_recording_bytes", report.before_recording_bytes},
+                       {"listed_bytes", report.listed_bytes},
+                       {"allocations", rows}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_string(const PeakReport& report, TableFormat format) {
+  switch (format) {
+    case TableFormat::kCsv:
+      return to_csv(report);
+    case TableFormat::kMarkdown:
+      return to_markdown(report);
+    case TableFormat::kJson:
+      return to_json_object(report);
+    case TableFormat::kText:
+      break;
+  }
+  return to_text(report);
+}
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+// The largest allocations at a snapshot's peak, for people and for programs. No torch here.
+#pragma once
+
+#include <string>
+
+#include "profiling/snapshot/top.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// Not a Table: a row's stack takes several lines. Text shows the ends of a long one, the others all
+// of it.
+std::string to_string(const PeakReport& report, TableFormat format);
+
+}  // namespace headroom

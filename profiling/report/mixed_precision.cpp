@@ -1,0 +1,169 @@
+// mixed_precision_tables: part c, FP32 beside autocast. Why the saving is what it is stands in
+// report_breakdown.cpp.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "profiling/report/breakdown.h"
+#include "profiling/report/cells.h"
+#include "profiling/report/report.h"
+#include "profiling/report/select.h"
+
+namespace headroom {
+namespace {
+
+// The Records of one configuration, by precision.
+struct Group {
+  std::string key;
+  std::map<Precision, const Record*> by_precision;
+  const RunSpec& spec() const { return by_precision.begin()->second->spec; }
+  const Record* find(Precision precision) const {
+    const auto it = by_precision.find(precision);
+    return it == by_precision.end() ? nullptr : it->second;
+  }
+};
+
+std::vector<Group> gather_groups(const RecordPointers& records) {
+  std::vector<const Field*> others;
+  for (const Field& field : fields()) {
+    if (field.changes_result && field.name != "precision") others.push_back(&field);
+  }
+  std::vector<Group> groups;
+  for (const Record* record : records) {
+    const std::string key = group_key(*record, others);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& candidate) { return candidate.key == key; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{.key = key});
+    group->by_precision[record->spec.precision] = record;
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return std::pair(a.spec().mode, a.spec().context_length) <
+           std::pair(b.spec().mode, b.spec().context_length);
+  });
+  return groups;
+}
+
+// BF16 is what the table is about: its column is there even when nothing of it was run.
+std::vector<Precision> autocast_columns(const RecordPointers& records) {
+  const bool fp16 = std::any_of(records.begin(), records.end(), [](const Record* record) {
+    return record->spec.precision == Precision::kFp16;
+  });
+  return fp16 ? std::vector{Precision::kBf16, Precision::kFp16} : std::vector{Precision::kBf16};
+}
+
+// Categories of all Records: programs find them in the comparison itself, as exact columns.
+std::vector<std::string> all_categories(const RecordPointers& records) {
+  std::set<std::string> names;
+  for (const Record* record : records) {
+    for (const auto& category : record->categories_at_peak) names.insert(category.first);
+  }
+  return {names.begin(), names.end()};
+}
+
+class Comparison {
+ public:
+  Comparison(const RecordPointers& records, std::vector<const Field*> varying)
+      : varying_(std::move(varying)),
+        others_(autocast_columns(records)),
+        categories_(all_categories(records)) {}
+
+  std::vector<Column> columns() const {
+    Table table{.columns = {{.name = "mode"}, {.name = "context length", .number = true}}};
+    for (const Field* field : varying_) {
+      table.columns.push_back({.name = field->name, .number = field->numeric});
+    }
+    add_precision_columns(table, Precision::kFp32);
+    for (const Precision precision : others_) {
+      add_precision_columns(table, precision);
+      add_bytes_columns(table, upper_word(precision) + " - FP32");
+      table.columns.push_back({.name = upper_word(precision) + " change", .number = true});
+    }
+    return table.columns;
+  }
+
+  std::vector<std::string> row(const Group& group) const {
+    std::vector<std::string> row = {to_string(group.spec().mode),
+                                    std::to_string(group.spec().context_length)};
+    for (const Field* field : varying_) row.push_back(field->get(group.spec()));
+    const Record* fp32 = group.find(Precision::kFp32);
+    add_precision_cells(row, fp32);
+    for (const Precision precision : others_) {
+      const Record* other = group.find(precision);
+      add_precision_cells(row, other);
+      add_difference_cells(row, fp32, other);
+    }
+    return row;
+  }
+
+  const std::vector<Precision>& others() const { return others_; }
+
+ private:
+  void add_precision_columns(Table& table, Precision precision) const {
+    const std::string name = upper_word(precision);
+    add_bytes_columns(table, name + " peak");
+    table.columns.push_back({.name = name + "_status", .exact = true});
+    for (const auto& category : categories_) {
+      std::string column = name;
+      column.append("_").append(category).append("_bytes");
+      std::replace(column.begin(), column.end(), ' ', '_');
+      table.columns.push_back({.name = column, .number = true, .exact = true});
+    }
+  }
+
+  void add_precision_cells(std::vector<std::string>& row, const Record* record) const {
+    add_bytes_cells(row, record != nullptr ? peak_allocated(*record) : std::nullopt,
+                    record != nullptr ? status_or_not_available(*record) : "not run");
+    row.push_back(record != nullptr ? to_string(record->status) : "not run");
+    for (const auto& category : categories_) {
+      const bool known = record != nullptr && record->categories_at_peak.count(category) > 0;
+      row.push_back(known ? std::to_string(record->categories_at_peak.at(category))
+                          : kNotAvailable);
+    }
+  }
+
+  static void add_difference_cells(std::vector<std::string>& row, const Record* fp32,
+                                   const Record* other) {
+    const auto from = fp32 != nullptr ? peak_allocated(*fp32) : std::nullopt;
+    const auto to = other != nullptr ? peak_allocated(*other) : std::nullopt;
+    if (!from || !to) {
+      row.insert(row.end(), 3, kNotAvailable);
+      return;
+    }
+    row.insert(row.end(), {signed_bytes(*to - *from), std::to_string(*to - *from),
+                           signed_percent(*to - *from, *from)});
+  }
+
+  std::vector<const Field*> varying_;
+  std::vector<Precision> others_;
+  std::vector<std::string> categories_;
+};
+
+}  // namespace
+
+std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
+  std::vector<std::string> about;
+  RecordPointers latest = latest_of_each(records, about);
+  const auto tf32 = std::erase_if(
+      latest, [](const Record* record) { return record->spec.precision == Precision::kTf32; });
+  if (tf32 > 0) about.push_back("Not shown: " + std::to_string(tf32) + " TF32 result(s).");
+
+  const Comparison comparison(
+      latest, varying_fields(latest, {"profile_type", "context_length", "precision"}));
+  std::vector<Table> tables = {
+      {.title = "Peak memory, FP32 and mixed precision", .columns = comparison.columns()}};
+  for (const Group& group : gather_groups(latest)) {
+    tables.front().rows.push_back(comparison.row(group));
+    const Record* fp32 = group.find(Precision::kFp32);
+    for (const Precision precision : comparison.others()) {
+      const Record* other = group.find(precision);
+      const bool both =
+          fp32 != nullptr && other != nullptr && peak_allocated(*fp32) && peak_allocated(*other);
+      if (both) tables.push_back(breakdown_table(*fp32, *other));
+    }
+  }
+  add_closing_notes(tables.front(), latest, about);
+  return tables;
+}
+
+}  // namespace headroom

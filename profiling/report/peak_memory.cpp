@@ -1,0 +1,101 @@
+// peak_memory_table: part b, context lengths down and modes across.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "profiling/report/cells.h"
+#include "profiling/report/report.h"
+#include "profiling/report/select.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward,
+                                        Mode::kTraining};
+
+// One row of the table: the Records of one configuration and context length, by mode.
+struct Row {
+  std::string group;
+  std::map<Mode, const Record*> by_mode;
+  const Record& any() const { return *by_mode.begin()->second; }
+};
+
+std::vector<Row> gather_rows(const RecordPointers& records,
+                             const std::vector<const Field*>& varying) {
+  std::vector<Row> rows;
+  std::vector<std::string> groups;  // in order of appearance
+  for (const Record* record : records) {
+    const std::string group = group_key(*record, varying);
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {
+      return candidate.group == group &&
+             candidate.any().spec.context_length == record->spec.context_length;
+    });
+    if (row == rows.end()) row = rows.insert(rows.end(), Row{.group = group});
+    row->by_mode[record->spec.mode] = record;
+  }
+  const auto place = [&](const Row& row) {
+    return std::pair(std::find(groups.begin(), groups.end(), row.group) - groups.begin(),
+                     row.any().spec.context_length);
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Row& a, const Row& b) { return place(a) < place(b); });
+  return rows;
+}
+
+std::vector<Mode> modes_present(const RecordPointers& records) {
+  std::vector<Mode> present;
+  for (const Mode mode : kModes) {
+    if (std::any_of(records.begin(), records.end(),
+                    [&](const Record* record) { return record->spec.mode == mode; })) {
+      present.push_back(mode);
+    }
+  }
+  return present;
+}
+
+void add_mode_cells(std::vector<std::string>& cells, const Row& row, Mode mode) {
+  const auto it = row.by_mode.find(mode);
+  if (it == row.by_mode.end()) {
+    add_bytes_cells(cells, std::nullopt, "not run");
+    cells.insert(cells.end(), {"not run", "no Record of this configuration"});
+    return;
+  }
+  const Record& record = *it->second;
+  add_bytes_cells(cells, peak_allocated(record), status_or_not_available(record));
+  cells.push_back(to_string(record.status));
+  cells.push_back(record.reason.empty() ? "none" : record.reason);
+}
+
+}  // namespace
+
+Table peak_memory_table(const std::vector<Record>& records) {
+  Table table{.title = "Peak memory by context length"};
+  std::vector<std::string> about;
+  const RecordPointers latest = latest_of_each(records, about);
+  const auto varying = varying_fields(latest, {"context_length", "profile_type"});
+  const auto modes = modes_present(latest);
+  for (const Field* field : varying) {
+    table.columns.push_back({.name = field->name, .number = field->numeric});
+  }
+  table.columns.push_back({.name = "context length", .number = true});
+  for (const Mode mode : modes) {
+    add_bytes_columns(table, to_string(mode) + " peak");
+    table.columns.push_back({.name = to_string(mode) + "_status", .exact = true});
+    table.columns.push_back({.name = to_string(mode) + "_reason", .exact = true});
+  }
+  for (const Row& row : gather_rows(latest, varying)) {
+    std::vector<std::string> cells;
+    cells.reserve(table.columns.size());
+    for (const Field* field : varying) cells.push_back(field->get(row.any().spec));
+    cells.push_back(std::to_string(row.any().spec.context_length));
+    for (const Mode mode : modes) add_mode_cells(cells, row, mode);
+    table.rows.push_back(std::move(cells));
+  }
+  for (const Mode mode : modes) table.notes.push_back(mode_in_words(mode) + ".");
+  table.notes.push_back("Peak = most bytes allocated at one instant of the measured steps.");
+  add_closing_notes(table, latest, about);
+  return table;
+}
+
+}  // namespace headroom

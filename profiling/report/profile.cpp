@@ -1,0 +1,231 @@
+// profile_report: everything one Record says.
+#include <algorithm>
+#include <optional>
+
+#include "profiling/report/cells.h"
+#include "profiling/report/report.h"
+#include "profiling/report/step_times.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+std::string shape_in_words(const RunSpec& spec) {
+  const ModelConfig shape = model_config(spec);
+  std::string text = spec.model_size + ": d_model " + std::to_string(shape.d_model) + ", d_ff " +
+                     std::to_string(shape.d_ff) + ", layers " + std::to_string(shape.layers) +
+                     ", heads " + std::to_string(shape.heads);
+  if (shape.kv_heads != shape.heads) text += ", kv_heads " + std::to_string(shape.kv_heads);
+  text += ", vocabulary " + std::to_string(shape.vocab_size);
+  if (shape.name != spec.model_size) text += " (dimensions given)";
+  return text;
+}
+
+std::string steps_in_words(const RunSpec& spec) {
+  return std::to_string(spec.warmup_steps) + " warm-up (neither measured nor recorded), " +
+         std::to_string(spec.measure_steps) + " measured, " + std::to_string(spec.record_steps) +
+         " recorded after them";
+}
+
+// Memory of the card that libtorch's allocator never sees, and how it is known. "" for a device
+// that was not described.
+std::string outside_in_words(const Record& record) {
+  const auto card = record.environment.find("virtual_card");
+  if (card == record.environment.end() || !card->contains("context_bytes")) return "";
+  const auto words = [&](const char* what, const char* bytes, const char* known) {
+    const auto value = card->find(bytes);
+    if (value == card->end() || !value->is_number()) return std::string(what) + " unknown";
+    return std::string(what) + " " + format_bytes(value->get<int64_t>()) + " (" +
+           card->value(known, "assumed") + ")";
+  };
+  return words("CUDA context", "context_bytes", "context_known") + ", libraries" +
+         words("", "library_bytes", "library_known");
+}
+
+Table protocol_table(const Record& record) {
+  const RunSpec& spec = record.spec;
+  Table table{.title = "Profile of " + row_name(spec), .columns = {{"protocol"}, {"value"}}};
+  const auto add = [&](const std::string& name, const std::string& value) {
+    table.rows.push_back({name, value});
+  };
+  add("status", record.reason.empty() ? to_string(record.status)
+                                      : to_string(record.status) + ": " + record.reason);
+  add("mode", mode_in_words(spec.mode));
+  add("model", shape_in_words(spec));
+  const int64_t parameters = parameter_count(model_config(spec));
+  add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
+  add("batch", std::to_string(spec.batch_size) + " sequences of " +
+                   std::to_string(spec.context_length) + " tokens");
+  add("precision", precision_in_words(spec.precision));
+  add("attention", to_string(spec.attention));
+  if (spec.mode == Mode::kTraining) add("optimizer", "adamw, " + to_string(spec.optimizer_impl));
+  const std::string device = device_name(record);
+  add("device", device == spec.device ? device : device + " (--device " + spec.device + ")");
+  if (const std::string outside = outside_in_words(record); !outside.empty()) {
+    add("beside the allocator", outside);
+  }
+  add("steps", steps_in_words(spec));
+  if (!spec.snapshot.empty() && record.status == Status::kOk) add("snapshot", spec.snapshot);
+  for (const auto& note : record.notes) table.notes.push_back("note: " + note);
+  if (record.trace_truncated) {
+    table.notes.push_back("note: the trace is truncated: more than --max-entries " +
+                          std::to_string(spec.max_entries) + " events, the oldest are missing");
+  }
+  return table;
+}
+
+void add_exact_bytes(std::vector<std::string>& row, int64_t bytes) {
+  row.push_back(format_bytes(bytes));
+  row.push_back(std::to_string(bytes));
+}
+
+Table peak_table(const Record& record) {
+  const bool whole = record.status == Status::kOk;
+  Table table{.title = whole ? "Peak memory, highest over the measured steps"
+                             : "Highest memory before the run ended",
+              .notes = {"reserved = taken from the device by the allocator, live or cached; "
+                        "requested = as the program asked, before rounding.",
+                        kUnitsNote},
+              .columns = {{"peak"}, {"size", true}, {"bytes", true}}};
+  const auto add = [&](const char* name, int64_t bytes) {
+    table.rows.push_back({name});
+    add_exact_bytes(table.rows.back(), bytes);
+  };
+  add("allocated", record.peak->allocated);
+  add("reserved", record.peak->reserved);
+  add("requested", record.peak->requested);
+  return table;
+}
+
+Table phase_table(const Record& record) {
+  Table table{.title = "Peak per phase", .columns = {{"phase"}}};
+  for (const char* name : {"allocated", "reserved", "requested"}) add_bytes_columns(table, name);
+  table.columns.push_back({"peak"});
+  for (const auto& name : record.phase_order) {
+    const auto it = record.phases.find(name);
+    if (it == record.phases.end()) continue;
+    std::vector<std::string> row = {name};
+    add_bytes_cells(row, it->second.allocated);
+    add_bytes_cells(row, it->second.reserved);
+    add_bytes_cells(row, it->second.requested);
+    row.push_back(name == record.peak_phase ? "<- the peak" : "");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table category_table(const Record& record) {
+  Table table{.title = "What is live at the peak of the recorded step",
+              .columns = {{"category"}, {"size", true}, {"bytes", true}, {"share", true}}};
+  std::vector<std::pair<std::string, int64_t>> sorted(record.categories_at_peak.begin(),
+                                                      record.categories_at_peak.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  int64_t sum = 0;
+  for (const auto& category : sorted) sum += category.second;
+  const auto add = [&](const std::string& name, int64_t bytes) {
+    table.rows.push_back({name});
+    add_exact_bytes(table.rows.back(), bytes);
+    table.rows.back().push_back(percent(bytes, sum));
+  };
+  for (const auto& [name, bytes] : sorted) add(readable(name), bytes);
+  add("sum", sum);
+  if (!record.recorded_peak) return table;
+  const int64_t peak = record.recorded_peak->allocated;
+  table.notes.push_back(sum == peak
+                            ? "The sum is the allocated peak of the recorded step, to the byte."
+                            : "MISMATCH: the recorded step peaked at " + std::to_string(peak) +
+                                  " bytes, the categories sum to " + std::to_string(sum) + ".");
+  if (record.peak && record.peak->allocated != peak) {
+    table.notes.push_back("The measured steps peaked " +
+                          signed_bytes(record.peak->allocated - peak) + " from the recorded step.");
+  }
+  return table;
+}
+
+Table residual_table(const Record& record) {
+  Table table{.title = "Kept for backward by one middle block",
+              .columns = {{"quantity"}, {"size", true}, {"bytes", true}, {"tensors", true}}};
+  std::vector<std::string> row = {"residuals"};
+  add_exact_bytes(row, *record.residual_bytes_per_block);
+  const auto& tensors = record.residual_tensors_per_block;
+  row.push_back(tensors ? std::to_string(*tensors) : kNotAvailable);
+  table.rows.push_back(std::move(row));
+  return table;
+}
+
+// What was measured of the quantity that theory calls `name`.
+std::optional<int64_t> measured(const Record& record, const std::string& name) {
+  if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
+  if (name == "residual_tensors_per_block") return record.residual_tensors_per_block;
+  if (record.peak) {
+    if (name == "peak_allocated_bytes") return record.peak->allocated;
+    if (name == "peak_reserved_bytes") return record.peak->reserved;
+    if (name == "peak_requested_bytes") return record.peak->requested;
+  }
+  const auto it = record.category_peaks.find(name);
+  if (it == record.category_peaks.end()) return std::nullopt;
+  return it->second;
+}
+
+// A count stays a count; everything else is bytes.
+void add_theory_cells(std::vector<std::string>& row, const std::string& name, int64_t predicted,
+                      std::optional<int64_t> found) {
+  const bool count = name.find("tensors") != std::string::npos;
+  const auto plain = [](int64_t value) { return std::to_string(value); };
+  const auto add = [&](std::optional<int64_t> value, std::string (*text)(int64_t),
+                       const char* otherwise) {
+    row.push_back(!value ? otherwise : count ? plain(*value) : text(*value));
+    row.push_back(value && !count ? plain(*value) : kNotAvailable);
+  };
+  add(predicted, format_bytes, kNotAvailable);
+  add(found, format_bytes, "not measured");
+  add(found ? std::optional(*found - predicted) : std::nullopt, signed_bytes, kNotAvailable);
+  row.push_back(found ? signed_percent(*found - predicted, predicted) : kNotAvailable);
+}
+
+Table theory_table(const Record& record) {
+  Table table{.title = "Theory beside measurement", .columns = {{"quantity"}}};
+  table.notes.push_back(
+      "Each category at its own fullest moment of the recorded step, so these do not sum to the "
+      "peak.");
+  for (const char* name : {"predicted", "measured", "difference"}) add_bytes_columns(table, name);
+  table.columns.push_back({"relative", true});
+  for (const auto& [name, predicted] : record.predicted) {
+    table.rows.push_back({readable(name)});
+    add_theory_cells(table.rows.back(), name, predicted, measured(record, name));
+  }
+  return table;
+}
+
+Table time_table(const Record& record, const StepTimes& times) {
+  Table table{.title = "Time per step, " + std::to_string(times.steps) + " measured steps",
+              .columns = {{"statistic"}, {"value", true}, {"unit"}}};
+  const auto add = [&](const char* name, double value, int decimals, const char* unit) {
+    table.rows.push_back({name, number_text(value, decimals), unit});
+  };
+  add("mean", times.mean_ms, 3, "ms");
+  add("median", times.median_ms, 3, "ms");
+  add("min", times.min_ms, 3, "ms");
+  add("max", times.max_ms, 3, "ms");
+  add("standard deviation", times.deviation_ms, 3, "ms");
+  const auto tokens = static_cast<double>(record.spec.batch_size * record.spec.context_length);
+  if (times.median_ms > 0) add("throughput", tokens * 1000 / times.median_ms, 1, "tokens/s");
+  table.notes.push_back("Throughput is batch x context / median step.");
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> profile_report(const Record& record) {
+  std::vector<Table> tables = {protocol_table(record)};
+  if (record.peak) tables.push_back(peak_table(record));
+  if (!record.phases.empty()) tables.push_back(phase_table(record));
+  if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
+  if (record.residual_bytes_per_block) tables.push_back(residual_table(record));
+  if (!record.predicted.empty()) tables.push_back(theory_table(record));
+  if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
+  return tables;
+}
+
+}  // namespace headroom

@@ -1,0 +1,124 @@
+#include "profiling/report/select.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiling/report/cells.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+std::string configuration(const Record& record) {
+  std::string key;
+  for (const Field& field : fields()) {
+    if (field.changes_result) key += field.get(record.spec) + '\n';
+  }
+  return key;
+}
+
+bool all_equal(const RecordPointers& records, const Field& field) {
+  return std::all_of(records.begin(), records.end(), [&](const Record* record) {
+    return field.get(record->spec) == field.get(records.front()->spec);
+  });
+}
+
+void note_differences(const RecordPointers& records, std::vector<std::string>& notes) {
+  std::set<std::string> devices, builds;
+  for (const Record* record : records) {
+    if (record->status == Status::kOk) devices.insert(device_name(*record));
+    const nlohmann::json& environment = record->environment;
+    // A sweep writes the identity of the program that ran the cell.
+    const auto build = "/identity/build"_json_pointer;
+    if (environment.contains(build)) builds.insert(environment[build].dump());
+  }
+  if (devices.size() > 1) {
+    notes.push_back(
+        "These are results of different devices: " + join({devices.begin(), devices.end()}) + ".");
+  }
+  if (builds.size() > 1) {
+    notes.push_back("These are results of " + std::to_string(builds.size()) +
+                    " different builds of headroom.");
+  }
+}
+
+// "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
+// default is named only if it is one of those that identify a run.
+std::string common_settings(const RecordPointers& records) {
+  static const std::vector<std::string> kAlways = {"model_size", "context_length", "batch_size",
+                                                   "profile_type", "precision"};
+  const RunSpec defaults;
+  if (records.empty()) return "";
+  std::vector<std::string> settings;
+  for (const Field& field : fields()) {
+    if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
+    const std::string value = field.get(records.front()->spec);
+    if (value == field.get(defaults) && !is_one_of(field.name, kAlways)) continue;
+    settings.push_back(field.name + " " + value);
+  }
+  const std::string device = device_name(*records.front());
+  const bool one_device = std::all_of(records.begin(), records.end(), [&](const Record* record) {
+    return device_name(*record) == device;
+  });
+  if (one_device) settings.push_back("device " + device);
+  return join(settings);
+}
+
+// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB". Of libtorch's own text the figures:
+// its advice on settings stays in the Record.
+std::string failure_note(const Record& record) {
+  const std::string reason =
+      record.reason.substr(0, record.reason.find(" Of the allocated memory"));
+  return row_name(record.spec) + ": " + to_string(record.status) +
+         (reason.empty() ? "" : ": " + reason);
+}
+
+}  // namespace
+
+RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes) {
+  RecordPointers latest;
+  std::map<std::string, size_t> places;
+  for (const Record& record : records) {
+    const auto [it, is_new] = places.emplace(configuration(record), latest.size());
+    if (is_new) {
+      latest.push_back(&record);
+    } else {
+      latest[it->second] = &record;
+    }
+  }
+  if (const size_t older = records.size() - latest.size(); older > 0) {
+    notes.push_back("Not shown: " + std::to_string(older) +
+                    " earlier result(s) of the same configurations.");
+  }
+  note_differences(latest, notes);
+  return latest;
+}
+
+std::vector<const Field*> varying_fields(const RecordPointers& records,
+                                         const std::vector<std::string>& shown) {
+  std::vector<const Field*> varying;
+  for (const Field& field : fields()) {
+    if (!field.changes_result || is_one_of(field.name, shown)) continue;
+    if (!all_equal(records, field)) varying.push_back(&field);
+  }
+  return varying;
+}
+
+std::string group_key(const Record& record, const std::vector<const Field*>& fields) {
+  std::string key;
+  for (const Field* field : fields) key += field->get(record.spec) + '\n';
+  return key;
+}
+
+void add_closing_notes(Table& table, const RecordPointers& shown,
+                       const std::vector<std::string>& about) {
+  table.notes.push_back("All rows: " + common_settings(shown) + ".");
+  table.notes.emplace_back(kUnitsNote);
+  for (const Record* record : shown) {
+    if (record->status != Status::kOk) table.notes.push_back(failure_note(*record));
+  }
+  table.notes.insert(table.notes.end(), about.begin(), about.end());
+}
+
+}  // namespace headroom

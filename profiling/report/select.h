@@ -1,0 +1,31 @@
+// Which Records a table shows, and which settings tell them apart. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/record.h"
+#include "text/table.h"
+
+namespace headroom {
+
+using RecordPointers = std::vector<const Record*>;
+
+// The last Record of each configuration, in order of first appearance; what was left out, and that
+// the Records are of different devices or builds, is said in `notes`.
+RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes);
+
+// The settings that change a result and are not the same in all Records; `shown` (JSON keys) are
+// left out, because the table has its own place for them.
+std::vector<const Field*> varying_fields(const RecordPointers& records,
+                                         const std::vector<std::string>& shown);
+
+// The values of `fields`, joined: equal for Records that differ in nothing of them.
+std::string group_key(const Record& record, const std::vector<const Field*>& fields);
+
+// What stands under a table of `shown`: the settings that all rows share, the unit, the runs that
+// failed, and `about`, the notes of latest_of_each().
+void add_closing_notes(Table& table, const RecordPointers& shown,
+                       const std::vector<std::string>& about);
+
+}  // namespace headroom

@@ -1,0 +1,54 @@
+// summary_table: any Records, the columns that vary.
+#include <algorithm>
+
+#include "profiling/report/cells.h"
+#include "profiling/report/report.h"
+#include "profiling/report/select.h"
+#include "profiling/report/step_times.h"
+
+namespace headroom {
+namespace {
+
+std::vector<std::string> summary_row(const Record& record,
+                                     const std::vector<const Field*>& columns) {
+  std::vector<std::string> row;
+  for (const Field* field : columns) {
+    const std::string value = field->get(record.spec);
+    row.push_back(value.empty() ? "none" : value);
+  }
+  row.push_back(to_string(record.status));
+  const std::string otherwise = status_or_not_available(record);
+  const bool has_peak = record.status == Status::kOk && record.peak.has_value();
+  add_bytes_cells(row, peak_allocated(record), otherwise);
+  add_bytes_cells(row, has_peak ? std::optional(record.peak->reserved) : std::nullopt, otherwise);
+  const auto times = step_times(record.step_ms);
+  const bool has_time = record.status == Status::kOk && times.has_value();
+  row.push_back(has_time ? number_text(times->median_ms, 3) : otherwise);
+  row.push_back(record.reason.empty() ? "none" : record.reason);
+  return row;
+}
+
+}  // namespace
+
+Table summary_table(const std::vector<Record>& records) {
+  Table table{.title = "Summary"};
+  std::vector<std::string> about;
+  const RecordPointers latest = latest_of_each(records, about);
+  // The mode is always shown: "forward" and "forward-grad" differ threefold.
+  std::vector<const Field*> columns = {find_field("profile_type")};
+  for (const Field* field : varying_fields(latest, {"profile_type"})) columns.push_back(field);
+  std::sort(columns.begin(), columns.end());  // fields() is one array: its order
+  for (const Field* field : columns) {
+    table.columns.push_back({.name = field->name, .number = field->numeric});
+  }
+  table.columns.push_back({.name = "status"});
+  add_bytes_columns(table, "peak allocated");
+  add_bytes_columns(table, "peak reserved");
+  table.columns.push_back({.name = "median step ms", .number = true});
+  table.columns.push_back({.name = "reason", .exact = true});
+  for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns));
+  add_closing_notes(table, latest, about);
+  return table;
+}
+
+}  // namespace headroom

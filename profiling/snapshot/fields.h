@@ -1,0 +1,67 @@
+// The entries of a snapshot's pickle, taken with the types they must have. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profiling/snapshot/pickle_read.h"
+#include "profiling/snapshot/read.h"
+
+namespace headroom {
+
+enum class Need { kOptional, kNeeded };
+
+// What no snapshot could hold throws PickleError. What is missing or strange is noted: each once,
+// with how often and where it was first met.
+class SnapshotFields {
+ public:
+  explicit SnapshotFields(const Pickle& pickle) : pickle_(pickle), budget_(pickle.facts().bytes) {}
+
+  // Where the reader is, for messages: "device_traces of device 0, entry 12".
+  void enter(const std::string& part, int64_t device = -1);
+  void next_entry() { ++entry_; }
+
+  [[noreturn]] void fail(const std::string& problem) const;
+  void note(bool is_error, const std::string& text);
+  std::vector<SnapshotProblem> problems() const;
+
+  // nullptr where the dict lacks it. `key` is a literal: its text is not copied.
+  const PickleValue* find(const PickleValue& dict, const char* key);
+
+  // `what` names the value in the error. Counts against a budget, which stops a short file that
+  // names one list many times.
+  void expect_dict(const PickleValue& value, const char* what);
+  const std::vector<PickleValue>& items(const PickleValue& value, const char* what) const;
+
+  // The value of a key; `fallback` (no items) where it is absent.
+  const std::vector<PickleValue>& list(const PickleValue& dict, const char* key);
+  int64_t number(const PickleValue& dict, const char* key, Need need, int64_t fallback = 0);
+  uint64_t address(const PickleValue& dict, const char* key, Need need);
+  std::string text(const PickleValue& dict, const char* key, Need need, const char* fallback = "");
+  // Of an entry. All of a file together stay below 2^62, so no sum of them overflows.
+  int64_t bytes(const PickleValue& dict, const char* key, Need need);
+
+ private:
+  struct Note {
+    bool is_error = true;
+    int64_t count = 0;
+    std::string first;  // where it was first met
+  };
+  std::string position() const;
+
+  const Pickle& pickle_;
+  uint64_t budget_;  // entries still allowed
+  std::unordered_map<std::string_view, std::optional<uint32_t>> key_index_;
+  std::map<std::string, Note> notes_;
+  std::string part_;
+  int64_t device_ = -1;
+  int64_t entry_ = -1;
+  int64_t all_bytes_ = 0;
+};
+
+}  // namespace headroom

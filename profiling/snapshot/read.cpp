@@ -1,0 +1,288 @@
+#include "profiling/snapshot/read.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "profiling/snapshot/fields.h"
+
+namespace headroom {
+namespace {
+
+using Value = PickleValue;
+
+struct StackHash {
+  size_t operator()(const std::vector<int32_t>& stack) const {
+    size_t hash = stack.size();
+    for (const int32_t frame : stack) hash = hash * 1099511628211U + static_cast<uint32_t>(frame);
+    return hash;
+  }
+};
+
+// Turns the generic values into a Snapshot. Depth is fixed by what a snapshot is, so lists that
+// contain themselves are harmless.
+class SnapshotConverter {
+ public:
+  SnapshotConverter(const Pickle& pickle, SnapshotFile& out)
+      : pickle_(pickle),
+        out_(out),
+        snapshot_(out.snapshot),
+        fields_(pickle),
+        stack_of_list_(pickle.container_count(), kUnknown),
+        frame_of_dict_(pickle.container_count(), kUnknown) {}
+
+  void run() {
+    const Value& root = pickle_.root();
+    if (root.kind != PickleKind::kDict) {
+      fields_.fail("the pickle is no dict; a snapshot has segments and device_traces");
+    }
+    for (const char* key : {"segments", "device_traces"}) {
+      if (fields_.find(root, key) != nullptr) continue;
+      fields_.fail(std::string("key '") + key + "' is missing");
+    }
+    fields_.enter("segments");
+    for (const Value& segment : fields_.list(root, "segments")) {
+      snapshot_.segments.push_back(read_segment(segment));
+    }
+    for (const Value& trace : fields_.list(root, "device_traces")) read_trace(trace);
+    read_settings(root);
+    fields_.enter("external_annotations");
+    for (const Value& annotation : fields_.list(root, "external_annotations")) {
+      snapshot_.annotations.push_back(read_annotation(annotation));
+    }
+    if (category_seen_ && !unknown_category_seen_) {
+      fields_.note(true, "entries have a category but none is 'unknown', which stops the viewer");
+    }
+    out_.problems = fields_.problems();
+  }
+
+ private:
+  static constexpr int32_t kUnknown = -2;
+
+  int32_t read_frame(const Value& value) {
+    fields_.expect_dict(value, "a frame");
+    int32_t& known = frame_of_dict_[value.index];
+    if (known != kUnknown) return known;
+    Frame frame{.name = fields_.text(value, "name", Need::kNeeded),
+                .filename = fields_.text(value, "filename", Need::kNeeded),
+                .line = fields_.number(value, "line", Need::kOptional)};
+    const std::string identity =
+        frame.name + '\n' + frame.filename + '\n' + std::to_string(frame.line);
+    const auto [same, is_new] =
+        frame_index_.emplace(identity, static_cast<int32_t>(snapshot_.frames.size()));
+    if (is_new) snapshot_.frames.push_back(std::move(frame));
+    known = same->second;
+    return known;
+  }
+
+  int32_t read_stack(const Value& dict) {
+    const Value* value = fields_.find(dict, "frames");
+    if (value == nullptr) return -1;
+    const std::vector<Value>& frames = fields_.list(dict, "frames");
+    if (frames.empty()) return -1;
+    int32_t& known = stack_of_list_[value->index];
+    if (known != kUnknown) return known;
+    std::vector<int32_t> stack;
+    stack.reserve(frames.size());
+    for (const Value& frame : frames) stack.push_back(read_frame(frame));
+    const auto [same, is_new] =
+        stack_index_.emplace(stack, static_cast<int32_t>(snapshot_.stacks.size()));
+    if (is_new) snapshot_.stacks.push_back(std::move(stack));
+    known = same->second;
+    return known;
+  }
+
+  Block read_block(const Value& value, uint64_t default_address) {
+    fields_.expect_dict(value, "an entry");
+    Block block{.size = fields_.bytes(value, "size", Need::kNeeded)};
+    // Older files give a block no address: it lies after the one before.
+    block.address = fields_.find(value, "address") == nullptr
+                        ? default_address
+                        : fields_.address(value, "address", Need::kOptional);
+    const bool has_frames = fields_.find(value, "frames") != nullptr;
+    block.requested_size = fields_.number(value, "requested_size",
+                                          has_frames ? Need::kNeeded : Need::kOptional, block.size);
+    block.stack = read_stack(value);
+    const std::string state = fields_.text(value, "state", Need::kNeeded, "inactive");
+    if (state == "active_allocated") {
+      block.state = BlockState::kActiveAllocated;
+    } else if (state == "active_pending_free" || state == "active_awaiting_free") {
+      block.state = BlockState::kActivePendingFree;
+    } else {
+      block.state = BlockState::kInactive;
+      if (state != "inactive") {
+        fields_.note(true, "unknown block state '" + state.substr(0, 40) + "'");
+      }
+    }
+    return block;
+  }
+
+  Segment read_segment(const Value& value) {
+    fields_.expect_dict(value, "an entry");
+    Segment segment{.device = fields_.number(value, "device", Need::kNeeded),
+                    .address = fields_.address(value, "address", Need::kNeeded),
+                    .total_size = fields_.bytes(value, "total_size", Need::kNeeded)};
+    segment.allocated_size = fields_.number(value, "allocated_size", Need::kOptional);
+    segment.active_size = fields_.number(value, "active_size", Need::kOptional);
+    segment.requested_size = fields_.number(value, "requested_size", Need::kOptional);
+    segment.stream = fields_.address(value, "stream", Need::kNeeded);
+    segment.is_large = fields_.text(value, "segment_type", Need::kOptional, "large") == "large";
+    segment.is_expandable = fields_.number(value, "is_expandable", Need::kOptional) != 0;
+    const std::vector<Value>& pool = fields_.list(value, "segment_pool_id");
+    for (size_t i = 0; i < pool.size() && i < 2; ++i) {
+      if (pool[i].kind == PickleKind::kInteger) segment.pool_id[i] = pool[i].integer;
+    }
+    segment.stack = read_stack(value);
+    if (fields_.find(value, "blocks") == nullptr) fields_.note(true, "key 'blocks' is missing");
+    uint64_t next = segment.address;
+    for (const Value& block : fields_.list(value, "blocks")) {
+      segment.blocks.push_back(read_block(block, next));
+      next += static_cast<uint64_t>(segment.blocks.back().size);
+    }
+    return segment;
+  }
+
+  void read_trace(const Value& trace) {
+    fields_.enter("device_traces", std::ssize(snapshot_.device_traces));
+    std::vector<TraceEvent>& events = snapshot_.device_traces.emplace_back();
+    for (const Value& value : fields_.items(trace, "the trace")) {
+      fields_.next_entry();
+      fields_.expect_dict(value, "an entry");
+      TraceEvent event;
+      const std::string word = fields_.text(value, "action", Need::kNeeded, "none");
+      if (!from_string(word, &event.action)) {
+        fields_.note(true, "unknown action '" + word.substr(0, 40) + "'");
+        continue;
+      }
+      const bool is_oom = event.action == TraceAction::kOom;
+      const Need need = event.action == TraceAction::kSnapshot ? Need::kOptional : Need::kNeeded;
+      event.address = fields_.address(value, is_oom ? "device_free" : "addr", need);
+      event.size = fields_.bytes(value, "size", need);
+      event.stream = fields_.address(value, "stream", need);
+      event.time_us = fields_.number(value, "time_us", Need::kOptional);
+      event.stack = read_stack(value);
+      read_category(value);
+      events.push_back(event);
+    }
+  }
+
+  void read_category(const Value& event) {
+    const Value* category = fields_.find(event, "category");
+    if (category == nullptr) return;
+    category_seen_ = true;
+    unknown_category_seen_ |=
+        category->kind == PickleKind::kText && pickle_.text(category->index) == "unknown";
+  }
+
+  Annotation read_annotation(const Value& value) {
+    fields_.expect_dict(value, "an entry");
+    return {.name = fields_.text(value, "name", Need::kNeeded),
+            .is_start = fields_.text(value, "stage", Need::kNeeded) == "START",
+            .device = fields_.number(value, "device", Need::kOptional),
+            .time_us = fields_.number(value, "time_us", Need::kNeeded)};
+  }
+
+  void read_settings(const Value& root) {
+    fields_.enter("allocator_settings");
+    const Value* value = fields_.find(root, "allocator_settings");
+    if (value == nullptr) return fields_.note(false, "no allocator_settings: that tab stays empty");
+    AllocatorSettings& settings = snapshot_.settings;
+    settings.alloc_conf = fields_.text(*value, "PYTORCH_CUDA_ALLOC_CONF", Need::kOptional);
+    settings.max_split_size = fields_.number(*value, "max_split_size", Need::kOptional, -1);
+    const Value* threshold = fields_.find(*value, "garbage_collection_threshold");
+    if (threshold != nullptr && threshold->kind == PickleKind::kReal) {
+      settings.garbage_collection_threshold = threshold->real;
+    }
+    settings.expandable_segments =
+        fields_.number(*value, "expandable_segments", Need::kOptional) != 0;
+    settings.pinned_num_register_threads =
+        fields_.number(*value, "pinned_num_register_threads", Need::kOptional, 1);
+    settings.release_lock_on_cudamalloc =
+        fields_.number(*value, "release_lock_on_cudamalloc", Need::kOptional) != 0;
+    settings.pinned_use_cuda_host_register =
+        fields_.number(*value, "pinned_use_cuda_host_register", Need::kOptional) != 0;
+    settings.graph_capture_record_stream_reuse =
+        fields_.number(*value, "graph_capture_record_stream_reuse", Need::kOptional) != 0;
+    const Value* divisions = fields_.find(*value, "roundup_power2_divisions");
+    if (divisions == nullptr) return;
+    for (size_t i = 0; i < settings.roundup_power2_divisions.size(); ++i) {
+      const auto name = pickle_.find_text(std::to_string(int64_t{1} << i));
+      const Value* division = name ? pickle_.find(*divisions, *name) : nullptr;
+      if (division != nullptr && division->kind == PickleKind::kInteger) {
+        settings.roundup_power2_divisions[i] = division->integer;
+      }
+    }
+  }
+
+  const Pickle& pickle_;
+  SnapshotFile& out_;
+  Snapshot& snapshot_;
+  SnapshotFields fields_;
+  std::vector<int32_t> stack_of_list_;
+  std::vector<int32_t> frame_of_dict_;
+  std::unordered_map<std::string, int32_t> frame_index_;
+  std::unordered_map<std::vector<int32_t>, int32_t, StackHash> stack_index_;
+  bool category_seen_ = false;
+  bool unknown_category_seen_ = false;
+};
+
+std::string read_bytes(const std::string& path) {
+  const auto fail = [&](const std::string& reason) {
+    throw std::runtime_error("cannot read " + path + ": " + reason);
+  };
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) fail(std::generic_category().message(errno));
+  struct stat status {};
+  std::string bytes;
+  std::string problem;
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    problem = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
+  } else {
+    bytes.resize(static_cast<size_t>(status.st_size));
+    size_t filled = 0;
+    while (filled < bytes.size()) {
+      const ssize_t got = read(descriptor, bytes.data() + filled, bytes.size() - filled);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) problem = std::generic_category().message(errno);
+      if (got <= 0) break;
+      filled += static_cast<size_t>(got);
+    }
+    bytes.resize(filled);
+  }
+  close(descriptor);
+  if (!problem.empty()) fail(problem);
+  return bytes;
+}
+
+}  // namespace
+
+SnapshotFile parse_snapshot(std::string_view bytes) {
+  const Pickle pickle(bytes);
+  SnapshotFile file;
+  file.facts = pickle.facts();
+  SnapshotConverter(pickle, file).run();
+  return file;
+}
+
+SnapshotFile read_snapshot_file(const std::string& path) {
+  try {
+    return parse_snapshot(read_bytes(path));
+  } catch (const PickleError& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error(path + ": not enough memory to read it");
+  }
+}
+
+Snapshot read_snapshot(const std::string& path) { return read_snapshot_file(path).snapshot; }
+
+}  // namespace headroom

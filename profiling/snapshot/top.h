@@ -1,0 +1,45 @@
+// What fills the device at its fullest instant: the largest live allocations with their origin.
+// No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiling/snapshot/snapshot.h"
+
+namespace headroom {
+
+// Allocations of one size that were made in one phase by one piece of code.
+struct LiveAllocation {
+  int64_t size = 0;   // requested bytes of each
+  int64_t count = 0;  // live at the peak
+  double share = 0;   // of the peak, all of them together
+  std::string phase;  // annotation open when they were allocated; "" outside any
+  bool before_recording = false;
+  std::vector<std::string> stack;  // our source lines, innermost first, then "libtorch: ..."
+};
+
+// Live bytes are requested bytes from alloc to free_completed, as the viewer counts them.
+struct PeakReport {
+  int64_t device = 0;
+  int64_t peak_bytes = 0;
+  int64_t event = -1;  // index of the alloc that makes the peak; -1: before the first event
+  int64_t events = 0;
+  int64_t time_us = 0;
+  std::string phase;  // in which the peak falls
+  int64_t live_count = 0;
+  int64_t before_recording_bytes = 0;  // live at the peak and allocated before the first event
+  int64_t listed_bytes = 0;            // of the rows
+  std::vector<LiveAllocation> rows;    // by size, the largest first
+};
+
+// The device with the highest peak. limit: rows; 0 = all. A snapshot without live bytes gives a
+// report of zeros.
+PeakReport largest_allocations(const Snapshot& snapshot, size_t limit);
+
+// A stack as a person wants it: "model/attention.cpp:88 Attention::forward" for frames with a
+// source line of ours, then one line for the libtorch part: the operators called, outermost first.
+std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack);
+
+}  // namespace headroom

@@ -1,0 +1,49 @@
+// One device's memory, watched: counters always, every allocation while recording.
+//
+// Two devices keep the same books: host_tracker (our own allocator under libtorch's CPU tensors)
+// and cuda_tracker (libtorch's caching allocator). Everything above reads them through this
+// interface.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "profiling/record.h"
+#include "profiling/snapshot/snapshot.h"
+#include "profiling/tracker/recording.h"
+
+namespace headroom {
+
+struct RecordingOptions {
+  Stacks stacks = Stacks::kCpp;
+  int64_t max_entries = 1000000;  // events kept in the snapshot, the newest
+};
+
+class MemoryTracker {
+ public:
+  virtual ~MemoryTracker() = default;
+
+  virtual MemoryBytes current() const = 0;
+  virtual MemoryBytes peak() const = 0;  // highest of each since reset_peak()
+  virtual void reset_peak() = 0;
+  virtual void release_cached() = 0;  // gives unused cached memory back to the device
+
+  virtual void start_recording(const RecordingOptions& options) = 0;
+  virtual void mark(const std::string& name, bool is_start) = 0;  // only while recording
+  virtual int64_t events() const = 0;                             // logged so far
+  virtual void set_hint(Hint hint) = 0;  // of this thread's next allocations
+  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost the oldest
+  // events to max_entries.
+  virtual Recording stop_recording(Snapshot* snapshot, bool* truncated) = 0;
+};
+
+// Allocations of CPU tensors, from this call on. At most one per process. Bytes are as requested:
+// the host allocator rounds nothing and caches nothing, so allocated, reserved and requested are
+// one figure. An allocation that would go beyond limit_bytes (0 = none) throws
+// c10::OutOfMemoryError.
+std::unique_ptr<MemoryTracker> make_host_tracker(int64_t limit_bytes);
+
+// libtorch's CUDA caching allocator on one device.
+std::unique_ptr<MemoryTracker> make_cuda_tracker(int device_index);
+
+}  // namespace headroom

@@ -1,0 +1,180 @@
+// Whole runs in this process, on the CPU: files, refusals, limits, and runs against each other. No
+// torch in this file: a Record says it all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <numeric>
+
+#include "bench/process/child_process.h"
+#include "profiling/snapshot/read.h"
+#include "profiling/snapshot/validate.h"
+#include "tests/bench/cell/run_ok.h"
+#include "tests/files/scratch_directory.h"
+#include "tests/train/tiny_spec.h"
+
+namespace headroom {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Run, OfMoreEventsThanAllowedTheSnapshotKeepsTheNewestAndTheRecordSaysSo) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.snapshot = scratch.file("whole.pickle");
+  const Record whole = run_ok(spec);
+  EXPECT_FALSE(whole.trace_truncated);
+  const Snapshot all = read_snapshot(spec.snapshot);
+  EXPECT_EQ(static_cast<int64_t>(all.device_traces.at(0).size()), whole.trace_events);
+
+  spec.max_entries = 10;
+  spec.snapshot = scratch.file("short.pickle");
+  const Record record = run_ok(spec);
+  EXPECT_TRUE(record.trace_truncated);
+  EXPECT_EQ(record.trace_events, whole.trace_events) << "it counts what happened";
+  EXPECT_EQ(record.categories_at_peak, whole.categories_at_peak) << "numbers need no snapshot";
+  EXPECT_EQ(read_snapshot(spec.snapshot).device_traces.at(0).size(), 10U);
+}
+
+TEST(Run, ItsSnapshotIsOneTheViewerOpens) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.snapshot = scratch.file("run.pickle");
+  run_ok(spec);
+  for (const SnapshotProblem& problem : validate_snapshot_file(spec.snapshot)) {
+    EXPECT_FALSE(problem.is_error) << problem.text;
+  }
+  std::vector<std::string> starts;
+  for (const Annotation& annotation : read_snapshot(spec.snapshot).annotations) {
+    if (annotation.is_start && annotation.name != "block") starts.push_back(annotation.name);
+  }
+  EXPECT_EQ(starts, phases_of(Mode::kTraining));
+}
+
+TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
+  RunSpec spec = tiny_spec();
+  const int64_t parameters = 4 * parameter_count(model_config(spec));
+  const Record record = run(spec, {.host_memory_bytes = parameters + 100'000});
+  EXPECT_EQ(record.status, Status::kOom);
+  EXPECT_THAT(record.reason, HasSubstr("host memory: tried to allocate"));
+  EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
+  EXPECT_THAT(record.notes, testing::Contains(HasSubstr("live when memory ran out")));
+  run_ok(spec);  // the limit is the run's, not the process's
+}
+
+// What a link points to is replaced, not the link: with libtorch's own copy of std::filesystem in
+// the program too.
+// (The first run creates the file behind the link.)
+TEST(Run, AnOutputThatIsALinkStaysOne) {
+  const ScratchDirectory scratch;
+  ASSERT_EQ(symlink("weights.safetensors", scratch.file("link").c_str()), 0);
+  for (const char* earlier : {"", "earlier contents"}) {
+    if (*earlier != 0) scratch.write("weights.safetensors", earlier);
+    RunSpec spec = tiny_spec();
+    spec.save_weights = scratch.file("link");
+    run_ok(spec);
+    spec.load_weights = scratch.file("weights.safetensors");
+    spec.save_weights = "";
+    run_ok(spec);
+  }
+  struct stat status {};
+  ASSERT_EQ(lstat(scratch.file("link").c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+}
+
+TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
+  RunSpec spec = tiny_spec();
+  spec.device = "cuda:99";
+  const Record record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUnsupported);
+  EXPECT_THAT(record.reason, HasSubstr("--device: 'cuda:99'"));
+  EXPECT_THAT(record.reason, HasSubstr("cpu"));
+  EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
+}
+
+TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.snapshot = scratch.file("no/such/folder/x.pickle");
+  Record record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUnwritable);
+  EXPECT_TRUE(record.peak.has_value()) << "what was measured is not lost with the file";
+  EXPECT_THAT(record.reason, HasSubstr("no/such/folder"));
+  EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
+
+  spec = tiny_spec();
+  spec.load_weights = scratch.file("missing.safetensors");
+  record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUsage);
+  EXPECT_THAT(record.reason, HasSubstr("--load-weights"));
+
+  spec = tiny_spec();
+  spec.tokens = scratch.write("ids", std::string({1, 0, 60, 0, 2, 0}));
+  record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUsage);
+  EXPECT_THAT(record.reason, HasSubstr("id 60 at position 1"));
+  EXPECT_TRUE(record.step_ms.empty()) << "refused before a step ran";
+}
+
+TEST(Run, WeightsSavedByOneRunGoOnInTheNext) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.mode = Mode::kForwardBackward;  // the weights do not change
+  spec.save_weights = scratch.file("weights.safetensors");
+  const Record first = run_ok(spec);
+  spec.load_weights = spec.save_weights;
+  spec.save_weights = "";
+  EXPECT_EQ(run_ok(spec).losses, first.losses);
+}
+
+// Nothing of one run reaches the next, and two processes count the same.
+TEST(Run, TwoProcessesCountTheSameBytes) {
+  RunSpec spec = tiny_spec();
+  spec.precision = Precision::kBf16;
+  const auto facts_of = [](nlohmann::json record) {
+    for (const char* key : {"environment", "step_ms"}) record.erase(key);
+    return record;
+  };
+  const auto facts = [&] {
+    const nlohmann::json request = {{"spec", to_json(spec)}};
+    const Outcome outcome = run_command({.program = HEADROOM_CELL_PROGRAM,
+                                         .arguments = {},
+                                         .environment = changed_environment({}, {}),
+                                         .input = request.dump()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.spawn_error << outcome.last_error_line;
+    return facts_of(nlohmann::json::parse(outcome.output));
+  };
+  const auto first = facts();
+  EXPECT_EQ(facts(), first);
+  EXPECT_EQ(first.at("status"), "ok");
+  EXPECT_EQ(facts_of(to_json(run_ok(spec))), first) << "whatever ran in this process before";
+}
+
+// Bytes of real text as ids.
+TEST(Run, OnRealTextTheLossFalls) {
+  const ScratchDirectory scratch;
+  std::string ids;
+  std::ifstream file(std::string(HEADROOM_SOURCES) + "/CONTRIBUTING.md", std::ios::binary);
+  for (char byte = 0; file.get(byte);) ids += {byte, 0};
+  ASSERT_GT(ids.size(), 2000U);
+  RunSpec spec = tiny_spec();
+  spec.vocab_size = 256;
+  spec.context_length = 32;
+  spec.batch_size = 8;
+  spec.learning_rate = 1e-2;
+  spec.tokens = scratch.write("text.bin", ids);
+  spec.warmup_steps = 0;
+  spec.measure_steps = 80;  // several times through the text, so that its wording does not matter
+  spec.record_steps = 0;
+  const Record record = run_ok(spec);
+  ASSERT_EQ(record.losses.size(), 80U);
+  EXPECT_GT(record.losses.front(), 5);
+  const double last_ten = std::accumulate(record.losses.end() - 10, record.losses.end(), 0.0) / 10;
+  EXPECT_LT(last_ten, 0.7 * record.losses.front());
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,157 @@
+// Whole runs in this process, on the CPU: their bytes against theory's. No torch in this file: a
+// Record says it all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "profiling/theory/rows.h"
+#include "tests/bench/cell/run_ok.h"
+#include "tests/train/tiny_spec.h"
+
+namespace headroom {
+namespace {
+
+int64_t sum_of(const std::map<std::string, int64_t>& categories) {
+  return std::accumulate(categories.begin(), categories.end(), int64_t{0},
+                         [](int64_t total, const auto& item) { return total + item.second; });
+}
+
+struct Cell {
+  Mode mode;
+  Precision precision;
+  Attention attention;
+  int64_t kv_heads;
+};
+
+// Every combination on a tiny model whose vocabulary is large for its width, so that the peak of
+// every mode but training stands at the end of the model, where everything saved is alive.
+class RunMatrix : public testing::TestWithParam<Cell> {
+ protected:
+  RunMatrix() {
+    spec_.mode = GetParam().mode;
+    spec_.precision = GetParam().precision;
+    spec_.attention = GetParam().attention;
+    spec_.kv_heads = GetParam().kv_heads;
+    spec_.vocab_size = 2000;
+    spec_.batch_size = 3;
+  }
+  int64_t parameters() const { return 4 * parameter_count(model_config(spec_)); }
+  RunSpec spec_ = tiny_spec();
+};
+
+TEST_P(RunMatrix, CategoriesSumToThePeakAndSavedBytesAreThoseOfTheory) {
+  const Record record = run_ok(spec_);
+  ASSERT_TRUE(record.peak && record.recorded_peak);
+  EXPECT_EQ(sum_of(record.categories_at_peak), record.recorded_peak->allocated);
+  EXPECT_EQ(record.recorded_peak->allocated, record.peak->allocated);
+  EXPECT_FALSE(record.categories_at_peak.contains("allocator_rounding"));
+  EXPECT_EQ(record.categories_at_peak.at("parameters"), parameters());
+  EXPECT_EQ(record.predicted.at("parameters"), parameters());
+  EXPECT_EQ(record.phase_order, phases_of(spec_.mode));
+  EXPECT_EQ(record.phases.at(record.peak_phase).allocated, record.peak->allocated);
+  EXPECT_EQ(record.step_ms.size(), 2U);
+  EXPECT_EQ(record.losses.size(), has_backward(spec_.mode) ? 2U : 0U);
+  EXPECT_GT(record.trace_events, 0);
+  EXPECT_FALSE(record.trace_truncated);
+
+  if (spec_.mode == Mode::kForward) {
+    EXPECT_EQ(record.categories_at_peak.at("activations"), 0);
+    EXPECT_FALSE(record.residual_bytes_per_block);
+    return;
+  }
+  EXPECT_EQ(record.saved_bytes, record.predicted.at("activations"));
+  EXPECT_EQ(record.residual_bytes_per_block, record.predicted.at("residual_bytes_per_block"));
+  EXPECT_EQ(record.residual_tensors_per_block, record.predicted.at("residual_tensors_per_block"));
+}
+
+// At its own fullest moment each category is what theory says, to the byte.
+TEST_P(RunMatrix, EveryCategoryReachesWhatTheoryPredicts) {
+  const Record record = run_ok(spec_);
+  for (const char* category : {"parameters", "gradients", "activations", "cast_cache"}) {
+    EXPECT_EQ(record.category_peaks.at(category), record.predicted.at(category)) << category;
+  }
+  EXPECT_EQ(record.predicted.at("gradients"), has_backward(spec_.mode) ? parameters() : 0);
+  EXPECT_EQ(record.predicted.at("optimizer_state"),
+            spec_.mode == Mode::kTraining ? 2 * parameters() : 0);
+  EXPECT_EQ(record.category_peaks.at("workspaces"), 0) << "a CPU has none";
+}
+
+// The vocabulary makes the reference optimizer's update of the output head the peak.
+class TrainingPeak : public RunMatrix {};
+
+TEST_P(TrainingPeak, HoldsTheStatesOfTheLargestTensorTwiceAndTheLogits) {
+  const Record record = run_ok(spec_);
+  const auto& at_peak = record.categories_at_peak;
+  const int64_t largest = 4 * spec_.vocab_size * spec_.d_model;
+  EXPECT_EQ(record.peak_phase, "optimizer");
+  EXPECT_EQ(at_peak.at("gradients"), parameters());
+  EXPECT_EQ(at_peak.at("optimizer_state"), 2 * parameters() + 2 * largest) << "old and new m, v";
+  EXPECT_EQ(at_peak.at("cast_cache"), 0);
+  // A local variable of the step holds the logits, another the loss.
+  const auto rows = theory_rows(spec_);
+  const auto loss = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
+    return row.group == kLoss && row.tensor.starts_with("loss");
+  });
+  ASSERT_NE(loss, rows.end());
+  EXPECT_EQ(at_peak.at("activations"), total(rows, kHead) + loss->bytes);
+}
+
+std::vector<Cell> cells(const std::vector<Mode>& modes) {
+  std::vector<Cell> all;
+  for (const Mode mode : modes) {
+    for (const Precision precision :
+         {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16}) {
+      for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+        for (const int64_t kv_heads : {4, 2}) all.push_back({mode, precision, attention, kv_heads});
+      }
+    }
+  }
+  return all;
+}
+
+std::string name_of(const Cell& cell) {
+  std::string name = to_string(cell.mode) + "_" + to_string(cell.precision) + "_" +
+                     to_string(cell.attention) + (cell.kv_heads == 2 ? "_gqa" : "");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, RunMatrix,
+                         testing::ValuesIn(cells({Mode::kForward, Mode::kForwardGrad,
+                                                  Mode::kForwardBackward, Mode::kTraining})),
+                         [](const auto& info) { return name_of(info.param); });
+INSTANTIATE_TEST_SUITE_P(Cells, TrainingPeak, testing::ValuesIn(cells({Mode::kTraining})),
+                         [](const auto& info) { return name_of(info.param); });
+
+// A wide model and little data: the optimizer's own memory is the peak.
+TEST(Run, EveryOptimizerImplementationHoldsTheStateTheoryPredicts) {
+  RunSpec spec = tiny_spec();
+  spec.d_model = 64;
+  spec.d_ff = 256;
+  spec.context_length = 4;
+  spec.batch_size = 1;
+  const int64_t parameters = 4 * parameter_count(model_config(spec));
+  for (const OptimizerImpl impl :
+       {OptimizerImpl::kReference, OptimizerImpl::kForeach, OptimizerImpl::kFused}) {
+    spec.optimizer_impl = impl;
+    const Record record = run_ok(spec);
+    const auto& at_peak = record.categories_at_peak;
+    EXPECT_EQ(record.recorded_peak->allocated, record.peak->allocated) << to_string(impl);
+    EXPECT_EQ(at_peak.at("parameters"), parameters);
+    EXPECT_EQ(record.predicted.at("gradients"), parameters);
+    const int64_t state = record.predicted.at("optimizer_state");
+    const int64_t tensors = 3 + 9 * spec.layers;
+    EXPECT_EQ(state, 2 * parameters + (impl == OptimizerImpl::kFused ? 4 * tensors : 0));
+    // While the reference updates a tensor, its old and its new state both live.
+    const int64_t twice = impl == OptimizerImpl::kReference ? 2 * 4 * spec.d_model * spec.d_ff : 0;
+    EXPECT_EQ(record.category_peaks.at("optimizer_state"), state + twice) << to_string(impl);
+    if (impl != OptimizerImpl::kFused) {
+      EXPECT_EQ(record.peak_phase, "optimizer") << to_string(impl);
+      EXPECT_EQ(at_peak.at("gradients"), parameters) << to_string(impl);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,90 @@
+#include "bench/process/virtual_card.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+TEST(VirtualCard, ACardIsWhatTheTableSays) {
+  const VirtualCard chosen = parse_virtual_card("virtual:H200");
+  EXPECT_EQ(chosen.card.name, "h200");
+  EXPECT_EQ(chosen.card.total_bytes, find_card("h200").total_bytes);
+  EXPECT_EQ(chosen.real_bytes, chosen.card.total_bytes);
+  EXPECT_FALSE(chosen.unlimited);
+}
+
+TEST(VirtualCard, BytesReplaceTheCardsOwn) {
+  const VirtualCard smaller = parse_virtual_card("virtual:h200,bytes=80GiB");
+  EXPECT_EQ(smaller.card.total_bytes, int64_t{80} << 30);
+  EXPECT_EQ(smaller.real_bytes, find_card("h200").total_bytes);
+  const VirtualCard unlimited = parse_virtual_card("virtual:rtx4090,bytes=unlimited");
+  EXPECT_TRUE(unlimited.unlimited);
+  EXPECT_GT(unlimited.card.total_bytes, int64_t{8} << 40) << "405B training needs 6 TiB";
+}
+
+TEST(VirtualCard, RefusesWhatItCannotBe) {
+  for (const char* device :
+       {"virtual:", "virtual:h2000", "virtual:v100", "virtual:h200,",
+        "virtual:h200,bytes=", "virtual:h200,bytes=0", "virtual:h200,bytes=17TiB",
+        "virtual:h200,bytes=1MiB", "virtual:h200,sms=3"}) {
+    EXPECT_THROW(parse_virtual_card(device), UsageError) << device;
+  }
+}
+
+class StandIn : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::temp_directory_path() / ("stand_in_" + std::to_string(getpid()));
+    std::filesystem::create_directories(directory_ / "driver");
+    std::ofstream(directory_ / "libvirtual_gpu.so");
+    std::ofstream(directory_ / "driver" / "libcuda.so.1");
+    setenv("HEADROOM_VIRTUAL_GPU", directory_.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("HEADROOM_VIRTUAL_GPU");
+    unsetenv("LD_PRELOAD");
+    std::filesystem::remove_all(directory_);
+  }
+  static std::string value_of(const std::vector<std::string>& environment,
+                              const std::string& name) {
+    for (const std::string& entry : environment) {
+      if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+    }
+    return "(not set)";
+  }
+  std::filesystem::path directory_;
+};
+
+TEST_F(StandIn, TheEnvironmentDescribesTheCard) {
+  const auto environment =
+      stand_in_environment(parse_virtual_card("virtual:h200,bytes=80GiB"), 2, "/tmp/report");
+  EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_COUNT"), "2");
+  EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "/tmp/report");
+  const std::string card = value_of(environment, "HEADROOM_VIRTUAL_CARD");
+  EXPECT_NE(card.find("name=NVIDIA H200"), std::string::npos) << card;
+  EXPECT_NE(card.find("total_bytes=85899345920"), std::string::npos) << card;
+  EXPECT_EQ(value_of(environment, "LD_PRELOAD"),
+            (directory_ / "libvirtual_gpu.so").string() + ":" +
+                (directory_ / "driver" / "libcuda.so.1").string());
+}
+
+TEST_F(StandIn, WhatWasPreloadedComesAfter) {
+  setenv("LD_PRELOAD", "/other.so", 1);
+  const auto environment = stand_in_environment(parse_virtual_card("virtual:h200"), 1, "");
+  EXPECT_TRUE(value_of(environment, "LD_PRELOAD").ends_with("libcuda.so.1:/other.so"));
+  EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "(not set)");
+}
+
+TEST_F(StandIn, AMissingLibraryIsNamed) {
+  std::filesystem::remove(directory_ / "driver" / "libcuda.so.1");
+  EXPECT_THROW(stand_in_libraries(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace headroom

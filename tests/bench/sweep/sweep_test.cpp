@@ -1,0 +1,246 @@
+#include "bench/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "tests/bench/cell/stub_cell.h"
+#include "tests/files/scratch_directory.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+std::vector<RunSpec> seeds(const std::vector<std::string>& values) {
+  return expand(RunSpec{}, {{"seed", values}});
+}
+
+std::vector<Status> statuses(const SweepResult& result) {
+  std::vector<Status> list;
+  for (const Record& record : result.records) list.push_back(record.status);
+  return list;
+}
+
+class SweepTest : public testing::Test {
+ protected:
+  SweepTest() {
+    options_.cell.program = STUB_CELL;
+    options_.records_path = folder_.file("records.jsonl");
+    options_.on_progress = [this](const std::string& line) { progress_.push_back(line); };
+  }
+  ~SweepTest() override { unsetenv("STUB_IDENTITY"); }
+
+  ScratchDirectory folder_;
+  SweepOptions options_;
+  std::vector<std::string> progress_;
+};
+
+TEST(Grid, TheLastAxisIsTheFastestAndDuplicatesAreDropped) {
+  const auto specs = expand({.batch_size = 2}, {{"model_size", {"small", "medium"}},
+                                                {"context_length", {"128", "256", "128"}}});
+  std::vector<std::string> names;
+  for (const RunSpec& spec : specs) {
+    names.push_back(spec.model_size + std::to_string(spec.context_length));
+    EXPECT_EQ(spec.batch_size, 2);
+  }
+  EXPECT_THAT(names, ElementsAre("small128", "small256", "medium128", "medium256"));
+  EXPECT_EQ(expand({}, {}).size(), 1U);
+}
+
+TEST(Grid, BadAxesAreUsageErrors) {
+  const std::vector<std::string> many(1000, "1");
+  for (const std::vector<Axis>& axes :
+       std::vector<std::vector<Axis>>{{{"context_lenght", {"128"}}},
+                                      {{"context_length", {"128", "512x"}}},
+                                      {{"context_length", {}}},
+                                      {{"seed", {"1"}}, {"seed", {"2"}}},
+                                      {{"model_size", {"smal"}}},
+                                      {{"heads", {"7"}}},
+                                      {{"seed", many}, {"batch_size", many}}}) {
+    EXPECT_THROW(expand({}, axes), UsageError) << axes.front().field;
+  }
+  try {
+    expand({}, {{"context_lenght", {"128"}}});
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean context_length?"));
+  }
+}
+
+TEST_F(SweepTest, OneOutOfMemoryIsARowAndTheSweepGoesOn) {
+  const auto result = run_sweep(seeds({"1", "101", "2"}), options_);
+  EXPECT_THAT(statuses(result), ElementsAre(Status::kOk, Status::kOom, Status::kOk));
+  EXPECT_EQ(exit_code(result), 3);
+  EXPECT_EQ(read_records(options_.records_path).size(), 3U);
+}
+
+TEST_F(SweepTest, EveryEndingIsARow) {
+  options_.cell.deadline_seconds = 0.5;
+  const auto result = run_sweep(seeds({"102", "103", "105", "106", "1"}), options_);
+  EXPECT_THAT(statuses(result), ElementsAre(Status::kFailed, Status::kKilled, Status::kTimeout,
+                                            Status::kFailed, Status::kOk));
+  EXPECT_EQ(read_records(options_.records_path).size(), 5U);
+}
+
+TEST_F(SweepTest, EachCellHasAProcessOfItsOwnAndAloneGivesTheSame) {
+  const auto all = run_sweep(seeds({"1", "2", "3"}), options_);
+  std::set<int64_t> pids = {getpid()};
+  for (const Record& record : all.records) pids.insert(record.environment["pid"].get<int64_t>());
+  EXPECT_EQ(pids.size(), 4U);
+  options_.records_path = "";
+  const auto alone = run_sweep(seeds({"3"}), options_);
+  EXPECT_EQ(alone.records[0].peak->allocated, all.records[2].peak->allocated);
+}
+
+TEST_F(SweepTest, TheExitCodeCountsOnlyOkAsSuccess) {
+  const auto code = [](std::vector<Status> list, bool stopped = false) {
+    SweepResult result;
+    result.interrupted = stopped;
+    for (const Status status : list) {
+      result.records.emplace_back();
+      result.records.back().status = status;
+      result.records.back().peak = MemoryBytes{1, 1, 1};
+    }
+    return exit_code(result);
+  };
+  EXPECT_EQ(code({Status::kOk, Status::kOk}), 0);
+  EXPECT_EQ(code({Status::kOk, Status::kOom}), 3);
+  EXPECT_EQ(code({Status::kOom, Status::kOom}), 4);
+  EXPECT_EQ(code({Status::kUnsupported}), 4);
+  EXPECT_EQ(code({Status::kOk}, true), 130);
+  EXPECT_EQ(code({}, true), 130);
+}
+
+TEST_F(SweepTest, RowsThatAreThereAreNotRunAgain) {
+  const auto specs = seeds({"1", "101", "102", "2"});
+  const auto first = run_sweep(specs, options_);
+  progress_.clear();
+  const auto second = run_sweep(specs, options_);
+  EXPECT_EQ(second.reused, 3);  // the failed one runs again
+  EXPECT_EQ(statuses(second), statuses(first));
+  for (const size_t i : {0, 1, 3}) {
+    EXPECT_EQ(to_json_line(second.records[i]), to_json_line(first.records[i]));
+  }
+  EXPECT_EQ(read_records(options_.records_path).size(), 5U);
+  EXPECT_THAT(progress_, ElementsAre(HasSubstr("3 of 4 rows are already in "),
+                                     MatchesRegex("\\[3/4\\] .*seed-102 failed .*")));
+  options_.resume = false;
+  EXPECT_EQ(run_sweep(specs, options_).reused, 0);
+}
+
+TEST_F(SweepTest, AChangedSettingIsAnotherResult) {
+  run_sweep(seeds({"1"}), options_);
+  RunSpec changed{.seed = 1};
+  changed.weight_decay = 0.02;
+  EXPECT_EQ(run_sweep({changed}, options_).reused, 0);
+  EXPECT_EQ(run_sweep({changed}, options_).reused, 1);
+}
+
+TEST_F(SweepTest, AnotherBuildsRowsStayInTheFileAndAreNeverMixedIn) {
+  const auto specs = seeds({"1", "2"});
+  run_sweep(specs, options_);
+  setenv("STUB_IDENTITY", R"({"build": "b2", "libtorch": "2.11.0"})", 1);
+  const auto other = run_sweep(specs, options_);
+  EXPECT_EQ(other.reused, 0);
+  EXPECT_EQ(other.records.size(), 2U);
+  for (const Record& record : other.records) {
+    EXPECT_EQ(record.environment["identity"]["build"], "b2");
+  }
+  EXPECT_EQ(read_records(options_.records_path).size(), 4U);
+  unsetenv("STUB_IDENTITY");
+  EXPECT_EQ(run_sweep(specs, options_).reused, 2);
+}
+
+TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
+  const nlohmann::json identity = {{"build", "b1"}};
+  std::set<std::string> keys = {result_key({}, identity)};
+  size_t count = 1;
+  for (const Field& field : fields()) {
+    RunSpec spec;
+    std::string value = field.numeric ? "3" : "else";
+    if (!field.choices.empty()) {
+      if (field.choices.size() < 2) continue;
+      value = field.choices[0] == field.get(spec) ? field.choices[1] : field.choices[0];
+    }
+    field.set(spec, value);
+    ASSERT_NE(field.get(spec), field.get(RunSpec{})) << field.name;
+    if (field.changes_result) ++count;
+    keys.insert(result_key(spec, identity));
+    EXPECT_EQ(keys.size(), count) << field.name;
+  }
+  keys.insert(result_key({}, {{"build", "b2"}}));
+  setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 1);
+  keys.insert(result_key({}, identity));
+  unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+  EXPECT_EQ(keys.size(), count + 2);
+  EXPECT_THAT(*keys.begin(), MatchesRegex("[0-9a-f]+"));
+  EXPECT_EQ(keys.begin()->size(), 16U);
+}
+
+TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
+  const ScratchDirectory folder;
+  const RunSpec spec{.tokens = folder.file("tokens.bin")};
+  write_text(spec.tokens, "abcd");
+  const std::string before = result_key(spec, {});
+  EXPECT_EQ(result_key(spec, {}), before);
+  write_text(spec.tokens, "abcdef");
+  EXPECT_NE(result_key(spec, {}), before);
+}
+
+TEST_F(SweepTest, AnOutOfMemoryIsTriedAgainWithMoreMemory) {
+  const auto specs = seeds({"101"});
+  options_.cell.host_memory_bytes = 1000;
+  run_sweep(specs, options_);
+  options_.cell.host_memory_bytes = 1040;  // what is available moves by itself
+  EXPECT_EQ(run_sweep(specs, options_).reused, 1);
+  options_.cell.host_memory_bytes = 2000;
+  EXPECT_EQ(run_sweep(specs, options_).reused, 0);
+  options_.cell.host_memory_bytes = 0;  // no limit
+  EXPECT_EQ(run_sweep(specs, options_).reused, 0);
+}
+
+TEST_F(SweepTest, ARowWhoseSnapshotIsGoneIsRunAgain) {
+  RunSpec spec{.seed = 1};
+  run_sweep({spec}, options_);
+  spec.snapshot = folder_.file("one.pickle");
+  EXPECT_EQ(run_sweep({spec}, options_).reused, 0);
+  EXPECT_EQ(run_sweep({spec}, options_).reused, 1);
+  std::filesystem::remove(spec.snapshot);
+  EXPECT_EQ(run_sweep({spec}, options_).reused, 0);
+  EXPECT_TRUE(std::filesystem::exists(spec.snapshot));
+}
+
+TEST_F(SweepTest, TwoRunsMayNotWriteOneFile) {
+  auto specs = seeds({"1", "2"});
+  for (RunSpec& spec : specs) spec.snapshot = folder_.file("one.pickle");
+  EXPECT_THROW(run_sweep(specs, options_), UsageError);
+  EXPECT_FALSE(std::filesystem::exists(options_.records_path));
+}
+
+TEST_F(SweepTest, NothingIsLeftWhenItCannotStart) {
+  EXPECT_THROW(run_sweep({}, options_), UsageError);
+  options_.cell.program = "/nonexistent/headroom-cell";
+  EXPECT_THROW(run_sweep(seeds({"1"}), options_), std::runtime_error);
+  EXPECT_FALSE(std::filesystem::exists(options_.records_path));
+}
+
+TEST_F(SweepTest, ProgressTellsPositionStatusPeakTimeAndWhatIsLeft) {
+  run_sweep(seeds({"1", "101", "2"}), options_);
+  EXPECT_THAT(
+      progress_,
+      ElementsAre(
+          MatchesRegex("\\[1/3\\] small_ctx512_forward_fp32_seed-1 ok 1.000 MiB [0-9.]+ s, "
+                       "ETA [0-9]+ s"),
+          MatchesRegex("\\[2/3\\] .*_seed-101 oom 1.000 MiB [0-9.]+ s, ETA [0-9]+ s: tried to "
+                       "allocate 2.000 GiB"),
+          MatchesRegex("\\[3/3\\] .*_seed-2 ok 1.000 MiB [0-9.]+ s")));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# headroom dryrun around programs that use no CUDA: exit codes, what is passed on, what is refused.
+# shellcheck disable=SC2016 # the inner shells expand
+# Usage: dryrun_test.sh HEADROOM
+set -uo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../../expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../expect.sh"
+
+begin "$1"
+card=(dryrun --card h200)
+
+# What the user typed.
+expect 2 '--card is needed' dryrun -- true
+expect 2 'a program is needed' "${card[@]}" --
+expect 2 "'--' is needed before the program" "${card[@]}" true
+expect 2 'did you mean h200' dryrun --card h20x -- true
+expect 2 "--card: 'v100' is refused: .* sm_70" dryrun --card v100 -- true
+expect 2 '--count.* allowed: 1 to 64' "${card[@]}" --count 0 -- true
+expect 2 '--bytes: .* is not a size' "${card[@]}" --bytes 1x -- true
+expect 2 '--bytes: .* leaves no memory' "${card[@]}" --bytes 1MiB -- true
+
+# The program.
+expect 5 "cannot run 'nosuch': there is no such program in PATH" "${card[@]}" -- nosuch
+expect 5 'cannot run ./nosuch: No such file' "${card[@]}" -- ./nosuch
+touch script.py
+expect 5 'it is not executable .* python ./script.py' "${card[@]}" -- ./script.py
+expect 5 'cannot write /nosuch/file' "${card[@]}" --json /nosuch/file -- touch ran
+[[ ! -e ran ]] || fail "the program ran although its report cannot be written"
+echo 'int main() {}' >static.c
+if cc -static static.c -o static 2>/dev/null; then
+  expect 2 'is linked statically, so nothing can be preloaded' "${card[@]}" -- ./static
+fi
+
+# Exit codes, output, arguments and the environment are the program's own.
+expect 7 'exit code 7 .* no process reported any use of CUDA' "${card[@]}" -- sh -c 'exit 7'
+expect 143 'signal 15 \(SIGTERM\)' "${card[@]}" -- sh -c 'kill -TERM $$'
+expect 0 '' "${card[@]}" -- printf '%s,' --help -- --card 'a b'
+[[ $(<out) == '--help,--,--card,a b,' ]] || fail "arguments: $(<out)"
+echo hello | "$program" "${card[@]}" -- cat >out 2>err
+[[ $(<out) == hello ]] || fail "stdin is not the program's"
+LD_PRELOAD=libm.so.6 PYTHONPATH=/mine expect 0 '' "${card[@]}" -- sh -c 'echo "$LD_PRELOAD $PYTHONPATH"'
+grep -qE ':libm.so.6(:| ).*/python_hook:/mine$' out || fail "what was set before is lost: $(<out)"
+expect 0 '' "${card[@]}" --alloc-conf a:b -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
+[[ $(<out) == a:b ]] || fail "--alloc-conf does not arrive"
+
+# ^C reaches program and us: its exit code counts, and the report is printed.
+setsid bash -c '"$0" dryrun --card h200 -- sh -c "trap \"exit 9\" INT; kill -INT 0; sleep 5"' "$program" 2>err
+grep -q 'exit code 9' err || fail "after ^C: $(<err)"
+
+# The reports' folder: where there is room, and gone afterwards.
+mkdir scratch
+TMPDIR=$PWD/scratch expect 0 '' "${card[@]}" -- sh -c 'echo "$HEADROOM_VIRTUAL_REPORT"'
+grep -q "^$PWD/scratch/headroom-dryrun" out || fail "not in TMPDIR: $(<out)"
+[[ -z $(ls scratch) ]] || fail "left behind: $(ls scratch)"
+TMPDIR=/nosuch expect 0 '' "${card[@]}" -- true
+expect 0 '' "${card[@]}" --json report.json -- true
+grep -q '"processes": \[\]' report.json || fail "no JSON"
+
+finish

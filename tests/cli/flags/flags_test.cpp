@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/flags/run_flags.h"
+#include "tests/files/scratch_directory.h"
+#include "text/quantity.h"
+#include "train/data/safetensors.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Arguments parse(const std::vector<Flag>& flags, std::vector<const char*> words,
+                bool takes_positional = false) {
+  words.insert(words.begin(), "command");
+  const CommandLine line("command", "", flags, takes_positional);
+  return line.parse(static_cast<int>(words.size()), words.data());
+}
+
+RunSpec cell(std::vector<const char*> words) {
+  words.insert(words.begin(), {"--model-size", "small"});
+  return cell_from(parse(cell_flags(), words));
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
+  // Input files are read before a cell starts, so they must be real ones.
+  const ScratchDirectory scratch;
+  const std::string tokens = scratch.write("tokens.bin", "\x01\x02\x03\x04");
+  const std::string weights = scratch.file("weights.safetensors");
+  write_safetensors(weights, {});
+  for (const Field& field : fields()) {
+    const std::string flag = field.flag();
+    std::string value = field.get(RunSpec{});
+    if (!field.choices.empty()) value = field.choices.back();
+    if (field.numeric) value = "2";
+    // Names whose value must be a file that is there, or a known word.
+    if (field.name == "model_size" || field.name == "device") continue;
+    if (field.name == "tokens") value = tokens;
+    if (field.name == "load_weights") value = weights;
+    if (value.empty()) value = "/dev/null";
+    std::vector<const char*> words = {flag.c_str(), value.c_str()};
+    if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
+    EXPECT_EQ(field.get(cell(words)), value) << flag;
+  }
+}
+
+TEST(Flags, TheAssignmentsCommandLineRunsUnchanged) {
+  const RunSpec spec = cell_from(parse(
+      cell_flags(), {"--model-size", "2.7B", "--context-length", "512", "--profile-type",
+                     "training", "--use-mixed-precision", "--dtype", "fp16", "--warmup-steps", "5",
+                     "--measure-steps", "10", "--output", "out.pickle", "--device", "cuda"}));
+  EXPECT_EQ(spec.model_size, "2.7B");
+  EXPECT_EQ(spec.mode, Mode::kTraining);
+  EXPECT_EQ(spec.precision, Precision::kFp16);
+  EXPECT_EQ(spec.snapshot, "out.pickle");
+  EXPECT_EQ(cell({"--use-mixed-precision"}).precision, Precision::kBf16);
+}
+
+TEST(Flags, AValueMayHoldWhatASplitterWouldCut) {
+  EXPECT_EQ(cell({"--output", "a,b \"c\"\n\xC3\xA9.pickle"}).snapshot,
+            "a,b \"c\"\n\xC3\xA9.pickle");
+  EXPECT_EQ(cell({"--alloc-conf", "expandable_segments:True,max_split_size_mb:128"}).alloc_conf,
+            "expandable_segments:True,max_split_size_mb:128");
+  EXPECT_EQ(cell({"--output==x"}).snapshot, "=x");
+}
+
+TEST(Flags, ArgumentsAfterTwoDashesAreFilesWhateverTheyLookLike) {
+  const Arguments arguments =
+      parse({}, {"summary", "a,b.jsonl", "--", "-odd.jsonl", "--odder"}, true);
+  EXPECT_THAT(arguments.positional, ElementsAre("summary", "a,b.jsonl", "-odd.jsonl", "--odder"));
+  EXPECT_THAT(refusal([] { parse({}, {"-odd.jsonl"}, true); }), HasSubstr("unknown option -odd"));
+}
+
+TEST(Flags, HelpWinsOverEveryError) {
+  EXPECT_TRUE(parse(cell_flags(), {"--nonsense", "x", "--help"}).has("help"));
+}
+
+TEST(Flags, AGridIsOneAxisPerListAndKeepsWhatIsNoList) {
+  const Grid grid = grid_from(
+      parse(grid_flags(), {"--profile-type", "forward,training", "--model-size", "small,2.7B",
+                           "--context-length", "128", "--alloc-conf", "a:1,b:2"}));
+  ASSERT_EQ(grid.axes.size(), 3);
+  EXPECT_EQ(grid.axes[0].field, "model_size");
+  EXPECT_THAT(grid.axes[2].values, ElementsAre("forward", "training"));
+  EXPECT_EQ(grid.base.alloc_conf, "a:1,b:2");
+  EXPECT_EQ(expand(grid.base, grid.axes).size(), 4);
+}
+
+TEST(Flags, WhatHoldsCommasIsListedAllTheSame) {
+  const Grid settings =
+      grid_from(parse(grid_flags(), {"--model-size", "small", "--alloc-conf", "default;a:1,b:2"}));
+  EXPECT_THAT(settings.axes.back().values, ElementsAre("", "a:1,b:2"));
+  const Grid devices = grid_from(parse(
+      grid_flags(), {"--model-size", "small", "--device", "cpu,virtual:h200,bytes=80GiB,cuda"}));
+  EXPECT_THAT(devices.axes.back().values, ElementsAre("cpu", "virtual:h200,bytes=80GiB", "cuda"));
+}
+
+TEST(Flags, EveryRefusalIsOneLineWithItsFlag) {
+  const std::vector<std::vector<const char*>> refused = {
+      {"--context-length", "0"},   {"--context-length", "512x"},
+      {"--context-length", ""},    {"--learning-rate", "nan"},
+      {"--learning-rate", "1,5"},  {"--heads", "7"},
+      {"--dtype", "bf16"},         {"--device", "gpu"},
+      {"--tokens", "missing.bin"}, {"--record-steps", "0", "--measure-steps", "0"}};
+  for (const auto& words : refused) {
+    const std::string line = refusal([&] { cell(words); });
+    EXPECT_THAT(line, HasSubstr("--")) << words[1];
+    EXPECT_THAT(line, Not(HasSubstr("\n"))) << words[1];
+  }
+}
+
+TEST(Flags, LimitsAreExactSizesAndPlainNumbers) {
+  const CellOptions limits =
+      limits_from(parse(limit_flags(), {"--host-memory", "20GiB", "--deadline", "1.5"}));
+  EXPECT_EQ(limits.host_memory_bytes, int64_t{20} << 30);
+  EXPECT_EQ(limits.deadline_seconds, 1.5);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,190 @@
+#include "profiling/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiling/report/cells.h"
+#include "profiling/report/step_times.h"
+
+namespace headroom {
+namespace {
+
+using testing::AnyOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int64_t kGib = int64_t{1} << 30;
+
+Record ok(Mode mode, Precision precision, int64_t context, int64_t peak) {
+  Record record;
+  record.spec = {.context_length = context, .mode = mode, .precision = precision};
+  record.status = Status::kOk;
+  record.peak = MemoryBytes{peak, peak, peak};
+  record.recorded_peak = record.peak;
+  record.phase_order = {"forward"};
+  record.phases["forward"] = *record.peak;
+  record.peak_phase = "forward";
+  record.categories_at_peak = {{"parameters", kGib}, {"activations", peak - kGib}};
+  record.step_ms = {3, 1, std::nan(""), 2};
+  return record;
+}
+
+Record failed(Status status, std::string reason, int64_t context = 512) {
+  Record record;
+  record.spec = {.context_length = context, .mode = Mode::kTraining};
+  record.status = status;
+  record.reason = std::move(reason);
+  return record;
+}
+
+// The cell of the row whose first cell is `row`.
+std::string cell(const Table& table, const std::string& row, const std::string& column) {
+  for (const auto& cells : table.rows) {
+    if (cells[0] != row) continue;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].name == column) return cells[i];
+    }
+  }
+  return "missing";
+}
+
+// What must hold for every table that is ever printed.
+void expect_presentable(const std::vector<Table>& tables) {
+  for (const Table& table : tables) {
+    for (const auto& row : table.rows) ASSERT_EQ(row.size(), table.columns.size()) << table.title;
+  }
+  for (const TableFormat format :
+       {TableFormat::kText, TableFormat::kCsv, TableFormat::kMarkdown, TableFormat::kJson}) {
+    const std::string text = to_string(tables, format);
+    EXPECT_THAT(text, Not(AnyOf(HasSubstr("nan"), HasSubstr("NaN"), HasSubstr(",,"))));
+  }
+  EXPECT_TRUE(nlohmann::json::accept(to_string(tables, TableFormat::kJson)));
+}
+
+TEST(Report, CategoriesSumToThePeakToTheByte) {
+  Record record = ok(Mode::kTraining, Precision::kFp32, 512, 3 * kGib + 1);
+  const auto tables = profile_report(record);
+  expect_presentable(tables);
+  EXPECT_EQ(cell(tables[3], "sum", "bytes"), std::to_string(3 * kGib + 1));
+  EXPECT_THAT(tables[3].notes, Contains(HasSubstr("to the byte")));
+  EXPECT_EQ(tables[3].rows[0][0], "activations");  // the largest first
+
+  record.categories_at_peak["activations"] -= 1;
+  EXPECT_THAT(profile_report(record)[3].notes, Contains(HasSubstr("MISMATCH")));
+}
+
+TEST(Report, TheoryStandsBesideWhatWasMeasured) {
+  Record record = ok(Mode::kTraining, Precision::kFp32, 512, 2 * kGib);
+  record.category_peaks = {{"parameters", kGib}};
+  record.predicted = {{"parameters", kGib}, {"peak_allocated_bytes", kGib}, {"logits", 5}};
+  const Table theory = profile_report(record)[4];
+  EXPECT_EQ(cell(theory, "parameters", "relative"), "+0.00 %");
+  EXPECT_EQ(cell(theory, "peak allocated bytes", "relative"), "+100.00 %");
+  EXPECT_EQ(cell(theory, "peak allocated bytes", "difference_bytes"), std::to_string(kGib));
+  EXPECT_EQ(cell(theory, "logits", "measured"), "not measured");
+}
+
+TEST(Report, AFailedRunSaysWhyAndShowsNoEmptyTables) {
+  const auto tables = profile_report(failed(Status::kOom, "tried 2 GiB, \"quoted\" <b> | \xFF"));
+  ASSERT_EQ(tables.size(), 1);
+  expect_presentable(tables);
+  EXPECT_THAT(cell(tables[0], "status", "value"), HasSubstr("oom: tried 2 GiB"));
+}
+
+TEST(Report, PeakMemoryHasContextsDownAndModesAcross) {
+  const Table table = peak_memory_table({ok(Mode::kTraining, Precision::kFp32, 256, 3 * kGib),
+                                         ok(Mode::kForward, Precision::kFp32, 256, 2 * kGib),
+                                         ok(Mode::kForward, Precision::kFp32, 128, kGib),
+                                         failed(Status::kOom, "out of\nmemory | here")});
+  expect_presentable({table});
+  ASSERT_EQ(table.rows.size(), 3);
+  EXPECT_EQ(table.rows[0][0], "128");
+  EXPECT_EQ(cell(table, "256", "forward peak"), "2.000 GiB");
+  EXPECT_EQ(cell(table, "256", "training_peak_bytes"), std::to_string(3 * kGib));
+  EXPECT_EQ(cell(table, "128", "training peak"), "not run");
+  EXPECT_EQ(cell(table, "512", "training peak"), "oom");
+  EXPECT_EQ(cell(table, "512", "training_reason"), "out of\nmemory | here");
+  EXPECT_THAT(table.notes, Contains(HasSubstr("small_ctx512_training_fp32: oom: out of")));
+}
+
+TEST(Report, WhatElseVariesSplitsTheRows) {
+  Record flash = ok(Mode::kForward, Precision::kFp32, 128, kGib);
+  flash.spec.attention = Attention::kFlash;
+  const Table table =
+      peak_memory_table({ok(Mode::kForward, Precision::kFp32, 128, 2 * kGib), flash});
+  EXPECT_EQ(cell(table, "eager", "forward peak"), "2.000 GiB");
+  EXPECT_EQ(cell(table, "flash", "forward peak"), "1.000 GiB");
+}
+
+TEST(Report, MixedPrecisionSaysWhatItCannotShrink) {
+  Record fp32 = ok(Mode::kTraining, Precision::kFp32, 512, 8 * kGib);
+  Record bf16 = ok(Mode::kTraining, Precision::kBf16, 512, 7 * kGib);
+  fp32.categories_at_peak = {
+      {"parameters", kGib}, {"optimizer_state", 2 * kGib}, {"activations", 5 * kGib}};
+  bf16.categories_at_peak = {{"parameters", kGib},
+                             {"optimizer_state", 2 * kGib},
+                             {"activations", 7 * kGib / 2},
+                             {"cast_cache", kGib / 2}};
+  const auto tables = mixed_precision_tables({fp32, bf16, failed(Status::kTimeout, "slow", 1024)});
+  expect_presentable(tables);
+  ASSERT_EQ(tables.size(), 2);
+  EXPECT_EQ(tables[0].rows.size(), 2);
+  EXPECT_EQ(cell(tables[0], "training", "BF16 - FP32"), "-1.000 GiB");
+  EXPECT_EQ(cell(tables[0], "training", "BF16 change"), "-12.50 %");
+  EXPECT_EQ(cell(tables[0], "training", "BF16_cast_cache_bytes"), std::to_string(kGib / 2));
+  EXPECT_EQ(tables[0].rows[1][2], "timeout");
+  EXPECT_THAT(tables[1].notes,
+              ElementsAre(HasSubstr("Parameters and optimizer state stay in FP32 under autocast: "
+                                    "3.000 GiB, as much as 37.5 %"),
+                          HasSubstr("cast cache, BF16 copies of the weights, adds 512.000 MiB"),
+                          HasSubstr("Activations go from 5.000 GiB to 3.500 GiB (-1.500 GiB)"),
+                          HasSubstr("-1.000 GiB (-12.50 %)")));
+}
+
+TEST(Report, SummaryShowsOnlyWhatVariesAndAlwaysTheMode) {
+  const Table table = summary_table({ok(Mode::kForward, Precision::kFp32, 128, kGib),
+                                     ok(Mode::kForward, Precision::kFp32, 256, 2 * kGib),
+                                     failed(Status::kKilled, "killed by signal 9")});
+  expect_presentable({table});
+  EXPECT_EQ(table.columns[0].name, "context_length");
+  EXPECT_EQ(table.columns[1].name, "profile_type");
+  EXPECT_EQ(table.columns[2].name, "status");
+  EXPECT_EQ(cell(table, "128", "median step ms"), "2.000");
+  EXPECT_EQ(cell(table, "512", "peak allocated"), "killed");
+  EXPECT_EQ(cell(table, "512", "peak_allocated_bytes"), kNotAvailable);
+  EXPECT_EQ(cell(table, "512", "reason"), "killed by signal 9");
+}
+
+TEST(Report, ALaterResultReplacesAnEarlierOneAndSaysSo) {
+  const Table table = summary_table({failed(Status::kOom, "first"), failed(Status::kOom, "again")});
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(table.rows[0].back(), "again");
+  EXPECT_THAT(table.notes, Contains(HasSubstr("1 earlier result(s)")));
+}
+
+TEST(Report, ResultsOfDifferentDevicesAreNotMixedSilently) {
+  Record a = ok(Mode::kForward, Precision::kFp32, 128, kGib);
+  Record b = ok(Mode::kForward, Precision::kFp32, 256, kGib);
+  a.environment["device"] = "NVIDIA H200";
+  b.environment["device"] = {{"name", "cpu"}};
+  EXPECT_THAT(summary_table({a, b}).notes,
+              Contains(HasSubstr("different devices: NVIDIA H200, cpu")));
+}
+
+TEST(StepTimes, SkipWhatIsNoNumber) {
+  const auto times = step_times({3, 1, std::nan(""), 2, 10});
+  ASSERT_TRUE(times);
+  EXPECT_EQ(times->steps, 4);
+  EXPECT_DOUBLE_EQ(times->mean_ms, 4);
+  EXPECT_DOUBLE_EQ(times->median_ms, 2.5);
+  EXPECT_DOUBLE_EQ(times->deviation_ms, std::sqrt(50.0 / 3));
+  EXPECT_FALSE(step_times({std::nan("")}));
+  EXPECT_EQ(step_times({7})->deviation_ms, 0);
+}
+
+}  // namespace
+}  // namespace headroom

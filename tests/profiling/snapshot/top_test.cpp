@@ -1,0 +1,134 @@
+#include "profiling/snapshot/top.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/profiling/snapshot/sample.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr int64_t kMiB = 1 << 20;
+
+TraceEvent event(TraceAction action, uint64_t address, int64_t size, int64_t time_us,
+                 int32_t stack = -1) {
+  return {.action = action, .address = address, .size = size, .time_us = time_us, .stack = stack};
+}
+
+// Two weights from before; one of them freed on the way. Three equal activations in forward, a
+// larger gradient in backward, all freed at the end but the other weight.
+Snapshot step() {
+  Snapshot s;
+  s.frames = {
+      {"at::_ops::empty_strided::call(long)", "??", 0},
+      {"at::_ops::bmm::redispatch(c10::DispatchKeySet)", "??", 0},
+      {"at::_ops::matmul::call(at::Tensor const&)", "??", 0},
+      {"headroom::Attention::forward(at::Tensor)", "/x/headroom/model/attention.cpp", 88},
+      {"headroom::Step::run(headroom::Batch const&)", "/x/headroom/train/step.cpp", 41},
+      {"torch::autograd::generated::BmmBackward0::apply(std::vector<at::Tensor>&&)", "??", 0},
+      {"c10::SmallVector<long>::grow()", "/opt/torch/include/torch/c10/SmallVector.h", 3}};
+  s.stacks = {{6, 0, 1, 2, 3, 4}, {0, 1, 5, 4}};
+  s.annotations = {{"forward", true, 0, 100},
+                   {"forward", false, 0, 200},
+                   {"backward", true, 0, 200},
+                   {"backward", false, 0, 300}};
+  const auto alloc = TraceAction::kAlloc;
+  const auto request = TraceAction::kFreeRequested;
+  const auto complete = TraceAction::kFreeCompleted;
+  s.device_traces = {{event(alloc, 0x100, kMiB, 110, 0), event(alloc, 0x200, kMiB, 120, 0),
+                      event(request, 0x900, 7 * kMiB, 130), event(complete, 0x900, 7 * kMiB, 130),
+                      event(alloc, 0x300, kMiB, 140, 0), event(alloc, 0x400, 10 * kMiB, 250, 1),
+                      event(request, 0x400, 10 * kMiB, 260), event(complete, 0x100, kMiB, 260),
+                      event(complete, 0x200, kMiB, 270), event(complete, 0x300, kMiB, 270),
+                      event(complete, 0x400, 10 * kMiB, 280)}};
+  s.segments = {{.address = 0x800,
+                 .total_size = 5 * kMiB,
+                 .blocks = {{.address = 0x800, .size = 5 * kMiB, .requested_size = 4 * kMiB}}}};
+  return s;
+}
+
+TEST(SnapshotTop, ThePeakCountsWhatWasLiveBeforeTheTrace) {
+  const PeakReport report = largest_allocations(step(), 10);
+  EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kMiB);  // the 7 MiB are gone before the 10 come
+  EXPECT_EQ(report.event, 5);
+  EXPECT_EQ(report.phase, "backward");
+  EXPECT_EQ(report.live_count, 5);
+  EXPECT_EQ(report.before_recording_bytes, 4 * kMiB);
+  EXPECT_EQ(report.listed_bytes, report.peak_bytes);
+}
+
+TEST(SnapshotTop, EqualSizesFromOneStackAreOneRowLargestFirst) {
+  const PeakReport report = largest_allocations(step(), 10);
+  ASSERT_THAT(report.rows, SizeIs(3));
+  EXPECT_EQ(report.rows[0].size, 10 * kMiB);
+  EXPECT_EQ(report.rows[0].phase, "backward");
+  EXPECT_THAT(report.rows[0].stack,
+              ElementsAre("train/step.cpp:41 Step::run",
+                          "libtorch: BmmBackward0 > aten::bmm > aten::empty_strided"));
+  EXPECT_TRUE(report.rows[1].before_recording);
+  EXPECT_EQ(report.rows[1].size, 4 * kMiB);
+  EXPECT_EQ(report.rows[2].size, kMiB);
+  EXPECT_EQ(report.rows[2].count, 3);
+  EXPECT_DOUBLE_EQ(report.rows[2].share, 3.0 / 17);
+  EXPECT_EQ(report.rows[2].phase, "forward");
+  EXPECT_THAT(
+      report.rows[2].stack,
+      ElementsAre("model/attention.cpp:88 Attention::forward", "train/step.cpp:41 Step::run",
+                  "libtorch: aten::matmul > aten::bmm > aten::empty_strided"));
+  EXPECT_THAT(largest_allocations(step(), 1).rows, SizeIs(1));
+}
+
+TEST(SnapshotTop, NamesAreShortenedToWhatAPersonReads) {
+  Snapshot s;
+  s.frames = {
+      {"headroom::(anonymous namespace)::forward(int)::{lambda(auto:1)#2}::operator()(int) const",
+       "/x/headroom/model/block.cpp", 1},
+      {"at::Tensor headroom::apply<at::Tensor, std::map<int, int> >(at::Tensor const&)",
+       "/x/headroom/train/step.cpp", 2},
+      {"<module>", "/home/a/train.py", 3},
+      {"_PyEval_Vector", "/py/Python/ceval.c", 4},
+      {"headroom::HostTracker::record(void*)", "/x/headroom/profiling/host_tracker.cpp", 5},
+      {"main", "headroom.cpp", 6}};
+  s.stacks = {{4, 0, 1, 2, 3, 5}, {3}};
+  EXPECT_THAT(readable_stack(s, 0),
+              ElementsAre("model/block.cpp:1 forward", "train/step.cpp:2 apply",
+                          "a/train.py:3 <module>", "headroom.cpp:6 main"));
+  EXPECT_THAT(readable_stack(s, 1), ElementsAre("_PyEval_Vector"));
+}
+
+TEST(SnapshotTop, APeakBeforeTheTraceIsThePeak) {
+  Snapshot s = step();
+  s.device_traces[0][3].size = 700 * kMiB;
+  const PeakReport report = largest_allocations(s, 10);
+  EXPECT_EQ(report.peak_bytes, 706 * kMiB);  // with the two allocated before it is freed
+  s.device_traces[0].erase(s.device_traces[0].begin(), s.device_traces[0].begin() + 2);
+  EXPECT_EQ(largest_allocations(s, 10).event, -1);
+}
+
+TEST(SnapshotTop, TheFullerDeviceIsReported) {
+  Snapshot s = step();
+  s.device_traces.push_back({event(TraceAction::kAlloc, 0x100, 100 * kMiB, 5)});
+  const PeakReport report = largest_allocations(s, 10);
+  EXPECT_EQ(report.device, 1);
+  EXPECT_EQ(report.peak_bytes, 100 * kMiB);
+}
+
+TEST(SnapshotTop, ALongTraceGivesTheBytesItsMakerCounted) {
+  const SnapshotSample sample = make_sample(50'000);
+  const PeakReport report = largest_allocations(sample.snapshot, 0);
+  EXPECT_EQ(report.peak_bytes, sample.peak_bytes);
+  EXPECT_EQ(report.listed_bytes, sample.peak_bytes);
+  EXPECT_THAT(report.phase, testing::AnyOf("forward", "backward"));
+}
+
+TEST(SnapshotTop, NothingLiveGivesNoRows) {
+  EXPECT_THAT(largest_allocations({}, 10).rows, IsEmpty());
+  EXPECT_EQ(largest_allocations({}, 10).peak_bytes, 0);
+}
+
+}  // namespace
+}  // namespace headroom

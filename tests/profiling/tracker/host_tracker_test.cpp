@@ -1,0 +1,214 @@
+#include <ATen/record_function.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <thread>
+
+#include "profiling/phases.h"
+#include "profiling/tracker/memory_tracker.h"
+
+namespace headroom {
+namespace {
+
+using testing::HasSubstr;
+using torch::Tensor;
+
+constexpr int64_t kMiB = 1 << 20;
+
+Tensor bytes(int64_t count) { return torch::empty({count}, torch::kUInt8); }
+
+// Bytes over what lived when the test began.
+class HostTracker : public testing::Test {
+ protected:
+  int64_t live() const { return tracker_->current().allocated - at_start_; }
+  int64_t peak() const { return tracker_->peak().allocated - at_start_; }
+
+  std::unique_ptr<MemoryTracker> tracker_ = make_host_tracker(0);
+  int64_t at_start_ = tracker_->current().allocated;
+};
+
+TEST_F(HostTracker, CountsEveryByteAsRequested) {
+  tracker_->reset_peak();
+  Tensor a = bytes(1001);
+  Tensor b = torch::zeros({10, 10});
+  EXPECT_EQ(live(), 1001 + 400);
+  const MemoryBytes now = tracker_->current();
+  EXPECT_EQ(now.reserved, now.allocated);
+  EXPECT_EQ(now.requested, now.allocated);
+  a = Tensor();
+  EXPECT_EQ(live(), 400);
+  EXPECT_EQ(peak(), 1401);
+  tracker_->reset_peak();
+  EXPECT_EQ(peak(), 400);
+  const Tensor view = b.view({100}).narrow(0, 5, 50);
+  EXPECT_EQ(live(), 400) << "a view is no memory";
+  b = Tensor();
+  EXPECT_EQ(live(), 400) << "held by the view";
+}
+
+TEST_F(HostTracker, WhatIsEmptyCostsNothing) {
+  const Tensor empty = bytes(0);
+  EXPECT_EQ(live(), 0);
+}
+
+TEST_F(HostTracker, CountsTheAllocationsOfEveryThread) {
+  std::vector<std::thread> threads;
+  std::vector<Tensor> kept(4);
+  for (Tensor& tensor : kept) {
+    threads.emplace_back([&tensor] {
+      for (int i = 0; i < 200; ++i) tensor = bytes(1000 + i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(live(), 4 * 1199);
+  kept.clear();
+  EXPECT_EQ(live(), 0);
+  EXPECT_GE(peak(), 4 * 1199);
+}
+
+TEST_F(HostTracker, ATensorMayOutliveTheTrackerAndAnotherTrackerCountsOn) {
+  Tensor tensor = bytes(5000);
+  tracker_.reset();
+  const Tensor between = bytes(300);
+  tracker_ = make_host_tracker(0);
+  EXPECT_EQ(live(), 5300);
+  tensor = Tensor();
+  EXPECT_EQ(live(), 300);
+}
+
+TEST_F(HostTracker, BeyondTheLimitIsOutOfMemoryWithTheSizes) {
+  tracker_ = make_host_tracker(at_start_ + 10 * kMiB);
+  const Tensor fits = bytes(6 * kMiB);
+  try {
+    const Tensor too_much = bytes(5 * kMiB);
+    FAIL();
+  } catch (const c10::OutOfMemoryError& error) {
+    const std::string text = error.what_without_backtrace();
+    EXPECT_THAT(text, HasSubstr("tried to allocate 5.000 MiB"));
+    EXPECT_THAT(text, HasSubstr("live of "));
+    EXPECT_THAT(text, HasSubstr("--host-memory"));
+  }
+  EXPECT_EQ(live(), 6 * kMiB) << "a refused allocation is not counted";
+  EXPECT_NO_THROW(bytes(4 * kMiB)) << "and what fits still does";
+  tracker_ = make_host_tracker(0);
+  EXPECT_NO_THROW(bytes(20 * kMiB));
+}
+
+TEST_F(HostTracker, ARecordingIsEveryAllocationInOrder) {
+  const Tensor before = bytes(64);
+  tracker_->start_recording({.stacks = Stacks::kNone});
+  Tensor a = bytes(100);
+  tracker_->mark("forward", true);
+  tracker_->set_hint(Hint::kCastOfParameter);
+  const Tensor b = bytes(200);
+  tracker_->set_hint(Hint::kNone);
+  a = Tensor();
+  tracker_->mark("forward", false);
+  EXPECT_EQ(tracker_->events(), 4);
+  Snapshot snapshot;
+  bool truncated = true;
+  const Recording recording = tracker_->stop_recording(&snapshot, &truncated);
+  const Tensor after = bytes(1);
+
+  EXPECT_FALSE(truncated);
+  EXPECT_TRUE(std::any_of(
+      recording.live_at_start.begin(), recording.live_at_start.end(), [&](const LiveBlock& block) {
+        return block.address == reinterpret_cast<uint64_t>(before.storage().data()) &&
+               block.size == 64;
+      }));
+  ASSERT_EQ(recording.events.size(), 4U);
+  EXPECT_EQ(recording.events[0].event.action, TraceAction::kAlloc);
+  EXPECT_EQ(recording.events[0].event.size, 100);
+  EXPECT_EQ(recording.events[0].hint, Hint::kNone);
+  EXPECT_EQ(recording.events[1].event.size, 200);
+  EXPECT_EQ(recording.events[1].hint, Hint::kCastOfParameter);
+  EXPECT_EQ(recording.events[2].event.action, TraceAction::kFreeRequested);
+  EXPECT_EQ(recording.events[3].event.action, TraceAction::kFreeCompleted);
+  EXPECT_EQ(recording.events[3].event.address, recording.events[0].event.address);
+  ASSERT_EQ(recording.marks.size(), 2U);
+  EXPECT_EQ(recording.marks[0].event_index, 1);
+  EXPECT_EQ(recording.marks[1].event_index, 4);
+
+  int64_t in_segments = 0;
+  for (const Segment& segment : snapshot.segments) in_segments += segment.allocated_size;
+  EXPECT_EQ(in_segments, at_start_ + 64 + 200) << "the snapshot is of the recording's end";
+  ASSERT_EQ(snapshot.device_traces.size(), 1U);
+  EXPECT_EQ(snapshot.device_traces[0].size(), 4U);
+  EXPECT_EQ(snapshot.annotations.size(), 2U);
+}
+
+TEST_F(HostTracker, OfTooManyEventsTheNewestAreInTheSnapshotAndAllInTheRecording) {
+  tracker_->start_recording({.stacks = Stacks::kNone, .max_entries = 5});
+  for (int i = 1; i <= 4; ++i) bytes(i);
+  Snapshot snapshot;
+  bool truncated = false;
+  const Recording recording = tracker_->stop_recording(&snapshot, &truncated);
+  EXPECT_TRUE(truncated);
+  EXPECT_EQ(recording.events.size(), 12U);
+  ASSERT_EQ(snapshot.device_traces[0].size(), 5U);
+  EXPECT_EQ(snapshot.device_traces[0].back().size, 4);
+  EXPECT_EQ(snapshot.device_traces[0][2].action, TraceAction::kAlloc);
+}
+
+TEST_F(HostTracker, ARefusedAllocationIsInTheTrace) {
+  tracker_ = make_host_tracker(at_start_ + kMiB);
+  tracker_->start_recording({.stacks = Stacks::kNone});
+  EXPECT_THROW(bytes(2 * kMiB), c10::OutOfMemoryError);
+  bool truncated = false;
+  const Recording recording = tracker_->stop_recording(nullptr, &truncated);
+  ASSERT_EQ(recording.events.size(), 1U);
+  EXPECT_EQ(recording.events[0].event.action, TraceAction::kOom);
+  EXPECT_EQ(recording.events[0].event.size, 2 * kMiB);
+  EXPECT_EQ(recording.events[0].event.address, static_cast<uint64_t>(kMiB)) << "free bytes";
+  tracker_ = make_host_tracker(0);
+}
+
+TEST_F(HostTracker, PhasesHaveTheirOwnPeaksAndTheWholeHasTheHighest) {
+  const PhasePeaks peaks(*tracker_);
+  const int64_t live = tracker_->current().allocated;
+  for (const int64_t extra : {0, 10}) {
+    {
+      RECORD_USER_SCOPE("forward");
+      bytes(100 + extra);
+      bytes(40);
+    }
+    bytes(900);  // between the phases
+    {
+      RECORD_USER_SCOPE("something else");
+      bytes(700);
+    }
+    RECORD_USER_SCOPE("backward");
+    bytes(500 - extra);
+  }
+  EXPECT_THAT(peaks.order(), testing::ElementsAre("forward", "backward"));
+  EXPECT_EQ(peaks.phases().at("forward").allocated, live + 110) << "the higher of two steps";
+  EXPECT_EQ(peaks.phases().at("backward").allocated, live + 500);
+  EXPECT_EQ(peaks.overall().allocated, live + 900);
+}
+
+// Autocast casts a weight once; the casts of anything else carry no hint.
+TEST_F(HostTracker, CastsOfParametersCarryTheHint) {
+  const Tensor weight = torch::ones({4, 4}, torch::requires_grad());
+  const Tensor input = torch::ones({3, 4});
+  tracker_->start_recording({.stacks = Stacks::kNone});
+  {
+    const CastListener listener(*tracker_, {weight});
+    weight.to(torch::kBFloat16);
+    input.to(torch::kBFloat16);
+    weight.t().to(torch::kHalf);
+  }
+  weight.to(torch::kBFloat16);
+  bool truncated = false;
+  const Recording recording = tracker_->stop_recording(nullptr, &truncated);
+  std::vector<std::pair<int64_t, Hint>> allocations;
+  for (const auto& [event, hint] : recording.events) {
+    if (event.action == TraceAction::kAlloc) allocations.emplace_back(event.size, hint);
+  }
+  EXPECT_THAT(allocations, testing::ElementsAre(
+                               std::pair(32, Hint::kCastOfParameter), std::pair(24, Hint::kNone),
+                               std::pair(32, Hint::kCastOfParameter), std::pair(32, Hint::kNone)));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,127 @@
+#include "text/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "text/printable.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Names as hostile as a file name can be.
+Table hostile() {
+  return {.title = "Peaks | of <script>alert(1)</script>",
+          .notes = {"a note with a\nnew line"},
+          .columns = {{"name"}, {"peak"}, {"peak_bytes", true, true}, {"median ms", true}},
+          .rows = {{"=HYPERLINK(\"http://x\")", "5.000 MiB", "5242880", "1.5"},
+                   {"say \"hi\", twice\nor more", "-5.000 MiB", "-5242880", kNotAvailable},
+                   {"mod\xC3\xA8le | <script> \xE6\xBC\xA2", "oom", kNotAvailable, "2"},
+                   {"-1+1|cmd", "bad \xFF byte \x1b[31m", "0", "3"}}};
+}
+
+// A reader of RFC 4180 written for this test alone.
+std::vector<std::vector<std::string>> read_csv(const std::string& text) {
+  std::vector<std::vector<std::string>> rows(1, {""});
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      rows.back().back() += text[i++];
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && text[i] == ',') {
+      rows.back().emplace_back();
+    } else if (!quoted && text[i] == '\n') {
+      rows.push_back({""});
+    } else {
+      rows.back().back() += text[i];
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST(Table, CsvGivesBackEveryCellAndRunsNoFormula) {
+  const Table table = hostile();
+  const auto rows = read_csv(to_string(table, TableFormat::kCsv));
+  ASSERT_EQ(rows.size(), 5);
+  EXPECT_EQ(rows[0][2], "peak_bytes");
+  EXPECT_EQ(rows[1][0], "'=HYPERLINK(\"http://x\")");
+  EXPECT_EQ(rows[2], (std::vector<std::string>{"say \"hi\", twice\nor more", "-5.000 MiB",
+                                               "-5242880", "n/a"}));
+  EXPECT_EQ(rows[4][0], "'-1+1|cmd");
+}
+
+TEST(Table, CsvOfSeveralTablesIsOneLongTable) {
+  const Table small{
+      .title = "T", .columns = {{"key"}, {"a"}, {"b"}}, .rows = {{"x", "1", "2"}, {"y", "3", "4"}}};
+  const auto rows = read_csv(to_string({small, hostile()}, TableFormat::kCsv));
+  ASSERT_EQ(rows.size(), 1 + 2 * 2 + 4 * 3);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), 4);
+  EXPECT_EQ(rows[2], (std::vector<std::string>{"T", "x", "b", "2"}));
+}
+
+TEST(Table, JsonIsStrictAndKeepsNumbersAsNumbers) {
+  const auto json = nlohmann::json::parse(to_string(hostile(), TableFormat::kJson));
+  EXPECT_EQ(json["rows"][0]["peak_bytes"], 5242880);
+  EXPECT_EQ(json["rows"][0]["median ms"], 1.5);
+  EXPECT_TRUE(json["rows"][1]["median ms"].is_null());
+  EXPECT_EQ(json["rows"][1]["name"], "say \"hi\", twice\nor more");
+  EXPECT_EQ(json["rows"][2]["peak"], "oom");
+}
+
+TEST(Table, TextIsAlignedByWhatATerminalShows) {
+  const std::string text = to_string(hostile(), TableFormat::kText);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("peak_bytes")));
+  std::vector<size_t> where;
+  size_t begin = text.find('\n') + 1;  // after the title
+  for (int line = 0; line < 6; ++line) {
+    const std::string row = text.substr(begin, text.find('\n', begin) - begin);
+    begin += row.size() + 1;
+    if (line == 2) where.push_back(display_width(row.substr(0, row.find("5.000"))));
+    if (line == 3) where.push_back(display_width(row.substr(0, row.find("-5.000"))));
+    if (line == 4) where.push_back(display_width(row.substr(0, row.find("oom"))));
+  }
+  ASSERT_EQ(where.size(), 3);
+  EXPECT_EQ(where[0], where[1]);
+  EXPECT_EQ(where[0], where[2]);
+  EXPECT_THAT(text, HasSubstr("a note with a\\nnew line\n"));
+}
+
+TEST(Table, MarkdownHasOneRowPerLineAndNoHtml) {
+  const std::string text = to_string(hostile(), TableFormat::kMarkdown);
+  EXPECT_THAT(text, Not(HasSubstr("<script>")));
+  int table_lines = 0;
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+    begin += line.size() + 1;
+    if (line.empty() || line[0] != '|') continue;
+    ++table_lines;
+    int bars = 0;
+    for (size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && line[i - (i > 0)] != '\\';
+    EXPECT_EQ(bars, 4) << line;
+  }
+  EXPECT_EQ(table_lines, 6);
+}
+
+TEST(Table, AFormatItDoesNotKnowIsRefused) {
+  EXPECT_EQ(parse_table_format("--format", "table"), TableFormat::kText);
+  EXPECT_THROW(parse_table_format("--format", "xml"), UsageError);
+}
+
+TEST(Printable, WidthCountsColumnsNotBytes) {
+  EXPECT_EQ(display_width("mod\xC3\xA8le"), 6);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1);
+  EXPECT_EQ(display_width("\xE6\xBC\xA2"), 2);
+  EXPECT_EQ(printable("a\xC0\xAF\nb"), "a\xEF\xBF\xBD\xEF\xBF\xBD\\nb");
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,56 @@
+#include "text/words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/files/scratch_directory.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  return message_of<UsageError>(call);
+}
+
+TEST(Words, JoinPutsTheSeparatorBetweenAndNowhereElse) {
+  EXPECT_EQ(join({}), "");
+  EXPECT_EQ(join({"a"}), "a");
+  EXPECT_EQ(join({"a", "", "c"}), "a, , c");
+  EXPECT_EQ(join({"a", "b"}, " > "), "a > b");
+}
+
+TEST(Words, NearestNameAcceptsTwoEditsAtMost) {
+  EXPECT_EQ(nearest_name("smal", {"small", "medium"}), "small");
+  EXPECT_EQ(nearest_name("tiny", {"small", "medium"}), "");
+}
+
+TEST(Words, AnUnknownWordIsRefusedWithAllThatAreAllowed) {
+  EXPECT_NO_THROW(check_choice("--v", "a", {"a", "b"}, "--v a"));
+  EXPECT_EQ(refusal([] {
+              check_choice("--v", "aa", {"a", "b"}, "--v a");
+            }),
+            "--v: 'aa' is unknown; allowed: a, b (example: --v a)");
+  EXPECT_NO_THROW(check_name("--v", "small", {"small", "xl"}, "--v xl"));
+  EXPECT_EQ(refusal([] {
+              check_name("--v", "smal", {"small", "xl"}, "--v xl");
+            }),
+            "--v: 'smal' is unknown; allowed: small, xl; did you mean small? (example: --v xl)");
+  EXPECT_EQ(refusal([] {
+              check_name("--v", "huge", {"small", "xl"}, "--v xl");
+            }),
+            "--v: 'huge' is unknown; allowed: small, xl (example: --v xl)");
+}
+
+TEST(Words, AnUnknownOptionIsRefusedWithTheNearestOrTheWayToTheList) {
+  EXPECT_EQ(refusal([] {
+              refuse_option("--outptu", {"--output", "--format"});
+            }),
+            "unknown option --outptu, did you mean --output?");
+  EXPECT_EQ(refusal([] { refuse_option("--nonsense", {"--output"}); }),
+            "unknown option --nonsense; --help lists the known ones");
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,98 @@
+#include "virtual_gpu/device/address_space.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstdlib>
+
+namespace virtual_gpu {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kBase = uint64_t{1} << 40;
+
+TEST(AddressSpace, LargeBlocksTakeWholePagesAtTheLowestAddress) {
+  AddressSpace space(kBase, 64 * kMiB);
+  EXPECT_EQ(space.allocate(2 * kMiB), kBase);
+  EXPECT_EQ(space.allocate(3 * kMiB), kBase + 2 * kMiB);
+  EXPECT_EQ(space.allocate(2 * kMiB), kBase + 6 * kMiB);
+  EXPECT_EQ(space.used_bytes(), 8 * kMiB);
+  EXPECT_EQ(space.release(kBase + 2 * kMiB), 4 * kMiB);
+  EXPECT_EQ(space.allocate(4 * kMiB), kBase + 2 * kMiB) << "the hole is used again";
+}
+
+TEST(AddressSpace, SmallBlocksShareAPage) {
+  AddressSpace space(kBase, 64 * kMiB);
+  EXPECT_EQ(space.allocate(1), kBase);
+  EXPECT_EQ(space.allocate(513), kBase + 512);
+  EXPECT_EQ(space.allocate(512), kBase + 3 * 512);
+  EXPECT_EQ(space.used_bytes(), 2 * kMiB);
+  EXPECT_EQ(space.live_blocks(), 3U);
+}
+
+TEST(AddressSpace, APageWithNothingInItIsGivenBack) {
+  AddressSpace space(kBase, 64 * kMiB);
+  const uint64_t a = *space.allocate(1000);
+  const uint64_t b = *space.allocate(1000);
+  EXPECT_EQ(space.release(a), 1024U);
+  EXPECT_EQ(space.used_bytes(), 2 * kMiB);
+  EXPECT_EQ(space.release(b), 1024U);
+  EXPECT_EQ(space.used_bytes(), 0U);
+  EXPECT_EQ(space.allocate(64 * kMiB), kBase);
+}
+
+TEST(AddressSpace, ReleasesOnlyWhatStartsABlock) {
+  AddressSpace space(kBase, 64 * kMiB);
+  const uint64_t large = *space.allocate(6 * kMiB);
+  const uint64_t small = *space.allocate(2000);
+  EXPECT_FALSE(space.release(large + 2 * kMiB));
+  EXPECT_FALSE(space.release(small + 512));
+  EXPECT_FALSE(space.release(kBase + 60 * kMiB));
+  EXPECT_FALSE(space.release(42));
+  EXPECT_TRUE(space.release(large));
+  EXPECT_FALSE(space.release(large)) << "twice";
+  EXPECT_TRUE(space.release(small));
+  EXPECT_FALSE(space.release(small)) << "twice";
+}
+
+TEST(AddressSpace, FindsTheBlockAroundAnAddress) {
+  AddressSpace space(kBase, 64 * kMiB);
+  const uint64_t large = *space.allocate(6 * kMiB);
+  const uint64_t first = *space.allocate(2000);
+  const uint64_t second = *space.allocate(700);
+  EXPECT_EQ(space.find(large + 6 * kMiB - 1)->address, large);
+  EXPECT_EQ(space.find(large)->bytes, 6 * kMiB);
+  EXPECT_EQ(space.find(first + 2047)->address, first);
+  EXPECT_EQ(space.find(first)->bytes, 2048U);
+  EXPECT_EQ(space.find(second)->address, second);
+  EXPECT_FALSE(space.find(second + 1024));
+  EXPECT_FALSE(space.find(kBase - 1));
+}
+
+TEST(AddressSpace, RefusesWhatHasNoRunOfAddresses) {
+  AddressSpace space(kBase, 8 * kMiB);
+  const uint64_t first = *space.allocate(2 * kMiB);
+  ASSERT_TRUE(space.allocate(2 * kMiB));
+  const uint64_t third = *space.allocate(2 * kMiB);
+  ASSERT_TRUE(space.allocate(2 * kMiB));
+  EXPECT_FALSE(space.allocate(512));
+  space.release(first);
+  space.release(third);
+  EXPECT_FALSE(space.allocate(4 * kMiB)) << "4 MiB are free, but not side by side";
+  EXPECT_FALSE(space.allocate(UINT64_MAX));
+  EXPECT_TRUE(space.allocate(2 * kMiB));
+}
+
+// Ten million live blocks, as a program with many tiny tensors and no caching allocator has them.
+TEST(AddressSpace, TenMillionBlocksCostLittleMemory) {
+  constexpr uint64_t kBlocks = 10000000;
+  AddressSpace space(kBase, uint64_t{16} << 40);
+  const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  for (uint64_t i = 0; i < kBlocks; ++i) ASSERT_TRUE(space.allocate(i % 3 == 0 ? 1500 : 512));
+  EXPECT_EQ(space.live_blocks(), kBlocks);
+  const size_t grown = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+  EXPECT_LT(grown, 100 * kMiB);
+}
+
+}  // namespace
+}  // namespace virtual_gpu

@@ -1,0 +1,97 @@
+#include "virtual_gpu/device/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace virtual_gpu {
+namespace {
+
+class StreamTest : public testing::Test {
+ protected:
+  ~StreamTest() override { Streams::exchange_thread_mode(CaptureMode::kGlobal); }
+  Streams streams;
+  Stream& a = *streams.create(0, 0, 0);
+  Stream& b = *streams.create(0, 0, 0);
+  Event& event = *streams.create_event(0, 0);
+  std::unique_ptr<Graph> graph;
+};
+
+TEST_F(StreamTest, ACaptureHoldsTheWorkInOrder) {
+  EXPECT_FALSE(streams.issue(a, NodeKind::kKernel, 0)) << "not captured: it runs";
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  EXPECT_TRUE(streams.issue(a, NodeKind::kKernel, 10));
+  EXPECT_TRUE(streams.issue(a, NodeKind::kCopy, 0));
+  EXPECT_FALSE(streams.issue(b, NodeKind::kKernel, 0));
+  ASSERT_EQ(streams.end(a, &graph), Status::kOk);
+  ASSERT_EQ(graph->nodes.size(), 2U);
+  EXPECT_EQ(graph->nodes[1]->after, std::vector<Node*>{graph->nodes[0].get()});
+  EXPECT_EQ(graph->kernels(), 1U);
+  EXPECT_EQ(graph->flops(), 10U);
+  EXPECT_FALSE(streams.any_capture());
+}
+
+TEST_F(StreamTest, AForkedStreamMustBeJoined) {
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  streams.issue(a, NodeKind::kKernel, 0);
+  streams.record(event, a);
+  ASSERT_EQ(streams.wait(b, event), Status::kOk);
+  EXPECT_TRUE(streams.issue(b, NodeKind::kKernel, 0));
+  EXPECT_EQ(streams.end(b, &graph), Status::kIllegalState) << "only where it began";
+  EXPECT_EQ(streams.end(a, &graph), Status::kCaptureUnjoined);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(b.capture, nullptr) << "nothing is left half captured";
+}
+
+TEST_F(StreamTest, AJoinedForkIsOneGraph) {
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  streams.issue(a, NodeKind::kKernel, 0);
+  streams.record(event, a);
+  streams.wait(b, event);
+  streams.issue(b, NodeKind::kKernel, 0);
+  Event& back = *streams.create_event(0, 0);
+  streams.record(back, b);
+  streams.wait(a, back);
+  streams.issue(a, NodeKind::kKernel, 0);
+  ASSERT_EQ(streams.end(a, &graph), Status::kOk);
+  ASSERT_EQ(graph->nodes.size(), 3U);
+  EXPECT_EQ(graph->nodes[2]->after.size(), 2U);
+}
+
+TEST_F(StreamTest, WaitingForACapturedStreamBreaksTheCapture) {
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  EXPECT_EQ(streams.synchronize(b), Status::kOk);
+  EXPECT_EQ(streams.synchronize(a), Status::kCaptureUnsupported);
+  EXPECT_EQ(streams.end(a, &graph), Status::kCaptureInvalidated);
+}
+
+TEST_F(StreamTest, UnsafeCallsAreRefusedUnlessRelaxed) {
+  EXPECT_EQ(streams.unsafe_call(), Status::kOk);
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  Streams::exchange_thread_mode(CaptureMode::kRelaxed);
+  EXPECT_EQ(streams.unsafe_call(), Status::kOk);
+  Streams::exchange_thread_mode(CaptureMode::kGlobal);
+  EXPECT_EQ(streams.unsafe_call(), Status::kCaptureUnsupported);
+  EXPECT_EQ(streams.end(a, &graph), Status::kCaptureInvalidated);
+}
+
+TEST_F(StreamTest, AThreadLocalCaptureLeavesOtherThreadsAlone) {
+  ASSERT_EQ(streams.begin(a, CaptureMode::kThreadLocal), Status::kOk);
+  Status elsewhere = Status::kIllegalState;
+  std::thread([&] { elsewhere = streams.unsafe_call(); }).join();
+  EXPECT_EQ(elsewhere, Status::kOk);
+  EXPECT_EQ(streams.end(a, &graph), Status::kOk);
+}
+
+TEST_F(StreamTest, DestroyedHandlesAreNone) {
+  Stream* stream = streams.create(0, 0, 0);
+  EXPECT_TRUE(streams.is_stream(stream));
+  EXPECT_EQ(streams.destroy(stream), Status::kOk);
+  EXPECT_EQ(streams.destroy(stream), Status::kInvalidHandle);
+  Event* one = streams.create_event(0, 0);
+  EXPECT_EQ(streams.destroy_event(one), Status::kOk);
+  EXPECT_EQ(streams.destroy_event(one), Status::kInvalidHandle);
+}
+
+}  // namespace
+}  // namespace virtual_gpu

@@ -1,0 +1,148 @@
+#include "text/quantity.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+namespace headroom {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  int64_t bytes;
+};
+
+constexpr int64_t kKibi = 1024;
+constexpr int64_t kKilo = 1000;
+constexpr std::array<Unit, 9> kUnits = {{{"TiB", kKibi* kKibi* kKibi* kKibi},
+                                         {"GiB", kKibi* kKibi* kKibi},
+                                         {"MiB", kKibi* kKibi},
+                                         {"KiB", kKibi},
+                                         {"TB", kKilo* kKilo* kKilo* kKilo},
+                                         {"GB", kKilo* kKilo* kKilo},
+                                         {"MB", kKilo* kKilo},
+                                         {"kB", kKilo},
+                                         {"B", 1}}};
+
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+// True when the whole text is one number of type T.
+template <typename T>
+std::errc parse_whole(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return error;
+  return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
+}
+
+constexpr std::string_view kNoWholeBytes = "is not a whole number of bytes below 2^63";
+
+std::string size_example(std::string_view flag) { return std::string(flag) + " 24GiB"; }
+
+// In bytes, whole or not.
+double parse_size(std::string_view flag, std::string_view text) {
+  std::string_view digits = text;
+  int64_t scale = 1;
+  for (const Unit& unit : kUnits) {
+    if (text.size() > unit.suffix.size() && text.ends_with(unit.suffix)) {
+      digits.remove_suffix(unit.suffix.size());
+      scale = unit.bytes;
+      break;
+    }
+  }
+  double value = 0;
+  if (digits.empty() || parse_whole(digits, value) != std::errc{} || !std::isfinite(value) ||
+      value < 0) {
+    throw UsageError(flag, text,
+                     "is not a size; allowed: a number and B, kB, MB, GB, TB, KiB, "
+                     "MiB, GiB or TiB",
+                     size_example(flag));
+  }
+  const double bytes = value * static_cast<double>(scale);
+  if (bytes > 9e18) throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
+  return bytes;
+}
+
+}  // namespace
+
+UsageError::UsageError(std::string_view flag, std::string_view value, std::string_view problem,
+                       std::string_view example)
+    : std::invalid_argument(std::string(flag) + ": " + in_quotes(value) + " " +
+                            std::string(problem) +
+                            (example.empty() ? "" : " (example: " + std::string(example) + ")")) {}
+
+int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum,
+                      int64_t maximum) {
+  int64_t value = 0;
+  const std::errc error = parse_whole(text, value);
+  const std::string range =
+      "allowed: " + std::to_string(minimum) + " to " + std::to_string(maximum);
+  const std::string example =
+      std::string(flag) + " " + std::to_string(std::clamp<int64_t>(4, minimum, maximum));
+  if (error == std::errc::invalid_argument) {
+    throw UsageError(flag, text, "is not a whole number; " + range, example);
+  }
+  if (error != std::errc{} || value < minimum || value > maximum) {
+    throw UsageError(flag, text, "is out of range; " + range, example);
+  }
+  return value;
+}
+
+double parse_number(std::string_view flag, std::string_view text, double minimum, double maximum) {
+  double value = 0;
+  const std::errc error = parse_whole(text, value);
+  std::array<char, 96> range{};
+  std::snprintf(range.data(), range.size(), "allowed: %g to %g", minimum, maximum);
+  const std::string example = std::string(flag) + " 0.5";
+  if (error == std::errc::invalid_argument) {
+    throw UsageError(flag, text, std::string("is not a number; ") + range.data(), example);
+  }
+  // Written so that NaN is refused too.
+  if (error != std::errc{} || !(value >= minimum && value <= maximum)) {
+    throw UsageError(flag, text, std::string("is out of range; ") + range.data(), example);
+  }
+  return value;
+}
+
+int64_t parse_bytes(std::string_view flag, std::string_view text) {
+  const double bytes = parse_size(flag, text);
+  if (bytes != std::floor(bytes)) {
+    throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+int64_t parse_rounded_bytes(std::string_view flag, std::string_view text) {
+  return std::llround(parse_size(flag, text));
+}
+
+std::vector<std::string> parse_list(std::string_view flag, std::string_view text) {
+  std::vector<std::string> elements;
+  size_t begin = 0;
+  while (true) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    elements.emplace_back(text.substr(begin, end - begin));
+    if (elements.back().empty()) {
+      throw UsageError(flag, text,
+                       "has an empty element " + std::to_string(elements.size()) +
+                           "; allowed: values separated by single commas",
+                       std::string(flag) + " 128,256");
+    }
+    if (end == text.size()) return elements;
+    begin = end + 1;
+  }
+}
+
+std::string format_bytes(int64_t bytes) {
+  constexpr std::array<std::string_view, 4> kNames = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes > -kKibi && bytes < kKibi) return std::to_string(bytes) + " B";
+  auto value = static_cast<double>(bytes);
+  size_t name = 0;
+  for (value /= kKibi; std::abs(value) >= kKibi && name + 1 < kNames.size(); ++name) value /= kKibi;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.3f %s", value, std::string(kNames.at(name)).c_str());
+  return text.data();
+}
+
+}  // namespace headroom

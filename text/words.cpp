@@ -1,0 +1,89 @@
+#include "text/words.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+int64_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int64_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int64_t diagonal = row[0];
+    row[0] = static_cast<int64_t>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int64_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+[[noreturn]] void refuse_word(std::string_view flag, std::string_view word,
+                              const std::vector<std::string>& allowed, const std::string& hint,
+                              std::string_view example) {
+  throw UsageError(flag, word, "is unknown; allowed: " + join(allowed) + hint, example);
+}
+
+}  // namespace
+
+std::string join(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != words.data()) text += between;
+    text += word;
+  }
+  return text;
+}
+
+bool is_one_of(std::string_view word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates) {
+  std::string best;
+  int64_t best_distance = 3;
+  for (const auto& candidate : candidates) {
+    const int64_t distance = edit_distance(text, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(const std::string& near) {
+  return near.empty() ? "" : "; did you mean " + near + "?";
+}
+
+void check_choice(std::string_view flag, std::string_view word,
+                  const std::vector<std::string>& allowed, std::string_view example) {
+  if (!is_one_of(word, allowed)) refuse_word(flag, word, allowed, "", example);
+}
+
+void check_name(std::string_view flag, std::string_view word,
+                const std::vector<std::string>& allowed, std::string_view example) {
+  if (is_one_of(word, allowed)) return;
+  refuse_word(flag, word, allowed, did_you_mean(nearest_name(word, allowed)), example);
+}
+
+void refuse_option(const std::string& typed, const std::vector<std::string>& known) {
+  const std::string near = nearest_name(typed, known);
+  throw UsageError(
+      "unknown option " + typed +
+      (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));
+}
+
+void refuse_argument(const std::string& typed) {
+  throw UsageError("argument '" + typed +
+                   "' belongs to no flag; a list is written without spaces "
+                   "(example: --context-length 128,256)");
+}
+
+}  // namespace headroom

@@ -1,0 +1,38 @@
+#include "train/data/data.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+namespace headroom {
+
+Data::Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_t steps)
+    : batch_size_(spec.batch_size),
+      context_length_(spec.context_length),
+      vocab_size_(vocab_size),
+      seed_(spec.seed),
+      device_(device) {
+  if (spec.tokens.empty()) return;
+  file_ = std::make_unique<TokenFile>(spec.tokens, spec.token_type);
+  file_->check_ids(vocab_size, batch_size_ * context_length_, steps);
+}
+
+Batch Data::batch(int64_t step) const {
+  const int64_t count = batch_size_ * context_length_;
+  torch::Tensor ids;
+  if (file_ != nullptr) {
+    ids = torch::empty({count + 1}, torch::kInt64);
+    auto* out = ids.mutable_data_ptr<int64_t>();
+    for (int64_t i = 0; i <= count; ++i) out[i] = file_->at(step * count + i);
+  } else {
+    // Drawn on the host whatever the device, so that every device sees the same tokens.
+    auto generator = at::detail::createCPUGenerator(static_cast<uint64_t>(seed_) * 1000003 +
+                                                    static_cast<uint64_t>(step));
+    ids = torch::randint(vocab_size_, {count + 1}, generator, torch::kInt64);
+  }
+  const auto place = [&](const torch::Tensor& window) {
+    return window.view({batch_size_, context_length_})
+        .to(device_, torch::kInt64, /*non_blocking=*/false, /*copy=*/true);
+  };
+  return {place(ids.narrow(0, 0, count)), place(ids.narrow(0, 1, count))};
+}
+
+}  // namespace headroom

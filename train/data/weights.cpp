@@ -1,0 +1,61 @@
+#include "train/data/weights.h"
+
+#include "text/quantity.h"
+#include "train/data/safetensors.h"
+
+namespace headroom {
+namespace {
+
+std::string text_of(at::IntArrayRef shape) {
+  std::string text = "(";
+  for (const int64_t size : shape) text += (text.size() == 1 ? "" : ", ") + std::to_string(size);
+  return text + ")";
+}
+
+}  // namespace
+
+void load_weights(torch::nn::Module& model, const std::string& path) {
+  const torch::NoGradGuard no_grad;
+  const SafetensorsFile file(path);
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--load-weights", path, problem, "a file that --save-weights wrote");
+  };
+  static const std::map<std::string, at::ScalarType> kDtypes = {
+      {"F32", at::kFloat}, {"F16", at::kHalf}, {"BF16", at::kBFloat16}, {"F64", at::kDouble}};
+  const auto parameters = model.named_parameters();
+  for (const auto& [name, entry] : file.entries()) {
+    if (!parameters.contains(name)) refuse("holds a tensor this model does not have: " + name);
+  }
+  for (const auto& item : parameters) {
+    const auto it = file.entries().find(item.key());
+    if (it == file.entries().end()) refuse("does not hold " + item.key());
+    const SafetensorsEntry& entry = it->second;
+    const auto dtype = kDtypes.find(entry.dtype);
+    if (dtype == kDtypes.end()) refuse("holds " + item.key() + " as " + entry.dtype);
+    if (item.value().sizes() != at::IntArrayRef(entry.shape)) {
+      refuse("holds " + item.key() + " of shape " + text_of(entry.shape) + "; this model's is " +
+             text_of(item.value().sizes()));
+    }
+    // from_blob wants a mutable pointer; the copy below only reads.
+    const torch::Tensor stored =
+        torch::from_blob(const_cast<void*>(entry.data), entry.shape, dtype->second);
+    item.value().copy_(stored);
+  }
+}
+
+void save_weights(const torch::nn::Module& model, const std::string& path) {
+  std::vector<torch::Tensor> host;  // keeps the bytes alive while they are written
+  std::vector<std::pair<std::string, SafetensorsEntry>> entries;
+  for (const auto& item : model.named_parameters()) {
+    host.push_back(item.value().detach().to(torch::kCPU, torch::kFloat32).contiguous());
+    const torch::Tensor& tensor = host.back();
+    entries.emplace_back(item.key(),
+                         SafetensorsEntry{.dtype = "F32",
+                                          .shape = tensor.sizes().vec(),
+                                          .data = tensor.const_data_ptr(),
+                                          .bytes = static_cast<int64_t>(tensor.nbytes())});
+  }
+  write_safetensors(path, entries);
+}
+
+}  // namespace headroom

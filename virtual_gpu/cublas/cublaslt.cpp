@@ -1,0 +1,137 @@
+// cuBLASLt: descriptors that remember sizes, one heuristic answer, matrix products that are
+// counted.
+#include <cublasLt.h>
+
+#include <cstring>
+
+#include "virtual_gpu/cublas/matrix_product.h"
+#include "virtual_gpu/cudart/error.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+struct Description {
+  cublasOperation_t transpose_a = CUBLAS_OP_N;
+};
+
+struct Layout {
+  uint64_t rows = 0;
+  uint64_t columns = 0;
+  int32_t batch = 1;
+};
+
+template <typename Object, typename Handle>
+Object& of(Handle handle) {
+  return *reinterpret_cast<Object*>(const_cast<void*>(static_cast<const void*>(handle)));
+}
+
+// Small objects without a destructor of their own.
+struct Preference {
+  uint64_t workspace_bytes = 0;
+};
+
+}  // namespace
+
+extern "C" {
+
+size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  if (usable() != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *handle = reinterpret_cast<cublasLtHandle_t>(new Preference());
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete &of<Preference>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cublasComputeType_t,
+                                        cudaDataType_t) {
+  *description = reinterpret_cast<cublasLtMatmulDesc_t>(new Description());
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  delete &of<Description>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_DESC_TRANSA && bytes == sizeof(cublasOperation_t)) {
+    std::memcpy(&of<Description>(description).transpose_a, value, bytes);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType,
+                                          uint64_t rows, uint64_t columns, int64_t) {
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new Layout{.rows = rows, .columns = columns, .batch = 1});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete &of<Layout>(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void* value, size_t bytes) {
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof(int32_t)) {
+    std::memcpy(&of<Layout>(layout).batch, value, bytes);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference());
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete &of<Preference>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// One algorithm that needs no workspace: the caller allocated what it was going to either way.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int wanted,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* found) {
+  if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  results[0] = {};
+  results[0].state = CUBLAS_STATUS_SUCCESS;
+  results[0].wavesCount = 1.0F;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*,
+                              const void*, cublasLtMatrixLayout_t a, const void*,
+                              cublasLtMatrixLayout_t, const void*, const void*,
+                              cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t d,
+                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+  const Layout& left = of<Layout>(a);
+  const Layout& out = of<Layout>(d);
+  const bool plain = of<Description>(description).transpose_a == CUBLAS_OP_N;
+  count_matrix_product(stream, out.rows, out.columns, plain ? left.columns : left.rows,
+                       static_cast<uint64_t>(out.batch));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

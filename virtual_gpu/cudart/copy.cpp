@@ -1,0 +1,132 @@
+// The CUDA runtime's copies. Device memory holds no values: what is read from it is zero, what is
+// written to it is gone.
+#include <cstring>
+
+#include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/report/host_read.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+void count(std::atomic<uint64_t>& counter, uint64_t by) {
+  counter.fetch_add(by, std::memory_order_relaxed);
+}
+
+// Moves `rows` rows of `bytes`, whichever sides are host memory.
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t bytes,
+                      size_t rows) {
+  if (const cudaError_t error = usable()) return error;
+  if (bytes == 0 || rows == 0) return cudaSuccess;
+  if (to == nullptr || from == nullptr) return result(cudaErrorInvalidValue);
+  Machine& machine = Machine::get();
+  Device* source = machine.owner(reinterpret_cast<uint64_t>(from));
+  Device* target = machine.owner(reinterpret_cast<uint64_t>(to));
+  if (source != nullptr && target != nullptr) return cudaSuccess;
+  if (target != nullptr) {
+    count(target->counters.bytes_to_device, bytes * rows);
+    return cudaSuccess;
+  }
+  auto* out = static_cast<char*>(to);
+  const auto* in = static_cast<const char*>(from);
+  for (size_t row = 0; row < rows; ++row, out += to_pitch, in += from_pitch) {
+    if (source != nullptr) {
+      std::memset(out, 0, bytes);
+    } else {
+      std::memmove(out, in, bytes);
+    }
+  }
+  if (source == nullptr) return cudaSuccess;
+  count(source->counters.bytes_to_host, bytes * rows);
+  count(source->counters.copies_to_host, 1);
+  note_host_read(bytes * rows);
+  return cudaSuccess;
+}
+
+// A copy on a stream: a node while the stream is captured.
+cudaError_t copy_on(cudaStream_t handle, void* to, size_t to_pitch, const void* from,
+                    size_t from_pitch, size_t bytes, size_t rows) {
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  if (machine.streams.issue(machine.stream(handle), NodeKind::kCopy, 0)) return cudaSuccess;
+  return copy_rows(to, to_pitch, from, from_pitch, bytes, rows);
+}
+
+cudaError_t copy_now(void* to, const void* from, size_t bytes) {
+  if (const cudaError_t error = usable()) return error;
+  if (const cudaError_t error = result(Machine::get().streams.unsafe_call())) return error;
+  return copy_rows(to, 0, from, 0, bytes, 1);
+}
+
+cudaError_t set_on(cudaStream_t handle, void* to, int value, size_t bytes) {
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  if (machine.streams.issue(machine.stream(handle), NodeKind::kSet, 0)) return cudaSuccess;
+  const uint64_t address = reinterpret_cast<uint64_t>(to);
+  // Pinned and managed memory are real and may be filled too.
+  if (bytes > 0 && machine.owner(address) == nullptr && machine.host.find(address)) {
+    std::memset(to, value, bytes);
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  return copy_now(to, from, bytes);
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  return copy_on(stream, to, 0, from, 0, bytes, 1);
+}
+
+cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+  return copy_now(to, from, bytes);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
+                                cudaStream_t stream) {
+  return copy_on(stream, to, 0, from, 0, bytes, 1);
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind) {
+  if (const cudaError_t error = result(Machine::get().streams.unsafe_call())) return error;
+  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  return copy_on(stream, to, to_pitch, from, from_pitch, width, height);
+}
+
+cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind) {
+  return usable();
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void*, const void*, size_t, size_t, cudaMemcpyKind,
+                                    cudaStream_t) {
+  return usable();
+}
+
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  if (const cudaError_t error = usable()) return error;
+  if (const cudaError_t error = result(Machine::get().streams.unsafe_call())) return error;
+  return set_on(nullptr, to, value, bytes);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return set_on(stream, to, value, bytes);
+}
+
+cudaError_t cudaMemset2DAsync(void*, size_t, int, size_t, size_t, cudaStream_t stream) {
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  machine.streams.issue(machine.stream(stream), NodeKind::kSet, 0);
+  return cudaSuccess;
+}
+
+}  // extern "C"

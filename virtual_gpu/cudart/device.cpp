@@ -1,0 +1,274 @@
+// The CUDA runtime's calls about devices.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "virtual_gpu/cudart/error.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+// The versions that libtorch 2.11 was built with; its checks compare against them.
+constexpr int kCudaVersion = 13000;
+constexpr int kWarpSize = 32;
+constexpr int kThreadsPerBlock = 1024;
+constexpr int kBlockDimension[] = {1024, 1024, 64};
+constexpr int kGridDimension[] = {2147483647, 65535, 65535};
+constexpr size_t kConstantBytes = 65536;
+
+bool has_clusters(const Card& card) { return card.major >= 9; }
+
+// Cards from the data centre, where ECC is always on and there is no display.
+bool is_geforce(const Card& card) { return card.name.find("GeForce") != std::string::npos; }
+
+// What programs ask that is not in the card's description: properties of every card of compute
+// capability 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of technical
+// specifications.
+int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
+  switch (static_cast<int>(attr)) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      return kThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+    case cudaDevAttrMaxBlockDimZ:
+      return kBlockDimension[attr - cudaDevAttrMaxBlockDimX];
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+      return kGridDimension[attr - cudaDevAttrMaxGridDimX];
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return static_cast<int>(card.shared_memory_per_block);
+    case cudaDevAttrTotalConstantMemory:
+      return kConstantBytes;
+    case cudaDevAttrWarpSize:
+      return kWarpSize;
+    case cudaDevAttrMaxPitch:
+      return 2147483647;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return card.registers_per_multiprocessor;
+    case cudaDevAttrClockRate:
+      return card.clock_khz;
+    case cudaDevAttrTextureAlignment:
+      return 512;
+    case cudaDevAttrMultiProcessorCount:
+      return card.multiprocessors;
+    case cudaDevAttrKernelExecTimeout:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrComputeMode:
+    case cudaDevAttrTccDriver:
+    case cudaDevAttrPciDeviceId:
+    case cudaDevAttrPciDomainId:
+      return 0;
+    case cudaDevAttrPciBusId:
+      return ordinal + 1;
+    case cudaDevAttrEccEnabled:
+      return is_geforce(card) ? 0 : 1;
+    case cudaDevAttrMemoryClockRate:
+      return card.memory_clock_khz;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return card.memory_bus_bits;
+    case cudaDevAttrL2CacheSize:
+      return static_cast<int>(card.l2_bytes);
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return card.threads_per_multiprocessor;
+    case cudaDevAttrAsyncEngineCount:
+      return is_geforce(card) ? 2 : 3;
+    case cudaDevAttrComputeCapabilityMajor:
+      return card.major;
+    case cudaDevAttrComputeCapabilityMinor:
+      return card.minor;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return static_cast<int>(card.shared_memory_per_multiprocessor);
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return static_cast<int>(card.shared_memory_per_block_optin);
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return static_cast<int>(card.reserved_shared_memory_per_block);
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return card.blocks_per_multiprocessor;
+    case cudaDevAttrClusterLaunch:
+      return has_clusters(card) ? 1 : 0;
+    case cudaDevAttrGpuOverlap:
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrStreamPrioritiesSupported:
+    case cudaDevAttrGlobalL1CacheSupported:
+    case cudaDevAttrLocalL1CacheSupported:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrIpcEventSupport:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return result(cudaErrorInvalidValue);
+  *count = 0;
+  if (const cudaError_t error = usable()) return error;
+  *count = Machine::get().count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  if (device == nullptr) return result(cudaErrorInvalidValue);
+  if (const cudaError_t error = usable()) return error;
+  *device = Machine::current();
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (const cudaError_t error = usable()) return error;
+  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
+  Machine::set_current(device);
+  Machine::get().device(device).make_context();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) {
+  if (const cudaError_t error = usable()) return error;
+  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
+  *value = attribute(Machine::get().device(device).card(), device, attr);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
+  if (const cudaError_t error = usable()) return error;
+  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
+  const Card& card = Machine::get().device(device).card();
+  const auto ask = [&](cudaDeviceAttr attr) { return attribute(card, device, attr); };
+  *prop = {};
+  std::snprintf(prop->name, sizeof prop->name, "%s", card.name.c_str());
+  std::snprintf(prop->uuid.bytes, sizeof prop->uuid.bytes, "virtual-%02d", device % 64);
+  prop->totalGlobalMem = card.total_bytes;
+  prop->sharedMemPerBlock = card.shared_memory_per_block;
+  prop->regsPerBlock = card.registers_per_multiprocessor;
+  prop->warpSize = kWarpSize;
+  prop->memPitch = 2147483647;
+  prop->maxThreadsPerBlock = kThreadsPerBlock;
+  std::copy_n(kBlockDimension, 3, prop->maxThreadsDim);
+  std::copy_n(kGridDimension, 3, prop->maxGridSize);
+  prop->totalConstMem = kConstantBytes;
+  prop->major = card.major;
+  prop->minor = card.minor;
+  prop->textureAlignment = 512;
+  prop->texturePitchAlignment = 32;
+  prop->multiProcessorCount = card.multiprocessors;
+  prop->canMapHostMemory = 1;
+  prop->maxTexture1D = 131072;
+  prop->maxTexture2D[0] = 131072;
+  prop->maxTexture2D[1] = 65536;
+  prop->concurrentKernels = 1;
+  prop->ECCEnabled = ask(cudaDevAttrEccEnabled);
+  prop->pciBusID = ask(cudaDevAttrPciBusId);
+  prop->asyncEngineCount = ask(cudaDevAttrAsyncEngineCount);
+  prop->unifiedAddressing = 1;
+  prop->memoryBusWidth = card.memory_bus_bits;
+  prop->l2CacheSize = static_cast<int>(card.l2_bytes);
+  prop->maxThreadsPerMultiProcessor = card.threads_per_multiprocessor;
+  prop->streamPrioritiesSupported = 1;
+  prop->globalL1CacheSupported = 1;
+  prop->localL1CacheSupported = 1;
+  prop->sharedMemPerMultiprocessor = card.shared_memory_per_multiprocessor;
+  prop->regsPerMultiprocessor = card.registers_per_multiprocessor;
+  prop->managedMemory = 1;
+  prop->concurrentManagedAccess = 1;
+  prop->computePreemptionSupported = 1;
+  prop->canUseHostPointerForRegisteredMem = 1;
+  prop->cooperativeLaunch = 1;
+  prop->sharedMemPerBlockOptin = card.shared_memory_per_block_optin;
+  prop->maxBlocksPerMultiProcessor = card.blocks_per_multiprocessor;
+  prop->reservedSharedMemPerBlock = card.reserved_shared_memory_per_block;
+  prop->hostRegisterSupported = 1;
+  prop->memoryPoolsSupported = 1;
+  prop->ipcEventSupported = 1;
+  prop->clusterLaunch = ask(cudaDevAttrClusterLaunch);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = kCudaVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = kCudaVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  if (const cudaError_t error = usable()) return error;
+  if (device < 0 || device >= Machine::get().count()) return result(cudaErrorInvalidDevice);
+  std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (const cudaError_t error = usable()) return error;
+  unsigned domain = 0;
+  unsigned bus = 0;
+  if (std::sscanf(text, "%x:%x", &domain, &bus) != 2 || bus == 0 ||
+      static_cast<int>(bus) > Machine::get().count()) {
+    return result(cudaErrorInvalidValue);
+  }
+  *device = static_cast<int>(bus) - 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (const cudaError_t error = usable()) return error;
+  const int count = Machine::get().count();
+  if (device < 0 || device >= count || peer < 0 || peer >= count) {
+    return result(cudaErrorInvalidDevice);
+  }
+  *can = device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  machine.here().counters.synchronizations.fetch_add(1, std::memory_order_relaxed);
+  return result(machine.streams.unsafe_call());
+}
+
+cudaError_t cudaDeviceReset() { return usable(); }
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  *flags = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return usable(); }
+
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  // The runtime's defaults.
+  *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitMallocHeapSize ? 8388608 : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+}  // extern "C"

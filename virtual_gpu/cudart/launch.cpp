@@ -1,0 +1,203 @@
+// The CUDA runtime's calls about kernels. A launch is counted, and that is all.
+#include <algorithm>
+#include <array>
+
+#include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/kernels.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+struct CallConfiguration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+};
+
+constexpr uint64_t kThreadsPerBlock = 1024;
+
+// <<<...>>> pushes here and the kernel's host stub pops: at most nested by default arguments.
+thread_local std::array<CallConfiguration, 16> configurations;
+thread_local size_t configuration_count = 0;
+
+// The calling thread's device while it does not change: a launch costs a few nanoseconds.
+struct Here {
+  int ordinal = -1;
+  Device* device = nullptr;
+};
+thread_local Here here;
+
+Device* current_device() {
+  const int ordinal = Machine::current();
+  if (here.ordinal != ordinal) here = {ordinal, &Machine::get().device(ordinal)};
+  return here.device;
+}
+
+bool is_runnable(const dim3& grid, const dim3& block) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  return grid.x > 0 && grid.y > 0 && grid.z > 0 && threads > 0 && threads <= kThreadsPerBlock;
+}
+
+cudaError_t launch(const dim3& grid, const dim3& block, size_t shared_bytes, cudaStream_t stream) {
+  if (here.device == nullptr || Machine::forked()) {
+    if (const cudaError_t error = usable()) return error;
+  }
+  Device* device = current_device();
+  if (!is_runnable(grid, block)) return result(cudaErrorInvalidConfiguration);
+  if (shared_bytes > device->card().shared_memory_per_block_optin) {
+    return result(cudaErrorInvalidValue);
+  }
+  Machine& machine = Machine::get();
+  if (machine.streams.any_capture() &&
+      machine.streams.issue(machine.stream(stream), NodeKind::kKernel, 0)) {
+    return cudaSuccess;
+  }
+  device->counters.launches.fetch_add(1, std::memory_order_relaxed);
+  return cudaSuccess;
+}
+
+// Blocks of one multiprocessor by threads, shared memory and the block limit. Registers are not
+// known: the figure is an upper bound.
+int occupancy(const Card& card, int block_threads, size_t shared_bytes) {
+  if (block_threads <= 0) return 0;
+  const int warps = (block_threads + 31) / 32;
+  const int by_threads = card.threads_per_multiprocessor / (warps * 32);
+  const uint64_t shared = shared_bytes + card.reserved_shared_memory_per_block;
+  const auto by_shared = static_cast<int>(card.shared_memory_per_multiprocessor / shared);
+  return std::min({by_threads, by_shared, card.blocks_per_multiprocessor});
+}
+
+}  // namespace
+
+extern "C" {
+
+void** __cudaRegisterFatBinary(void* wrapper) { return register_fat_binary(wrapper); }
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+char __cudaInitModule(void**) { return 1; }
+
+void __cudaRegisterFunction(void** fat_binary, const char* function, char*, const char*, int,
+                            uint3*, uint3*, dim3*, dim3*, int*) {
+  register_kernel(function, fat_binary);
+}
+
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
+void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, size_t, int, int) {}
+void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                     cudaStream_t stream) {
+  if (configuration_count == configurations.size()) return 1;
+  configurations[configuration_count++] = {grid, block, shared_bytes, stream};
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes,
+                                       void* stream) {
+  if (configuration_count == 0) return result(cudaErrorInvalidConfiguration);
+  const CallConfiguration& top = configurations[--configuration_count];
+  *grid = top.grid;
+  *block = top.block;
+  *shared_bytes = top.shared_bytes;
+  *static_cast<cudaStream_t*>(stream) = top.stream;
+  return cudaSuccess;
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  return __cudaGetKernel(kernel, function);
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
+  *function = reinterpret_cast<cudaFunction_t>(const_cast<void*>(symbol));
+  return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3 grid, dim3 block, void**, size_t shared_bytes,
+                               cudaStream_t stream) {
+  return launch(grid, block, shared_bytes, stream);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t, dim3 grid, dim3 block, void**,
+                                    size_t shared_bytes, cudaStream_t stream) {
+  return launch(grid, block, shared_bytes, stream);
+}
+
+cudaError_t cudaLaunchKernel(const void*, dim3 grid, dim3 block, void**, size_t shared_bytes,
+                             cudaStream_t stream) {
+  return launch(grid, block, shared_bytes, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void**) {
+  return launch(config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3 grid, dim3 block, void**,
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return launch(grid, block, shared_bytes, stream);
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  if (const cudaError_t error = usable()) return error;
+  const Card& card = Machine::get().here().card();
+  const KernelCode code = code_for(function, card.major, card.minor);
+  *attributes = {};
+  attributes->maxThreadsPerBlock = kThreadsPerBlock;
+  attributes->numRegs = 32;
+  attributes->ptxVersion = code.ptx_version;
+  attributes->binaryVersion = code.binary_version;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(card.shared_memory_per_block);
+  attributes->preferredShmemCarveout = -1;
+  return code.binary_version == 0 ? result(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
+  if (const cudaError_t error = usable()) return error;
+  const Card& card = Machine::get().here().card();
+  const bool too_much = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize &&
+                        value > static_cast<int>(card.shared_memory_per_block_optin);
+  return too_much ? result(cudaErrorInvalidValue) : cudaSuccess;
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return usable(); }
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*,
+                                                                   int block_threads,
+                                                                   size_t shared_bytes, unsigned) {
+  if (const cudaError_t error = usable()) return error;
+  *blocks = occupancy(Machine::get().here().card(), block_threads, shared_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function,
+                                                          int block_threads, size_t shared_bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_threads,
+                                                                shared_bytes, 0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*, int, int) {
+  if (const cudaError_t error = usable()) return error;
+  *bytes = Machine::get().here().card().shared_memory_per_block;
+  return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t*) {
+  if (const cudaError_t error = usable()) return error;
+  *clusters = Machine::get().here().card().multiprocessors;
+  return cudaSuccess;
+}
+
+// Variables of the device have an address like everything else; nothing lies there.
+cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
+  if (const cudaError_t error = usable()) return error;
+  *address = const_cast<void*>(symbol);
+  return cudaSuccess;
+}
+
+}  // extern "C"

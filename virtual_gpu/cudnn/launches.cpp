@@ -1,0 +1,34 @@
+// cuDNN's functions of one operation each, from before its graph API, whose memory is all the
+// caller's: a launch each. Without cuDNN's header: only the first argument, the handle, is looked
+// at. In the C calling convention the caller cleans up the others.
+#include "virtual_gpu/cudnn/handle.h"
+
+#define HEADROOM_LAUNCH(name)                                   \
+  extern "C" int name(const virtual_gpu::CudnnHandle* handle) { \
+    return virtual_gpu::launch(handle);                         \
+  }
+
+HEADROOM_LAUNCH(cudnnActivationBackward)
+HEADROOM_LAUNCH(cudnnActivationForward)
+HEADROOM_LAUNCH(cudnnAddTensor)
+HEADROOM_LAUNCH(cudnnBatchNormalizationBackward)
+HEADROOM_LAUNCH(cudnnBatchNormalizationBackwardEx)
+HEADROOM_LAUNCH(cudnnBatchNormalizationForwardInference)
+HEADROOM_LAUNCH(cudnnBatchNormalizationForwardTraining)
+HEADROOM_LAUNCH(cudnnBatchNormalizationForwardTrainingEx)
+HEADROOM_LAUNCH(cudnnConvolutionBackwardBias)
+HEADROOM_LAUNCH(cudnnLRNCrossChannelBackward)
+HEADROOM_LAUNCH(cudnnLRNCrossChannelForward)
+HEADROOM_LAUNCH(cudnnOpTensor)
+HEADROOM_LAUNCH(cudnnPoolingBackward)
+HEADROOM_LAUNCH(cudnnPoolingForward)
+HEADROOM_LAUNCH(cudnnScaleTensor)
+HEADROOM_LAUNCH(cudnnSetTensor)
+HEADROOM_LAUNCH(cudnnSoftmaxBackward)
+HEADROOM_LAUNCH(cudnnSoftmaxForward)
+HEADROOM_LAUNCH(cudnnSpatialTfGridGeneratorBackward)
+HEADROOM_LAUNCH(cudnnSpatialTfGridGeneratorForward)
+HEADROOM_LAUNCH(cudnnSpatialTfSamplerBackward)
+HEADROOM_LAUNCH(cudnnSpatialTfSamplerForward)
+HEADROOM_LAUNCH(cudnnTransformTensor)
+#undef HEADROOM_LAUNCH

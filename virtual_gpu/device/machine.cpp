@@ -1,0 +1,137 @@
+#include "virtual_gpu/device/machine.h"
+
+#include <link.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+
+namespace virtual_gpu {
+namespace {
+
+// The handles of the default streams are 0, cudaStreamLegacy (1) and cudaStreamPerThread (2).
+constexpr uintptr_t kPerThread = 2;
+
+std::atomic<bool> is_forked{false};
+std::atomic<bool> is_made{false};
+thread_local int current_device = 0;
+
+std::string environment(const char* name) {
+  const char* value = getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int count_from(const std::string& text) {
+  if (text.empty()) return 1;
+  int count = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || rest != text.data() + text.size() || count < 1 ||
+      count > Machine::kMostDevices) {
+    throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
+                                std::to_string(Machine::kMostDevices));
+  }
+  return count;
+}
+
+// Ordinals up to the first that is none, as the driver reads it. UUIDs are not known here.
+int visible(int count) {
+  const char* list = getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) return count;
+  std::istringstream stream(list);
+  std::string word;
+  int seen = 0;
+  while (std::getline(stream, word, ',')) {
+    int ordinal = -1;
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
+    if (error != std::errc() || ordinal < 0 || ordinal >= count) break;
+    ++seen;
+  }
+  return seen;
+}
+
+// The stand-in has the structures of CUDA 13; a program built for another runtime would read and
+// write beyond them.
+int find_other_runtime(dl_phdr_info* library, size_t, void* found) {
+  const std::string_view path = library->dlpi_name;
+  const size_t name = path.find("/libcudart.so.");
+  if (name == std::string_view::npos || path.substr(name).starts_with("/libcudart.so.13")) return 0;
+  *static_cast<std::string*>(found) = path;
+  return 1;
+}
+
+void refuse_other_runtime() {
+  std::string found;
+  dl_iterate_phdr(find_other_runtime, &found);
+  if (found.empty()) return;
+  throw std::invalid_argument("the program is built for " + found +
+                              "; supported: CUDA 13 (libcudart.so.13), as in libtorch 2.11");
+}
+
+}  // namespace
+
+Machine& Machine::get() {
+  static Machine* machine = new Machine();
+  return *machine;
+}
+
+bool Machine::exists() { return is_made.load(); }
+bool Machine::forked() { return is_forked.load(std::memory_order_relaxed); }
+
+Machine::Machine() {
+  is_made = true;
+  pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  if (headroom_observe != nullptr) {
+    // Before libtorch's own handlers, because those were there first.
+    std::atexit([] {
+      if (!forked()) headroom_observe();
+    });
+  }
+  try {
+    refuse_other_runtime();
+    const std::string text = environment("HEADROOM_VIRTUAL_CARD");
+    if (text.empty()) {
+      throw std::invalid_argument(
+          "HEADROOM_VIRTUAL_CARD is not set; start the program with "
+          "headroom dryrun --card h200 -- PROGRAM");
+    }
+    const Card card = parse_card(text);
+    const int count = visible(count_from(environment("HEADROOM_VIRTUAL_COUNT")));
+    for (int i = 0; i < count; ++i) {
+      devices_.push_back(std::make_unique<Device>(card, i));
+      default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));
+    }
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "virtual GPU: %s\n", error.what());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "virtual GPU: no address space left for the card (ulimit -v?)\n");
+    devices_.clear();
+  }
+}
+
+int Machine::current() { return current_device; }
+void Machine::set_current(int ordinal) { current_device = ordinal; }
+
+Stream& Machine::stream(const void* handle) {
+  if (reinterpret_cast<uintptr_t>(handle) <= kPerThread) {
+    return *default_streams_[static_cast<size_t>(current())];
+  }
+  return *static_cast<Stream*>(const_cast<void*>(handle));
+}
+
+Device* Machine::owner(uint64_t address) {
+  for (const auto& device : devices_) {
+    if (device->contains(address)) return device.get();
+  }
+  const std::lock_guard lock(mappings_mutex);
+  if (!mappings.contains(address)) return nullptr;
+  Device* mapped = mappings.device_at(address);
+  return mapped != nullptr || devices_.empty() ? mapped : devices_.front().get();
+}
+
+}  // namespace virtual_gpu

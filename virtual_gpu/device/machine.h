@@ -1,0 +1,61 @@
+// Everything this process has of virtual cards. Made at the first CUDA call from the environment:
+//   HEADROOM_VIRTUAL_CARD    the card, as virtual_gpu/device/card.h reads it
+//   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
+//   HEADROOM_VIRTUAL_REPORT  prefix of the file to write at exit: <prefix>.<pid>.json
+//   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, comma separated
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "virtual_gpu/device/device.h"
+#include "virtual_gpu/device/host_memory.h"
+#include "virtual_gpu/device/mapping.h"
+#include "virtual_gpu/device/stream.h"
+
+// Writes what libtorch's allocator knows; defined by the observer where one is preloaded
+// (bench/dryrun/observer.cpp), null elsewhere. Only the process that ends calls it, once or more.
+extern "C" __attribute__((weak)) void headroom_observe();
+
+namespace virtual_gpu {
+
+class Machine {
+ public:
+  static constexpr int kMostDevices = 64;
+
+  // The process's own. Never destroyed: libraries free memory in their exit handlers. After a bad
+  // description it has no devices, and one line on stderr said why.
+  static Machine& get();
+  static bool exists();  // whether get() was ever called
+  // True in a process that was forked from one that had used CUDA: every call fails there, as on a
+  // card.
+  static bool forked();
+
+  int count() const { return static_cast<int>(devices_.size()); }
+  Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
+  // Of the calling thread.
+  static int current();
+  static void set_current(int ordinal);
+  Device& here() { return device(current()); }
+
+  // nullptr and the two special handles are the current device's default stream.
+  Stream& stream(const void* handle);
+
+  // Whose memory this is; nullptr when it is no device memory.
+  Device* owner(uint64_t address);
+
+  Streams streams;
+  HostMemory host;
+  // Guards `mappings`; a Device and Streams have locks of their own.
+  std::mutex mappings_mutex;
+  Mappings mappings;
+
+ private:
+  Machine();
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Stream>> default_streams_;
+};
+
+}  // namespace virtual_gpu

@@ -1,0 +1,58 @@
+// The driver's virtual memory management: address ranges, physical handles, and which lies where.
+// libtorch's expandable segments are made of these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "virtual_gpu/device/status.h"
+
+namespace virtual_gpu {
+
+class Device;
+
+// Books of one process. Ranges belong to no device until memory is mapped into them. Not
+// synchronized: the Machine's lock is held.
+class Mappings {
+ public:
+  static constexpr uint64_t kGranularity = uint64_t{2} << 20;
+
+  struct Physical {
+    Device* device;
+    uint64_t bytes;
+    uint64_t references;  // the owner's and one per mapping
+  };
+  struct Mapping {
+    uint64_t bytes;
+    uint64_t handle;
+  };
+
+  Status reserve(uint64_t bytes, uint64_t alignment, uint64_t* address);
+  Status release_range(uint64_t address, uint64_t bytes);
+
+  Status create(Device& device, uint64_t bytes, uint64_t* handle);
+  Status retain(uint64_t address, uint64_t* handle);  // one more reference to what is mapped there
+  Status release(uint64_t handle);
+  const Physical* find(uint64_t handle) const;
+
+  Status map(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t handle);
+  Status unmap(uint64_t address, uint64_t bytes);
+  Status set_access(uint64_t address, uint64_t bytes) const;  // the whole range must be mapped
+
+  // The range that holds this address, and the device whose memory is mapped there (nullptr: none).
+  bool contains(uint64_t address) const;
+  std::optional<uint64_t> range_start(uint64_t address) const;
+  Device* device_at(uint64_t address) const;
+
+ private:
+  void drop(uint64_t handle);
+  std::map<uint64_t, Mapping>::const_iterator mapping_at(uint64_t address) const;
+
+  std::map<uint64_t, uint64_t> ranges_;  // start -> bytes
+  std::map<uint64_t, Mapping> mappings_;
+  std::map<uint64_t, Physical> physical_;
+  uint64_t next_handle_ = 1;
+};
+
+}  // namespace virtual_gpu

@@ -1,0 +1,198 @@
+#include "virtual_gpu/device/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace virtual_gpu {
+namespace {
+
+thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
+
+}  // namespace
+
+uint64_t Graph::kernels() const {
+  return static_cast<uint64_t>(std::count_if(nodes.begin(), nodes.end(), [](const auto& node) {
+    return node->kind == NodeKind::kKernel;
+  }));
+}
+
+uint64_t Graph::flops() const {
+  uint64_t sum = 0;
+  for (const auto& node : nodes) sum += node->flops;
+  return sum;
+}
+
+Stream* Streams::create(int device, unsigned flags, int priority) {
+  const std::lock_guard lock(mutex_);
+  auto* stream =
+      new Stream{.device = device, .flags = flags, .priority = priority, .id = next_stream_id_++};
+  streams_.insert(stream);
+  return stream;
+}
+
+Status Streams::destroy(Stream* stream) {
+  const std::lock_guard lock(mutex_);
+  if (streams_.erase(stream) == 0) return Status::kInvalidHandle;
+  if (stream->capture != nullptr) {
+    stream->capture->valid = false;
+    stream->capture->streams.erase(stream);
+  }
+  delete stream;
+  return Status::kOk;
+}
+
+bool Streams::is_stream(const Stream* stream) const {
+  const std::lock_guard lock(mutex_);
+  return streams_.count(stream) != 0;
+}
+
+Event* Streams::create_event(int device, unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  auto* event = new Event{.device = device, .flags = flags};
+  events_.insert(event);
+  return event;
+}
+
+Status Streams::destroy_event(Event* event) {
+  const std::lock_guard lock(mutex_);
+  if (events_.erase(event) == 0) return Status::kInvalidHandle;
+  delete event;
+  return Status::kOk;
+}
+
+Capture* Streams::find_capture(uint64_t id) const {
+  const auto found = std::find_if(captures_.begin(), captures_.end(),
+                                  [id](const auto& capture) { return capture->id == id; });
+  return found == captures_.end() ? nullptr : found->get();
+}
+
+Status Streams::begin(Stream& stream, CaptureMode mode) {
+  const std::lock_guard lock(mutex_);
+  if (stream.capture != nullptr) return Status::kIllegalState;
+  auto capture = std::make_unique<Capture>();
+  capture->id = next_capture_id_++;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = &stream;
+  capture->graph = std::make_unique<Graph>();
+  capture->streams.insert(&stream);
+  stream.capture = capture.get();
+  stream.leaves.clear();
+  captures_.push_back(std::move(capture));
+  captures_active_.fetch_add(1);
+  return Status::kOk;
+}
+
+Status Streams::end(Stream& stream, std::unique_ptr<Graph>* graph) {
+  const std::lock_guard lock(mutex_);
+  Capture* capture = stream.capture;
+  if (capture == nullptr || capture->origin != &stream) return Status::kIllegalState;
+  // A forked stream whose last work nothing of the origin comes after was not joined.
+  bool joined = true;
+  for (Stream* member : capture->streams) {
+    for (Node* leaf : member->leaves) {
+      const auto& last = stream.leaves;
+      const bool followed = std::any_of(
+          capture->graph->nodes.begin(), capture->graph->nodes.end(), [leaf](const auto& node) {
+            return std::count(node->after.begin(), node->after.end(), leaf) != 0;
+          });
+      joined &= followed || std::count(last.begin(), last.end(), leaf) != 0;
+    }
+  }
+  for (Stream* member : capture->streams) {
+    member->capture = nullptr;
+    member->leaves.clear();
+  }
+  const bool valid = capture->valid;
+  if (valid && joined) *graph = std::move(capture->graph);
+  captures_.erase(std::find_if(captures_.begin(), captures_.end(),
+                               [&](const auto& one) { return one.get() == capture; }));
+  captures_active_.fetch_sub(1);
+  if (!valid) return Status::kCaptureInvalidated;
+  return joined ? Status::kOk : Status::kCaptureUnjoined;
+}
+
+bool Streams::issue(Stream& stream, NodeKind kind, uint64_t flops) {
+  if (!any_capture()) return false;
+  const std::lock_guard lock(mutex_);
+  if (stream.capture == nullptr) return false;
+  auto node = std::make_unique<Node>(Node{.kind = kind, .flops = flops, .after = stream.leaves});
+  stream.leaves = {node.get()};
+  stream.capture->graph->nodes.push_back(std::move(node));
+  return true;
+}
+
+void Streams::record(Event& event, Stream& stream) {
+  event.recorded = true;
+  event.time = std::chrono::steady_clock::now();
+  event.capture_id = 0;
+  if (!any_capture()) return;
+  const std::lock_guard lock(mutex_);
+  if (stream.capture != nullptr) event.capture_id = stream.capture->id;
+  event.leaves = stream.leaves;
+}
+
+Status Streams::wait(Stream& stream, const Event& event) {
+  if (event.capture_id == 0) {
+    if (!any_capture()) return Status::kOk;
+    const std::lock_guard lock(mutex_);
+    if (stream.capture == nullptr || !event.recorded) return Status::kOk;
+    stream.capture->valid = false;
+    return Status::kCaptureIsolation;
+  }
+  const std::lock_guard lock(mutex_);
+  Capture* capture = find_capture(event.capture_id);
+  if (capture == nullptr) return Status::kOk;  // it ended meanwhile
+  if (stream.capture != nullptr && stream.capture != capture) {
+    capture->valid = stream.capture->valid = false;
+    return Status::kCaptureIsolation;
+  }
+  stream.capture = capture;
+  capture->streams.insert(&stream);
+  for (Node* leaf : event.leaves) {
+    if (std::count(stream.leaves.begin(), stream.leaves.end(), leaf) == 0) {
+      stream.leaves.push_back(leaf);
+    }
+  }
+  return Status::kOk;
+}
+
+Status Streams::synchronize(Stream& stream) {
+  if (!any_capture()) return Status::kOk;
+  const std::lock_guard lock(mutex_);
+  if (stream.capture == nullptr) return Status::kOk;
+  stream.capture->valid = false;
+  return Status::kCaptureUnsupported;
+}
+
+Status Streams::synchronize(const Event& event) {
+  if (!any_capture() || event.capture_id == 0) return Status::kOk;
+  const std::lock_guard lock(mutex_);
+  Capture* capture = find_capture(event.capture_id);
+  if (capture == nullptr) return Status::kOk;
+  capture->valid = false;
+  return Status::kCaptureUnsupported;
+}
+
+// The rule of cudaThreadExchangeStreamCaptureMode, CUDA runtime API.
+Status Streams::unsafe_call() {
+  if (!any_capture() || thread_mode == CaptureMode::kRelaxed) return Status::kOk;
+  const std::lock_guard lock(mutex_);
+  Status status = Status::kOk;
+  for (const auto& capture : captures_) {
+    const bool own = capture->thread == std::this_thread::get_id();
+    const bool watched =
+        own ? capture->mode != CaptureMode::kRelaxed
+            : capture->mode == CaptureMode::kGlobal && thread_mode == CaptureMode::kGlobal;
+    if (!watched) continue;
+    capture->valid = false;
+    status = Status::kCaptureUnsupported;
+  }
+  return status;
+}
+
+CaptureMode Streams::exchange_thread_mode(CaptureMode mode) {
+  return std::exchange(thread_mode, mode);
+}
+
+}  // namespace virtual_gpu

@@ -1,0 +1,104 @@
+// Streams, events and graphs. Work is done the moment it is issued, so a stream holds only what
+// capturing needs: which capture it belongs to and after which nodes the next one comes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "virtual_gpu/device/status.h"
+
+namespace virtual_gpu {
+
+enum class NodeKind { kKernel, kCopy, kSet, kHost, kEmpty };
+
+struct Node {
+  NodeKind kind;
+  uint64_t flops;            // of a matrix product
+  std::vector<Node*> after;  // dependencies
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;
+  uint64_t kernels() const;
+  uint64_t flops() const;
+};
+
+enum class CaptureMode { kGlobal, kThreadLocal, kRelaxed };
+
+struct Stream;
+
+struct Capture {
+  uint64_t id;
+  CaptureMode mode;
+  std::thread::id thread;
+  Stream* origin;
+  std::unique_ptr<Graph> graph;
+  std::unordered_set<Stream*> streams;  // the origin and all that forked from it
+  bool valid = true;
+};
+
+struct Stream {
+  int device = 0;
+  unsigned flags = 0;
+  int priority = 0;
+  uint64_t id = 0;
+  Capture* capture = nullptr;
+  std::vector<Node*> leaves;  // the next captured node comes after these
+};
+
+struct Event {
+  int device = 0;
+  unsigned flags = 0;
+  bool recorded = false;
+  std::chrono::steady_clock::time_point time;
+  uint64_t capture_id = 0;    // 0 = recorded outside of a capture
+  std::vector<Node*> leaves;  // of the recording stream
+};
+
+// Every stream, event, capture and graph of the process. Thread-safe.
+class Streams {
+ public:
+  Stream* create(int device, unsigned flags, int priority);
+  Status destroy(Stream* stream);
+  bool is_stream(const Stream* stream) const;
+  Event* create_event(int device, unsigned flags);
+  Status destroy_event(Event* event);
+
+  Status begin(Stream& stream, CaptureMode mode);
+  // The graph is the caller's; nullptr with an error.
+  Status end(Stream& stream, std::unique_ptr<Graph>* graph);
+
+  // One piece of work on the stream: a node when it is being captured, else nothing. True when it
+  // was captured: then it has not run.
+  bool issue(Stream& stream, NodeKind kind, uint64_t flops);
+  void record(Event& event, Stream& stream);
+  Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
+
+  // The host waits for, or asks about, this stream or event. An error while it is captured.
+  Status synchronize(Stream& stream);
+  Status synchronize(const Event& event);
+  // A call that may not happen while a capture is watched (cudaMalloc, cudaDeviceSynchronize).
+  Status unsafe_call();
+
+  bool any_capture() const { return captures_active_.load(std::memory_order_relaxed) != 0; }
+  static CaptureMode exchange_thread_mode(CaptureMode mode);
+
+ private:
+  Capture* find_capture(uint64_t id) const;
+
+  mutable std::mutex mutex_;
+  std::unordered_set<const Stream*> streams_;
+  std::unordered_set<const Event*> events_;
+  std::vector<std::unique_ptr<Capture>> captures_;
+  std::atomic<int> captures_active_{0};
+  uint64_t next_stream_id_ = 1;
+  uint64_t next_capture_id_ = 1;
+};
+
+}  // namespace virtual_gpu

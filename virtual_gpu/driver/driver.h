@@ -1,0 +1,22 @@
+// What the files of the driver API share.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "virtual_gpu/device/status.h"
+
+namespace virtual_gpu {
+
+CUresult to_driver(cudaError_t error);
+CUresult driver_result(Status status);
+
+bool is_device(CUdevice device);
+
+// The context of a device that there is.
+CUcontext context_of(int device);
+
+// The driver's function of this name in its newest version; nullptr when there is none.
+void* driver_function(const char* name);
+
+}  // namespace virtual_gpu

@@ -1,0 +1,57 @@
+#include "virtual_gpu/report/refusal.h"
+
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace virtual_gpu {
+
+namespace {
+
+struct Said {
+  std::mutex mutex;
+  std::set<std::string> names;
+  std::set<std::string> assumptions;
+};
+
+Said& said() {
+  static auto* all = new Said();
+  return *all;
+}
+
+}  // namespace
+
+void say_refused(const char* name) {
+  const std::lock_guard lock(said().mutex);
+  if (!said().names.insert(name).second) return;
+  std::fprintf(stderr, "virtual GPU: %s is not covered; it returns \"not supported\"\n", name);
+}
+
+void say_assumed(const std::string& what) {
+  const std::lock_guard lock(said().mutex);
+  if (!said().assumptions.insert(what).second) return;
+  std::fprintf(stderr, "virtual GPU: assumed, not known: %s\n", what.c_str());
+}
+
+std::vector<std::string> assumptions() {
+  const std::lock_guard lock(said().mutex);
+  return {said().assumptions.begin(), said().assumptions.end()};
+}
+
+std::vector<std::string> refused_names() {
+  const std::lock_guard lock(said().mutex);
+  return {said().names.begin(), said().names.end()};
+}
+
+}  // namespace virtual_gpu
+
+// One function per name. Arguments are not looked at: in the C calling convention the caller cleans
+// up whatever it passed.
+#define HEADROOM_REFUSE(name, code)  \
+  extern "C" int name() {            \
+    virtual_gpu::say_refused(#name); \
+    return code;                     \
+  }
+#include "virtual_gpu/report/not_supported.inc"
+#undef HEADROOM_REFUSE
