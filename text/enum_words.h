@@ -1,0 +1,73 @@
+// Enumerations as words: each value, the word that is typed and printed, what it means. No torch
+// here.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/words.h"
+
+namespace headroom {
+
+// Note [One list of words for each enumeration]
+// Rationale: a flag's choices, its parser, to_string() and --help say the same words; written out
+//   once in each of them they drift apart.
+// Approach: an enumeration has one list, found by its type; everything below reads it.
+//     enum class Colour { kRed, kBlue };
+//     const EnumWords<Colour>& words_of(Colour);                        // declared beside it
+//     const EnumWords<Colour>& words_of(Colour) {                       // and defined once
+//       static const EnumWords<Colour> kWords = {{Colour::kRed, "red", "as a rose"},
+//                                                {Colour::kBlue, "blue", "as the sky"}};
+//       return kWords;
+//     }
+//   The order is that of --help; the first one is what a refusal gives as its example.
+// Limits: one word for each value, no second name.
+template <typename Enum>
+struct EnumWord {
+  Enum value;
+  std::string word;
+  std::string meaning = {};  // one line; "" = the word says it
+};
+template <typename Enum>
+using EnumWords = std::vector<EnumWord<Enum>>;
+
+// The value's word; "?" for a number that is none of the values.
+template <typename Enum>
+std::string word_of(Enum value) {
+  for (const EnumWord<Enum>& known : words_of(value)) {
+    if (known.value == value) return known.word;
+  }
+  return "?";
+}
+
+template <typename Enum>
+std::string meaning_of(Enum value) {
+  for (const EnumWord<Enum>& known : words_of(value)) {
+    if (known.value == value) return known.meaning;
+  }
+  return "";
+}
+
+// All words, in the order of the list.
+template <typename Enum>
+std::vector<std::string> choices_of() {
+  std::vector<std::string> choices;
+  for (const EnumWord<Enum>& known : words_of(Enum{})) choices.push_back(known.word);
+  return choices;
+}
+
+// The value of the word that was typed after `flag`. Throws UsageError with the nearest word and
+// all of them.
+template <typename Enum>
+Enum parse_word(const std::string& flag, std::string_view typed) {
+  const std::vector<std::string> choices = choices_of<Enum>();
+  check_name(flag, typed, choices, flag + " " + choices.front());
+  const EnumWords<Enum>& words = words_of(Enum{});
+  return std::find_if(words.begin(), words.end(),
+                      [&](const EnumWord<Enum>& known) { return known.word == typed; })
+      ->value;
+}
+
+}  // namespace headroom
