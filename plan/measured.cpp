@@ -49,7 +49,7 @@ void add_rows(Table& table, const Record& record) {
 std::vector<Record> comparable(const std::vector<Record>& records, const ModelConfig* shape) {
   std::vector<Record> kept;
   std::copy_if(records.begin(), records.end(), std::back_inserter(kept), [&](const Record& record) {
-    return record.status == Status::kOk && record.spec.mode == Mode::kTraining &&
+    return record.status == Status::kOk && record.spec.profile_type == Mode::kTraining &&
            (shape == nullptr || same_shape(model_config(record.spec), *shape));
   });
   return kept;

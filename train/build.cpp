@@ -21,18 +21,16 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   if (!note.empty()) notes->push_back(note);
   set_matmul_precision(precision);
 
-  auto step = std::make_unique<Step>(model, spec.mode, precision, device);
+  auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
   step->run_block = [](TransformerBlock& block, const torch::Tensor& x_BSD) {
     RECORD_USER_SCOPE("block");
     return block(x_BSD);
   };
-  if (precision == Precision::kFp16 && has_backward(spec.mode)) {
+  if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
-  if (spec.mode == Mode::kTraining) {
-    step->optimizer = std::make_unique<Adamw>(
-        model->parameters(), spec.optimizer_impl,
-        AdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+  if (spec.profile_type == Mode::kTraining) {
+    step->optimizer = make_optimizer(spec, model->parameters());
   }
   return step;
 }

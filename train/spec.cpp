@@ -1,6 +1,7 @@
 #include "train/spec.h"
 
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -48,18 +49,30 @@ ModelConfig model_config(const RunSpec& spec) {
   return config;
 }
 
+namespace {
+
+void check_optimizer(const RunSpec& spec) {
+  std::vector<std::string> allowed;
+  for (const OptimizerImpl impl : info_of(spec.optimizer).implementations) {
+    if (impl == spec.optimizer_impl) return;
+    allowed.push_back(to_string(impl));
+  }
+  if (allowed.empty()) {
+    throw UsageError("--optimizer", to_string(spec.optimizer),
+                     "is computed with by headroom rlhf and run by no step yet; allowed: " +
+                         join(runnable_optimizers()),
+                     "--optimizer adamw");
+  }
+  throw UsageError("--optimizer-impl", to_string(spec.optimizer_impl),
+                   "is none of " + to_string(spec.optimizer) + "'s; allowed: " + join(allowed),
+                   "--optimizer-impl " + allowed.front());
+}
+
+}  // namespace
+
 void validate(const RunSpec& spec) {
   model_config(spec);
-  const bool device_known = spec.device == "auto" || spec.device == "cpu" ||
-                            spec.device == "cuda" || spec.device.starts_with("cuda:") ||
-                            is_virtual(spec);
-  if (!device_known) {
-    check_name("--device", spec.device, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"},
-               "--device cpu");
-  }
-  if (spec.device.starts_with("cuda:")) {
-    parse_integer("--device cuda:", spec.device.substr(5), 0, 127);
-  }
+  check_optimizer(spec);
   if (spec.measure_steps + spec.record_steps == 0) {
     throw UsageError("--measure-steps", "0",
                      "with --record-steps 0 leaves nothing to measure; allowed: 1 or more",
@@ -75,7 +88,7 @@ nlohmann::json to_json(const RunSpec& spec) {
   nlohmann::json json = nlohmann::json::object();
   for (const Field& field : fields()) {
     const std::string text = field.get(spec);
-    if (field.numeric) {
+    if (field.numeric()) {
       json[field.name] = nlohmann::json::parse(text);
     } else {
       json[field.name] = text;
@@ -97,14 +110,9 @@ RunSpec spec_from_json(const nlohmann::json& json) {
 std::string row_name(const RunSpec& spec) {
   const RunSpec defaults;
   std::string name = spec.model_size + "_ctx" + std::to_string(spec.context_length) + "_" +
-                     to_string(spec.mode) + "_" + to_string(spec.precision);
+                     to_string(spec.profile_type) + "_" + to_string(spec.precision);
   for (const Field& field : fields()) {
-    // Named above, or how and where it was measured rather than what.
-    static const std::vector<std::string> kLeftOut = {
-        "model_size", "context_length", "profile_type",  "precision",   "device",
-        "threads",    "warmup_steps",   "measure_steps", "record_steps"};
-    if (!field.changes_result) continue;
-    if (is_one_of(field.name, kLeftOut)) continue;
+    if (!field.changes_result || field.in_name != InName::kIfChanged) continue;
     std::string value = field.get(spec);
     if (value == field.get(defaults)) continue;
     for (char& c : value) {

@@ -5,32 +5,22 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/config.h"
+#include "train/device.h"
+#include "train/optim/table.h"
+#include "train/vocabulary/kernels.h"
+#include "train/vocabulary/mode.h"
+#include "train/vocabulary/precision.h"
 
 namespace headroom {
 
-enum class Mode {
-  kForward,          // inference: NoGradGuard, nothing kept for backward
-  kForwardGrad,      // forward that keeps what backward needs
-  kForwardBackward,  // forward, loss, backward
-  kTraining,         // gradients released, forward, loss, backward, optimizer step
-};
-enum class Precision {
-  kFp32,  // FP32 everywhere
-  kTf32,  // FP32 tensors, matrix products rounded to TF32 on the card
-  kBf16,  // autocast to BF16; weights stay FP32 (+2 bytes per weight of cast cache)
-  kFp16,  // autocast to FP16 with dynamic loss scaling
-};
-enum class Kernels { kEager };  // the assignment's own operation sequence, one ATen op at a time
-enum class Attention { kEager, kFlash };  // written-out softmax; scaled_dot_product_attention
-enum class Optimizer { kAdamw };
-enum class OptimizerImpl { kReference, kForeach, kFused };
 enum class Stacks { kNone, kCpp };
+const EnumWords<Stacks>& words_of(Stacks);
 
 struct RunSpec {
   // What is computed.
@@ -45,17 +35,17 @@ struct RunSpec {
   int64_t batch_size = 4;        // sequences per step; activations grow linearly with it
 
   // How one step runs.
-  Mode mode = Mode::kForward;
+  Mode profile_type = Mode::kForward;
   Precision precision = Precision::kFp32;
   Kernels kernels = Kernels::kEager;
   Attention attention = Attention::kEager;
-  Optimizer optimizer = Optimizer::kAdamw;
+  OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
   double learning_rate = 1e-3;  // constant over the run
   double weight_decay = 0.01;   // decoupled, on every parameter
-  std::string device = "auto";  // auto, cpu, cuda, cuda:N, virtual:CARD[,bytes=SIZE|unlimited]
-  int64_t threads = 0;          // CPU threads inside one operation; 0 = libtorch's choice
-  std::string alloc_conf;       // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
+  Device device;
+  int64_t threads = 0;     // CPU threads inside one operation; 0 = libtorch's choice
+  std::string alloc_conf;  // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
 
   // Data and initial state.
   int64_t seed = 0;                   // weights and random tokens
@@ -75,17 +65,41 @@ struct RunSpec {
   std::string save_weights;       // safetensors file to write after the last step; "" = none
 };
 
-// One setting: how it is typed, stored and printed.
+// Where a setting stands in --help.
+enum class FieldGroup { kModel, kStep, kMeasurement };
+std::string to_string(FieldGroup group);  // "Model and batch"
+
+enum class FieldValue { kInteger, kNumber, kWord, kText, kInputFile, kOutputFile };
+
+// Whether row_name() says it.
+enum class InName {
+  kAlways,
+  kIfChanged,  // where it is not the default
+  kNever,      // how and where a result was measured, not what
+};
+
+// One setting: how it is typed, stored and printed. Whoever treats some settings differently asks
+// here and names none.
 struct Field {
   std::string name;                  // JSON key; the flag is --name with dashes
   std::string help;                  // one line, with the unit
   std::vector<std::string> choices;  // empty = any value its parser takes
-  bool changes_result;               // part of the key under which a result is found again
-  std::string (*get)(const RunSpec&);
-  void (*set)(RunSpec&, std::string_view text);  // throws UsageError
-  bool numeric;                                  // the JSON value is a number
+  FieldGroup group = FieldGroup::kStep;
+  FieldValue value = FieldValue::kText;
+  InName in_name = InName::kIfChanged;
+  bool changes_result = true;  // part of the key under which a result is found again
+  bool required = false;       // has no default that anyone would want
+  bool stated = false;         // tables state it where all rows share it, a default too
+  bool timed = true;           // a setting of headroom_bench, which times and records nothing
+  char separator = ',';        // of a list of values; '\0' = one value only
+
+  std::string (*get)(const RunSpec&) = nullptr;
+  void (*set)(RunSpec&, std::string_view text) = nullptr;  // throws UsageError
 
   std::string flag() const;  // "--context-length"
+  bool numeric() const { return value == FieldValue::kInteger || value == FieldValue::kNumber; }
+  bool is_file() const { return value == FieldValue::kInputFile || writes_a_file(); }
+  bool writes_a_file() const { return value == FieldValue::kOutputFile; }
 };
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);  // by JSON key; nullptr when there is none
@@ -110,21 +124,6 @@ RunSpec spec_from_json(const nlohmann::json& json);
 // not in it.
 std::string row_name(const RunSpec& spec);
 
-// The words of the enumerations, as typed: "forward-grad", "bf16".
-std::string to_string(Mode mode);
-std::string to_string(Precision precision);
-std::string to_string(Attention attention);
-std::string to_string(OptimizerImpl impl);
-
-// A device that only keeps the books: memory exactly, no values and no times.
-constexpr std::string_view kVirtualPrefix = "virtual:";
-inline bool is_virtual(const RunSpec& spec) { return spec.device.starts_with(kVirtualPrefix); }
-
-inline bool uses_autocast(Precision precision) {
-  return precision == Precision::kBf16 || precision == Precision::kFp16;
-}
-inline bool has_backward(Mode mode) {
-  return mode == Mode::kForwardBackward || mode == Mode::kTraining;
-}
+inline bool is_virtual(const RunSpec& spec) { return spec.device.kind == DeviceKind::kVirtual; }
 
 }  // namespace headroom

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
-#include <utility>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -13,55 +11,6 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 40;
-
-template <typename Enum>
-using Words = std::vector<std::pair<Enum, std::string>>;
-
-const Words<Mode>& words(Mode) {
-  static const Words<Mode> kWords = {{Mode::kForward, "forward"},
-                                     {Mode::kForwardGrad, "forward-grad"},
-                                     {Mode::kForwardBackward, "forward-backward"},
-                                     {Mode::kTraining, "training"}};
-  return kWords;
-}
-const Words<Precision>& words(Precision) {
-  static const Words<Precision> kWords = {{Precision::kFp32, "fp32"},
-                                          {Precision::kTf32, "tf32"},
-                                          {Precision::kBf16, "bf16"},
-                                          {Precision::kFp16, "fp16"}};
-  return kWords;
-}
-const Words<Kernels>& words(Kernels) {
-  static const Words<Kernels> kWords = {{Kernels::kEager, "eager"}};
-  return kWords;
-}
-const Words<Attention>& words(Attention) {
-  static const Words<Attention> kWords = {{Attention::kEager, "eager"},
-                                          {Attention::kFlash, "flash"}};
-  return kWords;
-}
-const Words<Optimizer>& words(Optimizer) {
-  static const Words<Optimizer> kWords = {{Optimizer::kAdamw, "adamw"}};
-  return kWords;
-}
-const Words<OptimizerImpl>& words(OptimizerImpl) {
-  static const Words<OptimizerImpl> kWords = {{OptimizerImpl::kReference, "reference"},
-                                              {OptimizerImpl::kForeach, "foreach"},
-                                              {OptimizerImpl::kFused, "fused"}};
-  return kWords;
-}
-const Words<Stacks>& words(Stacks) {
-  static const Words<Stacks> kWords = {{Stacks::kNone, "none"}, {Stacks::kCpp, "cpp"}};
-  return kWords;
-}
-
-template <typename Enum>
-std::string word_of(Enum value) {
-  for (const auto& [known, word] : words(value)) {
-    if (known == value) return word;
-  }
-  return "?";
-}
 
 std::string flag_of(std::string_view name) {
   std::string flag = "--" + std::string(name);
@@ -76,120 +25,209 @@ std::string shortest(double value) {
   return {text.data(), end};
 }
 
-// The rows below name a member and a few facts; these templates supply get and set for its type.
+// The rows below name a member and a few facts; these templates supply get and set for its type. A
+// row's name is kept beside its setter, which is a plain function and cannot carry it.
+template <auto kMember>
+std::string& name_of() {
+  static std::string name;
+  return name;
+}
+
 template <auto kMember, int64_t kMinimum, int64_t kMaximum>
-Field integer(const char* name, const char* help, bool changes_result = true) {
-  static const char* field_name = name;
-  return {name,
-          help,
-          {},
-          changes_result,
-          [](const RunSpec& spec) { return std::to_string(spec.*kMember); },
-          [](RunSpec& spec, std::string_view text) {
-            spec.*kMember = parse_integer(flag_of(field_name), text, kMinimum, kMaximum);
-          },
-          true};
-}
-
-template <auto kMember>
-Field number(const char* name, const char* help) {
-  static const char* field_name = name;
-  return {name,
-          help,
-          {},
-          true,
-          [](const RunSpec& spec) { return shortest(spec.*kMember); },
-          [](RunSpec& spec, std::string_view text) {
-            spec.*kMember = parse_number(flag_of(field_name), text, 0.0, 10.0);
-          },
-          true};
-}
-
-template <auto kMember>
-Field text(const char* name, const char* help, bool changes_result = true,
-           std::vector<std::string> choices = {}) {
-  static Field field;
-  field = {name,
-           help,
-           std::move(choices),
-           changes_result,
-           [](const RunSpec& spec) { return spec.*kMember; },
-           [](RunSpec& spec, std::string_view value) {
-             if (!field.choices.empty()) {
-               check_choice(field.flag(), value, field.choices,
-                            field.flag() + " " + field.choices.front());
-             }
-             spec.*kMember = std::string(value);
-           },
-           false};
+Field integer(Field field) {
+  name_of<kMember>() = field.name;
+  field.value = FieldValue::kInteger;
+  field.get = [](const RunSpec& spec) { return std::to_string(spec.*kMember); };
+  field.set = [](RunSpec& spec, std::string_view text) {
+    spec.*kMember = parse_integer(flag_of(name_of<kMember>()), text, kMinimum, kMaximum);
+  };
   return field;
 }
 
-template <typename Enum>
-std::vector<std::string> choices_of() {
-  std::vector<std::string> choices;
-  for (const auto& entry : words(Enum{})) choices.push_back(entry.second);
-  return choices;
+template <auto kMember>
+Field number(Field field) {
+  name_of<kMember>() = field.name;
+  field.value = FieldValue::kNumber;
+  field.get = [](const RunSpec& spec) { return shortest(spec.*kMember); };
+  field.set = [](RunSpec& spec, std::string_view text) {
+    spec.*kMember = parse_number(flag_of(name_of<kMember>()), text, 0.0, 10.0);
+  };
+  return field;
 }
 
+// Any text; what it may be is checked by validate() or by who opens the file.
 template <auto kMember>
-Field choice(const char* name, const char* help, bool changes_result = true) {
+Field text(Field field) {
+  field.get = [](const RunSpec& spec) { return spec.*kMember; };
+  field.set = [](RunSpec& spec, std::string_view value) { spec.*kMember = std::string(value); };
+  return field;
+}
+
+// One of the row's choices.
+template <auto kMember>
+Field choice(Field field) {
+  name_of<kMember>() = field.name;
+  field = text<kMember>(std::move(field));
+  field.value = FieldValue::kWord;
+  field.set = [](RunSpec& spec, std::string_view value) {
+    const Field& row = *find_field(name_of<kMember>());
+    check_choice(row.flag(), value, row.choices, row.flag() + " " + row.choices.front());
+    spec.*kMember = std::string(value);
+  };
+  return field;
+}
+
+// An enumeration with a list of words. choices may have been given already, to allow fewer.
+template <auto kMember>
+Field word(Field field) {
   using Enum = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
-  static const char* field_name = name;
-  return {name,
-          help,
-          choices_of<Enum>(),
-          changes_result,
-          [](const RunSpec& spec) { return word_of(spec.*kMember); },
-          [](RunSpec& spec, std::string_view value) {
-            const std::vector<std::string> choices = choices_of<Enum>();
-            const std::string flag = flag_of(field_name);
-            check_name(flag, value, choices, flag + " " + choices.front());
-            for (const auto& [candidate, word] : words(Enum{})) {
-              if (word == value) spec.*kMember = candidate;
-            }
-          },
-          false};
+  name_of<kMember>() = field.name;
+  field.value = FieldValue::kWord;
+  if (field.choices.empty()) field.choices = choices_of<Enum>();
+  field.get = [](const RunSpec& spec) { return word_of(spec.*kMember); };
+  field.set = [](RunSpec& spec, std::string_view value) {
+    spec.*kMember = parse_word<Enum>(flag_of(name_of<kMember>()), value);
+  };
+  return field;
+}
+
+Field device(Field field) {
+  field.value = FieldValue::kWord;
+  field.get = [](const RunSpec& spec) { return to_string(spec.device); };
+  field.set = [](RunSpec& spec, std::string_view value) { spec.device = parse_device(value); };
+  return field;
 }
 
 using R = RunSpec;
 
-std::vector<Field> make_fields() {
+// What is computed.
+std::vector<Field> model_fields() {
+  const auto kGroup = FieldGroup::kModel;
   return {
-      text<&R::model_size>("model_size", "named shape, or custom with every dimension given"),
-      integer<&R::d_model, 0, kHuge>("d_model", "residual stream width (0 = the named size's)"),
-      integer<&R::d_ff, 0, kHuge>("d_ff", "SwiGLU inner width (0 = the named size's)"),
-      integer<&R::layers, 0, 100000>("layers", "transformer blocks (0 = the named size's)"),
-      integer<&R::heads, 0, kHuge>("heads", "query heads (0 = the named size's)"),
-      integer<&R::kv_heads, 0, kHuge>("kv_heads", "key/value heads (0 = the named size's)"),
-      integer<&R::vocab_size, 0, kHuge>("vocab_size", "vocabulary (0 = the named size's)"),
-      integer<&R::context_length, 1, 1 << 24>("context_length", "tokens per sequence"),
-      integer<&R::batch_size, 1, 1 << 24>("batch_size", "sequences per step"),
-      choice<&R::mode>("profile_type", "what one step does"),
-      choice<&R::precision>("precision",
-                            "arithmetic; bf16 and fp16 are autocast over FP32 weights"),
-      choice<&R::kernels>("kernels", "implementation of the arithmetic"),
-      choice<&R::attention>("attention", "written-out softmax, or scaled_dot_product_attention"),
-      choice<&R::optimizer>("optimizer", "optimizer of training steps"),
-      choice<&R::optimizer_impl>("optimizer_impl", "how the optimizer step is computed"),
-      number<&R::learning_rate>("learning_rate", "constant learning rate"),
-      number<&R::weight_decay>("weight_decay", "decoupled weight decay"),
-      text<&R::device>("device", "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]"),
-      integer<&R::threads, 0, 4096>("threads", "CPU threads per operation (0 = libtorch's choice)"),
-      text<&R::alloc_conf>("alloc_conf", "PYTORCH_CUDA_ALLOC_CONF of the run"),
-      integer<&R::seed, 0, kHuge>("seed", "seed of weights and random tokens"),
-      text<&R::tokens>("tokens", "file of token ids; random tokens when empty"),
-      text<&R::token_type>("token_type", "width of the ids in --tokens", true,
-                           {"uint16", "uint32"}),
-      text<&R::load_weights>("load_weights", "safetensors file with the initial weights"),
-      integer<&R::warmup_steps, 0, 100000>("warmup_steps", "steps before anything is measured"),
-      integer<&R::measure_steps, 0, 100000>("measure_steps", "timed steps"),
-      integer<&R::record_steps, 0, 1000>("record_steps", "recorded steps, after the timed ones"),
-      choice<&R::stacks>("stacks", "stacks of the recorded allocations", false),
-      integer<&R::max_entries, 1, 100000000>("max_entries", "allocator events kept", false),
-      text<&R::snapshot>("snapshot", "memory_viz snapshot to write", false),
-      text<&R::save_weights>("save_weights", "safetensors file to write at the end", false),
+      text<&R::model_size>({.name = "model_size",
+                            .help = "named shape, or custom with every dimension given",
+                            .choices = model_size_names(),
+                            .group = kGroup,
+                            .value = FieldValue::kWord,
+                            .in_name = InName::kAlways,
+                            .required = true,
+                            .stated = true}),
+      integer<&R::d_model, 0, kHuge>(
+          {"d_model", "residual stream width (0 = the named size's)", {}, kGroup}),
+      integer<&R::d_ff, 0, kHuge>(
+          {"d_ff", "SwiGLU inner width (0 = the named size's)", {}, kGroup}),
+      integer<&R::layers, 0, 100000>(
+          {"layers", "transformer blocks (0 = the named size's)", {}, kGroup}),
+      integer<&R::heads, 0, kHuge>({"heads", "query heads (0 = the named size's)", {}, kGroup}),
+      integer<&R::kv_heads, 0, kHuge>(
+          {"kv_heads", "key/value heads (0 = the named size's)", {}, kGroup}),
+      integer<&R::vocab_size, 0, kHuge>(
+          {"vocab_size", "vocabulary (0 = the named size's)", {}, kGroup}),
+      integer<&R::context_length, 1, 1 << 24>({.name = "context_length",
+                                               .help = "tokens per sequence",
+                                               .group = kGroup,
+                                               .in_name = InName::kAlways,
+                                               .stated = true}),
+      integer<&R::batch_size, 1, 1 << 24>(
+          {.name = "batch_size", .help = "sequences per step", .group = kGroup, .stated = true}),
   };
+}
+
+// How one step runs, on which data.
+std::vector<Field> step_fields() {
+  return {
+      word<&R::profile_type>({.name = "profile_type",
+                              .help = "what one step does",
+                              .in_name = InName::kAlways,
+                              .stated = true}),
+      word<&R::precision>({.name = "precision",
+                           .help = "arithmetic; bf16 and fp16 are autocast over FP32 weights",
+                           .in_name = InName::kAlways,
+                           .stated = true}),
+      word<&R::kernels>({"kernels", "implementation of the arithmetic"}),
+      word<&R::attention>({"attention", "written-out softmax, or scaled_dot_product_attention"}),
+      word<&R::optimizer>({"optimizer", "optimizer of training steps", runnable_optimizers()}),
+      word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
+      number<&R::learning_rate>({"learning_rate", "constant learning rate"}),
+      number<&R::weight_decay>({"weight_decay", "decoupled weight decay"}),
+      device({.name = "device",
+              .help = "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]",
+              .in_name = InName::kNever}),
+      integer<&R::threads, 0, 4096>({.name = "threads",
+                                     .help = "CPU threads per operation (0 = libtorch's choice)",
+                                     .in_name = InName::kNever}),
+      text<&R::alloc_conf>({.name = "alloc_conf",
+                            .help = "PYTORCH_CUDA_ALLOC_CONF of the run",
+                            .timed = false,
+                            .separator = ';'}),
+      integer<&R::seed, 0, kHuge>({"seed", "seed of weights and random tokens"}),
+      text<&R::tokens>({.name = "tokens",
+                        .help = "file of token ids; random tokens when empty",
+                        .value = FieldValue::kInputFile,
+                        .timed = false,
+                        .separator = '\0'}),
+      choice<&R::token_type>({.name = "token_type",
+                              .help = "width of the ids in --tokens",
+                              .choices = {"uint16", "uint32"},
+                              .timed = false}),
+      text<&R::load_weights>({.name = "load_weights",
+                              .help = "safetensors file with the initial weights",
+                              .value = FieldValue::kInputFile,
+                              .timed = false,
+                              .separator = '\0'}),
+  };
+}
+
+// What is measured and written.
+std::vector<Field> measurement_fields() {
+  const auto kGroup = FieldGroup::kMeasurement;
+  return {
+      integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",
+                                            .help = "steps before anything is measured",
+                                            .group = kGroup,
+                                            .in_name = InName::kNever}),
+      integer<&R::measure_steps, 0, 100000>({.name = "measure_steps",
+                                             .help = "timed steps",
+                                             .group = kGroup,
+                                             .in_name = InName::kNever}),
+      integer<&R::record_steps, 0, 1000>({.name = "record_steps",
+                                          .help = "recorded steps, after the timed ones",
+                                          .group = kGroup,
+                                          .in_name = InName::kNever,
+                                          .timed = false}),
+      word<&R::stacks>({.name = "stacks",
+                        .help = "stacks of the recorded allocations",
+                        .group = kGroup,
+                        .changes_result = false,
+                        .timed = false}),
+      integer<&R::max_entries, 1, 100000000>({.name = "max_entries",
+                                              .help = "allocator events kept",
+                                              .group = kGroup,
+                                              .changes_result = false,
+                                              .timed = false}),
+      text<&R::snapshot>({.name = "snapshot",
+                          .help = "memory_viz snapshot to write",
+                          .group = kGroup,
+                          .value = FieldValue::kOutputFile,
+                          .changes_result = false,
+                          .timed = false,
+                          .separator = '\0'}),
+      text<&R::save_weights>({.name = "save_weights",
+                              .help = "safetensors file to write at the end",
+                              .group = kGroup,
+                              .value = FieldValue::kOutputFile,
+                              .changes_result = false,
+                              .timed = false,
+                              .separator = '\0'}),
+  };
+}
+
+std::vector<Field> make_fields() {
+  std::vector<Field> all = model_fields();
+  for (auto more : {step_fields(), measurement_fields()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
 }
 
 }  // namespace
@@ -208,9 +246,21 @@ const Field* find_field(std::string_view name) {
   return nullptr;
 }
 
-std::string to_string(Mode mode) { return word_of(mode); }
-std::string to_string(Precision precision) { return word_of(precision); }
-std::string to_string(Attention attention) { return word_of(attention); }
-std::string to_string(OptimizerImpl impl) { return word_of(impl); }
+const EnumWords<Stacks>& words_of(Stacks) {
+  static const EnumWords<Stacks> kWords = {{Stacks::kNone, "none"}, {Stacks::kCpp, "cpp"}};
+  return kWords;
+}
+
+std::string to_string(FieldGroup group) {
+  switch (group) {
+    case FieldGroup::kModel:
+      return "Model and batch";
+    case FieldGroup::kStep:
+      return "How a step runs";
+    case FieldGroup::kMeasurement:
+      break;
+  }
+  return "What is measured and written";
+}
 
 }  // namespace headroom

@@ -12,7 +12,7 @@
 #include "model/transformer.h"
 #include "train/data/data.h"
 #include "train/loss_scaler.h"
-#include "train/optim/adamw.h"
+#include "train/optim/optimizer.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -28,7 +28,7 @@ class Step {
 
   // What the techniques of train/build.h set.
   BlockRunner run_block;                    // how each block is run
-  std::unique_ptr<Adamw> optimizer;         // training only
+  std::unique_ptr<Optimizer> optimizer;     // training only
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
 
   Transformer& model() { return model_; }

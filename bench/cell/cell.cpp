@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -28,15 +29,15 @@ std::string seconds_text(double seconds) {
   return text.str();
 }
 
-std::vector<std::string> cell_environment(const RunSpec& spec) {
+std::vector<std::string> cell_environment(const RunSpec& spec,
+                                          const std::optional<VirtualCard>& card) {
   std::vector<std::string> set;
-  if (is_virtual(spec)) set = stand_in_environment(parse_virtual_card(spec.device), 1, "");
+  if (card) set = stand_in_environment(*card, 1, "");
   return torch_environment(spec.alloc_conf, std::move(set));
 }
 
 // What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
-void describe_virtual_card(const RunSpec& spec, Record& record) {
-  const VirtualCard chosen = parse_virtual_card(spec.device);
+void describe_virtual_card(const VirtualCard& chosen, Record& record) {
   record.environment["virtual_card"] = {
       {"card", chosen.card.name},
       {"total_bytes", chosen.card.total_bytes},
@@ -139,11 +140,13 @@ std::string cell_program(const CellOptions& options) {
 Record run_cell(const RunSpec& spec, const CellOptions& options) {
   const json input = {{"spec", to_json(spec)}, {"host_memory_bytes", options.host_memory_bytes}};
   const std::string program = cell_program(options);
+  std::optional<VirtualCard> card;
+  if (is_virtual(spec)) card = virtual_card(spec.device);
   const auto kills_before = oom_kills(options.kernel);
   const Outcome outcome =
       run_command({.program = program,
                    .arguments = {},
-                   .environment = cell_environment(spec),
+                   .environment = cell_environment(spec, card),
                    .input = input.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
                    .deadline_seconds = options.deadline_seconds,
                    .on_error_line = options.on_talk});
@@ -160,7 +163,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
                                 {"seconds", std::round(outcome.seconds * 1e3) / 1e3},
                                 {"max_rss_bytes", outcome.max_rss_bytes},
                                 {"host_memory_bytes", options.host_memory_bytes}};
-  if (is_virtual(spec)) describe_virtual_card(spec, record);
+  if (card) describe_virtual_card(*card, record);
   return record;
 }
 

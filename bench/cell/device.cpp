@@ -2,33 +2,43 @@
 
 #include <cstdlib>
 
-#include "train/spec.h"
-
 namespace headroom {
 
-torch::Device resolve_device(const std::string& name) {
+torch::Device resolve_device(const Device& asked) {
   // Not torch::cuda::is_available(): it warns on stderr when there is a toolkit but no driver.
   const auto count = static_cast<int>(torch::cuda::device_count());
-  if (name == "cpu") return {torch::kCPU};
-  if (name == "auto")
-    return count > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
-  if (name.starts_with(kVirtualPrefix)) {
-    const torch::Device first(torch::kCUDA, 0);
-    if (count > 0 && !is_real(first)) return first;
-    throw UnsupportedDevice("--device: '" + name +
-                            "' needs the stand-in under this program; start it with headroom "
-                            "(example: headroom profile --device virtual:h200)");
+  const torch::Device first(torch::kCUDA, 0);
+  const auto refuse = [&](const std::string& problem) -> torch::Device {
+    throw UnsupportedDevice("--device: '" + to_string(asked) + "' " + problem);
+  };
+  switch (asked.kind) {
+    case DeviceKind::kAuto:
+      return count > 0 ? first : torch::Device(torch::kCPU);
+    case DeviceKind::kCpu:
+      return {torch::kCPU};
+    case DeviceKind::kVirtual:
+      if (count > 0 && !is_real(first)) return first;
+      return refuse(
+          "needs the stand-in under this program; start it with headroom "
+          "(example: headroom profile --device virtual:h200)");
+    case DeviceKind::kCuda:
+      break;
   }
-  const int index = name == "cuda" ? 0 : std::stoi(name.substr(5));
+  const int index = asked.ordinal.value_or(0);
   if (index < count) return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
   if (count == 0) {
-    throw UnsupportedDevice("--device: '" + name +
-                            "' needs an NVIDIA card and its driver, and this machine has none; "
-                            "use --device cpu (example: --device cpu)");
+    return refuse(
+        "needs an NVIDIA card and its driver, and this machine has none; "
+        "use --device cpu (example: --device cpu)");
   }
-  throw UnsupportedDevice(
-      "--device: '" + name +
-      "' is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) + ", cpu");
+  return refuse("is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) +
+                ", cpu");
+}
+
+Device settled(const Device& asked, torch::Device resolved) {
+  if (asked.kind != DeviceKind::kAuto) return asked;
+  if (!resolved.is_cuda()) return {.kind = DeviceKind::kCpu};
+  return {.kind = DeviceKind::kCuda, .ordinal = resolved.index()};
 }
 
 bool is_real(torch::Device device) {

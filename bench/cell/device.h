@@ -1,4 +1,4 @@
-// --device words to a torch device, and what differs from device to device.
+// The device of a RunSpec to a torch device, and what differs from device to device.
 #pragma once
 
 #include <torch/torch.h>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "profiling/tracker/memory_tracker.h"
+#include "train/device.h"
 
 namespace headroom {
 
@@ -20,7 +21,10 @@ class UnsupportedDevice : public std::runtime_error {
 // "cpu", "cuda", "cuda:1"; "auto" is the first CUDA device when there is one, else the CPU;
 // "virtual:..." is the first CUDA device of a process under the stand-in
 // (bench/process/virtual_card.h).
-torch::Device resolve_device(const std::string& name);
+torch::Device resolve_device(const Device& asked);
+
+// What "auto" became, for whoever asks the spec.
+Device settled(const Device& asked, torch::Device resolved);
 
 // Whether the device computes. A virtual one keeps the books and holds no values.
 bool is_real(torch::Device device);

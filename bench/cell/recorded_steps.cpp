@@ -68,7 +68,8 @@ void RecordedSteps::finish(Record& record) {
   TORCH_CHECK(record.trace_events > 0, "nothing was recorded: the allocator reported no event");
   const Recording recording =
       tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr, &record.trace_truncated);
-  const Attribution attribution = attribute(recording, owned_, spec_.mode != Mode::kForward);
+  const Attribution attribution =
+      attribute(recording, owned_, spec_.profile_type != Mode::kForward);
   record.categories_at_peak = attribution.categories;
   record.category_peaks = attribution.category_peaks;
   if (const int64_t rounding = record.recorded_peak->allocated - attribution.peak_bytes;

@@ -70,7 +70,7 @@ void measure(Bench& bench, Record& record) {
 
 // Theory follows the device that really runs, which "auto" does not tell.
 std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
-  spec.device = device.str();
+  spec.device = settled(spec.device, device);
   return predicted(spec);
 }
 

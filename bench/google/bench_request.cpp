@@ -14,13 +14,7 @@
 namespace headroom {
 namespace {
 
-// Settings of snapshots, files and processes: not of a timed step in this program.
-bool is_flag(const Field& field) {
-  static const std::set<std::string> kNot = {"alloc_conf",   "tokens",       "token_type",
-                                             "load_weights", "save_weights", "record_steps",
-                                             "stacks",       "max_entries",  "snapshot"};
-  return kNot.count(field.name) == 0;
-}
+bool is_flag(const Field& field) { return field.timed; }
 
 bool takes_list(const Field& field) {
   static const std::set<std::string> kSingle = {"seed", "warmup_steps", "measure_steps"};
@@ -28,11 +22,7 @@ bool takes_list(const Field& field) {
 }
 
 // Always in the name, and an axis whether given or not.
-const std::vector<std::string>& named_axes() {
-  static const std::vector<std::string> kNames = {"model_size", "context_length", "profile_type",
-                                                  "precision"};
-  return kNames;
-}
+bool is_named_axis(const Field& field) { return field.in_name == InName::kAlways; }
 
 std::vector<std::string> flag_names() {
   std::vector<std::string> names = {"--help", "--host-memory", "--peak-flops"};
@@ -88,21 +78,20 @@ std::vector<std::string> default_values(const std::string& field, bool has_card)
 }
 
 bool is_on_card(const RunSpec& spec, bool has_card) {
-  return spec.device == "auto" ? has_card : spec.device.starts_with("cuda");
+  return spec.device.kind == DeviceKind::kAuto ? has_card : spec.device.kind == DeviceKind::kCuda;
 }
 
 std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
   // Dimensions put over a named size make another model.
   const bool changed = spec.model_size != "custom" && model_config(spec).name == "custom";
   std::string name = "step/" + spec.model_size + (changed ? "-custom" : "") + "/ctx" +
-                     std::to_string(spec.context_length) + "/" + to_string(spec.mode) + "/" +
-                     to_string(spec.precision);
-  const auto& always = named_axes();
+                     std::to_string(spec.context_length) + "/" + to_string(spec.profile_type) +
+                     "/" + to_string(spec.precision);
   for (const Axis& axis : axes) {
-    if (is_one_of(axis.field, always)) continue;
+    const Field* field = find_field(axis.field);
+    if (is_named_axis(*field)) continue;
     const bool chosen = axis.field == "attention" || axis.field == "optimizer_impl";
     if (axis.values.size() < 2 && !chosen) continue;
-    const Field* field = find_field(axis.field);
     name += "/" + field->flag().substr(2) + ":" + field->get(spec);
   }
   return name;
@@ -115,7 +104,6 @@ std::vector<StepCase> cases_from(const std::map<std::string, std::string>& value
   base.measure_steps = 3;
   base.record_steps = 0;
   std::vector<Axis> axes;
-  const auto& always = named_axes();
   for (const Field& field : fields()) {
     if (!is_flag(field)) continue;
     const auto given = values.find(field.flag());
@@ -123,7 +111,7 @@ std::vector<StepCase> cases_from(const std::map<std::string, std::string>& value
       field.set(base, given->second);
     } else if (given != values.end()) {
       axes.push_back({field.name, parse_list(field.flag(), given->second)});
-    } else if (is_one_of(field.name, always)) {
+    } else if (is_named_axis(field)) {
       axes.push_back({field.name, default_values(field.name, has_card)});
     }
   }

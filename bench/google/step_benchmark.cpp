@@ -165,7 +165,8 @@ void StepBenchmarks::run(benchmark::State& state, const StepCase& step_case) {
     // Plain figures, not rates: the library prints "/s" behind a rate, which MFU is not.
     const double steps_per_second = static_cast<double>(state.iterations()) / seconds;
     const double flops =
-        step_flops(model_config(spec), spec.batch_size, spec.context_length, spec.mode).total() *
+        step_flops(model_config(spec), spec.batch_size, spec.context_length, spec.profile_type)
+            .total() *
         steps_per_second;
     const auto tokens = static_cast<double>(spec.batch_size * spec.context_length);
     state.counters["tokens/s"] = tokens * steps_per_second;

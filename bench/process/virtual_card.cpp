@@ -8,12 +8,11 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/spec.h"
 
 namespace headroom {
 namespace {
 
-constexpr const char* kDefaultCard = "virtual:h200";
+const Device kDefaultDevice{.kind = DeviceKind::kVirtual, .card = "h200"};
 constexpr const char* kExample = "virtual:h200,bytes=80GiB";
 // More than any model's training state, and little enough that addresses suffice.
 constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
@@ -46,19 +45,9 @@ VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::str
   return chosen;
 }
 
-VirtualCard parse_virtual_card(std::string_view device) {
+VirtualCard virtual_card(const Device& device) {
   static const CardFlags kFlags{"--device", "--device bytes=", kExample};
-  const std::string_view rest = device.substr(std::string_view(kVirtualPrefix).size());
-  const std::string_view name = rest.substr(0, rest.find(','));
-  if (name.size() == rest.size()) return virtual_card(kFlags, name, "");
-  const std::string_view option = rest.substr(name.size() + 1);
-  constexpr std::string_view kBytes = "bytes=";
-  if (!option.starts_with(kBytes) || option.size() == kBytes.size()) {
-    throw UsageError("--device", device,
-                     "has an unknown option; allowed after the card: bytes=SIZE, bytes=unlimited",
-                     kExample);
-  }
-  return virtual_card(kFlags, name, option.substr(kBytes.size()));
+  return virtual_card(kFlags, device.card, device.bytes);
 }
 
 bool has_nvidia_card() {
@@ -70,8 +59,8 @@ bool has_nvidia_card() {
   return false;
 }
 
-std::string memory_device(const std::string& device) {
-  return device == "auto" && !has_nvidia_card() ? kDefaultCard : device;
+Device settled(const Device& device) {
+  return device.kind == DeviceKind::kAuto && !has_nvidia_card() ? kDefaultDevice : device;
 }
 
 std::vector<std::string> stand_in_libraries() {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cards/cards.h"
+#include "train/device.h"
 
 namespace headroom {
 
@@ -27,9 +28,9 @@ struct VirtualCard {
   bool unlimited = false;
 };
 
-// Throws UsageError: an unknown card (near names), one that libtorch refuses, a size that does not
-// parse or leaves no memory beside the context.
-VirtualCard parse_virtual_card(std::string_view device);
+// The card of a device of kind kVirtual. Throws UsageError: an unknown card (near names), one that
+// libtorch refuses, a size that does not parse or leaves no memory beside the context.
+VirtualCard virtual_card(const Device& device);
 
 // How a command asks for a card, for its error lines.
 struct CardFlags {
@@ -45,7 +46,7 @@ VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::str
 bool has_nvidia_card();
 
 // "auto" where there is no card: memory is answered by a virtual one. Other devices as they are.
-std::string memory_device(const std::string& device);
+Device settled(const Device& device);
 
 // The two libraries to preload: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU. Throws
 // std::runtime_error when they are not there.

@@ -60,7 +60,7 @@ int run_profile_command(int argc, char** argv) {
   }
   Record record = run_cell(spec, options);
   if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
-    record.notes.push_back("no NVIDIA card here, so --device auto is " + spec.device +
+    record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +
                            "; --device cpu gives values and times");
   }
   if (interrupted()) {

@@ -1,7 +1,6 @@
 #include "cli/flags/run_flags.h"
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -14,65 +13,44 @@
 namespace headroom {
 namespace {
 
-// "--alloc-conf a:1,b:2" is one value; a path may hold a comma.
-bool takes_list(const Field& field) {
-  static const std::set<std::string> kSingle = {"alloc_conf", "tokens", "load_weights", "snapshot",
-                                                "save_weights"};
-  return kSingle.count(field.name) == 0;
-}
-
-bool writes_a_file(const Field& field) {
-  return field.name == "snapshot" || field.name == "save_weights";
-}
-
-std::string group_of(const Field& field) {
-  static const std::set<std::string> kModel = {"model_size", "d_model",    "d_ff",
-                                               "layers",     "heads",      "kv_heads",
-                                               "vocab_size", "batch_size", "context_length"};
-  static const std::set<std::string> kMeasured = {"warmup_steps", "measure_steps", "record_steps",
-                                                  "stacks",       "max_entries",   "snapshot",
-                                                  "save_weights"};
-  if (kModel.count(field.name) > 0) return "Model and batch";
-  return kMeasured.count(field.name) > 0 ? "What is measured and written" : "How a step runs";
-}
-
 std::string value_of(const Field& field, bool list) {
-  std::string value = field.numeric ? "N" : "WORD";
-  if (field.name == "alloc_conf") return list ? "TEXT;..." : "TEXT";
-  if (!takes_list(field)) value = "FILE";
-  return list && takes_list(field) ? value + ",..." : value;
+  std::string value = "WORD";
+  if (field.numeric()) value = "N";
+  if (field.value == FieldValue::kText) value = "TEXT";
+  if (field.is_file()) value = "FILE";
+  return list && field.separator != '\0' ? value + field.separator + "..." : value;
 }
 
 Flag flag_of(const Field& field, bool list) {
   std::string help = field.help;
-  std::string choices = join(field.choices);
-  if (field.name == "model_size") choices = join(model_size_names()) + "; required";
-  if (!choices.empty()) help += ": " + choices;
+  if (!field.choices.empty()) help += ": " + join(field.choices);
+  if (field.required) help += "; required";
   const std::string standard = field.get(RunSpec{});
-  const bool has_default = !standard.empty() && field.name != "model_size" && standard != "0";
-  if (has_default) help += " (default " + standard + ")";
+  if (!field.required && !standard.empty() && standard != "0")
+    help += " (default " + standard + ")";
   return {.name = field.flag().substr(2),
           .value = value_of(field, list),
           .help = help,
-          .group = group_of(field)};
+          .group = to_string(field.group)};
 }
 
 std::vector<Flag> run_flags(bool list) {
   std::vector<Flag> flags;
   for (const Field& field : fields()) {
-    if (list && writes_a_file(field)) continue;
+    if (list && field.writes_a_file()) continue;
     flags.push_back(flag_of(field, list));
   }
   if (!list) {
-    flags.push_back({"output", "FILE", "same as --snapshot", "What is measured and written"});
+    flags.push_back({"output", "FILE", "same as --snapshot", to_string(FieldGroup::kMeasurement)});
   }
   flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or what --dtype says",
-                   "How a step runs"});
+                   to_string(FieldGroup::kStep)});
   flags.push_back({"dtype", "WORD", "with --use-mixed-precision: bf16, fp16 (default bf16)",
-                   "How a step runs"});
+                   to_string(FieldGroup::kStep)});
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
-    static const std::vector<std::string> kOrder = {"Model and batch", "How a step runs",
-                                                    "What is measured and written"};
+    static const std::vector<std::string> kOrder = {to_string(FieldGroup::kModel),
+                                                    to_string(FieldGroup::kStep),
+                                                    to_string(FieldGroup::kMeasurement)};
     const auto place = [](const Flag& flag) {
       return std::find(kOrder.begin(), kOrder.end(), flag.group);
     };
@@ -114,20 +92,26 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
-// Allocator settings hold commas, so a list of them is parted by semicolons; "default" is none.
-std::vector<std::string> allocator_settings(const std::string& text) {
+// Texts hold commas themselves, so a list of them is parted by semicolons; "default" is none.
+std::vector<std::string> parted(const std::string& text, char separator) {
   std::vector<std::string> values;
   std::istringstream stream(text);
-  for (std::string value; std::getline(stream, value, ';');) {
+  for (std::string value; std::getline(stream, value, separator);) {
     values.push_back(value == "default" ? "" : value);
   }
   return values;
 }
 
-// The values of a list flag. "virtual:h200,bytes=80GiB" is one device.
+// What a flag was given: one value, or the values of a list. "virtual:h200,bytes=80GiB" is one: no
+// value has an equals sign but as an option of the one before it.
 std::vector<std::string> values_of(const Field& field, const std::string& text) {
+  if (field.separator == '\0') return {text};
+  if (field.separator != ',') {
+    return text.find(field.separator) == std::string::npos ? std::vector<std::string>{text}
+                                                           : parted(text, field.separator);
+  }
   std::vector<std::string> values = parse_list(field.flag(), text);
-  for (size_t i = 1; field.name == "device" && i < values.size();) {
+  for (size_t i = 1; i < values.size();) {
     if (values[i].find('=') != std::string::npos) {
       values[i - 1] += "," + values[i];
       values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
@@ -172,7 +156,7 @@ RunSpec cell_from(const Arguments& given) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
-    if (takes_list(field) && values_of(field, value).size() > 1) {
+    if (field.separator == ',' && values_of(field, value).size() > 1) {
       throw UsageError(field.flag(), value, "is a list, and profile runs one cell; use sweep",
                        "headroom sweep --model-size small " + field.flag() + " " + value);
     }
@@ -193,10 +177,9 @@ Grid grid_from(const Arguments& given) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
-    if (field.name == "alloc_conf" && value.find(';') != std::string::npos) {
-      grid.axes.push_back({.field = field.name, .values = allocator_settings(value)});
-    } else if (takes_list(field)) {
-      grid.axes.push_back({.field = field.name, .values = values_of(field, value)});
+    std::vector<std::string> values = values_of(field, value);
+    if (field.separator == ',' || values.size() > 1) {
+      grid.axes.push_back({.field = field.name, .values = std::move(values)});
     } else {
       field.set(grid.base, value);
     }
@@ -207,8 +190,8 @@ Grid grid_from(const Arguments& given) {
 
 void settle_devices(std::vector<RunSpec>& specs) {
   for (RunSpec& spec : specs) {
-    spec.device = memory_device(spec.device);
-    if (is_virtual(spec)) parse_virtual_card(spec.device);
+    spec.device = settled(spec.device);
+    if (is_virtual(spec)) virtual_card(spec.device);  // refused here, before any cell starts
   }
 }
 

@@ -17,11 +17,11 @@ RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
           .vocab_size = config.vocab_size,
           .context_length = shape.tokens,
           .batch_size = shape.sequences,
-          .mode = Mode::kTraining,
+          .profile_type = Mode::kTraining,
           .precision = shape.precision,
           .attention = shape.attention,
           .optimizer_impl = OptimizerImpl::kFused,
-          .device = "cuda"};
+          .device = {.kind = DeviceKind::kCuda}};
 }
 
 bool has_letter(const Row& row, char letter) {

@@ -62,37 +62,15 @@ std::string readable(const std::string& name) {
   return text;
 }
 
-std::string mode_in_words(Mode mode) {
-  switch (mode) {
-    case Mode::kForward:
-      return "forward: inference under no_grad, nothing is kept for backward";
-    case Mode::kForwardGrad:
-      return "forward-grad: forward only, keeping what backward needs";
-    case Mode::kForwardBackward:
-      return "forward-backward: forward, loss, backward; no optimizer step";
-    case Mode::kTraining:
-      return "training: gradients released, forward, loss, backward, optimizer step";
-  }
-  return to_string(mode);
-}
+std::string mode_in_words(Mode mode) { return word_of(mode) + ": " + meaning_of(mode); }
 
 std::string precision_in_words(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32: FP32 everywhere";
-    case Precision::kTf32:
-      return "tf32: FP32 tensors, matrix products rounded to TF32";
-    case Precision::kBf16:
-      return "bf16: autocast to BF16 over FP32 weights";
-    case Precision::kFp16:
-      return "fp16: autocast to FP16 over FP32 weights, dynamic loss scaling";
-  }
-  return to_string(precision);
+  return word_of(precision) + ": " + meaning_of(precision);
 }
 
 std::string device_name(const Record& record) {
   // libtorch calls every card cuda:N, a virtual one too.
-  if (is_virtual(record.spec)) return record.spec.device;
+  if (is_virtual(record.spec)) return to_string(record.spec.device);
   const auto it = record.environment.find("device");
   if (it != record.environment.end()) {
     if (it->is_string()) return it->get<std::string>();
@@ -100,7 +78,7 @@ std::string device_name(const Record& record) {
       return (*it)["name"].get<std::string>();
     }
   }
-  return record.spec.device;
+  return to_string(record.spec.device);
 }
 
 std::string status_or_not_available(const Record& record) {

@@ -38,8 +38,8 @@ std::vector<Group> gather_groups(const RecordPointers& records) {
     group->by_precision[record->spec.precision] = record;
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-    return std::pair(a.spec().mode, a.spec().context_length) <
-           std::pair(b.spec().mode, b.spec().context_length);
+    return std::pair(a.spec().profile_type, a.spec().context_length) <
+           std::pair(b.spec().profile_type, b.spec().context_length);
   });
   return groups;
 }
@@ -71,7 +71,7 @@ class Comparison {
   std::vector<Column> columns() const {
     Table table{.columns = {{.name = "mode"}, {.name = "context length", .number = true}}};
     for (const Field* field : varying_) {
-      table.columns.push_back({.name = field->name, .number = field->numeric});
+      table.columns.push_back({.name = field->name, .number = field->numeric()});
     }
     add_precision_columns(table, Precision::kFp32);
     for (const Precision precision : others_) {
@@ -83,7 +83,7 @@ class Comparison {
   }
 
   std::vector<std::string> row(const Group& group) const {
-    std::vector<std::string> row = {to_string(group.spec().mode),
+    std::vector<std::string> row = {to_string(group.spec().profile_type),
                                     std::to_string(group.spec().context_length)};
     for (const Field* field : varying_) row.push_back(field->get(group.spec()));
     const Record* fp32 = group.find(Precision::kFp32);

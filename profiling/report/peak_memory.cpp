@@ -32,7 +32,7 @@ std::vector<Row> gather_rows(const RecordPointers& records,
              candidate.any().spec.context_length == record->spec.context_length;
     });
     if (row == rows.end()) row = rows.insert(rows.end(), Row{.group = group});
-    row->by_mode[record->spec.mode] = record;
+    row->by_mode[record->spec.profile_type] = record;
   }
   const auto place = [&](const Row& row) {
     return std::pair(std::find(groups.begin(), groups.end(), row.group) - groups.begin(),
@@ -47,7 +47,7 @@ std::vector<Mode> modes_present(const RecordPointers& records) {
   std::vector<Mode> present;
   for (const Mode mode : kModes) {
     if (std::any_of(records.begin(), records.end(),
-                    [&](const Record* record) { return record->spec.mode == mode; })) {
+                    [&](const Record* record) { return record->spec.profile_type == mode; })) {
       present.push_back(mode);
     }
   }
@@ -76,7 +76,7 @@ Table peak_memory_table(const std::vector<Record>& records) {
   const auto varying = varying_fields(latest, {"context_length", "profile_type"});
   const auto modes = modes_present(latest);
   for (const Field* field : varying) {
-    table.columns.push_back({.name = field->name, .number = field->numeric});
+    table.columns.push_back({.name = field->name, .number = field->numeric()});
   }
   table.columns.push_back({.name = "context length", .number = true});
   for (const Mode mode : modes) {

@@ -50,7 +50,7 @@ Table protocol_table(const Record& record) {
   };
   add("status", record.reason.empty() ? to_string(record.status)
                                       : to_string(record.status) + ": " + record.reason);
-  add("mode", mode_in_words(spec.mode));
+  add("mode", mode_in_words(spec.profile_type));
   add("model", shape_in_words(spec));
   const int64_t parameters = parameter_count(model_config(spec));
   add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
@@ -58,9 +58,12 @@ Table protocol_table(const Record& record) {
                    std::to_string(spec.context_length) + " tokens");
   add("precision", precision_in_words(spec.precision));
   add("attention", to_string(spec.attention));
-  if (spec.mode == Mode::kTraining) add("optimizer", "adamw, " + to_string(spec.optimizer_impl));
+  if (spec.profile_type == Mode::kTraining) {
+    add("optimizer", to_string(spec.optimizer) + ", " + to_string(spec.optimizer_impl));
+  };
   const std::string device = device_name(record);
-  add("device", device == spec.device ? device : device + " (--device " + spec.device + ")");
+  const std::string asked = to_string(spec.device);
+  add("device", device == asked ? device : device + " (--device " + asked + ")");
   if (const std::string outside = outside_in_words(record); !outside.empty()) {
     add("beside the allocator", outside);
   }

@@ -46,15 +46,13 @@ void note_differences(const RecordPointers& records, std::vector<std::string>& n
 // "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
 // default is named only if it is one of those that identify a run.
 std::string common_settings(const RecordPointers& records) {
-  static const std::vector<std::string> kAlways = {"model_size", "context_length", "batch_size",
-                                                   "profile_type", "precision"};
   const RunSpec defaults;
   if (records.empty()) return "";
   std::vector<std::string> settings;
   for (const Field& field : fields()) {
     if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
     const std::string value = field.get(records.front()->spec);
-    if (value == field.get(defaults) && !is_one_of(field.name, kAlways)) continue;
+    if (value == field.get(defaults) && !field.stated) continue;
     settings.push_back(field.name + " " + value);
   }
   const std::string device = device_name(*records.front());

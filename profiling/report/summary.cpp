@@ -39,7 +39,7 @@ Table summary_table(const std::vector<Record>& records) {
   for (const Field* field : varying_fields(latest, {"profile_type"})) columns.push_back(field);
   std::sort(columns.begin(), columns.end());  // fields() is one array: its order
   for (const Field* field : columns) {
-    table.columns.push_back({.name = field->name, .number = field->numeric});
+    table.columns.push_back({.name = field->name, .number = field->numeric()});
   }
   table.columns.push_back({.name = "status"});
   add_bytes_columns(table, "peak allocated");

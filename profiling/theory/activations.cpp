@@ -187,7 +187,7 @@ void add_loss(Sheet& sheet) {
 }  // namespace
 
 void add_activation_rows(Sheet& sheet) {
-  if (sheet.spec().mode == Mode::kForward) return;  // NoGradGuard: nothing is kept
+  if (sheet.spec().profile_type == Mode::kForward) return;  // NoGradGuard: nothing is kept
   add_block(sheet);
   sheet.begin(kEmbedding);
   sheet.alias({.name = "tokens",
@@ -202,7 +202,7 @@ void add_activation_rows(Sheet& sheet) {
              .condition = "residual stream, FP32 (indexing is on no autocast list); saved by the "
                           "first block's ln1"});
   add_head(sheet);
-  if (has_backward(sheet.spec().mode)) add_loss(sheet);
+  if (has_backward(sheet.spec().profile_type)) add_loss(sheet);
 }
 
 }  // namespace headroom

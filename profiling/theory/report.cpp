@@ -36,9 +36,10 @@ Table shape_table(const RunSpec& spec) {
   add("K head dimension", grouped(shape.head_dim()));
   add("V vocabulary", grouped(shape.vocab_size));
   add("parameters", grouped(parameter_count(shape)));
-  table.notes = {
-      "mode: " + mode_in_words(spec.mode), "precision: " + precision_in_words(spec.precision),
-      "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec), kUnitsNote};
+  table.notes = {"mode: " + mode_in_words(spec.profile_type),
+                 "precision: " + precision_in_words(spec.precision),
+                 "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec),
+                 kUnitsNote};
   return table;
 }
 
@@ -182,7 +183,7 @@ Table totals_table(const RunSpec& spec) {
   std::vector<RunSpec> specs(kModes.size(), spec);
   std::vector<std::vector<Row>> rows;
   for (size_t i = 0; i < kModes.size(); ++i) {
-    specs[i].mode = kModes[i];
+    specs[i].profile_type = kModes[i];
     rows.push_back(theory_rows(specs[i]));
     add_bytes_columns(table, to_string(kModes[i]));
   }
@@ -217,7 +218,7 @@ Table totals_table(const RunSpec& spec) {
 std::vector<Table> theory_report(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
   std::vector<Table> tables = {shape_table(spec), residual_stream_table(spec)};
-  if (spec.mode != Mode::kForward) {
+  if (spec.profile_type != Mode::kForward) {
     tables.push_back(block_table(spec, rows));
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kFinalNorm, kHead, kLoss}));

@@ -92,6 +92,6 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for
 // --device cpu and the CUDA list for everything else.
-inline bool follows_cpu_policy(const RunSpec& spec) { return spec.device == "cpu"; }
+inline bool follows_cpu_policy(const RunSpec& spec) { return spec.device.kind == DeviceKind::kCpu; }
 
 }  // namespace headroom

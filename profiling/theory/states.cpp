@@ -61,15 +61,7 @@ void add_casts(Sheet& sheet) {
   }
 }
 
-// Most bytes of temporaries alive at once in Adamw::step(), beyond gradients and state.
-void add_optimizer_temporaries(Sheet& sheet) {
-  sheet.begin(kOptimizerTemporaries);
-  if (sheet.spec().optimizer_impl == OptimizerImpl::kFused) return;  // in place, no temporaries
-  if (sheet.spec().optimizer_impl == OptimizerImpl::kForeach) {
-    add_each(sheet, ".denominator", "train/optim/adamw.cpp step_foreach: _foreach_sqrt",
-             "all tensors at once");
-    return;
-  }
+const Parameter& largest_parameter(const Sheet& sheet) {
   const auto elements = [&](const Parameter& parameter) {
     int64_t product = 1;
     for (const char* c = parameter.shape; *c != '\0'; ++c) {
@@ -77,32 +69,46 @@ void add_optimizer_temporaries(Sheet& sheet) {
     }
     return product;
   };
-  const Parameter& largest = *std::max_element(
+  return *std::max_element(
       std::begin(kModelParameters), std::end(kModelParameters),
       [&](const Parameter& a, const Parameter& b) { return elements(a) < elements(b); });
-  sheet.add({.name = std::string(largest.name) + ".temporaries",
-             .shape = largest.shape,
-             .source = "train/optim/adamw.cpp step_reference",
-             .condition =
-                 "m, v, update, sqrt(v) and sqrt(v) + eps of the largest tensor, on top of "
-                 "the old m and v",
-             .storages = 5});
 }
 
-void add_optimizer(Sheet& sheet) {
-  sheet.begin(kOptimizerState);
-  add_each(sheet, ".m", "train/optim/adamw.cpp Adamw::step", "FP32 in every precision");
-  add_each(sheet, ".v", "train/optim/adamw.cpp Adamw::step", "FP32 in every precision");
-  if (sheet.spec().optimizer_impl == OptimizerImpl::kFused) {
-    int64_t tensors = 0;
-    for (const Parameter& parameter : kModelParameters) tensors += copies(sheet, parameter);
-    sheet.add({.name = "step",
-               .shape = "",
-               .source = "train/optim/adamw.cpp Adamw::step",
-               .condition = "the fused kernel counts steps per tensor",
-               .storages = tensors});
+void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
+  if (state.form != StateForm::kScalar) {
+    return add_each(sheet, std::string(".") + state.name, state.source, state.condition);
   }
-  add_optimizer_temporaries(sheet);
+  int64_t tensors = 0;
+  for (const Parameter& parameter : kModelParameters) tensors += copies(sheet, parameter);
+  sheet.add({.name = state.name,
+             .shape = "",
+             .source = state.source,
+             .condition = state.condition,
+             .storages = tensors});
+}
+
+// By the optimizer's row in train/optim/table.h.
+void add_optimizer(Sheet& sheet) {
+  const OptimizerImpl impl = sheet.spec().optimizer_impl;
+  const OptimizerInfo& info = info_of(sheet.spec().optimizer);
+  sheet.begin(kOptimizerState);
+  for (const OptimizerState& state : info.state) {
+    if (!state.only || *state.only == impl) add_optimizer_state(sheet, state);
+  }
+  sheet.begin(kOptimizerTemporaries);
+  for (const OptimizerTemporaries& made : info.temporaries) {
+    if (made.impl != impl) continue;
+    if (made.of_all) {
+      add_each(sheet, std::string(".") + made.name, made.source, made.condition);
+      continue;
+    }
+    const Parameter& largest = largest_parameter(sheet);
+    sheet.add({.name = std::string(largest.name) + "." + made.name,
+               .shape = largest.shape,
+               .source = made.source,
+               .condition = made.condition,
+               .storages = made.storages});
+  }
 }
 
 void add_inputs(Sheet& sheet) {
@@ -137,14 +143,14 @@ void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
   sheet.begin(kParameters);
   add_each(sheet, ".weight", "", "FP32 in every precision");
-  if (has_backward(spec.mode)) {
+  if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
     add_each(sheet, ".grad", "train/step.cpp Step::backward",
              "FP32 in every precision; complete at the end of backward, released with the step");
   }
-  if (spec.mode == Mode::kTraining) add_optimizer(sheet);
+  if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
   if (sheet.autocast()) add_casts(sheet);
-  if (spec.precision == Precision::kFp16 && has_backward(spec.mode)) add_loss_scaler(sheet);
+  if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) add_loss_scaler(sheet);
   add_inputs(sheet);
 }
 

@@ -16,7 +16,7 @@ using namespace headroom;
 Record invent(const RunSpec& spec) {
   Record record{.spec = spec};
   record.environment["device"] = "stub <device>, \"quoted\"";
-  if (spec.device == "cuda") {
+  if (spec.device.kind == DeviceKind::kCuda) {
     record.status = Status::kUnsupported;
     record.reason = "no CUDA device on this machine; use --device cpu";
     return record;
@@ -29,8 +29,8 @@ Record invent(const RunSpec& spec) {
   }
   const int64_t parameters = 4 * parameter_count(model_config(spec));
   const int64_t activations =
-      spec.context_length * (1 << 20) * (spec.mode == Mode::kForward ? 1 : 4);
-  const bool training = spec.mode == Mode::kTraining;
+      spec.context_length * (1 << 20) * (spec.profile_type == Mode::kForward ? 1 : 4);
+  const bool training = spec.profile_type == Mode::kTraining;
   record.status = Status::kOk;
   record.categories_at_peak = {{"parameters", parameters}, {"other", 1234}};
   record.categories_at_peak["activations"] =

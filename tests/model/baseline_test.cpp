@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "train/build.h"
 #include "train/data/safetensors.h"
@@ -36,10 +37,10 @@ RunSpec spec_of(const std::string& name) {
             .vocab_size = shape.at("vocab_size"),
             .context_length = shape.at("context_length"),
             .batch_size = shape.at("batch_size"),
-            .mode = Mode::kTraining,
+            .profile_type = Mode::kTraining,
             .learning_rate = json.at("optimizer").at("learning_rate"),
             .weight_decay = json.at("optimizer").at("weight_decay"),
-            .device = "cpu",
+            .device = parse_device("cpu"),
             .load_weights = kFolder + item.at("weights_file").get<std::string>()};
   }
   throw std::runtime_error("no case " + name);
@@ -102,7 +103,7 @@ TEST_P(Baseline, LogitsAreThoseOfTheReference) {
 }
 
 TEST_P(Baseline, EveryGradientOfAStepIsThatOfTheReference) {
-  spec_.mode = Mode::kForwardBackward;
+  spec_.profile_type = Mode::kForwardBackward;
   const auto step = step_of(spec_);
   // The step leaves no gradient behind: they are taken as they come.
   std::map<std::string, Tensor> gradients;

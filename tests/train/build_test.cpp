@@ -126,7 +126,7 @@ TEST(Step, LeavesGradientsAndALossOnlyWhereThereIsBackward) {
   const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
   for (const Mode mode :
        {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining}) {
-    spec.mode = mode;
+    spec.profile_type = mode;
     const auto step = step_of(spec);
     const Tensor before = step->model()->parameters()[0].detach().clone();
     const Tensor loss = step->run(batch);
@@ -143,7 +143,7 @@ TEST(Step, LeavesGradientsAndALossOnlyWhereThereIsBackward) {
 
 TEST(Step, GradientsOfOneStepAreGoneInTheNext) {
   RunSpec spec = tiny_spec();
-  spec.mode = Mode::kForwardBackward;
+  spec.profile_type = Mode::kForwardBackward;
   const auto step = step_of(spec);
   const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
   step->run(batch);

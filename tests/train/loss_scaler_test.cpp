@@ -122,7 +122,7 @@ TEST(LossScaler, OnlyFP16WithABackwardHasOne) {
   EXPECT_EQ(step_of(spec)->loss_scaler, nullptr);
   spec.precision = Precision::kFp16;
   EXPECT_NE(step_of(spec)->loss_scaler, nullptr);
-  spec.mode = Mode::kForwardGrad;
+  spec.profile_type = Mode::kForwardGrad;
   EXPECT_EQ(step_of(spec)->loss_scaler, nullptr);
 }
 

@@ -27,7 +27,7 @@ int depth() {
 struct Bf16Step {
   Bf16Step() {
     RunSpec spec = tiny_spec();
-    spec.mode = Mode::kForwardBackward;
+    spec.profile_type = Mode::kForwardBackward;
     spec.precision = Precision::kBf16;
     std::vector<std::string> notes;
     step = build_step(spec, kCpu, &notes);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "text/quantity.h"
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 TEST(Spec, EveryFieldSurvivesJson) {
   RunSpec spec{.model_size = "2.7B",
                .context_length = 128,
-               .mode = Mode::kTraining,
+               .profile_type = Mode::kTraining,
                .precision = Precision::kBf16,
                .attention = Attention::kFlash,
                .optimizer_impl = OptimizerImpl::kFused,
@@ -61,16 +62,18 @@ TEST(Spec, DimensionsOverrideTheNamedSize) {
 }
 
 TEST(Spec, RefusesADeviceItDoesNotKnowAndNothingToMeasure) {
-  EXPECT_THROW(validate(RunSpec{.device = "gpu"}), UsageError);
-  EXPECT_THROW(validate(RunSpec{.device = "cuda:x"}), UsageError);
-  EXPECT_NO_THROW(validate(RunSpec{.device = "cuda:1"}));
+  EXPECT_THROW(parse_device("gpu"), UsageError);
+  EXPECT_THROW(parse_device("cuda:x"), UsageError);
+  EXPECT_THROW(parse_device("cuda:N"), UsageError);
+  EXPECT_THROW(parse_device("virtual:h200,memory=1"), UsageError);
+  EXPECT_NO_THROW(validate(RunSpec{.device = parse_device("cuda:1")}));
   EXPECT_THROW(validate(RunSpec{.measure_steps = 0, .record_steps = 0}), UsageError);
   EXPECT_THROW(validate(RunSpec{.record_steps = 0, .snapshot = "a.pickle"}), UsageError);
 }
 
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
-  EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .mode = Mode::kTraining}),
+  EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),
             "small_ctx512_training_fp32_batch_size-2");
   // What is written where does not rename a result.
   EXPECT_EQ(row_name(RunSpec{.snapshot = "x.pickle"}), row_name(RunSpec{}));

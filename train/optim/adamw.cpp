@@ -19,7 +19,7 @@ Tensor previous(const Tensor& moment, const Tensor& gradient) {
 }  // namespace
 
 Adamw::Adamw(std::vector<Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options)
-    : parameters_(std::move(parameters)), impl_(impl), options_(options) {}
+    : Optimizer(std::move(parameters)), impl_(impl), options_(options) {}
 
 std::vector<Tensor> Adamw::state() const {
   std::vector<Tensor> all = m_;
@@ -28,22 +28,13 @@ std::vector<Tensor> Adamw::state() const {
   return all;
 }
 
-void Adamw::release_gradients() {
-  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
-}
-
 double Adamw::bias_corrected_rate() const {
   const auto t = static_cast<double>(step_);
   return options_.learning_rate * std::sqrt(1 - std::pow(options_.beta2, t)) /
          (1 - std::pow(options_.beta1, t));
 }
 
-void Adamw::step() {
-  const torch::NoGradGuard no_grad;
-  for (const Tensor& parameter : parameters_) {
-    TORCH_CHECK(parameter.grad().defined(), "AdamW: a parameter of shape ", parameter.sizes(),
-                " has no gradient");
-  }
+void Adamw::update() {
   if (m_.empty() && impl_ == OptimizerImpl::kReference) {
     m_.resize(parameters_.size());
     v_.resize(parameters_.size());
@@ -59,11 +50,11 @@ void Adamw::step() {
   ++step_;
   switch (impl_) {
     case OptimizerImpl::kReference:
-      return step_reference();
+      return update_reference();
     case OptimizerImpl::kForeach:
-      return step_foreach();
+      return update_foreach();
     case OptimizerImpl::kFused:
-      return step_fused();
+      return update_fused();
   }
 }
 
@@ -71,7 +62,7 @@ void Adamw::step() {
 // context is made of these temporaries, so each lives as long as there: one statement per
 // temporary, and the names of a Python loop keep what they hold until the next turn gives them
 // something else.
-void Adamw::step_reference() {
+void Adamw::update_reference() {
   const double rate = bias_corrected_rate();
   Tensor previous_m;
   Tensor previous_v;
@@ -103,9 +94,8 @@ void Adamw::step_reference() {
 
 // The same arithmetic over all tensors at once, in place. Needs one extra copy of the parameters'
 // size for the denominator.
-void Adamw::step_foreach() {
-  std::vector<Tensor> gradients;
-  for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+void Adamw::update_foreach() {
+  const std::vector<Tensor> gradients = this->gradients();
   at::_foreach_mul_(parameters_, 1 - options_.learning_rate * options_.weight_decay);
   at::_foreach_lerp_(m_, gradients, 1 - options_.beta1);
   at::_foreach_mul_(v_, options_.beta2);
@@ -116,9 +106,8 @@ void Adamw::step_foreach() {
 }
 
 // One ATen kernel over all tensors, no temporaries.
-void Adamw::step_fused() {
-  std::vector<Tensor> gradients;
-  for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+void Adamw::update_fused() {
+  const std::vector<Tensor> gradients = this->gradients();
   // The kernel divides sqrt(v) by sqrt(1 - b2^t) before it adds eps; ours adds eps to sqrt(v)
   // itself. Dividing eps by the same factor makes the two updates one.
   const double eps =

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "train/spec.h"
+#include "train/optim/optimizer.h"
 
 namespace headroom {
 
@@ -21,27 +21,20 @@ struct AdamwOptions {
   double weight_decay = 0.01;
 };
 
-class Adamw {
+class Adamw : public Optimizer {
  public:
   Adamw(std::vector<torch::Tensor> parameters, OptimizerImpl impl, const AdamwOptions& options);
 
-  // One update of every parameter that has a gradient. State is created at the first step.
-  void step();
-
-  // Drops every gradient (to undefined, not to zero).
-  void release_gradients();
-
-  // m and v of every parameter, and the step counts of the fused kernel, for accounting.
-  std::vector<torch::Tensor> state() const;
-  const std::vector<torch::Tensor>& parameters() const { return parameters_; }
+  // m and v of every parameter, and the step counts of the fused kernel.
+  std::vector<torch::Tensor> state() const override;
 
  private:
-  void step_reference();
-  void step_foreach();
-  void step_fused();
+  void update() override;
+  void update_reference();
+  void update_foreach();
+  void update_fused();
   double bias_corrected_rate() const;  // lr * sqrt(1 - b2^t) / (1 - b1^t)
 
-  std::vector<torch::Tensor> parameters_;
   OptimizerImpl impl_;
   AdamwOptions options_;
   int64_t step_ = 0;  // t of the formula

@@ -87,7 +87,7 @@ TEST(Run, AnOutputThatIsALinkStaysOne) {
 
 TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
   RunSpec spec = tiny_spec();
-  spec.device = "cuda:99";
+  spec.device = parse_device("cuda:99");
   const Record record = run(spec, {});
   EXPECT_EQ(record.status, Status::kUnsupported);
   EXPECT_THAT(record.reason, HasSubstr("--device: 'cuda:99'"));
@@ -122,7 +122,7 @@ TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
 TEST(Run, WeightsSavedByOneRunGoOnInTheNext) {
   const ScratchDirectory scratch;
   RunSpec spec = tiny_spec();
-  spec.mode = Mode::kForwardBackward;  // the weights do not change
+  spec.profile_type = Mode::kForwardBackward;  // the weights do not change
   spec.save_weights = scratch.file("weights.safetensors");
   const Record first = run_ok(spec);
   spec.load_weights = spec.save_weights;

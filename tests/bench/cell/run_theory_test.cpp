@@ -29,7 +29,7 @@ struct Cell {
 class RunMatrix : public testing::TestWithParam<Cell> {
  protected:
   RunMatrix() {
-    spec_.mode = GetParam().mode;
+    spec_.profile_type = GetParam().mode;
     spec_.precision = GetParam().precision;
     spec_.attention = GetParam().attention;
     spec_.kv_heads = GetParam().kv_heads;
@@ -48,14 +48,14 @@ TEST_P(RunMatrix, CategoriesSumToThePeakAndSavedBytesAreThoseOfTheory) {
   EXPECT_FALSE(record.categories_at_peak.contains("allocator_rounding"));
   EXPECT_EQ(record.categories_at_peak.at("parameters"), parameters());
   EXPECT_EQ(record.predicted.at("parameters"), parameters());
-  EXPECT_EQ(record.phase_order, phases_of(spec_.mode));
+  EXPECT_EQ(record.phase_order, phases_of(spec_.profile_type));
   EXPECT_EQ(record.phases.at(record.peak_phase).allocated, record.peak->allocated);
   EXPECT_EQ(record.step_ms.size(), 2U);
-  EXPECT_EQ(record.losses.size(), has_backward(spec_.mode) ? 2U : 0U);
+  EXPECT_EQ(record.losses.size(), has_backward(spec_.profile_type) ? 2U : 0U);
   EXPECT_GT(record.trace_events, 0);
   EXPECT_FALSE(record.trace_truncated);
 
-  if (spec_.mode == Mode::kForward) {
+  if (spec_.profile_type == Mode::kForward) {
     EXPECT_EQ(record.categories_at_peak.at("activations"), 0);
     EXPECT_FALSE(record.residual_bytes_per_block);
     return;
@@ -71,9 +71,9 @@ TEST_P(RunMatrix, EveryCategoryReachesWhatTheoryPredicts) {
   for (const char* category : {"parameters", "gradients", "activations", "cast_cache"}) {
     EXPECT_EQ(record.category_peaks.at(category), record.predicted.at(category)) << category;
   }
-  EXPECT_EQ(record.predicted.at("gradients"), has_backward(spec_.mode) ? parameters() : 0);
+  EXPECT_EQ(record.predicted.at("gradients"), has_backward(spec_.profile_type) ? parameters() : 0);
   EXPECT_EQ(record.predicted.at("optimizer_state"),
-            spec_.mode == Mode::kTraining ? 2 * parameters() : 0);
+            spec_.profile_type == Mode::kTraining ? 2 * parameters() : 0);
   EXPECT_EQ(record.category_peaks.at("workspaces"), 0) << "a CPU has none";
 }
 

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ESTIMATORS = ROOT / "bench/estimators"
 sys.path.insert(0, str(ESTIMATORS))
 

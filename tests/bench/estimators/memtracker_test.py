@@ -6,7 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 
-ESTIMATORS = Path(__file__).parents[2] / "bench/estimators"
+ESTIMATORS = Path(__file__).resolve().parents[3] / "bench/estimators"
 sys.path.insert(0, str(ESTIMATORS))
 
 import memtracker  # noqa: E402

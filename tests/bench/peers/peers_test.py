@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PEERS = ROOT / "bench/peers"
 BASELINES = ROOT / "tests/baselines"
 sys.path[:0] = [str(PEERS), str(BASELINES)]

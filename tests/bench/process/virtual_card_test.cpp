@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 TEST(VirtualCard, ACardIsWhatTheTableSays) {
-  const VirtualCard chosen = parse_virtual_card("virtual:H200");
+  const VirtualCard chosen = virtual_card(parse_device("virtual:H200"));
   EXPECT_EQ(chosen.card.name, "h200");
   EXPECT_EQ(chosen.card.total_bytes, find_card("h200").total_bytes);
   EXPECT_EQ(chosen.real_bytes, chosen.card.total_bytes);
@@ -20,10 +20,10 @@ TEST(VirtualCard, ACardIsWhatTheTableSays) {
 }
 
 TEST(VirtualCard, BytesReplaceTheCardsOwn) {
-  const VirtualCard smaller = parse_virtual_card("virtual:h200,bytes=80GiB");
+  const VirtualCard smaller = virtual_card(parse_device("virtual:h200,bytes=80GiB"));
   EXPECT_EQ(smaller.card.total_bytes, int64_t{80} << 30);
   EXPECT_EQ(smaller.real_bytes, find_card("h200").total_bytes);
-  const VirtualCard unlimited = parse_virtual_card("virtual:rtx4090,bytes=unlimited");
+  const VirtualCard unlimited = virtual_card(parse_device("virtual:rtx4090,bytes=unlimited"));
   EXPECT_TRUE(unlimited.unlimited);
   EXPECT_GT(unlimited.card.total_bytes, int64_t{8} << 40) << "405B training needs 6 TiB";
 }
@@ -33,7 +33,7 @@ TEST(VirtualCard, RefusesWhatItCannotBe) {
        {"virtual:", "virtual:h2000", "virtual:v100", "virtual:h200,",
         "virtual:h200,bytes=", "virtual:h200,bytes=0", "virtual:h200,bytes=17TiB",
         "virtual:h200,bytes=1MiB", "virtual:h200,sms=3"}) {
-    EXPECT_THROW(parse_virtual_card(device), UsageError) << device;
+    EXPECT_THROW(virtual_card(parse_device(device)), UsageError) << device;
   }
 }
 
@@ -62,8 +62,8 @@ class StandIn : public testing::Test {
 };
 
 TEST_F(StandIn, TheEnvironmentDescribesTheCard) {
-  const auto environment =
-      stand_in_environment(parse_virtual_card("virtual:h200,bytes=80GiB"), 2, "/tmp/report");
+  const auto environment = stand_in_environment(
+      virtual_card(parse_device("virtual:h200,bytes=80GiB")), 2, "/tmp/report");
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_COUNT"), "2");
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "/tmp/report");
   const std::string card = value_of(environment, "HEADROOM_VIRTUAL_CARD");
@@ -76,7 +76,7 @@ TEST_F(StandIn, TheEnvironmentDescribesTheCard) {
 
 TEST_F(StandIn, WhatWasPreloadedComesAfter) {
   setenv("LD_PRELOAD", "/other.so", 1);
-  const auto environment = stand_in_environment(parse_virtual_card("virtual:h200"), 1, "");
+  const auto environment = stand_in_environment(virtual_card(parse_device("virtual:h200")), 1, "");
   EXPECT_TRUE(value_of(environment, "LD_PRELOAD").ends_with("libcuda.so.1:/other.so"));
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "(not set)");
 }

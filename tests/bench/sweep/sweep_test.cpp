@@ -163,7 +163,8 @@ TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
   size_t count = 1;
   for (const Field& field : fields()) {
     RunSpec spec;
-    std::string value = field.numeric ? "3" : "else";
+    std::string value = field.numeric() ? "3" : "else";
+    if (field.name == "device") value = "cpu";
     if (!field.choices.empty()) {
       if (field.choices.size() < 2) continue;
       value = field.choices[0] == field.get(spec) ? field.choices[1] : field.choices[0];

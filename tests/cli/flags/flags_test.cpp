@@ -44,7 +44,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     const std::string flag = field.flag();
     std::string value = field.get(RunSpec{});
     if (!field.choices.empty()) value = field.choices.back();
-    if (field.numeric) value = "2";
+    if (field.numeric()) value = "2";
     // Names whose value must be a file that is there, or a known word.
     if (field.name == "model_size" || field.name == "device") continue;
     if (field.name == "tokens") value = tokens;
@@ -62,7 +62,7 @@ TEST(Flags, TheAssignmentsCommandLineRunsUnchanged) {
                      "training", "--use-mixed-precision", "--dtype", "fp16", "--warmup-steps", "5",
                      "--measure-steps", "10", "--output", "out.pickle", "--device", "cuda"}));
   EXPECT_EQ(spec.model_size, "2.7B");
-  EXPECT_EQ(spec.mode, Mode::kTraining);
+  EXPECT_EQ(spec.profile_type, Mode::kTraining);
   EXPECT_EQ(spec.precision, Precision::kFp16);
   EXPECT_EQ(spec.snapshot, "out.pickle");
   EXPECT_EQ(cell({"--use-mixed-precision"}).precision, Precision::kBf16);

@@ -84,7 +84,7 @@ TEST(Activations, LogitsTakeTwentyBytesWithEntropyAndSixteenWithout) {
 
 // As the virtual GPU measured them (results/virtual): the assignment's 2.7B, batch 4.
 TEST(ForwardTemporaries, AreWhatAForwardWithoutGradientsWasMeasuredToHold) {
-  RunSpec spec{.model_size = "2.7B", .batch_size = 4, .device = "cuda"};
+  RunSpec spec{.model_size = "2.7B", .batch_size = 4, .device = parse_device("cuda")};
   for (const auto& [context, bytes] :
        {std::pair<int64_t, int64_t>{128, 83886080}, {256, 186845184}, {512, 642256896}}) {
     spec.context_length = context;

@@ -21,7 +21,7 @@ constexpr int64_t kGib = int64_t{1} << 30;
 
 Record ok(Mode mode, Precision precision, int64_t context, int64_t peak) {
   Record record;
-  record.spec = {.context_length = context, .mode = mode, .precision = precision};
+  record.spec = {.context_length = context, .profile_type = mode, .precision = precision};
   record.status = Status::kOk;
   record.peak = MemoryBytes{peak, peak, peak};
   record.recorded_peak = record.peak;
@@ -35,7 +35,7 @@ Record ok(Mode mode, Precision precision, int64_t context, int64_t peak) {
 
 Record failed(Status status, std::string reason, int64_t context = 512) {
   Record record;
-  record.spec = {.context_length = context, .mode = Mode::kTraining};
+  record.spec = {.context_length = context, .profile_type = Mode::kTraining};
   record.status = status;
   record.reason = std::move(reason);
   return record;

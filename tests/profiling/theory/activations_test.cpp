@@ -16,8 +16,8 @@ RunSpec tiny() {
   spec.vocab_size = 50;
   spec.context_length = 16;
   spec.batch_size = 2;
-  spec.mode = Mode::kForwardBackward;
-  spec.device = "cpu";
+  spec.profile_type = Mode::kForwardBackward;
+  spec.device = parse_device("cpu");
   return spec;
 }
 
@@ -139,10 +139,10 @@ TEST(TheoryActivations, HeadAndLossByHand) {
 
 TEST(TheoryActivations, InferenceKeepsNothingAndOnlyBackwardHasALoss) {
   RunSpec spec = tiny();
-  spec.mode = Mode::kForward;
+  spec.profile_type = Mode::kForward;
   EXPECT_EQ(activation_bytes(spec, theory_rows(spec)), 0);
   EXPECT_EQ(residual_bytes_per_block(spec), 0);
-  spec.mode = Mode::kForwardGrad;
+  spec.profile_type = Mode::kForwardGrad;
   EXPECT_EQ(total(theory_rows(spec), kLoss), 0);
   EXPECT_EQ(residual_bytes_per_block(spec), 90112);
 }
@@ -152,7 +152,7 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
   RunSpec spec = tiny();
   spec.precision = Precision::kBf16;
   const int64_t on_cpu = residual_bytes_per_block(spec);
-  spec.device = "cuda";
+  spec.device = parse_device("cuda");
   const auto rows = theory_rows(spec);
   EXPECT_EQ(find(rows, kBlock, "exp_BHST").dtype, DType::kFp32);
   EXPECT_EQ(find(rows, kBlock, "weights_BHST").dtype, DType::kBf16);

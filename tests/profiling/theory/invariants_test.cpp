@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "profiling/theory/rows.h"
@@ -30,14 +31,14 @@ RunSpec random_spec(std::mt19937& generator) {
   spec.vocab_size = number(1000);
   spec.context_length = number(64);
   spec.batch_size = number(8);
-  spec.mode = pick(generator,
-                   {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining});
+  spec.profile_type = pick(
+      generator, {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining});
   spec.precision =
       pick(generator, {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16});
   spec.attention = pick(generator, {Attention::kEager, Attention::kFlash});
   spec.optimizer_impl =
       pick(generator, {OptimizerImpl::kReference, OptimizerImpl::kForeach, OptimizerImpl::kFused});
-  spec.device = pick(generator, {"cpu", "cuda", "auto"});
+  spec.device = parse_device(pick(generator, {"cpu", "cuda", "auto"}));
   return spec;
 }
 
@@ -60,7 +61,7 @@ TEST(TheoryInvariants, HoldOverAThousandRandomConfigurations) {
       for (const int64_t size : row.sizes) product *= size;
       ASSERT_EQ(row.bytes, product) << row.tensor;
       ASSERT_FALSE(row.source.empty()) << row.tensor;
-      ASSERT_EQ(row.measured, spec.device == "cpu") << row.tensor;
+      ASSERT_EQ(row.measured, spec.device.kind == DeviceKind::kCpu) << row.tensor;
     }
     ASSERT_EQ(total(rows, kParameters), 4 * parameter_count(model_config(spec)));
     ASSERT_EQ(predicted(spec).at("residual_bytes_per_block"), total(rows, kBlock));
@@ -83,9 +84,9 @@ TEST(TheoryInvariants, FlashNeverKeepsMoreThanEagerAtLongContext) {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       RunSpec spec;
       spec.model_size = size;
-      spec.mode = Mode::kForwardGrad;
+      spec.profile_type = Mode::kForwardGrad;
       spec.precision = precision;
-      spec.device = "cpu";
+      spec.device = parse_device("cpu");
       const int64_t eager = residual_bytes_per_block(spec);
       spec.attention = Attention::kFlash;
       EXPECT_LT(residual_bytes_per_block(spec), eager) << size;

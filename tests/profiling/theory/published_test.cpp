@@ -16,8 +16,8 @@ RunSpec published(int64_t context) {
   spec.model_size = "2.7B";
   spec.context_length = context;
   spec.batch_size = 4;
-  spec.mode = Mode::kForwardGrad;
-  spec.device = "cuda";
+  spec.profile_type = Mode::kForwardGrad;
+  spec.device = parse_device("cuda");
   return spec;
 }
 
@@ -41,7 +41,7 @@ TEST(TheoryPublished, LargestAllocationAt512IsTheScoresOf128MiB) {
 
 TEST(TheoryPublished, StatesAre12691GiBTimesFour) {
   RunSpec spec = published(128);
-  spec.mode = Mode::kTraining;
+  spec.profile_type = Mode::kTraining;
   const auto rows = theory_rows(spec);
   EXPECT_EQ(total(rows, kParameters), 4 * parameter_count(model_config(spec)));
   EXPECT_NEAR(static_cast<double>(total(rows, kParameters)) / kGiB, 12.691, 0.0005);

@@ -16,8 +16,8 @@ RunSpec spec_of(const std::string& size, int64_t context, Mode mode) {
   RunSpec spec;
   spec.model_size = size;
   spec.context_length = context;
-  spec.mode = mode;
-  spec.device = "cpu";
+  spec.profile_type = mode;
+  spec.device = parse_device("cpu");
   return spec;
 }
 
@@ -102,7 +102,7 @@ TEST(TheoryReport, TheAliasesOfABlockAreShownAndNotCounted) {
 
 TEST(TheoryReport, CudaRowsSayThatTheyWereNotMeasured) {
   RunSpec spec = spec_of("small", 128, Mode::kForwardGrad);
-  spec.device = "cuda";
+  spec.device = parse_device("cuda");
   EXPECT_THAT(to_string(theory_report(spec), TableFormat::kText), HasSubstr("unmeasured here"));
 }
 

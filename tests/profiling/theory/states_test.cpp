@@ -9,8 +9,8 @@ RunSpec small(Mode mode) {
   RunSpec spec;
   spec.model_size = "small";
   spec.context_length = 128;
-  spec.mode = mode;
-  spec.device = "cpu";
+  spec.profile_type = mode;
+  spec.device = parse_device("cpu");
   return spec;
 }
 

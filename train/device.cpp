@@ -1,0 +1,61 @@
+#include "train/device.h"
+
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::string_view kCudaPrefix = "cuda:";
+constexpr std::string_view kVirtualPrefix = "virtual:";
+constexpr std::string_view kBytes = "bytes=";
+
+Device parse_virtual(std::string_view text) {
+  const std::string_view rest = text.substr(kVirtualPrefix.size());
+  const size_t comma = rest.find(',');
+  Device device{.kind = DeviceKind::kVirtual, .card = std::string(rest.substr(0, comma))};
+  if (comma == std::string_view::npos) return device;
+  const std::string_view option = rest.substr(comma + 1);
+  if (!option.starts_with(kBytes) || option.size() == kBytes.size()) {
+    throw UsageError("--device", text,
+                     "has an unknown option; allowed after the card: bytes=SIZE, bytes=unlimited",
+                     "virtual:h200,bytes=80GiB");
+  }
+  device.bytes = option.substr(kBytes.size());
+  return device;
+}
+
+}  // namespace
+
+Device parse_device(std::string_view text) {
+  if (text == "auto") return {};
+  if (text == "cpu") return {.kind = DeviceKind::kCpu};
+  if (text == "cuda") return {.kind = DeviceKind::kCuda};
+  if (text.starts_with(kCudaPrefix)) {
+    const int64_t ordinal =
+        parse_integer("--device cuda:", text.substr(kCudaPrefix.size()), 0, 127);
+    return {.kind = DeviceKind::kCuda, .ordinal = static_cast<int>(ordinal)};
+  }
+  if (text.starts_with(kVirtualPrefix)) return parse_virtual(text);
+  check_name("--device", text, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"}, "--device cpu");
+  // The placeholders themselves, typed as they are printed.
+  throw UsageError("--device", text, "is a placeholder; allowed: cuda:0, virtual:h200 and so on",
+                   "--device cuda:0");
+}
+
+std::string to_string(const Device& device) {
+  switch (device.kind) {
+    case DeviceKind::kAuto:
+      return "auto";
+    case DeviceKind::kCpu:
+      return "cpu";
+    case DeviceKind::kCuda:
+      return device.ordinal ? std::string(kCudaPrefix) + std::to_string(*device.ordinal) : "cuda";
+    case DeviceKind::kVirtual:
+      break;
+  }
+  return std::string(kVirtualPrefix) + device.card +
+         (device.bytes.empty() ? "" : "," + std::string(kBytes) + device.bytes);
+}
+
+}  // namespace headroom

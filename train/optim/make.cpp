@@ -1,0 +1,20 @@
+// make_optimizer(): the constructor of every optimizer that a step can run.
+#include "train/optim/adamw.h"
+#include "train/optim/optimizer.h"
+
+namespace headroom {
+
+std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
+                                          std::vector<torch::Tensor> parameters) {
+  switch (spec.optimizer) {
+    case OptimizerKind::kAdamw:
+      return std::make_unique<Adamw>(
+          std::move(parameters), spec.optimizer_impl,
+          AdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+    case OptimizerKind::kAdamw8bit:
+      break;
+  }
+  TORCH_INTERNAL_ASSERT(false, "validate() lets no optimizer without an implementation through");
+}
+
+}  // namespace headroom

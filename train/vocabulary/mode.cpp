@@ -1,0 +1,16 @@
+#include "train/vocabulary/mode.h"
+
+namespace headroom {
+
+const EnumWords<Mode>& words_of(Mode) {
+  static const EnumWords<Mode> kWords = {
+      {Mode::kForward, "forward", "inference under no_grad, nothing is kept for backward"},
+      {Mode::kForwardGrad, "forward-grad", "forward only, keeping what backward needs"},
+      {Mode::kForwardBackward, "forward-backward", "forward, loss, backward; no optimizer step"},
+      {Mode::kTraining, "training", "gradients released, forward, loss, backward, optimizer step"}};
+  return kWords;
+}
+
+std::string to_string(Mode mode) { return word_of(mode); }
+
+}  // namespace headroom

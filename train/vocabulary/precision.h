@@ -1,0 +1,21 @@
+// What the arithmetic of a step is done in. No torch here. Applied by train/precision.h.
+#pragma once
+
+#include "text/enum_words.h"
+
+namespace headroom {
+
+enum class Precision {
+  kFp32,  // FP32 everywhere
+  kTf32,  // FP32 tensors, matrix products rounded to TF32 on the card
+  kBf16,  // autocast to BF16; weights stay FP32 (+2 bytes per weight of cast cache)
+  kFp16,  // autocast to FP16 with dynamic loss scaling
+};
+const EnumWords<Precision>& words_of(Precision);
+std::string to_string(Precision precision);  // "bf16"
+
+inline bool uses_autocast(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kFp16;
+}
+
+}  // namespace headroom
