@@ -28,7 +28,7 @@ template <typename Enum>
 struct EnumWord {
   Enum value;
   std::string word;
-  std::string meaning = {};  // one line; "" = the word says it
+  std::string meaning;  // one line; "" = the word says it
 };
 template <typename Enum>
 using EnumWords = std::vector<EnumWord<Enum>>;
