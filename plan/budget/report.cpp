@@ -33,7 +33,7 @@ std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget&
 
 Table answer(const EngineSpec& spec, const InferenceBudget& budget) {
   Table table{.title = "Inference on " + spec.card.name + ": " + spec.model.name + ", tp " +
-                       std::to_string(spec.tp) + ", cache in " + spec.cache.name,
+                       std::to_string(spec.tp) + ", cache in " + to_string(spec.cache),
               .notes = warnings(spec, budget),
               .columns = {{"model"},
                           {"cache blocks", true},
@@ -109,7 +109,7 @@ Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
             std::to_string(budget.blocks) + " blocks of " + std::to_string(spec.block_size) +
                 " tokens, " + format_bytes(budget.block_bytes) +
                 " each: 2 x layers x key/value heads of this rank x head dimension x " +
-                std::to_string(spec.cache.bytes) + " B");
+                std::to_string(bytes_of(spec.cache)) + " B");
   table.add("Left for training", budget.left, "-", Figure::kComputed,
             "card - share - outside lines");
   table.table_.notes = rules(spec);

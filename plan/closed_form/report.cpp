@@ -42,7 +42,7 @@ std::string cache_reason(const ModelConfig& shape) {
 
 std::string activation_reason(const RlhfSpec& spec, const RlhfModels& models) {
   const Layout one;
-  const int64_t block = models.actor.cost.block.on_rank(one, spec.actor.vocab_size);
+  const int64_t block = models.actor.cost.block_kept().on_rank(one, spec.actor.vocab_size);
   const auto width = static_cast<double>(spec.micro_batch() * spec.seq_len * spec.actor.d_model);
   return "the seed has 10 x hidden of 2 bytes per token and layer; a block keeps " +
          number_text(static_cast<double>(block) / width / 2, 1) +

@@ -67,12 +67,13 @@ Table offload_table(const RlhfPlan& plan) {
   Table table{.title = "Optimizer offload", .columns = {{"training phase"}}};
   for (const char* name : {"per GPU", "in host memory per GPU"}) add_bytes_columns(table, name);
   table.columns.push_back({"one GPU"});
-  for (const bool offload : {false, true}) {
+  for (const Place place : {Place::kDevice, Place::kHost}) {
     RlhfSpec spec = plan.spec;
-    spec.setup.optimizer_offload = offload;
+    spec.setup.optimizer_place = place;
     const RankMemory memory = worst_rank(spec, plan.models);
     const int64_t bytes = memory.phase_bytes(Phase::kTraining, spec.setup.swap_phases);
-    std::vector<std::string> cells = {offload ? "with optimizer offload" : "without offload"};
+    std::vector<std::string> cells = {spec.setup.offloads_optimizer() ? "with optimizer offload"
+                                                                      : "without offload"};
     add_bytes_cells(cells, bytes);
     add_bytes_cells(cells, memory.host_bytes(spec.setup.swap_phases));
     cells.push_back(verdict(bytes, spec.card.total_bytes));
@@ -99,7 +100,7 @@ std::string flags_of(const RlhfSpec& spec) {
   }
   if (setup.reference == Reference::kOffload) flags += " --reference offload";
   if (setup.swap_phases) flags += " --swap-phases";
-  if (setup.optimizer_offload) flags += " --optimizer-offload";
+  if (setup.offloads_optimizer()) flags += " --optimizer-offload";
   return flags;
 }
 

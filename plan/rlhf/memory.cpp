@@ -127,7 +127,8 @@ std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
 int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
   const int64_t tokens = (spec.seq_len + kTokensPerBlock - 1) / kTokensPerBlock * kTokensPerBlock;
   return 2 * layers_of_stage(spec.actor.layers, spec.setup.layout.pp, stage) *
-         (spec.actor.kv_dim() / spec.setup.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
+         (spec.actor.kv_dim() / spec.setup.layout.tp) * bytes_of(spec.cache) * spec.batch_size *
+         tokens;
 }
 
 }  // namespace headroom

@@ -62,22 +62,14 @@ struct Activations {
 
 Activations activations(const RankBook& book, const Model& model) {
   const BatchCost& cost = model.cost;
-  Extent kept = cost.block;
-  Extent again;
-  if (book.spec().setup.checkpoint == Checkpoint::kFull) {
-    kept = cost.boundary;
-    again = cost.block - cost.boundary;
-  } else if (book.spec().setup.checkpoint == Checkpoint::kSelective) {
-    kept = cost.block - cost.attention_core;
-    again = cost.attention_core;
-  }
+  const Checkpoint checkpoint = book.spec().setup.checkpoint;
   const int64_t in_flight =
       micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
-  int64_t blocks = book.held(model).layers * book.on_rank(model, kept);
+  int64_t blocks = book.held(model).layers * book.on_rank(model, cost.block_kept(checkpoint));
   if (book.stage() == 0) blocks += book.on_rank(model, cost.embedding);
   return {.blocks = in_flight * blocks,
           .head = book.last_stage() ? book.on_rank(model, cost.head + cost.head_backward) : 0,
-          .recompute = book.on_rank(model, again)};
+          .recompute = book.on_rank(model, cost.block_recomputed(checkpoint))};
 }
 
 void add_training(RankBook& book) {

@@ -16,7 +16,7 @@ struct Names {
 // (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
 void add_gradients(RankBook& book, int64_t elements, const char* name) {
   const int64_t bytes = book.spec().precision.gradient * book.sharded(elements, 2);
-  if (book.spec().setup.optimizer_offload && book.layout().zero >= 2) {
+  if (book.spec().setup.offloads_optimizer() && book.layout().zero >= 2) {
     book.add_to_host(bytes);
     return;
   }
@@ -41,7 +41,7 @@ void add_trained(RankBook& book, const Model& model, const Names& names, unsigne
   const int64_t updated = book.sharded(elements, 1);
   const int64_t optimizer =
       precision.master * updated + moment_bytes(precision, book.spec().moments, updated);
-  if (book.spec().setup.optimizer_offload) {
+  if (book.spec().setup.offloads_optimizer()) {
     book.add_to_host(optimizer);
     return;
   }
@@ -97,7 +97,7 @@ void add_gathered(RankBook& book) {
               .needed = kWhenScoring | kWhenTraining,
               .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
   }
-  const bool leaving = book.spec().setup.optimizer_offload || book.layout().dp > 1;
+  const bool leaving = book.spec().setup.offloads_optimizer() || book.layout().dp > 1;
   if (book.layout().zero >= 2 && leaving) {
     book.add({.name = "Gradients in flight",
               .kind = Kind::kGradients,

@@ -84,8 +84,8 @@ Table configuration(const RlhfPlan& plan) {
   add("precision", spec.precision.name + ": " + spec.precision.in_words);
   add("optimizer", spec.moments == Moments::k8Bit ? "AdamW, 8-bit moments" : "AdamW");
   add("attention", to_string(spec.attention) + ", checkpoint " + to_string(spec.setup.checkpoint));
-  add("KV cache", spec.cache.name);
-  add("optimizer offload", spec.setup.optimizer_offload ? "yes" : "no");
+  add("KV cache", to_string(spec.cache));
+  add("optimizer offload", spec.setup.offloads_optimizer() ? "yes" : "no");
   add("phases", spec.setup.swap_phases ? "swapped: idle states are in host memory"
                                        : "everything stays on the GPU");
   add("shown", rank_in_words(spec, plan.worst.stage));

@@ -72,7 +72,7 @@ std::vector<Transition> traffic_within_phases(const RlhfSpec& spec, const RlhfMo
     pass.seconds = seconds_over(spec.card, pass.from_host);
     all.push_back(pass);
   }
-  if (spec.setup.optimizer_offload) {
+  if (spec.setup.offloads_optimizer()) {
     int64_t updated = shards(models.actor, 1);
     if (models.critic) updated += shards(*models.critic, 1);
     Transition step{.name = "within training, each step",

@@ -130,7 +130,7 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   const auto level = [&](Technique technique) -> int64_t& {
     return cost[static_cast<size_t>(technique)];
   };
-  level(Technique::kOptimizerOffload) = setup.optimizer_offload ? 1 : 0;
+  level(Technique::kOptimizerOffload) = static_cast<int64_t>(setup.optimizer_place);
   level(Technique::kPipeline) = layout.pp - 1;
   level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
   level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;

@@ -60,7 +60,7 @@ RlhfSpec random_plan(Random& random) {
       random.one_of({Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull});
   spec.setup.reference =
       random.one_of({Reference::kNone, Reference::kOffload, Reference::kResident});
-  spec.setup.optimizer_offload = random.coin();
+  spec.setup.optimizer_place = random.one_of({Place::kDevice, Place::kHost});
   spec.setup.swap_phases = random.coin();
   spec.attention = random.one_of({Attention::kEager, Attention::kFlash});
   spec.moments = random.one_of({Moments::kFull, Moments::k8Bit});
@@ -145,12 +145,13 @@ TEST(RlhfInvariants, MoreOffloadNeverNeedsMore) {
   for_each_plan([](Random&, RlhfSpec& spec) {
     const RlhfModels models(spec);
     RlhfSpec other = spec;
-    spec.setup.optimizer_offload = spec.setup.swap_phases = false;
+    spec.setup.optimizer_place = Place::kDevice;
+    spec.setup.swap_phases = false;
     other.setup.swap_phases = true;
-    other.setup.optimizer_offload = false;
+    other.setup.optimizer_place = Place::kDevice;
     EXPECT_LE(peak(other, models), peak(spec, models)) << "swapping";
     RlhfSpec offloaded = spec;
-    offloaded.setup.optimizer_offload = true;
+    offloaded.setup.optimizer_place = Place::kHost;
     EXPECT_LE(peak(offloaded, models), peak(spec, models)) << "optimizer";
     if (spec.setup.reference == Reference::kNone) return;
     RlhfSpec resident = spec;

@@ -111,7 +111,7 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
 
 TEST(RlhfMemory, OffloadTakesTheOptimizerAndWithShardsTheGradientsToo) {
   RlhfSpec spec = small_plan();
-  spec.setup.optimizer_offload = true;
+  spec.setup.optimizer_place = Place::kHost;
   RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (optimizer)"), 0);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 2 * kActor);
@@ -140,7 +140,7 @@ TEST(RlhfMemory, TheCacheHasKeyValueHeadsAndWholeBlocksOfTokens) {
   EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 2 * 2 * 16);
   spec.seq_len = 17;
   EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 2 * 2 * 32);
-  spec.cache = {"fp8", 1};
+  spec.cache = ElementType::kFp8;
   EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 1 * 2 * 32);
 }
 

@@ -28,7 +28,6 @@ inline RlhfSpec small_plan() {
   spec.card = find_card("h100-80gb");
   spec.num_gpus = 1;
   spec.precision = find_state_precision("bf16-mixed");
-  spec.cache = {"bf16", 2};
   return spec;
 }
 
