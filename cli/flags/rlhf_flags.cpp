@@ -93,6 +93,21 @@ void check_resident_reference(const RlhfSpec& spec) {
 
 }  // namespace
 
+const EnumWords<Formula>& words_of(Formula) {
+  static const EnumWords<Formula> kWords = {
+      {Formula::kExact, "exact", "theory's rows, tensor by tensor"},
+      {Formula::kClosedForm, "closed-form", "the guide's own formulas, with ours beside"}};
+  return kWords;
+}
+
+Formula formula_from(const Arguments& arguments) {
+  const std::string before = "seed";  // its first word, which reads as the random seed
+  if (arguments.get("formula") == before) {
+    throw UsageError("--formula", before, "is called closed-form now", "--formula closed-form");
+  }
+  return choice(arguments, "formula", Formula::kExact);
+}
+
 std::vector<Flag> rlhf_flags() {
   const RlhfSpec defaults;
   std::vector<Flag> flags =
@@ -127,7 +142,7 @@ std::vector<Flag> rlhf_flags() {
       {"optimizer-offload", "", "Adam's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
       {"formula", "WORD",
-       "exact, or seed: the closed forms of the seed document with ours beside (default exact)",
+       choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
        "Output"},
       {"records", "FILE",
        "Records of headroom profile: what was measured of the same shape is shown beside",

@@ -31,7 +31,7 @@ std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget&
   return lines;
 }
 
-Table answer(const EngineSpec& spec, const InferenceBudget& budget) {
+Table answer_table(const EngineSpec& spec, const InferenceBudget& budget) {
   Table table{.title = "Inference on " + spec.card.name + ": " + spec.model.name + ", tp " +
                        std::to_string(spec.tp) + ", cache in " + to_string(spec.cache),
               .notes = warnings(spec, budget),
@@ -74,7 +74,7 @@ class LineTable {
   Table table_;
 };
 
-std::vector<std::string> rules(const EngineSpec& spec) {
+std::vector<std::string> notes_of(const EngineSpec& spec) {
   std::vector<std::string> notes = {
       "share = inside lines + KV cache; left for training = card - share - outside lines.",
       "figure: assumed ones stand in for a measurement; give your own log's (--activation-memory, "
@@ -91,7 +91,7 @@ std::vector<std::string> rules(const EngineSpec& spec) {
   return notes;
 }
 
-Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
+Table line_table(const EngineSpec& spec, const InferenceBudget& budget) {
   LineTable table("Where the card's memory goes, per GPU");
   table.add("Card", spec.card.total_bytes, "-", Figure::kGiven, spec.card.name);
   table.add(budget.outside, "outside");
@@ -112,7 +112,7 @@ Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
                 std::to_string(bytes_of(spec.cache)) + " B");
   table.add("Left for training", budget.left, "-", Figure::kComputed,
             "card - share - outside lines");
-  table.table_.notes = rules(spec);
+  table.table_.notes = notes_of(spec);
   return table.table_;
 }
 
@@ -120,7 +120,7 @@ Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
 
 std::vector<Table> budget_report(const EngineSpec& spec) {
   const InferenceBudget budget = inference_budget(spec);
-  return {answer(spec, budget), lines(spec, budget)};
+  return {answer_table(spec, budget), line_table(spec, budget)};
 }
 
 }  // namespace headroom

@@ -19,9 +19,10 @@ Split split_of(const RankMemory& memory) {
   for (const Component& component : memory.components) {
     if (!component.scales) {
       split.fixed += component.bytes;
-    } else if (component.kind == Kind::kKvCache) {
+    } else if (component.kind == ComponentKind::kKvCache) {
       split.cache += component.bytes;
-    } else if (component.kind == Kind::kActivations && component.needed_in(Phase::kTraining)) {
+    } else if (component.kind == ComponentKind::kActivations &&
+               component.needed_in(RlhfPhase::kTraining)) {
       split.activations += component.bytes;
     } else {
       split.other += component.bytes;
@@ -71,7 +72,7 @@ Table offload_table(const RlhfPlan& plan) {
     RlhfSpec spec = plan.spec;
     spec.setup.optimizer_place = place;
     const RankMemory memory = worst_rank(spec, plan.models);
-    const int64_t bytes = memory.phase_bytes(Phase::kTraining, spec.setup.swap_phases);
+    const int64_t bytes = memory.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
     std::vector<std::string> cells = {spec.setup.offloads_optimizer() ? "with optimizer offload"
                                                                       : "without offload"};
     add_bytes_cells(cells, bytes);
@@ -173,8 +174,8 @@ Table insight_table(const RlhfPlan& plan) {
   int64_t weights = 0, optimizer = 0, models = 0;
   for (const Component& component : plan.worst.components) {
     if (!component.resident) continue;
-    if (component.kind == Kind::kOptimizer) optimizer += component.bytes;
-    if (component.kind != Kind::kWeights) continue;
+    if (component.kind == ComponentKind::kOptimizer) optimizer += component.bytes;
+    if (component.kind != ComponentKind::kWeights) continue;
     weights += component.bytes;
     ++models;
   }
@@ -183,11 +184,11 @@ Table insight_table(const RlhfPlan& plan) {
     table.rows.push_back({what, figure});
   };
   add(std::to_string(models) + " models' weights, per GPU", format_bytes(weights));
-  const int64_t training = plan.worst.phase_bytes(Phase::kTraining, spec.setup.swap_phases);
+  const int64_t training = plan.worst.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
   add("optimizer states, per GPU",
       format_bytes(optimizer) + ", " + percent(optimizer, training) + " of the training phase");
   std::vector<std::string> phases;
-  for (const Phase phase : phases_of(spec)) {
+  for (const RlhfPhase phase : phases_of(spec)) {
     phases.push_back(to_string(phase) + " " + format_bytes(plan.worst.phase_bytes(phase, true)));
   }
   add("what each phase needs, nothing idle", join(phases));

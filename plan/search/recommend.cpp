@@ -37,9 +37,9 @@ class Memory {
   std::map<int64_t, std::unique_ptr<RlhfModels>> models_;
 };
 
-Phase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
-  const std::vector<Phase> phases = phases_of(spec);
-  return *std::max_element(phases.begin(), phases.end(), [&](Phase a, Phase b) {
+RlhfPhase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
+  const std::vector<RlhfPhase> phases = phases_of(spec);
+  return *std::max_element(phases.begin(), phases.end(), [&](RlhfPhase a, RlhfPhase b) {
     return memory.phase_bytes(a, spec.setup.swap_phases) <
            memory.phase_bytes(b, spec.setup.swap_phases);
   });
@@ -54,7 +54,7 @@ Recommended recommended(const RlhfSetup& setup, Memory& memory) {
 
 std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Memory& memory) {
   std::vector<Reason> reasons;
-  for (const Without& step : one_step_back(spec, setup)) {
+  for (const StepBack& step : one_step_back(spec, setup)) {
     if (!step.refused.empty()) {
       reasons.push_back({step.technique, step.instead + " " + step.refused});
       continue;

@@ -120,8 +120,8 @@ std::vector<RlhfSetup> all_setups(const RlhfSpec& spec) {
   return all;
 }
 
-std::vector<Without> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
-  std::vector<Without> steps;
+std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
+  std::vector<StepBack> steps;
   // Returns the set-up to take back from.
   const auto step = [&](const std::string& technique, const std::string& instead) -> RlhfSetup& {
     steps.push_back({technique, instead, setup, ""});

@@ -37,7 +37,7 @@ inline RankMemory memory_of(const RlhfSpec& spec, int64_t stage = 0) {
 
 // Bytes of the components of that name that the phase needs; 0 when there is none.
 inline int64_t bytes_of(const RankMemory& memory, const std::string& name,
-                        Phase phase = Phase::kTraining) {
+                        RlhfPhase phase = RlhfPhase::kTraining) {
   int64_t bytes = 0;
   for (const Component& component : memory.components) {
     if (component.name == name && component.needed_in(phase)) bytes += component.bytes;

@@ -86,9 +86,9 @@ TEST_P(Searches, ReturnWhatFitsCheapestFirstAndEachStepIsNeeded) {
       EXPECT_LT(before, cost);
     }
     before = cost;
-    const std::vector<Without> steps = one_step_back(spec, one.spec.setup);
+    const std::vector<StepBack> steps = one_step_back(spec, one.spec.setup);
     EXPECT_EQ(steps.size(), one.reasons.size());
-    for (const Without& step : steps) {
+    for (const StepBack& step : steps) {
       if (!step.refused.empty()) continue;
       RlhfSpec without = one.spec;
       without.setup = step.setup;
