@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "plan/cost/model_cost.h"
-#include "plan/cost/state_bytes.h"
 #include "profiling/report/cells.h"
+#include "train/vocabulary/weights.h"
 
 namespace headroom {
 namespace {
@@ -22,7 +22,8 @@ int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
                                      .tokens = run.context_length,
                                      .attention = run.attention,
                                      .precision = run.precision});
-  return (cost.embedding + shape.layers * cost.block + cost.head).on_rank({}, shape.vocab_size);
+  return (cost.embedding + shape.layers * cost.block_kept() + cost.head)
+      .on_rank({}, shape.vocab_size);
 }
 
 void add_rows(Table& table, const Record& record) {

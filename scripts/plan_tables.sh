@@ -11,10 +11,10 @@ unset -v file # takes none
 read_options "$@"
 need_headroom
 
-seed=("$headroom" rlhf --formula seed --format md)
-"${seed[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Phase|Everything' | into seed_70b.md
-"${seed[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Everything' | into seed_70b_everything.md
-"${seed[@]}" --model-size 7b --num-gpus 8 --gpu-memory 80 | tables 'ZeRO' | into zero_7b.md
+closed_form=("$headroom" rlhf --formula closed-form --format md)
+"${closed_form[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Phase|Everything' | into closed_form_70b.md
+"${closed_form[@]}" --model-size 70b --num-gpus 8 --gpu-memory 80 | tables 'Everything' | into closed_form_70b_everything.md
+"${closed_form[@]}" --model-size 7b --num-gpus 8 --gpu-memory 80 | tables 'ZeRO' | into zero_7b.md
 "$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --format md | into rlhf_70b.md
 tables 'Recommended|Why' <"$output_dir/rlhf_70b.md" | into rlhf_70b_setup.md
 "$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --sequence-parallel --checkpoint full \

@@ -15,6 +15,13 @@ namespace {
 constexpr const char* kUsualSize = "7b";
 constexpr int64_t kUsualContext = 4096;  // of a shape whose context is not known
 
+// An engine computes in none of 8 bits.
+std::vector<std::string> weight_types() {
+  std::vector<std::string> words = choices_of<ElementType>();
+  std::erase(words, to_string(ElementType::kFp8));
+  return words;
+}
+
 CommandLine command_line() {
   constexpr const char* kEngine = "Engine";
   constexpr const char* kLog = "From a log of your own, in place of ours";
@@ -30,8 +37,12 @@ CommandLine command_line() {
        kEngine},
       {"max-num-batched-tokens", "N", "tokens of one pass (default 8192)", kEngine},
       {"block-size", "N", "tokens of a cache block (default 16)", kEngine},
-      {"dtype", "WORD", "weights and activations: bf16, fp16, fp32 (default bf16)", kEngine},
-      {"kv-dtype", "WORD", "cache: bf16, fp16, fp8, fp32 (default the weights')", kEngine},
+      {"dtype", "WORD",
+       "weights and activations: " + join(weight_types()) + " (default " +
+           to_string(EngineSpec{}.dtype) + ")",
+       kEngine},
+      {"kv-dtype", "WORD", "cache: " + join(choices_of<ElementType>()) + " (default the weights')",
+       kEngine},
       {"enforce-eager", "", "no CUDA graphs", kEngine},
       {"graphs-inside", "", "CUDA graphs come off the share, as in vLLM 0.21 and later", kEngine},
       {"kv-cache-memory", "SIZE", "the cache's size itself (vLLM's kv-cache-memory-bytes)",
@@ -75,10 +86,12 @@ EngineSpec engine_from(const Arguments& arguments) {
   spec.max_num_seqs = integer(arguments, "max-num-seqs", 256);
   spec.max_num_batched_tokens = integer(arguments, "max-num-batched-tokens", 8192);
   spec.block_size = integer(arguments, "block-size", 16);
-  auto weight_types = cache_type_words();
-  std::erase_if(weight_types, [](const auto& type) { return type.first == "fp8"; });
-  spec.dtype = choice<CacheType>(arguments, "dtype", spec.dtype, weight_types);
-  spec.cache = choice<CacheType>(arguments, "kv-dtype", spec.dtype, cache_type_words());
+  if (arguments.has("dtype")) {
+    const std::string typed = arguments.get("dtype");
+    check_name("--dtype", typed, weight_types(), "--dtype " + weight_types().front());
+    spec.dtype = parse_word<ElementType>("--dtype", typed);
+  }
+  spec.cache = choice(arguments, "kv-dtype", spec.dtype);
   spec.enforce_eager = arguments.has("enforce-eager");
   spec.graphs_inside = arguments.has("graphs-inside");
   spec.weights = size_from(arguments, "weight-memory");

@@ -85,17 +85,17 @@ int run_rlhf_command(int argc, char** argv) {
   }
   const RlhfSpec spec = rlhf_spec_from(arguments);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
-  const std::string formula = arguments.get("formula", "exact");
-  check_name("--formula", formula, {"exact", "seed"}, "--formula seed");
+  const Formula formula = formula_from(arguments);
   const std::string output = output_from(arguments);
   const std::vector<Record> records = records_from(arguments);
-  if (formula == "seed" && (!output.empty() || !records.empty())) {
-    throw UsageError("--formula", formula,
+  const bool closed_form = formula == Formula::kClosedForm;
+  if (closed_form && (!output.empty() || !records.empty())) {
+    throw UsageError("--formula", word_of(formula),
                      "prints tables only; --output and --records go with exact",
                      "--formula exact --output timeline.svg");
   }
-  if (formula == "seed") {
-    print(to_string(seed_report(spec), format));
+  if (closed_form) {
+    print(to_string(closed_form_report(spec), format));
     return kExitOk;
   }
   const std::vector<Record> same_shape = comparable(records, &spec.actor);

@@ -12,8 +12,8 @@ namespace headroom {
 // --gpu-memory and --card.
 std::vector<Flag> card_flags(const std::string& group);
 
-// "80": GB, as the seed documents count; "80GiB", "24GB": with a unit. --card in its place. A card
-// given by its memory is otherwise an H100. Throws UsageError.
+// "80": GB, as the guides this project began with count; "80GiB", "24GB": with a unit. --card in
+// its place. A card given by its memory is otherwise an H100. Throws UsageError.
 Card card_from(const Arguments& arguments);
 
 }  // namespace headroom

@@ -10,10 +10,4 @@ int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise,
   return parse_integer("--" + std::string(name), arguments.get(name), minimum, maximum);
 }
 
-std::vector<std::pair<std::string, CacheType>> cache_type_words() {
-  std::vector<std::pair<std::string, CacheType>> words;
-  for (const CacheType& type : cache_types()) words.emplace_back(type.name, type);
-  return words;
-}
-
 }  // namespace headroom

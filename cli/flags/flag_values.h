@@ -1,15 +1,11 @@
 // Values of flags, read and checked: whole numbers and words. No torch here.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/flags/flags.h"
-#include "plan/cost/state_bytes.h"
-#include "text/words.h"
+#include "text/enum_words.h"
 
 namespace headroom {
 
@@ -20,22 +16,15 @@ int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise,
                 int64_t minimum = 1, int64_t maximum = kMostOfAnything);
 
 // The value of the word that was typed. Throws UsageError with the nearest word and all of them.
-template <typename Value>
-Value choice(const Arguments& arguments, const char* name, Value otherwise,
-             const std::vector<std::pair<std::string, Value>>& words) {
-  if (!arguments.has(name)) return otherwise;
-  const std::string flag = "--" + std::string(name);
-  std::vector<std::string> allowed;
-  allowed.reserve(words.size());
-  for (const auto& [word, value] : words) allowed.push_back(word);
-  const std::string typed = arguments.get(name);
-  check_name(flag, typed, allowed, flag + " " + allowed.front());
-  return std::find_if(words.begin(), words.end(),
-                      [&](const auto& entry) { return entry.first == typed; })
-      ->second;
+template <typename Enum>
+Enum choice(const Arguments& arguments, const std::string& name, Enum otherwise) {
+  return arguments.has(name) ? parse_word<Enum>("--" + name, arguments.get(name)) : otherwise;
 }
 
-// The types of a key/value cache, for choice().
-std::vector<std::pair<std::string, CacheType>> cache_type_words();
+// "none, selective, full (default none)", for --help.
+template <typename Enum>
+std::string choices_with_default(Enum usual) {
+  return join(choices_of<Enum>()) + " (default " + word_of(usual) + ")";
+}
 
 }  // namespace headroom

@@ -93,14 +93,32 @@ void check_resident_reference(const RlhfSpec& spec) {
 
 }  // namespace
 
+const EnumWords<Formula>& words_of(Formula) {
+  static const EnumWords<Formula> kWords = {
+      {Formula::kExact, "exact", "theory's rows, tensor by tensor"},
+      {Formula::kClosedForm, "closed-form", "the guide's own formulas, with ours beside"}};
+  return kWords;
+}
+
+Formula formula_from(const Arguments& arguments) {
+  const std::string before = "seed";  // its first word, which reads as the random seed
+  if (arguments.get("formula") == before) {
+    throw UsageError("--formula", before, "is called closed-form now", "--formula closed-form");
+  }
+  return choice(arguments, "formula", Formula::kExact);
+}
+
 std::vector<Flag> rlhf_flags() {
+  const RlhfSpec defaults;
   std::vector<Flag> flags =
       model_flags("the actor's shape, and the reference's", kUsualSize, kModels);
   const std::vector<Flag> models_and_batch = {
       {"critic-size", "WORD", "a named shape, or none (default the actor's)", kModels},
       {"reward-size", "WORD", "a named shape, or none (default the actor's)", kModels},
       {"reference", "WORD",
-       "resident, offload (host memory, layer by layer), none (default resident)", kModels},
+       choices_with_default(defaults.setup.reference) +
+           "; offload: " + meaning_of(Reference::kOffload),
+       kModels},
       {"batch-size", "N", "sequences of one data-parallel replica (default 4)", kBatch},
       {"micro-batch-size", "N", "sequences of one scoring or training pass (default the batch)",
        kBatch},
@@ -116,17 +134,15 @@ std::vector<Flag> rlhf_flags() {
       {"zero", "N", "ZeRO stage over the replicas: 0, 1, 2, 3 (default 0)", kMachine},
       {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
       {"precision", "WORD",
-       "bf16-mixed, fp16-mixed, bf16-fp32-grads, bf16-pure, bf16, fp16, fp32, tf32 (default "
-       "bf16-mixed)",
-       kRun},
+       join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
       {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
-      {"attention", "WORD", "eager, flash (default flash)", kRun},
-      {"checkpoint", "WORD", "none, selective, full (default none)", kRun},
-      {"kv-dtype", "WORD", "bf16, fp16, fp8, fp32 (default the weights')", kRun},
+      {"attention", "WORD", join(find_field("attention")->choices) + " (default flash)", kRun},
+      {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint), kRun},
+      {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
       {"optimizer-offload", "", "Adam's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
       {"formula", "WORD",
-       "exact, or seed: the closed forms of the seed document with ours beside (default exact)",
+       choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
        "Output"},
       {"records", "FILE",
        "Records of headroom profile: what was measured of the same shape is shown beside",
@@ -144,24 +160,21 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   spec.actor = shape_from(arguments, kUsualSize);
   spec.critic = other_model(arguments, "critic-size", spec.actor);
   spec.reward = other_model(arguments, "reward-size", spec.actor);
-  spec.setup.reference = choice<Reference>(arguments, "reference", Reference::kResident,
-                                           {{"resident", Reference::kResident},
-                                            {"offload", Reference::kOffload},
-                                            {"none", Reference::kNone}});
+  spec.setup.reference = choice(arguments, "reference", spec.setup.reference);
   read_batch(spec, arguments);
   spec.card = card_from(arguments);
-  spec.precision = find_state_precision(arguments.get("precision", "bf16-mixed"));
-  spec.moments = choice<Moments>(arguments, "optimizer", Moments::kFull,
-                                 {{"adamw", Moments::kFull}, {"adamw-8bit", Moments::k8Bit}});
-  spec.attention = choice<Attention>(arguments, "attention", Attention::kFlash,
-                                     {{"eager", Attention::kEager}, {"flash", Attention::kFlash}});
-  spec.setup.checkpoint = choice<Checkpoint>(arguments, "checkpoint", Checkpoint::kNone,
-                                             {{"none", Checkpoint::kNone},
-                                              {"selective", Checkpoint::kSelective},
-                                              {"full", Checkpoint::kFull}});
-  const CacheType usual{spec.precision.low == 4 ? "fp32" : "bf16", spec.precision.low};
-  spec.cache = choice<CacheType>(arguments, "kv-dtype", usual, cache_type_words());
-  spec.setup.optimizer_offload = arguments.has("optimizer-offload");
+  spec.precision =
+      find_state_precision(arguments.get("precision", state_precisions().front().name));
+  check_name("--optimizer", arguments.get("optimizer", "adamw"), {"adamw", "adamw-8bit"},
+             "--optimizer adamw");
+  if (arguments.get("optimizer") == "adamw-8bit") spec.moments = Moments::k8Bit;
+  RunSpec run{.attention = spec.attention};
+  if (arguments.has("attention")) find_field("attention")->set(run, arguments.get("attention"));
+  spec.attention = run.attention;
+  spec.setup.checkpoint = choice(arguments, "checkpoint", spec.setup.checkpoint);
+  const bool wide = spec.precision.low == bytes_of(ElementType::kFp32);
+  spec.cache = choice(arguments, "kv-dtype", wide ? ElementType::kFp32 : ElementType::kBf16);
+  if (arguments.has("optimizer-offload")) spec.setup.optimizer_place = Place::kHost;
   spec.setup.swap_phases = arguments.has("swap-phases");
   read_layout(spec, arguments);
   validate(spec);

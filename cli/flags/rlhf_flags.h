@@ -5,8 +5,16 @@
 
 #include "cli/flags/flags.h"
 #include "plan/rlhf/spec.h"
+#include "text/enum_words.h"
 
 namespace headroom {
+
+// By which formulas a plan is computed.
+enum class Formula { kExact, kClosedForm };
+const EnumWords<Formula>& words_of(Formula);
+
+// --formula. Throws UsageError.
+Formula formula_from(const Arguments& arguments);
 
 std::vector<Flag> rlhf_flags();
 

@@ -35,7 +35,7 @@ BudgetLine given(const char* name, int64_t bytes) {
 // Limits: vLLM 0.17 to 0.20, whose sampler is the Triton kernel; before, logits were sorted (twice
 //   to three times as much). results/plan/anchors.md has the distance from published logs.
 int64_t block_instant(const EngineSpec& spec) {
-  return spec.max_num_batched_tokens * spec.dtype.bytes *
+  return spec.max_num_batched_tokens * bytes_of(spec.dtype) *
          (3 * shard(spec.model.d_ff, spec.tp) + 4 * spec.model.d_model);
 }
 
@@ -45,9 +45,9 @@ int64_t sampling_instant(const EngineSpec& spec) {
   const int64_t buffer_rows =
       std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(programs))),
                spec.card.multiprocessors);
-  const int64_t logits = rows * (spec.dtype.bytes + 3 * kFp32) + buffer_rows * kFp32;
+  const int64_t logits = rows * (bytes_of(spec.dtype) + 3 * kFp32) + buffer_rows * kFp32;
   return logits * spec.model.vocab_size +
-         (spec.max_num_batched_tokens + rows) * spec.model.d_model * spec.dtype.bytes;
+         (spec.max_num_batched_tokens + rows) * spec.model.d_model * bytes_of(spec.dtype);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ BudgetLine weight_line(const EngineSpec& spec) {
   const ModelElements model = model_elements(spec.model, Head::kLanguage);
   const int64_t elements = stage_elements(model, {.tp = spec.tp}, /*stage=*/0).total();
   return {.name = kName,
-          .bytes = elements * spec.dtype.bytes,
+          .bytes = elements * bytes_of(spec.dtype),
           .why = grouped(elements) + " parameters of this rank x " +
-                 std::to_string(spec.dtype.bytes) + " bytes"};
+                 std::to_string(bytes_of(spec.dtype)) + " bytes"};
 }
 
 // The model's whole context, whatever max-model-len is; on every rank.
@@ -68,7 +68,7 @@ BudgetLine rotary_line(const EngineSpec& spec) {
   const int64_t positions =
       spec.model.max_context > 0 ? spec.model.max_context : spec.max_model_len;
   return {.name = "Rotary table",
-          .bytes = positions * spec.model.head_dim() * spec.dtype.bytes,
+          .bytes = positions * spec.model.head_dim() * bytes_of(spec.dtype),
           .why =
               "cosine and sine: positions of the context x head dimension; vLLM's log counts it "
               "as weights"};
@@ -136,7 +136,7 @@ BudgetLine nccl_line(const EngineSpec& spec) {
 }
 
 int64_t cache_block_bytes(const EngineSpec& spec) {
-  return 2 * spec.model.layers * (spec.model.kv_dim() / spec.tp) * spec.cache.bytes *
+  return 2 * spec.model.layers * (spec.model.kv_dim() / spec.tp) * bytes_of(spec.cache) *
          spec.block_size;
 }
 

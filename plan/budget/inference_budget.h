@@ -11,7 +11,7 @@
 
 #include "cards/cards.h"
 #include "model/config.h"
-#include "plan/cost/state_bytes.h"
+#include "train/vocabulary/element_type.h"
 
 namespace headroom {
 
@@ -24,11 +24,11 @@ struct EngineSpec {
   int64_t max_model_len = 4096;
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 8192;
-  int64_t block_size = 16;     // tokens of a cache block
-  CacheType dtype{"bf16", 2};  // of weights and activations
-  CacheType cache{"bf16", 2};  // of keys and values
-  bool enforce_eager = false;  // no CUDA graphs
-  bool graphs_inside = false;  // the engine counts its CUDA graphs into its share
+  int64_t block_size = 16;                 // tokens of a cache block
+  ElementType dtype = ElementType::kBf16;  // of weights and activations
+  ElementType cache = ElementType::kBf16;  // of keys and values
+  bool enforce_eager = false;              // no CUDA graphs
+  bool graphs_inside = false;              // the engine counts its CUDA graphs into its share
 
   // From a log of the user's own, in place of what is computed or assumed.
   std::optional<int64_t> weights, activations, non_torch, graphs;

@@ -31,9 +31,9 @@ std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget&
   return lines;
 }
 
-Table answer(const EngineSpec& spec, const InferenceBudget& budget) {
+Table answer_table(const EngineSpec& spec, const InferenceBudget& budget) {
   Table table{.title = "Inference on " + spec.card.name + ": " + spec.model.name + ", tp " +
-                       std::to_string(spec.tp) + ", cache in " + spec.cache.name,
+                       std::to_string(spec.tp) + ", cache in " + to_string(spec.cache),
               .notes = warnings(spec, budget),
               .columns = {{"model"},
                           {"cache blocks", true},
@@ -74,7 +74,7 @@ class LineTable {
   Table table_;
 };
 
-std::vector<std::string> rules(const EngineSpec& spec) {
+std::vector<std::string> notes_of(const EngineSpec& spec) {
   std::vector<std::string> notes = {
       "share = inside lines + KV cache; left for training = card - share - outside lines.",
       "figure: assumed ones stand in for a measurement; give your own log's (--activation-memory, "
@@ -91,7 +91,7 @@ std::vector<std::string> rules(const EngineSpec& spec) {
   return notes;
 }
 
-Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
+Table line_table(const EngineSpec& spec, const InferenceBudget& budget) {
   LineTable table("Where the card's memory goes, per GPU");
   table.add("Card", spec.card.total_bytes, "-", Figure::kGiven, spec.card.name);
   table.add(budget.outside, "outside");
@@ -109,10 +109,10 @@ Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
             std::to_string(budget.blocks) + " blocks of " + std::to_string(spec.block_size) +
                 " tokens, " + format_bytes(budget.block_bytes) +
                 " each: 2 x layers x key/value heads of this rank x head dimension x " +
-                std::to_string(spec.cache.bytes) + " B");
+                std::to_string(bytes_of(spec.cache)) + " B");
   table.add("Left for training", budget.left, "-", Figure::kComputed,
             "card - share - outside lines");
-  table.table_.notes = rules(spec);
+  table.table_.notes = notes_of(spec);
   return table.table_;
 }
 
@@ -120,7 +120,7 @@ Table lines(const EngineSpec& spec, const InferenceBudget& budget) {
 
 std::vector<Table> budget_report(const EngineSpec& spec) {
   const InferenceBudget budget = inference_budget(spec);
-  return {answer(spec, budget), lines(spec, budget)};
+  return {answer_table(spec, budget), line_table(spec, budget)};
 }
 
 }  // namespace headroom

@@ -13,40 +13,41 @@ constexpr double kBytes = 2;  // of a weight, a gradient, a cache entry, an acti
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-double weights(const SeedModel& model) { return model.params_billions * kBytes; }
-double optimizer(const SeedModel& model) { return model.params_billions * 4 * 2; }
+double weight_gigabytes(const ClosedFormModel& model) { return model.params_billions * kBytes; }
+double optimizer_gigabytes(const ClosedFormModel& model) { return model.params_billions * 4 * 2; }
 
 }  // namespace
 
-const std::vector<SeedModel>& seed_models() {
-  static const std::vector<SeedModel> kModels = {
+const std::vector<ClosedFormModel>& closed_form_models() {
+  static const std::vector<ClosedFormModel> kModels = {
       {"7b", 7, 4096, 32}, {"13b", 13, 5120, 40}, {"70b", 70, 8192, 80}, {"405b", 405, 16384, 126}};
   return kModels;
 }
 
-const SeedModel& find_seed_model(std::string_view name) {
+const ClosedFormModel& find_closed_form_model(std::string_view name) {
   std::vector<std::string> names;
-  for (const SeedModel& model : seed_models()) names.push_back(model.name);
-  check_name("--formula seed --model-size", name, names, "--formula seed --model-size 70b");
-  return *std::find_if(seed_models().begin(), seed_models().end(),
-                       [&](const SeedModel& model) { return model.name == name; });
+  for (const ClosedFormModel& model : closed_form_models()) names.push_back(model.name);
+  check_name("--formula closed-form --model-size", name, names,
+             "--formula closed-form --model-size 70b");
+  return *std::find_if(closed_form_models().begin(), closed_form_models().end(),
+                       [&](const ClosedFormModel& model) { return model.name == name; });
 }
 
-double seed_kv_cache(const SeedModel& model, int64_t batch, int64_t seq_len) {
+double closed_form_kv_cache(const ClosedFormModel& model, int64_t batch, int64_t seq_len) {
   const double per_token = 2 * number(model.layers) * number(model.hidden) * kBytes;
   return number(batch) * number(seq_len) * per_token / kGiga;
 }
 
-double seed_activations(const SeedModel& model, int64_t batch, int64_t seq_len) {
+double closed_form_activations(const ClosedFormModel& model, int64_t batch, int64_t seq_len) {
   const double per_layer = number(batch) * number(seq_len) * number(model.hidden) * 10 * kBytes;
   return per_layer * number(model.layers) / kGiga;
 }
 
-std::vector<SeedComponent> seed_phase(const SeedModel& model, int64_t batch, int64_t seq_len,
-                                      std::string_view phase) {
-  const double one = weights(model);
-  const double cache = seed_kv_cache(model, batch, seq_len);
-  const double activations = seed_activations(model, batch, seq_len);
+std::vector<ClosedFormComponent> closed_form_phase(const ClosedFormModel& model, int64_t batch,
+                                                   int64_t seq_len, std::string_view phase) {
+  const double one = weight_gigabytes(model);
+  const double cache = closed_form_kv_cache(model, batch, seq_len);
+  const double activations = closed_form_activations(model, batch, seq_len);
   if (phase == "generation") {
     return {{"Actor (weights)", one},
             {"KV Cache", cache},
@@ -62,7 +63,7 @@ std::vector<SeedComponent> seed_phase(const SeedModel& model, int64_t batch, int
             {"Critic (weights)", one},
             {"Actor (gradients)", one},
             {"Critic (gradients)", one},
-            {"Optimizer States", optimizer(model)},
+            {"Optimizer States", optimizer_gigabytes(model)},
             {"Activations", activations}};
   }
   assert(phase == "full_rlhf");
@@ -70,15 +71,15 @@ std::vector<SeedComponent> seed_phase(const SeedModel& model, int64_t batch, int
           {"Critic", one},
           {"Reward Model", one},
           {"Reference Model", one},
-          {"Optimizer States", optimizer(model)},
+          {"Optimizer States", optimizer_gigabytes(model)},
           {"Gradients", one * 2},
           {"KV Cache (peak)", cache},
           {"Activations (peak)", activations}};
 }
 
-double total(const std::vector<SeedComponent>& components) {
+double total_gigabytes(const std::vector<ClosedFormComponent>& components) {
   double gigabytes = 0;
-  for (const SeedComponent& component : components) gigabytes += component.gigabytes;
+  for (const ClosedFormComponent& component : components) gigabytes += component.gigabytes;
   return gigabytes;
 }
 

@@ -16,8 +16,8 @@ constexpr double kGiga = 1e9;
 
 std::string gigabytes(double value) { return number_text(value, 1); }
 
-// The document's setting: one GPU holds everything, what a phase needs not is not there.
-RlhfSpec whole(const RlhfSpec& spec) {
+// The guide's setting: one GPU holds everything, what a phase needs not is not there.
+RlhfSpec on_one_gpu(const RlhfSpec& spec) {
   RlhfSpec one = spec;
   one.num_gpus = 1;
   one.setup = {.swap_phases = true};
@@ -26,36 +26,36 @@ RlhfSpec whole(const RlhfSpec& spec) {
   return one;
 }
 
-// One of the document's components: which of ours it stands for, and why the figures differ.
+// One of the guide's components: which of ours it stands for, and why the figures differ.
 struct Match {
   const char* phase;
-  const char* seed;
+  const char* theirs;
   std::vector<std::string> ours;
   std::string why;
 };
 
 std::string cache_reason(const ModelConfig& shape) {
   if (shape.kv_heads == shape.heads) return "the same: every head has keys and values of its own";
-  return "the seed caches the whole width; " + std::to_string(shape.kv_heads) + " of " +
+  return "the guide caches the whole width; " + std::to_string(shape.kv_heads) + " of " +
          std::to_string(shape.heads) + " heads have keys and values";
 }
 
 std::string activation_reason(const RlhfSpec& spec, const RlhfModels& models) {
   const Layout one;
-  const int64_t block = models.actor.cost.block.on_rank(one, spec.actor.vocab_size);
+  const int64_t block = models.actor.cost.block_kept().on_rank(one, spec.actor.vocab_size);
   const auto width = static_cast<double>(spec.micro_batch() * spec.seq_len * spec.actor.d_model);
-  return "the seed has 10 x hidden of 2 bytes per token and layer; a block keeps " +
+  return "the guide has 10 x hidden of 2 bytes per token and layer; a block keeps " +
          number_text(static_cast<double>(block) / width / 2, 1) +
          " x hidden, and the logits come on top";
 }
 
 std::vector<Match> matches(const RlhfSpec& spec, const RlhfModels& models) {
-  const std::string count = "the seed takes the name's " + spec.actor.name + "; it has " +
+  const std::string count = "the guide takes the name's " + spec.actor.name + "; it has " +
                             grouped(parameter_count(spec.actor)) + " parameters";
   const std::string score =
       "as above, with one output for the vocabulary's " + grouped(spec.actor.vocab_size);
   const std::string adam =
-      "the seed has two moments of one model; two are trained" +
+      "the guide has two moments of one model; two are trained" +
       std::string(spec.precision.master > 0 ? ", with FP32 master weights" : "");
   const std::string idle = "scoring needs it, generating does not: swapped out here";
   const std::string cache = cache_reason(spec.actor);
@@ -74,7 +74,7 @@ std::vector<Match> matches(const RlhfSpec& spec, const RlhfModels& models) {
       {"scoring",
        "Activations",
        {"Activations (scoring)"},
-       "the seed takes a fifth of training's; without gradients nothing is kept, ours is the "
+       "the guide takes a fifth of training's; without gradients nothing is kept, ours is the "
        "fullest instant"},
       {"training", "Actor (weights)", {"Actor (weights)"}, count},
       {"training", "Critic (weights)", {"Critic (weights)"}, score},
@@ -98,23 +98,24 @@ std::vector<Match> matches(const RlhfSpec& spec, const RlhfModels& models) {
 
 std::vector<Component> components_of(const RankMemory& memory, const std::string& phase) {
   if (phase == "full_rlhf") return memory.components;
-  for (const Phase known : kPhases) {
+  for (const RlhfPhase known : kRlhfPhases) {
     if (to_string(known) == phase) return memory.in_phase(known, /*swap_phases=*/true);
   }
   return {};
 }
 
-Table phase_table(const RlhfSpec& spec, const SeedModel& model, const RankMemory& memory,
+Table phase_table(const RlhfSpec& spec, const ClosedFormModel& model, const RankMemory& memory,
                   const std::string& phase, const std::vector<Match>& all) {
   const bool everything = phase == "full_rlhf";
   Table table{.title = everything ? "Everything at once" : "Phase: " + phase,
-              .columns = {{"component"}, {"seed, GB", true}, {"ours, GB", true}, {"why"}}};
-  const std::vector<SeedComponent> seed = seed_phase(model, spec.batch_size, spec.seq_len, phase);
+              .columns = {{"component"}, {"closed form, GB", true}, {"ours, GB", true}, {"why"}}};
+  const std::vector<ClosedFormComponent> theirs =
+      closed_form_phase(model, spec.batch_size, spec.seq_len, phase);
   std::vector<Component> rest = components_of(memory, phase);
   const double ours = static_cast<double>(sum(rest)) / kGiga;
-  for (const SeedComponent& component : seed) {
+  for (const ClosedFormComponent& component : theirs) {
     const auto match = std::find_if(all.begin(), all.end(), [&](const Match& candidate) {
-      return phase == candidate.phase && component.name == candidate.seed;
+      return phase == candidate.phase && component.name == candidate.theirs;
     });
     int64_t bytes = 0;
     std::erase_if(rest, [&](const Component& one) {
@@ -128,24 +129,24 @@ Table phase_table(const RlhfSpec& spec, const SeedModel& model, const RankMemory
   std::vector<std::string> names;
   names.reserve(rest.size());
   for (const Component& component : rest) names.emplace_back(component.name);
-  table.rows.push_back({"not in the seed", gigabytes(0),
+  table.rows.push_back({"not in the guide", gigabytes(0),
                         gigabytes(static_cast<double>(sum(rest)) / kGiga), join(names)});
-  table.rows.push_back({"TOTAL", gigabytes(total(seed)), gigabytes(ours), ""});
+  table.rows.push_back({"TOTAL", gigabytes(total_gigabytes(theirs)), gigabytes(ours), ""});
   const double available = static_cast<double>(spec.card.total_bytes) / kGiga;
-  const double factor = total(seed) / available;
-  table.notes.push_back(factor > 1 ? "seed: EXCEEDS " + gigabytes(available) + " GB, needs " +
-                                         number_text(factor, 1) + "x GPUs"
-                                   : "seed: FITS in " + gigabytes(available) + " GB, " +
+  const double factor = total_gigabytes(theirs) / available;
+  table.notes.push_back(factor > 1 ? "closed form: EXCEEDS " + gigabytes(available) +
+                                         " GB, needs " + number_text(factor, 1) + "x GPUs"
+                                   : "closed form: FITS in " + gigabytes(available) + " GB, " +
                                          number_text(100 * factor, 0) + " % utilized");
   return table;
 }
 
-// Names with "weights" or "optimizer" in them are fixed for the document: of the worst case, only
+// Names with "weights" or "optimizer" in them are fixed for the guide: of the worst case, only
 // the optimizer.
-Table scaling_table(const RlhfSpec& spec, const SeedModel& model) {
-  const auto optimizer = seed_phase(model, 4, 2048, "full_rlhf")[4].gigabytes;
-  const double everything = total(seed_phase(model, 4, 2048, "full_rlhf"));
-  Table table{.title = "The seed's batch sizes, at 2,048 tokens",
+Table scaling_table(const RlhfSpec& spec, const ClosedFormModel& model) {
+  const auto optimizer = closed_form_phase(model, 4, 2048, "full_rlhf")[4].gigabytes;
+  const double everything = total_gigabytes(closed_form_phase(model, 4, 2048, "full_rlhf"));
+  Table table{.title = "The guide's batch sizes, at 2,048 tokens",
               .columns = {{"batch size"},
                           {"KV cache, GB", true},
                           {"activations, GB", true},
@@ -153,8 +154,8 @@ Table scaling_table(const RlhfSpec& spec, const SeedModel& model) {
                           {"one GPU"}}};
   const double available = static_cast<double>(spec.card.total_bytes) / kGiga;
   for (const int64_t batch : {1, 2, 4, 8, 16, 32}) {
-    const double cache = seed_kv_cache(model, batch, 2048);
-    const double activations = seed_activations(model, batch, 2048);
+    const double cache = closed_form_kv_cache(model, batch, 2048);
+    const double activations = closed_form_activations(model, batch, 2048);
     const double all = optimizer + cache + activations;
     table.rows.push_back({std::to_string(batch), gigabytes(cache), gigabytes(activations),
                           gigabytes(all), all <= available ? "fits" : "exceeds"});
@@ -162,16 +163,16 @@ Table scaling_table(const RlhfSpec& spec, const SeedModel& model) {
   table.notes = {"Batch 4: fixed costs " + gigabytes(optimizer) + " GB, scaling costs " +
                      gigabytes(everything - optimizer) + " GB, total " + gigabytes(everything) +
                      " GB.",
-                 "The seed counts weights and gradients among what scales; only its optimizer is "
+                 "The guide counts weights and gradients among what scales; only its optimizer is "
                  "fixed, and the table's totals leave weights and gradients out."};
   return table;
 }
 
-Table setup_table(const RlhfSpec& spec, const SeedModel& model) {
-  const double required = total(seed_phase(model, 4, 2048, "full_rlhf"));
+Table setup_table(const RlhfSpec& spec, const ClosedFormModel& model) {
+  const double required = total_gigabytes(closed_form_phase(model, 4, 2048, "full_rlhf"));
   const double gpu = static_cast<double>(spec.card.total_bytes) / kGiga;
   const double available = gpu * static_cast<double>(spec.num_gpus);
-  Table table{.title = "The seed's recommended set-up",
+  Table table{.title = "The guide's recommended set-up",
               .columns = {{"question"}, {"answer"}},
               .rows = {{"required (naive)", gigabytes(required) + " GB"},
                        {"available", gigabytes(available) + " GB"}}};
@@ -218,11 +219,11 @@ States states_of(RlhfSpec spec, const char* precision, int64_t zero) {
   return states;
 }
 
-Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
+Table zero_table(const RlhfSpec& spec, const ClosedFormModel& model) {
   Table table{.title = "ZeRO: states per GPU, " + model.name + " on " +
                        std::to_string(spec.num_gpus) + " GPUs, one trained model",
               .columns = {{"stage"},
-                          {"seed: 2 + 2 + 4 bytes, GB", true},
+                          {"closed form: 2 + 2 + 4 bytes, GB", true},
                           {"bf16-pure, GB", true},
                           {"bf16-mixed, GB", true},
                           {"of it in flight, GB", true}}};
@@ -238,7 +239,7 @@ Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
     table.rows.push_back(std::move(row));
   }
   table.notes = {
-      "seed: " + number_text(model.params_billions, 0) +
+      "closed form: " + number_text(model.params_billions, 0) +
           "e9 parameters, an optimizer of 4 bytes per parameter (two BF16 moments), nothing in "
           "flight.",
       "ours: " + grouped(parameter_count(spec.actor)) +
@@ -249,9 +250,9 @@ Table zero_table(const RlhfSpec& spec, const SeedModel& model) {
 
 }  // namespace
 
-std::vector<Table> seed_report(const RlhfSpec& spec) {
-  const SeedModel& model = find_seed_model(spec.actor.name);
-  const RlhfSpec one = whole(spec);
+std::vector<Table> closed_form_report(const RlhfSpec& spec) {
+  const ClosedFormModel& model = find_closed_form_model(spec.actor.name);
+  const RlhfSpec one = on_one_gpu(spec);
   const RlhfModels models(one);
   const RankMemory memory = stage_memory(one, models, 0);
   const std::vector<Match> all = matches(one, models);

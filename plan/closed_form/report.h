@@ -1,4 +1,4 @@
-// `headroom rlhf --formula seed`: the seed document's figures, ours beside them, and why they
+// `headroom rlhf --formula closed-form`: the RLHF guide's figures, ours beside them, and why they
 // differ. No torch here.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Throws UsageError for a model that the document does not have.
-std::vector<Table> seed_report(const RlhfSpec& spec);
+// Throws UsageError for a model that the guide does not have.
+std::vector<Table> closed_form_report(const RlhfSpec& spec);
 
 }  // namespace headroom

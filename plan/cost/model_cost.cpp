@@ -44,9 +44,13 @@ Extent extent_of(const Row& row, int64_t vocab_size) {
   return extent;
 }
 
-bool is_attention_core(const Row& row) {
-  return has_letter(row, 'T') ? !has_letter(row, 'K')
-                              : row.tensor == "max_indices_BHS1" || row.tensor == "sum_BHS1";
+// Of a row of a block.
+BlockPart part_of(const Row& row) {
+  const bool core = has_letter(row, 'T')
+                        ? !has_letter(row, 'K')
+                        : row.tensor == "max_indices_BHS1" || row.tensor == "sum_BHS1";
+  if (core) return BlockPart::kAttentionCore;
+  return row.tensor == "output_BSD" ? BlockPart::kOutput : BlockPart::kOther;
 }
 
 // Note [The loss of a policy]
@@ -143,6 +147,18 @@ StageElements stage_elements(const ModelElements& model, const Layout& layout, i
           .layers = layers_of_stage(model.config.layers, layout.pp, stage)};
 }
 
+Extent BatchCost::block_kept(Checkpoint checkpoint) const {
+  Extent kept;
+  for (const BlockPart part : kBlockParts) {
+    if (keeps(checkpoint, part)) kept += block_parts[static_cast<size_t>(part)];
+  }
+  return kept;
+}
+
+Extent BatchCost::block_recomputed(Checkpoint checkpoint) const {
+  return block_kept() - block_kept(checkpoint);
+}
+
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape) {
   const RunSpec spec = run_spec(config, shape);
   const std::vector<Row> rows = theory_rows(spec);
@@ -151,10 +167,7 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     const Extent extent = extent_of(row, config.vocab_size);
     if (row.group == kEmbedding) cost.embedding += extent;
     if (row.group == kFinalNorm) cost.head += extent;
-    if (row.group != kBlock) continue;
-    cost.block += extent;
-    if (is_attention_core(row)) cost.attention_core += extent;
-    if (row.tensor == "output_BSD") cost.boundary += extent;
+    if (row.group == kBlock) cost.block_parts[static_cast<size_t>(part_of(row))] += extent;
   }
   if (head != Head::kValue) add_logits(cost, head, rows, shape, config.vocab_size);
   for (const Row& row : forward_rows(spec)) {

@@ -1,11 +1,13 @@
 // One model's rows of theory, added up by what tensor parallelism does to them. No torch here.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "model/config.h"
 #include "plan/cost/layout.h"
 #include "profiling/theory/rows.h"
+#include "train/vocabulary/checkpoint.h"
 
 namespace headroom {
 
@@ -55,16 +57,18 @@ StageElements stage_elements(const ModelElements& model, const Layout& layout, i
 
 // What one micro-batch takes, in bytes.
 struct BatchCost {
-  Extent embedding;       // kept for backward, like the next four
-  Extent block;           // of one block, its output included
-  Extent attention_core;  // of that: scores to attention weights, what selective drops
-  Extent boundary;        // of that: the output, what is left under full checkpointing
-  Extent head;            // last norm, logits, loss; of a value head the last norm
-  Extent head_backward;   // temporaries when backward starts, beyond what is kept
+  Extent embedding;                                    // kept for backward, like the next two
+  std::array<Extent, kBlockParts.size()> block_parts;  // of one block, its output included
+  Extent head;           // last norm, logits, loss; of a value head the last norm
+  Extent head_backward;  // temporaries when backward starts, beyond what is kept
   // Temporaries without gradients, at one instant each.
   Extent forward_softmax;       // in eager attention
   Extent forward_feed_forward;  // in SwiGLU
   Extent forward_head;          // logits and their log-softmax
+
+  // Of one block: what it has when its forward has ended, and what backward computes again.
+  Extent block_kept(Checkpoint checkpoint = Checkpoint::kNone) const;
+  Extent block_recomputed(Checkpoint checkpoint) const;
 };
 struct BatchShape {
   int64_t sequences = 0;

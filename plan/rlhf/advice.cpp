@@ -19,9 +19,10 @@ Split split_of(const RankMemory& memory) {
   for (const Component& component : memory.components) {
     if (!component.scales) {
       split.fixed += component.bytes;
-    } else if (component.kind == Kind::kKvCache) {
+    } else if (component.kind == ComponentKind::kKvCache) {
       split.cache += component.bytes;
-    } else if (component.kind == Kind::kActivations && component.needed_in(Phase::kTraining)) {
+    } else if (component.kind == ComponentKind::kActivations &&
+               component.needed_in(RlhfPhase::kTraining)) {
       split.activations += component.bytes;
     } else {
       split.other += component.bytes;
@@ -67,12 +68,13 @@ Table offload_table(const RlhfPlan& plan) {
   Table table{.title = "Optimizer offload", .columns = {{"training phase"}}};
   for (const char* name : {"per GPU", "in host memory per GPU"}) add_bytes_columns(table, name);
   table.columns.push_back({"one GPU"});
-  for (const bool offload : {false, true}) {
+  for (const Place place : {Place::kDevice, Place::kHost}) {
     RlhfSpec spec = plan.spec;
-    spec.setup.optimizer_offload = offload;
+    spec.setup.optimizer_place = place;
     const RankMemory memory = worst_rank(spec, plan.models);
-    const int64_t bytes = memory.phase_bytes(Phase::kTraining, spec.setup.swap_phases);
-    std::vector<std::string> cells = {offload ? "with optimizer offload" : "without offload"};
+    const int64_t bytes = memory.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
+    std::vector<std::string> cells = {spec.setup.offloads_optimizer() ? "with optimizer offload"
+                                                                      : "without offload"};
     add_bytes_cells(cells, bytes);
     add_bytes_cells(cells, memory.host_bytes(spec.setup.swap_phases));
     cells.push_back(verdict(bytes, spec.card.total_bytes));
@@ -99,7 +101,7 @@ std::string flags_of(const RlhfSpec& spec) {
   }
   if (setup.reference == Reference::kOffload) flags += " --reference offload";
   if (setup.swap_phases) flags += " --swap-phases";
-  if (setup.optimizer_offload) flags += " --optimizer-offload";
+  if (setup.offloads_optimizer()) flags += " --optimizer-offload";
   return flags;
 }
 
@@ -172,8 +174,8 @@ Table insight_table(const RlhfPlan& plan) {
   int64_t weights = 0, optimizer = 0, models = 0;
   for (const Component& component : plan.worst.components) {
     if (!component.resident) continue;
-    if (component.kind == Kind::kOptimizer) optimizer += component.bytes;
-    if (component.kind != Kind::kWeights) continue;
+    if (component.kind == ComponentKind::kOptimizer) optimizer += component.bytes;
+    if (component.kind != ComponentKind::kWeights) continue;
     weights += component.bytes;
     ++models;
   }
@@ -182,11 +184,11 @@ Table insight_table(const RlhfPlan& plan) {
     table.rows.push_back({what, figure});
   };
   add(std::to_string(models) + " models' weights, per GPU", format_bytes(weights));
-  const int64_t training = plan.worst.phase_bytes(Phase::kTraining, spec.setup.swap_phases);
+  const int64_t training = plan.worst.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
   add("optimizer states, per GPU",
       format_bytes(optimizer) + ", " + percent(optimizer, training) + " of the training phase");
   std::vector<std::string> phases;
-  for (const Phase phase : phases_of(spec)) {
+  for (const RlhfPhase phase : phases_of(spec)) {
     phases.push_back(to_string(phase) + " " + format_bytes(plan.worst.phase_bytes(phase, true)));
   }
   add("what each phase needs, nothing idle", join(phases));

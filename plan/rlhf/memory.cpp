@@ -20,14 +20,14 @@ RlhfModels::Model model_of(const RlhfSpec& spec, const ModelConfig& config, Head
 
 }  // namespace
 
-std::string to_string(Phase phase) {
-  if (phase == Phase::kGeneration) return "generation";
-  return phase == Phase::kScoring ? "scoring" : "training";
+std::string to_string(RlhfPhase phase) {
+  if (phase == RlhfPhase::kGeneration) return "generation";
+  return phase == RlhfPhase::kScoring ? "scoring" : "training";
 }
 
-bool Component::needed_in(Phase phase) const { return (needed & bit(phase)) != 0; }
+bool Component::needed_in(RlhfPhase phase) const { return (needed & bit(phase)) != 0; }
 
-bool Component::on_gpu_in(Phase phase, bool swap_phases) const {
+bool Component::on_gpu_in(RlhfPhase phase, bool swap_phases) const {
   return needed_in(phase) || (resident && !swap_phases);
 }
 
@@ -43,15 +43,15 @@ std::vector<Component> largest_first(std::vector<Component> components) {
   return components;
 }
 
-std::vector<Phase> phases_of(const RlhfSpec& spec) {
-  std::vector<Phase> phases;
-  if (spec.generates()) phases.push_back(Phase::kGeneration);
-  if (spec.scores()) phases.push_back(Phase::kScoring);
-  phases.push_back(Phase::kTraining);
+std::vector<RlhfPhase> phases_of(const RlhfSpec& spec) {
+  std::vector<RlhfPhase> phases;
+  if (spec.generates()) phases.push_back(RlhfPhase::kGeneration);
+  if (spec.scores()) phases.push_back(RlhfPhase::kScoring);
+  phases.push_back(RlhfPhase::kTraining);
   return phases;
 }
 
-std::vector<Component> RankMemory::in_phase(Phase phase, bool swap_phases) const {
+std::vector<Component> RankMemory::in_phase(RlhfPhase phase, bool swap_phases) const {
   std::vector<Component> present;
   for (const Component& component : components) {
     if (component.on_gpu_in(phase, swap_phases)) present.push_back(component);
@@ -59,7 +59,7 @@ std::vector<Component> RankMemory::in_phase(Phase phase, bool swap_phases) const
   return present;
 }
 
-int64_t RankMemory::phase_bytes(Phase phase, bool swap_phases) const {
+int64_t RankMemory::phase_bytes(RlhfPhase phase, bool swap_phases) const {
   int64_t bytes = 0;
   for (const Component& component : components) {
     if (component.on_gpu_in(phase, swap_phases)) bytes += component.bytes;
@@ -69,7 +69,7 @@ int64_t RankMemory::phase_bytes(Phase phase, bool swap_phases) const {
 
 int64_t RankMemory::peak_bytes(bool swap_phases) const {
   int64_t peak = 0;
-  for (const Phase phase : kPhases) {
+  for (const RlhfPhase phase : kRlhfPhases) {
     if ((phases & bit(phase)) != 0) peak = std::max(peak, phase_bytes(phase, swap_phases));
   }
   return peak;
@@ -127,7 +127,8 @@ std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
 int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
   const int64_t tokens = (spec.seq_len + kTokensPerBlock - 1) / kTokensPerBlock * kTokensPerBlock;
   return 2 * layers_of_stage(spec.actor.layers, spec.setup.layout.pp, stage) *
-         (spec.actor.kv_dim() / spec.setup.layout.tp) * spec.cache.bytes * spec.batch_size * tokens;
+         (spec.actor.kv_dim() / spec.setup.layout.tp) * bytes_of(spec.cache) * spec.batch_size *
+         tokens;
 }
 
 }  // namespace headroom

@@ -15,12 +15,20 @@
 
 namespace headroom {
 
-enum class Kind { kWeights, kGradients, kOptimizer, kKvCache, kActivations, kExperience, kContext };
+enum class ComponentKind {
+  kWeights,
+  kGradients,
+  kOptimizer,
+  kKvCache,
+  kActivations,
+  kExperience,
+  kContext
+};
 
-enum class Phase { kGeneration, kScoring, kTraining };
-inline constexpr std::array<Phase, 3> kPhases = {Phase::kGeneration, Phase::kScoring,
-                                                 Phase::kTraining};
-std::string to_string(Phase phase);  // "generation"
+enum class RlhfPhase { kGeneration, kScoring, kTraining };
+inline constexpr std::array<RlhfPhase, 3> kRlhfPhases = {RlhfPhase::kGeneration,
+                                                         RlhfPhase::kScoring, RlhfPhase::kTraining};
+std::string to_string(RlhfPhase phase);  // "generation"
 
 // Note [Resident, needed, idle]
 // Rationale: what a phase takes is what it needs, and whatever the other phases left on the GPU.
@@ -32,7 +40,7 @@ std::string to_string(Phase phase);  // "generation"
 //   keep their buffers hold them in every phase.
 struct Component {
   const char* name = "";
-  Kind kind = Kind::kWeights;
+  ComponentKind kind = ComponentKind::kWeights;
   int64_t bytes = 0;
   unsigned needed = 0;    // bits of phases, see bit()
   bool resident = false;  // else it is made and dropped within the phase
@@ -41,12 +49,12 @@ struct Component {
   const char* basis = "computed";  // or a figure of the card table: "measured", "assumed"
   const char* why = "";            // formula or reason, one line
 
-  bool needed_in(Phase phase) const;
+  bool needed_in(RlhfPhase phase) const;
   // Needed, or idle and not swapped out.
-  bool on_gpu_in(Phase phase, bool swap_phases) const;
+  bool on_gpu_in(RlhfPhase phase, bool swap_phases) const;
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
-constexpr unsigned bit(Phase phase) { return 1U << static_cast<unsigned>(phase); }
+constexpr unsigned bit(RlhfPhase phase) { return 1U << static_cast<unsigned>(phase); }
 
 // Everything one rank of a pipeline stage ever holds.
 struct RankMemory {
@@ -55,8 +63,8 @@ struct RankMemory {
   std::vector<Component> components;
 
   // What is on the GPU in a phase; without swapping with the idle ones.
-  std::vector<Component> in_phase(Phase phase, bool swap_phases) const;
-  int64_t phase_bytes(Phase phase, bool swap_phases) const;
+  std::vector<Component> in_phase(RlhfPhase phase, bool swap_phases) const;
+  int64_t phase_bytes(RlhfPhase phase, bool swap_phases) const;
   int64_t peak_bytes(bool swap_phases) const;  // of the fullest phase
   // In host memory for this rank: what is offloaded and, swapping, a copy of all that is ever out.
   int64_t host_bytes(bool swap_phases) const;
@@ -66,7 +74,7 @@ int64_t sum(const std::vector<Component>& components);
 std::vector<Component> largest_first(std::vector<Component> components);
 
 // The phases that the spec has, in their order.
-std::vector<Phase> phases_of(const RlhfSpec& spec);
+std::vector<RlhfPhase> phases_of(const RlhfSpec& spec);
 
 // What is the same for every layout: the models' rows of theory. Computed once, asked often.
 class RlhfModels {

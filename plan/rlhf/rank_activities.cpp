@@ -18,7 +18,7 @@ int64_t forward_block(const RankBook& book, const Model& model, const BatchCost&
 void add_generation(RankBook& book) {
   if (!book.spec().generates()) return;
   book.add({.name = "KV cache",
-            .kind = Kind::kKvCache,
+            .kind = ComponentKind::kKvCache,
             .bytes = kv_cache_bytes(book.spec(), book.stage()),
             .needed = kWhenGenerating,
             .scales = true,
@@ -29,7 +29,7 @@ void add_generation(RankBook& book) {
   const int64_t sampling = book.last_stage() ? kSampled * book.spec().batch_size * vocabulary : 0;
   const int64_t prefill = forward_block(book, actor, book.models().prefill);
   book.add({.name = "Prefill and sampling",
-            .kind = Kind::kActivations,
+            .kind = ComponentKind::kActivations,
             .bytes = std::max(prefill, sampling),
             .needed = kWhenGenerating,
             .scales = true,
@@ -39,15 +39,15 @@ void add_generation(RankBook& book) {
 void add_scoring(RankBook& book) {
   if (!book.spec().scores()) return;
   book.add({.name = "Activations (scoring)",
-            .kind = Kind::kActivations,
-            .bytes = book.most(book.all(),
-                               [&](const Model& model) {
-                                 const int64_t head =
-                                     book.last_stage()
-                                         ? book.on_rank(model, model.cost.forward_head)
-                                         : 0;
-                                 return std::max(forward_block(book, model, model.cost), head);
-                               }),
+            .kind = ComponentKind::kActivations,
+            .bytes = book.largest(book.all(),
+                                  [&](const Model& model) {
+                                    const int64_t head =
+                                        book.last_stage()
+                                            ? book.on_rank(model, model.cost.forward_head)
+                                            : 0;
+                                    return std::max(forward_block(book, model, model.cost), head);
+                                  }),
             .needed = kWhenScoring,
             .scales = true,
             .why = "temporaries without gradients: one block, or logits and their log-softmax"});
@@ -62,32 +62,24 @@ struct Activations {
 
 Activations activations(const RankBook& book, const Model& model) {
   const BatchCost& cost = model.cost;
-  Extent kept = cost.block;
-  Extent again;
-  if (book.spec().setup.checkpoint == Checkpoint::kFull) {
-    kept = cost.boundary;
-    again = cost.block - cost.boundary;
-  } else if (book.spec().setup.checkpoint == Checkpoint::kSelective) {
-    kept = cost.block - cost.attention_core;
-    again = cost.attention_core;
-  }
+  const Checkpoint checkpoint = book.spec().setup.checkpoint;
   const int64_t in_flight =
       micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
-  int64_t blocks = book.held(model).layers * book.on_rank(model, kept);
+  int64_t blocks = book.held(model).layers * book.on_rank(model, cost.block_kept(checkpoint));
   if (book.stage() == 0) blocks += book.on_rank(model, cost.embedding);
   return {.blocks = in_flight * blocks,
           .head = book.last_stage() ? book.on_rank(model, cost.head + cost.head_backward) : 0,
-          .recompute = book.on_rank(model, again)};
+          .recompute = book.on_rank(model, cost.block_recomputed(checkpoint))};
 }
 
 void add_training(RankBook& book) {
   Activations most;
   for (const Model* model : book.trained()) {
-    const Activations of = activations(book, *model);
-    if (of.peak() >= most.peak()) most = of;
+    const Activations one = activations(book, *model);
+    if (one.peak() >= most.peak()) most = one;
   }
   book.add({.name = "Activations",
-            .kind = Kind::kActivations,
+            .kind = ComponentKind::kActivations,
             .bytes = most.blocks,
             .needed = kWhenTraining,
             .scales = true,
@@ -96,7 +88,7 @@ void add_training(RankBook& book) {
   const bool head = most.head >= most.recompute;
   book.add(
       {.name = head ? "Logits and loss" : "Recomputed block",
-       .kind = Kind::kActivations,
+       .kind = ComponentKind::kActivations,
        .bytes = std::max(most.head, most.recompute),
        .needed = kWhenTraining,
        .scales = true,
@@ -108,13 +100,13 @@ void add_experience(RankBook& book) {
   const int64_t early = experience_bytes(book.spec(), /*while_generating=*/true);
   const int64_t whole = experience_bytes(book.spec(), /*while_generating=*/false);
   book.add({.name = "Tokens and mask",
-            .kind = Kind::kExperience,
+            .kind = ComponentKind::kExperience,
             .bytes = early,
             .needed = kAlways,
             .scales = true,
             .why = "int64, of the whole batch"});
   book.add({.name = "PPO scores",
-            .kind = Kind::kExperience,
+            .kind = ComponentKind::kExperience,
             .bytes = whole - early,
             .needed = kWhenScoring | kWhenTraining,
             .scales = true,
@@ -124,18 +116,18 @@ void add_experience(RankBook& book) {
 void add_context(RankBook& book) {
   const int64_t workspace = cublas_workspace_bytes(book.spec().card);
   book.add({.name = "cuBLAS workspaces",
-            .kind = Kind::kContext,
+            .kind = ComponentKind::kContext,
             .bytes = workspace,
             .needed = kAlways,
             .resident = true,
             .why = "libtorch's default, one handle"});
   book.add({.name = "cuBLAS workspace, backward",
-            .kind = Kind::kContext,
+            .kind = ComponentKind::kContext,
             .bytes = workspace,
             .needed = kWhenTraining,
             .why = "autograd's thread has a handle of its own"});
   book.add({.name = "NCCL buffers",
-            .kind = Kind::kContext,
+            .kind = ComponentKind::kContext,
             .bytes = nccl_bytes(book.spec().num_gpus),
             .needed = kAlways,
             .resident = true,
@@ -143,7 +135,7 @@ void add_context(RankBook& book) {
             .why = "as vLLM 0.19 found them taken; 0.5 to 1.6 GiB were seen elsewhere"});
   const Card& card = book.spec().card;
   book.add({.name = "CUDA context",
-            .kind = Kind::kContext,
+            .kind = ComponentKind::kContext,
             .bytes = card.context_bytes,
             .needed = kAlways,
             .resident = true,

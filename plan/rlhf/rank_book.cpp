@@ -5,7 +5,7 @@ namespace headroom {
 RankBook::RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage)
     : spec_(spec), models_(models) {
   memory_.stage = stage;
-  for (const Phase phase : phases_of(spec)) memory_.phases |= bit(phase);
+  for (const RlhfPhase phase : phases_of(spec)) memory_.phases |= bit(phase);
 }
 
 void RankBook::add(Component component) {

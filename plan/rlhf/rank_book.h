@@ -9,9 +9,9 @@
 
 namespace headroom {
 
-inline constexpr unsigned kWhenGenerating = bit(Phase::kGeneration);
-inline constexpr unsigned kWhenScoring = bit(Phase::kScoring);
-inline constexpr unsigned kWhenTraining = bit(Phase::kTraining);
+inline constexpr unsigned kWhenGenerating = bit(RlhfPhase::kGeneration);
+inline constexpr unsigned kWhenScoring = bit(RlhfPhase::kScoring);
+inline constexpr unsigned kWhenTraining = bit(RlhfPhase::kTraining);
 inline constexpr unsigned kAlways = kWhenGenerating | kWhenScoring | kWhenTraining;
 
 // The book of one rank: it knows the spec and which part of a model the rank has, and collects
@@ -40,11 +40,11 @@ class RankBook {
 
   std::vector<const Model*> trained() const;  // actor, critic
   std::vector<const Model*> all() const;      // and reward model
-  template <typename Of>
-  static int64_t most(const std::vector<const Model*>& models, const Of& of) {
-    int64_t bytes = 0;
-    for (const Model* model : models) bytes = std::max(bytes, of(*model));
-    return bytes;
+  template <typename BytesOf>
+  static int64_t largest(const std::vector<const Model*>& models, const BytesOf& bytes_of) {
+    int64_t largest = 0;
+    for (const Model* model : models) largest = std::max(largest, bytes_of(*model));
+    return largest;
   }
 
   RankMemory take() { return std::move(memory_); }

@@ -16,12 +16,12 @@ struct Names {
 // (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
 void add_gradients(RankBook& book, int64_t elements, const char* name) {
   const int64_t bytes = book.spec().precision.gradient * book.sharded(elements, 2);
-  if (book.spec().setup.optimizer_offload && book.layout().zero >= 2) {
+  if (book.spec().setup.offloads_optimizer() && book.layout().zero >= 2) {
     book.add_to_host(bytes);
     return;
   }
   book.add({.name = name,
-            .kind = Kind::kGradients,
+            .kind = ComponentKind::kGradients,
             .bytes = bytes,
             .needed = kWhenTraining,
             .why = "of every weight of this rank, alive together when backward ends"});
@@ -31,7 +31,7 @@ void add_trained(RankBook& book, const Model& model, const Names& names, unsigne
   const int64_t elements = book.held(model).total();
   const StatePrecision& precision = book.spec().precision;
   book.add({.name = names.weights,
-            .kind = Kind::kWeights,
+            .kind = ComponentKind::kWeights,
             .bytes = precision.weight * book.sharded(elements, 3),
             .needed = needed,
             .resident = true,
@@ -41,12 +41,12 @@ void add_trained(RankBook& book, const Model& model, const Names& names, unsigne
   const int64_t updated = book.sharded(elements, 1);
   const int64_t optimizer =
       precision.master * updated + moment_bytes(precision, book.spec().moments, updated);
-  if (book.spec().setup.optimizer_offload) {
+  if (book.spec().setup.offloads_optimizer()) {
     book.add_to_host(optimizer);
     return;
   }
   book.add({.name = names.optimizer,
-            .kind = Kind::kOptimizer,
+            .kind = ComponentKind::kOptimizer,
             .bytes = optimizer,
             .needed = kWhenTraining,
             .resident = true,
@@ -61,14 +61,14 @@ void add_frozen(RankBook& book, const char* name, const Model& model, bool strea
     book.add_to_host(bytes);
     if (book.gathers()) return;  // shards come from the host into the layers that are gathered
     book.add({.name = name,
-              .kind = Kind::kWeights,
+              .kind = ComponentKind::kWeights,
               .bytes = book.spec().precision.low * elements.largest_neighbours(),
               .needed = kWhenScoring,
               .why = "in host memory; two neighbouring layers are here while it scores"});
     return;
   }
   book.add({.name = name,
-            .kind = Kind::kWeights,
+            .kind = ComponentKind::kWeights,
             .bytes = bytes,
             .needed = kWhenScoring,
             .resident = true,
@@ -87,21 +87,21 @@ void add_gathered(RankBook& book) {
   const auto neighbours = [&](const Model& model) { return book.held(model).largest_neighbours(); };
   if (book.gathers()) {
     book.add({.name = "Actor, gathered",
-              .kind = Kind::kWeights,
+              .kind = ComponentKind::kWeights,
               .bytes = low * book.held(book.models().actor).total(),
               .needed = kWhenGenerating,
               .why = "ZeRO-3's shards put together: every token reads every weight"});
     book.add({.name = "Gathered layers",
-              .kind = Kind::kWeights,
-              .bytes = low * book.most(book.all(), neighbours),
+              .kind = ComponentKind::kWeights,
+              .bytes = low * book.largest(book.all(), neighbours),
               .needed = kWhenScoring | kWhenTraining,
               .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
   }
-  const bool leaving = book.spec().setup.optimizer_offload || book.layout().dp > 1;
+  const bool leaving = book.spec().setup.offloads_optimizer() || book.layout().dp > 1;
   if (book.layout().zero >= 2 && leaving) {
     book.add({.name = "Gradients in flight",
-              .kind = Kind::kGradients,
-              .bytes = book.spec().precision.gradient * book.most(book.trained(), neighbours),
+              .kind = ComponentKind::kGradients,
+              .bytes = book.spec().precision.gradient * book.largest(book.trained(), neighbours),
               .needed = kWhenTraining,
               .why = "two neighbouring layers' whole gradients, before they are sharded or leave"});
   }
@@ -118,13 +118,13 @@ void add_casts(RankBook& book) {
     return book.spec().precision.cast * book.on_rank(model, cast);
   };
   book.add({.name = "Autocast's casts",
-            .kind = Kind::kWeights,
+            .kind = ComponentKind::kWeights,
             .bytes = casts(book.models().actor),
             .needed = kWhenGenerating,
             .why = "a low-precision copy of each weight, until the pass ends"});
   book.add({.name = "Autocast's casts",
-            .kind = Kind::kWeights,
-            .bytes = book.most(book.trained(), casts),
+            .kind = ComponentKind::kWeights,
+            .bytes = book.largest(book.trained(), casts),
             .needed = kWhenScoring | kWhenTraining,
             .why = "a low-precision copy of each weight of the model that runs"});
 }

@@ -25,7 +25,7 @@ std::string why(const Component& component, bool idle) {
 }
 
 Table component_table(const std::string& title, const RlhfPlan& plan,
-                      const std::vector<Component>& components, std::optional<Phase> phase,
+                      const std::vector<Component>& components, std::optional<RlhfPhase> phase,
                       int64_t most, const TextStyle& style) {
   Table table{.title = title, .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
@@ -60,11 +60,11 @@ Table configuration(const RlhfPlan& plan) {
     return grouped(model.elements.total()) + " parameters";
   };
   const auto more_than_its_name = [](const ModelConfig& shape) -> std::string {
-    const auto& seeds = seed_models();
-    const auto named = std::find_if(seeds.begin(), seeds.end(), [&](const SeedModel& model) {
+    const auto& known = closed_form_models();
+    const auto named = std::find_if(known.begin(), known.end(), [&](const ClosedFormModel& model) {
       return model.name == shape.name;
     });
-    if (named == seeds.end()) return "";
+    if (named == known.end()) return "";
     const auto billions = static_cast<int64_t>(named->params_billions * 1e9);
     return ", " + signed_percent(parameter_count(shape) - billions, billions) + " of its name";
   };
@@ -84,8 +84,8 @@ Table configuration(const RlhfPlan& plan) {
   add("precision", spec.precision.name + ": " + spec.precision.in_words);
   add("optimizer", spec.moments == Moments::k8Bit ? "AdamW, 8-bit moments" : "AdamW");
   add("attention", to_string(spec.attention) + ", checkpoint " + to_string(spec.setup.checkpoint));
-  add("KV cache", spec.cache.name);
-  add("optimizer offload", spec.setup.optimizer_offload ? "yes" : "no");
+  add("KV cache", to_string(spec.cache));
+  add("optimizer offload", spec.setup.offloads_optimizer() ? "yes" : "no");
   add("phases", spec.setup.swap_phases ? "swapped: idle states are in host memory"
                                        : "everything stays on the GPU");
   add("shown", rank_in_words(spec, plan.worst.stage));
@@ -144,7 +144,7 @@ std::vector<Table> phase_report(const RlhfPlan& plan, const TextStyle& style) {
   for (const Component& component : plan.worst.components) {
     most = std::max(most, component.bytes);
   }
-  for (const Phase phase : phases_of(spec)) {
+  for (const RlhfPhase phase : phases_of(spec)) {
     tables.push_back(component_table("Phase: " + to_string(phase), plan,
                                      plan.worst.in_phase(phase, swap), phase, most, style));
   }

@@ -113,15 +113,15 @@ int64_t RlhfSpec::micro_batch() const {
 
 int64_t RlhfSpec::micro_batches() const { return (batch_size + micro_batch() - 1) / micro_batch(); }
 
-std::string to_string(Checkpoint checkpoint) {
-  if (checkpoint == Checkpoint::kNone) return "none";
-  return checkpoint == Checkpoint::kFull ? "full" : "selective";
+const EnumWords<Reference>& words_of(Reference) {
+  static const EnumWords<Reference> kWords = {
+      {Reference::kResident, "resident", "on the GPU"},
+      {Reference::kOffload, "offload", "host memory, layer by layer"},
+      {Reference::kNone, "none", "no KL term"}};
+  return kWords;
 }
 
-std::string to_string(Reference reference) {
-  if (reference == Reference::kNone) return "none";
-  return reference == Reference::kOffload ? "offload" : "resident";
-}
+std::string to_string(Reference reference) { return word_of(reference); }
 
 bool divides(int64_t tp, const ModelConfig& config) {
   return config.kv_heads % tp == 0 && config.d_ff % tp == 0;

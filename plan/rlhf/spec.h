@@ -8,20 +8,20 @@
 #include "cards/cards.h"
 #include "model/config.h"
 #include "plan/cost/layout.h"
-#include "plan/cost/state_bytes.h"
+#include "train/vocabulary/checkpoint.h"
+#include "train/vocabulary/element_type.h"
+#include "train/vocabulary/offload.h"
+#include "train/vocabulary/weights.h"
 
 namespace headroom {
 
-enum class Checkpoint {
-  kNone,       // everything backward needs is kept
-  kSelective,  // scores and attention weights are computed again (eager attention has them)
-  kFull,       // each block keeps its output only and is computed again
-};
 enum class Reference {
   kResident,  // on the GPU in every phase, or where swapped, in scoring
   kOffload,   // in host memory; its blocks come over one by one while it scores
   kNone,      // no reference model: no KL term
 };
+const EnumWords<Reference>& words_of(Reference);
+std::string to_string(Reference reference);  // "resident", "offload", "none"
 
 // What may be changed to make it fit: what the search of plan/search/recommend.h tries.
 struct RlhfSetup {
@@ -29,8 +29,10 @@ struct RlhfSetup {
   int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
   Checkpoint checkpoint = Checkpoint::kNone;
   Reference reference = Reference::kResident;
-  bool optimizer_offload = false;  // moments, master weights and the update are the host's
-  bool swap_phases = false;        // a phase's idle models and states are in host memory
+  Place optimizer_place = Place::kDevice;  // of moments, master weights and the update
+  bool swap_phases = false;                // a phase's idle models and states are in host memory
+
+  bool offloads_optimizer() const { return optimizer_place != Place::kDevice; }
 };
 
 struct RlhfSpec {
@@ -51,7 +53,7 @@ struct RlhfSpec {
   // How it is run.
   StatePrecision precision;
   Moments moments = Moments::kFull;
-  CacheType cache;
+  ElementType cache = ElementType::kBf16;  // of keys and values
   Attention attention = Attention::kFlash;
   RlhfSetup setup;
 
@@ -61,9 +63,6 @@ struct RlhfSpec {
   bool generates() const { return response_len > 0; }
   bool scores() const { return critic || reward || setup.reference != Reference::kNone; }
 };
-
-std::string to_string(Checkpoint checkpoint);  // "none", "selective", "full"
-std::string to_string(Reference reference);    // "resident", "offload", "none"
 
 // GPUs joined by NVLink in a node; tensor parallelism stays within it.
 inline constexpr int64_t kGpusPerNode = 8;

@@ -18,13 +18,13 @@ struct Glyph {
   const char* ascii;
   const char* colour;  // ANSI foreground
 };
-constexpr std::array<Glyph, kKinds> kGlyphs = {{{"\u2588", "W", "34"},
-                                                {"\u2592", "G", "35"},
-                                                {"\u2593", "O", "31"},
-                                                {"\u25a3", "K", "32"},
-                                                {"\u2591", "A", "33"},
-                                                {"\u25aa", "E", "36"},
-                                                {"\u25a0", "C", "37"}}};
+constexpr std::array<Glyph, kComponentKinds> kGlyphs = {{{"\u2588", "W", "34"},
+                                                         {"\u2592", "G", "35"},
+                                                         {"\u2593", "O", "31"},
+                                                         {"\u25a3", "K", "32"},
+                                                         {"\u2591", "A", "33"},
+                                                         {"\u25aa", "E", "36"},
+                                                         {"\u25a0", "C", "37"}}};
 
 std::string glyph_of(size_t kind, const TextStyle& style) {
   const Glyph& glyph = kGlyphs.at(kind);
@@ -32,7 +32,7 @@ std::string glyph_of(size_t kind, const TextStyle& style) {
   return style.colour ? "\033[" + std::string(glyph.colour) + "m" + text + "\033[0m" : text;
 }
 
-std::string right(const std::string& text, size_t width) {
+std::string right_aligned(const std::string& text, size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
@@ -44,14 +44,14 @@ std::string centred(const std::string& text, size_t width) {
 
 size_t width_of(const Stretch& stretch) { return stretch.is_phase ? kPhaseWidth : kSwapWidth; }
 
-// The kind found at a height of a stretch's stack; kKinds above it.
+// The kind found at a height of a stretch's stack; kComponentKinds above it.
 size_t kind_at(const Stretch& stretch, double height) {
   double below = 0;
-  for (size_t kind = 0; kind < kKinds; ++kind) {
+  for (size_t kind = 0; kind < kComponentKinds; ++kind) {
     below += static_cast<double>(stretch.bytes.at(kind));
     if (height < below) return kind;
   }
-  return kKinds;
+  return kComponentKinds;
 }
 
 std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const TextStyle& style) {
@@ -60,7 +60,7 @@ std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const 
   std::string text;
   for (const Stretch& stretch : timeline.stretches) {
     const size_t kind = kind_at(stretch, height);
-    const std::string cell = kind < kKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
+    const std::string cell = kind < kComponentKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
     for (size_t i = 0; i < width_of(stretch); ++i) text += cell;
   }
   return text;
@@ -68,9 +68,9 @@ std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const 
 
 std::string legend(const Timeline& timeline, const TextStyle& style) {
   std::string text = "legend:";
-  for (size_t kind = 0; kind < kKinds; ++kind) {
+  for (size_t kind = 0; kind < kComponentKinds; ++kind) {
     if (timeline.has(kind))
-      text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<Kind>(kind));
+      text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<ComponentKind>(kind));
   }
   return text + "  --- the GPU's memory\n";
 }
@@ -84,7 +84,7 @@ Stretch stretch_of(const std::string& name, bool is_phase,
   return stretch;
 }
 
-std::vector<Component> in_both(const RlhfPlan& plan, Phase from, Phase to) {
+std::vector<Component> in_both(const RlhfPlan& plan, RlhfPhase from, RlhfPhase to) {
   const bool swap = plan.spec.setup.swap_phases;
   std::vector<Component> stay = plan.worst.in_phase(from, swap);
   std::erase_if(stay, [&](const Component& component) { return !component.on_gpu_in(to, swap); });
@@ -93,21 +93,21 @@ std::vector<Component> in_both(const RlhfPlan& plan, Phase from, Phase to) {
 
 }  // namespace
 
-std::string to_string(Kind kind) {
+std::string to_string(ComponentKind kind) {
   switch (kind) {
-    case Kind::kWeights:
+    case ComponentKind::kWeights:
       return "weights";
-    case Kind::kGradients:
+    case ComponentKind::kGradients:
       return "gradients";
-    case Kind::kOptimizer:
+    case ComponentKind::kOptimizer:
       return "optimizer";
-    case Kind::kKvCache:
+    case ComponentKind::kKvCache:
       return "KV cache";
-    case Kind::kActivations:
+    case ComponentKind::kActivations:
       return "activations";
-    case Kind::kExperience:
+    case ComponentKind::kExperience:
       return "experience";
-    case Kind::kContext:
+    case ComponentKind::kContext:
       return "context, libraries";
   }
   return "?";
@@ -128,7 +128,7 @@ bool Timeline::has(size_t kind) const {
 
 Timeline timeline(const RlhfPlan& plan) {
   Timeline timeline{.available = plan.spec.card.total_bytes};
-  const std::vector<Phase> phases = phases_of(plan.spec);
+  const std::vector<RlhfPhase> phases = phases_of(plan.spec);
   for (size_t i = 0; i < phases.size(); ++i) {
     if (i > 0) {
       timeline.stretches.push_back(
@@ -155,7 +155,7 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
       label = format_bytes(static_cast<int64_t>(row + 1) * step);
     }
     const std::string end = row == limit ? (style.ascii ? "<" : "\u25c4") : edge;
-    text.append(right(label, kLabelWidth))
+    text.append(right_aligned(label, kLabelWidth))
         .append(edge)
         .append(row_text(timeline, row, row == limit, style))
         .append(end + "\n");
@@ -168,7 +168,7 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
   }
   const std::string corner = style.ascii ? "+" : "\u2514";
   const std::string other = style.ascii ? "+" : "\u2518";
-  text += right("0 B", kLabelWidth) + corner + base + other + "\n";
+  text += right_aligned("0 B", kLabelWidth) + corner + base + other + "\n";
   text += std::string(kLabelWidth + 1, ' ') + names + "  time ->\n";
   text += std::string(kLabelWidth + 1, ' ') + totals + "\n";
   return text + legend(timeline, style);

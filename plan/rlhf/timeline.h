@@ -10,14 +10,14 @@
 
 namespace headroom {
 
-inline constexpr size_t kKinds = 7;
-std::string to_string(Kind kind);  // "KV cache"
+inline constexpr size_t kComponentKinds = 7;
+std::string to_string(ComponentKind kind);  // "KV cache"
 
 // One stretch of the timeline, a phase or the swap between two.
 struct Stretch {
   std::string name;  // "generation"; "swap"
   bool is_phase = true;
-  std::array<int64_t, kKinds> bytes{};  // by Kind
+  std::array<int64_t, kComponentKinds> bytes{};  // by ComponentKind
   int64_t total() const;
 };
 struct Timeline {

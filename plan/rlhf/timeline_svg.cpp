@@ -14,8 +14,8 @@ constexpr double kHeight = 320;
 constexpr double kPhase = 190;
 constexpr double kSwap = 40;
 // Told apart by people who see red and green alike (Okabe and Ito 2008).
-constexpr std::array<const char*, kKinds> kColours = {"#0072b2", "#cc79a7", "#d55e00", "#009e73",
-                                                      "#e69f00", "#56b4e9", "#999999"};
+constexpr std::array<const char*, kComponentKinds> kColours = {
+    "#0072b2", "#cc79a7", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#999999"};
 
 std::string escaped(const std::string& text) {
   std::string safe;
@@ -64,14 +64,14 @@ double width_of(const Stretch& stretch) { return stretch.is_phase ? kPhase : kSw
 std::string stack(const Stretch& stretch, double x, double scale) {
   std::string text;
   double y = kTop + kHeight;
-  for (size_t kind = 0; kind < kKinds; ++kind) {
+  for (size_t kind = 0; kind < kComponentKinds; ++kind) {
     const int64_t bytes = stretch.bytes.at(kind);
     if (bytes == 0) continue;
     const double height = static_cast<double>(bytes) * scale;
     y -= height;
-    text += rectangle(
-        x, y, width_of(stretch), height, kColours.at(kind),
-        stretch.name + ": " + to_string(static_cast<Kind>(kind)) + " " + format_bytes(bytes));
+    text += rectangle(x, y, width_of(stretch), height, kColours.at(kind),
+                      stretch.name + ": " + to_string(static_cast<ComponentKind>(kind)) + " " +
+                          format_bytes(bytes));
   }
   if (!stretch.is_phase) return text;
   const double middle = x + width_of(stretch) / 2;
@@ -82,9 +82,9 @@ std::string stack(const Stretch& stretch, double x, double scale) {
 std::string legend(const Timeline& timeline, double top) {
   std::string text;
   double x = kLeft;
-  for (size_t kind = 0; kind < kKinds; ++kind) {
+  for (size_t kind = 0; kind < kComponentKinds; ++kind) {
     if (!timeline.has(kind)) continue;
-    const std::string name = to_string(static_cast<Kind>(kind));
+    const std::string name = to_string(static_cast<ComponentKind>(kind));
     text +=
         rectangle(x, top, 12, 12, kColours.at(kind), name) + label(x + 17, top + 11, "start", name);
     x += 30 + 7.5 * static_cast<double>(name.size());

@@ -13,8 +13,8 @@ std::string sentence(const char* verb, const std::vector<std::string>& names) {
   return names.empty() ? "" : std::string(verb) + " " + join(names);
 }
 
-Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, Phase to,
-                   bool swap_phases) {
+Transition transition_between(const RlhfSpec& spec, const RankMemory& memory, RlhfPhase from,
+                              RlhfPhase to, bool swap_phases) {
   Transition transition{.name = to_string(from) + " -> " + to_string(to)};
   std::vector<std::string> freed, written, loaded;
   for (const Component& component : memory.components) {
@@ -48,10 +48,11 @@ Transition between(const RlhfSpec& spec, const RankMemory& memory, Phase from, P
 
 std::vector<Transition> transitions(const RlhfSpec& spec, const RankMemory& memory,
                                     bool swap_phases) {
-  const std::vector<Phase> phases = phases_of(spec);
+  const std::vector<RlhfPhase> phases = phases_of(spec);
   std::vector<Transition> all;
   for (size_t i = 0; phases.size() > 1 && i < phases.size(); ++i) {
-    all.push_back(between(spec, memory, phases[i], phases[(i + 1) % phases.size()], swap_phases));
+    all.push_back(
+        transition_between(spec, memory, phases[i], phases[(i + 1) % phases.size()], swap_phases));
   }
   return all;
 }
@@ -72,7 +73,7 @@ std::vector<Transition> traffic_within_phases(const RlhfSpec& spec, const RlhfMo
     pass.seconds = seconds_over(spec.card, pass.from_host);
     all.push_back(pass);
   }
-  if (spec.setup.optimizer_offload) {
+  if (spec.setup.offloads_optimizer()) {
     int64_t updated = shards(models.actor, 1);
     if (models.critic) updated += shards(*models.critic, 1);
     Transition step{.name = "within training, each step",

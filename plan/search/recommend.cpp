@@ -37,9 +37,9 @@ class Memory {
   std::map<int64_t, std::unique_ptr<RlhfModels>> models_;
 };
 
-Phase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
-  const std::vector<Phase> phases = phases_of(spec);
-  return *std::max_element(phases.begin(), phases.end(), [&](Phase a, Phase b) {
+RlhfPhase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
+  const std::vector<RlhfPhase> phases = phases_of(spec);
+  return *std::max_element(phases.begin(), phases.end(), [&](RlhfPhase a, RlhfPhase b) {
     return memory.phase_bytes(a, spec.setup.swap_phases) <
            memory.phase_bytes(b, spec.setup.swap_phases);
   });
@@ -54,7 +54,7 @@ Recommended recommended(const RlhfSetup& setup, Memory& memory) {
 
 std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Memory& memory) {
   std::vector<Reason> reasons;
-  for (const Without& step : one_step_back(spec, setup)) {
+  for (const StepBack& step : one_step_back(spec, setup)) {
     if (!step.refused.empty()) {
       reasons.push_back({step.technique, step.instead + " " + step.refused});
       continue;
@@ -130,7 +130,7 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   const auto level = [&](Technique technique) -> int64_t& {
     return cost[static_cast<size_t>(technique)];
   };
-  level(Technique::kOptimizerOffload) = setup.optimizer_offload ? 1 : 0;
+  level(Technique::kOptimizerOffload) = static_cast<int64_t>(setup.optimizer_place);
   level(Technique::kPipeline) = layout.pp - 1;
   level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
   level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;

@@ -55,9 +55,9 @@ struct Reason {
 struct Recommended {
   RlhfSpec spec;  // with the set-up
   RankMemory worst;
-  Phase phase = Phase::kTraining;  // the fullest
-  int64_t peak = 0;                // bytes on the worst rank
-  std::vector<Reason> reasons;     // one per technique in use
+  RlhfPhase phase = RlhfPhase::kTraining;  // the fullest
+  int64_t peak = 0;                        // bytes on the worst rank
+  std::vector<Reason> reasons;             // one per technique in use
   int64_t margin() const { return spec.card.total_bytes - peak; }
 };
 

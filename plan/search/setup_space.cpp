@@ -43,8 +43,13 @@ std::vector<int64_t> micro_batch_sizes(const RlhfSpec& spec) {
 }
 
 std::vector<Checkpoint> checkpoints(const RlhfSpec& spec) {
-  if (spec.attention == Attention::kFlash) return {Checkpoint::kNone, Checkpoint::kFull};
-  return {Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull};
+  std::vector<Checkpoint> all;
+  for (const auto& known : words_of(Checkpoint{})) {
+    const bool drops_nothing =
+        known.value == Checkpoint::kSelective && spec.attention == Attention::kFlash;
+    if (!drops_nothing) all.push_back(known.value);
+  }
+  return all;
 }
 
 std::vector<Reference> references(const RlhfSpec& spec) {
@@ -53,24 +58,24 @@ std::vector<Reference> references(const RlhfSpec& spec) {
 }
 
 // Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away.
-std::vector<int64_t> zero_stages(const Layout& layout, bool offload) {
+std::vector<int64_t> zero_stages(const Layout& layout, Place optimizer) {
   if (layout.dp > 1) return {0, 1, 2, 3};
-  return offload ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
+  return optimizer != Place::kDevice ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
 }
 
 void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
   const bool one_phase = !spec.scores() && !spec.generates();
   for (const Checkpoint checkpoint : checkpoints(spec)) {
     for (const Reference reference : references(spec)) {
-      for (const bool offload : {false, true}) {
+      for (const Place place : {Place::kDevice, Place::kHost}) {
         for (const bool swap : {false, true}) {
           if (swap && one_phase) continue;
-          for (const int64_t zero : zero_stages(shape.layout, offload)) {
+          for (const int64_t zero : zero_stages(shape.layout, place)) {
             RlhfSetup setup = shape;
             setup.layout.zero = zero;
             setup.checkpoint = checkpoint;
             setup.reference = reference;
-            setup.optimizer_offload = offload;
+            setup.optimizer_place = place;
             setup.swap_phases = swap;
             all.push_back(setup);
           }
@@ -115,16 +120,16 @@ std::vector<RlhfSetup> all_setups(const RlhfSpec& spec) {
   return all;
 }
 
-std::vector<Without> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
-  std::vector<Without> steps;
+std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
+  std::vector<StepBack> steps;
   // Returns the set-up to take back from.
   const auto step = [&](const std::string& technique, const std::string& instead) -> RlhfSetup& {
     steps.push_back({technique, instead, setup, ""});
     return steps.back().setup;
   };
   const Layout& layout = setup.layout;
-  if (setup.optimizer_offload) {
-    step("optimizer offload", "Adam on the GPU").optimizer_offload = false;
+  if (setup.offloads_optimizer()) {
+    step("optimizer offload", "Adam on the GPU").optimizer_place = Place::kDevice;
   }
   if (layout.pp > 1) {
     const Layout less = narrower(spec, layout, &Layout::pp);

@@ -15,12 +15,12 @@ namespace headroom {
 std::vector<RlhfSetup> all_setups(const RlhfSpec& spec);
 
 // The set-up with one technique taken one level back, everything else kept.
-struct Without {
+struct StepBack {
   std::string technique;  // "checkpoint full"
   std::string instead;    // "checkpoint none"
   RlhfSetup setup;
   std::string refused;  // why that cannot be run; "" = it can
 };
-std::vector<Without> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup);
+std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup);
 
 }  // namespace headroom

@@ -65,8 +65,10 @@ expect 2 "--model-size: '70' is unknown.*did you mean 7b" rlhf --model-size 70
 expect 2 "--critic-size: '8b' is unknown; allowed: none, small" rlhf --critic-size 8b
 expect 2 "--reference: 'resident' takes 94.*of a GPU with 74.506 GiB.*allowed here: offload" rlhf --model-size 405b --reference resident
 expect 2 "--precision: 'bf61' is unknown; allowed: bf16-mixed" rlhf --precision bf61
-expect 2 "--formula seed --model-size: '2.7B' is unknown; allowed: 7b, 13b, 70b, 405b" rlhf --formula seed --model-size 2.7B
-expect 2 '--formula: .seed. prints tables only' rlhf --formula seed --output timeline.svg
+expect 2 "--formula closed-form --model-size: '2.7B' is unknown; allowed: 7b, 13b, 70b, 405b" rlhf --formula closed-form --model-size 2.7B
+expect 2 '--formula: .closed-form. prints tables only' rlhf --formula closed-form --output timeline.svg
+expect 2 "--formula: 'seed' is called closed-form now" rlhf --formula seed
+expect 2 "--formula: 'closed' is unknown; allowed: exact, closed-form" rlhf --formula closed
 expect 2 "--output: 'timeline.png' is not a name for the timeline; allowed: FILE.svg" rlhf --output timeline.png
 expect 2 '--output: cannot write missing/timeline.svg: No such file' rlhf --output missing/timeline.svg
 expect 2 '--records: cannot read missing.jsonl' rlhf --records missing.jsonl

@@ -127,9 +127,9 @@ class Rlhf(unittest.TestCase):
             self.assertEqual(run("--output", path, "--batch-size", "0").returncode, 2)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_seed_formula_prints_the_documents_figures(self):
-        tables = json.loads(run("--formula", "seed", "--format", "json").stdout)
-        rows = {row["component"]: row["seed, GB"] for row in tables[3]["rows"]}
+    def test_the_closed_form_prints_the_guides_figures(self):
+        tables = json.loads(run("--formula", "closed-form", "--format", "json").stdout)
+        rows = {row["component"]: row["closed form, GB"] for row in tables[3]["rows"]}
         self.assertEqual(
             (
                 rows["KV Cache (peak)"],

@@ -64,7 +64,7 @@ TEST(InferenceBudget, ABlockIsKeysAndValuesOfSixteenTokens) {
   EXPECT_EQ(cache_block_bytes(engine_8b()), 2 << 20);
   EngineSpec spec = engine_8b();
   spec.tp = 4;
-  spec.cache = {"fp8", 1};
+  spec.cache = ElementType::kFp8;
   EXPECT_EQ(cache_block_bytes(spec), 1 << 18);
 }
 
@@ -243,7 +243,7 @@ TEST_F(RandomEngines, Fp8HasTwiceTheBlocks) {
   for (int i = 0; i < 1000; ++i) {
     EngineSpec spec = next();
     const int64_t blocks = inference_budget(spec).blocks;
-    spec.cache = {"fp8", 1};
+    spec.cache = ElementType::kFp8;
     ASSERT_NEAR(inference_budget(spec).blocks, 2 * blocks, 1);
   }
 }

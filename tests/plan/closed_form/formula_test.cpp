@@ -1,4 +1,4 @@
-// The seed documents' figures, as they print them.
+// The guides' figures, as they print them.
 #include "plan/closed_form/formula.h"
 
 #include <gtest/gtest.h>
@@ -17,20 +17,20 @@ double rounded(double value, int decimals) {
   return std::round(value * scale) / scale;
 }
 
-TEST(SeedFormula, Prints70bAtBatch4And2048Tokens) {
-  const SeedModel& model = find_seed_model("70b");
-  EXPECT_EQ(rounded(seed_kv_cache(model, 4, 2048), 1), 21.5);
-  EXPECT_EQ(rounded(seed_activations(model, 4, 2048), 1), 107.4);
-  const auto everything = seed_phase(model, 4, 2048, "full_rlhf");
-  EXPECT_EQ(rounded(total(everything), 1), 1528.8);
+TEST(ClosedForm, Prints70bAtBatch4And2048Tokens) {
+  const ClosedFormModel& model = find_closed_form_model("70b");
+  EXPECT_EQ(rounded(closed_form_kv_cache(model, 4, 2048), 1), 21.5);
+  EXPECT_EQ(rounded(closed_form_activations(model, 4, 2048), 1), 107.4);
+  const auto everything = closed_form_phase(model, 4, 2048, "full_rlhf");
+  EXPECT_EQ(rounded(total_gigabytes(everything), 1), 1528.8);
   EXPECT_EQ(everything[4].name, "Optimizer States");
   EXPECT_EQ(everything[4].gigabytes, 560.0);
-  EXPECT_EQ(rounded(total(seed_phase(model, 4, 2048, "generation")), 1), 443.5);
-  EXPECT_EQ(rounded(total(seed_phase(model, 4, 2048, "scoring")), 1), 161.5);
-  EXPECT_EQ(rounded(total(seed_phase(model, 4, 2048, "training")), 1), 1227.4);
+  EXPECT_EQ(rounded(total_gigabytes(closed_form_phase(model, 4, 2048, "generation")), 1), 443.5);
+  EXPECT_EQ(rounded(total_gigabytes(closed_form_phase(model, 4, 2048, "scoring")), 1), 161.5);
+  EXPECT_EQ(rounded(total_gigabytes(closed_form_phase(model, 4, 2048, "training")), 1), 1227.4);
 }
 
-TEST(SeedFormula, PrintsTheZeroTableOf7bOn8Gpus) {
+TEST(ClosedForm, PrintsTheZeroTableOf7bOn8Gpus) {
   const double expected[] = {56, 31.5, 19.25, 7};
   for (int64_t stage = 0; stage <= 3; ++stage) {
     EXPECT_EQ(zero_gigabytes(7, {}, stage, 8), expected[stage]) << stage;
@@ -38,21 +38,21 @@ TEST(SeedFormula, PrintsTheZeroTableOf7bOn8Gpus) {
 }
 
 // ZeRO paper (Rajbhandari et al. 2020, figure 1): 7.5B parameters on 64 GPUs, 2 + 2 + 12 bytes.
-TEST(SeedFormula, TheSameRuleGivesTheZeroPapersFigures) {
+TEST(ClosedForm, TheSameRuleGivesTheZeroPapersFigures) {
   const double expected[] = {120, 31.4, 16.6, 1.9};
   for (int64_t stage = 0; stage <= 3; ++stage) {
     EXPECT_EQ(rounded(zero_gigabytes(7.5, {2, 2, 12}, stage, 64), 1), expected[stage]) << stage;
   }
 }
 
-TEST(SeedReport, HasOursBesideAndTheRestOfOursSoThatBothSumUp) {
+TEST(ClosedFormReport, HasOursBesideAndTheRestOfOursSoThatBothSumUp) {
   RlhfSpec spec = small_plan();
   spec.actor = *find_config("70b");
   spec.critic = spec.reward = spec.actor;
   spec.batch_size = 4;
   spec.seq_len = 2048;
   spec.response_len = 1024;
-  const std::vector<Table> tables = seed_report(spec);
+  const std::vector<Table> tables = closed_form_report(spec);
   for (size_t i = 0; i < 4; ++i) {
     const auto& rows = tables[i].rows;
     for (const size_t column : {1U, 2U}) {
@@ -65,8 +65,8 @@ TEST(SeedReport, HasOursBesideAndTheRestOfOursSoThatBothSumUp) {
   }
 }
 
-TEST(SeedReport, KnowsTheFourModelsOfTheDocument) {
-  EXPECT_THROW(find_seed_model("2.7B"), UsageError);
+TEST(ClosedFormReport, KnowsTheFourModelsOfTheGuide) {
+  EXPECT_THROW(find_closed_form_model("2.7B"), UsageError);
 }
 
 }  // namespace

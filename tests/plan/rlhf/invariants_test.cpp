@@ -60,7 +60,7 @@ RlhfSpec random_plan(Random& random) {
       random.one_of({Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull});
   spec.setup.reference =
       random.one_of({Reference::kNone, Reference::kOffload, Reference::kResident});
-  spec.setup.optimizer_offload = random.coin();
+  spec.setup.optimizer_place = random.one_of({Place::kDevice, Place::kHost});
   spec.setup.swap_phases = random.coin();
   spec.attention = random.one_of({Attention::kEager, Attention::kFlash});
   spec.moments = random.one_of({Moments::kFull, Moments::k8Bit});
@@ -90,7 +90,7 @@ void for_each_plan(const std::function<void(Random&, RlhfSpec&)>& check) {
 TEST(RlhfInvariants, ComponentsSumToThePhase) {
   for_each_plan([](Random&, RlhfSpec& spec) {
     for (const RankMemory& memory : rank_memories(spec, RlhfModels(spec))) {
-      for (const Phase phase : kPhases) {
+      for (const RlhfPhase phase : kRlhfPhases) {
         for (const bool swap : {false, true}) {
           EXPECT_EQ(sum(memory.in_phase(phase, swap)), memory.phase_bytes(phase, swap));
         }
@@ -145,12 +145,13 @@ TEST(RlhfInvariants, MoreOffloadNeverNeedsMore) {
   for_each_plan([](Random&, RlhfSpec& spec) {
     const RlhfModels models(spec);
     RlhfSpec other = spec;
-    spec.setup.optimizer_offload = spec.setup.swap_phases = false;
+    spec.setup.optimizer_place = Place::kDevice;
+    spec.setup.swap_phases = false;
     other.setup.swap_phases = true;
-    other.setup.optimizer_offload = false;
+    other.setup.optimizer_place = Place::kDevice;
     EXPECT_LE(peak(other, models), peak(spec, models)) << "swapping";
     RlhfSpec offloaded = spec;
-    offloaded.setup.optimizer_offload = true;
+    offloaded.setup.optimizer_place = Place::kHost;
     EXPECT_LE(peak(offloaded, models), peak(spec, models)) << "optimizer";
     if (spec.setup.reference == Reference::kNone) return;
     RlhfSpec resident = spec;
@@ -180,7 +181,8 @@ TEST(RlhfInvariants, MoreZeroNeverTakesMoreStates) {
       spec.setup.layout.zero = zero;
       int64_t states = 0;
       for (const Component& component : stage_memory(spec, models, 0).components) {
-        if (component.resident && component.kind != Kind::kContext) states += component.bytes;
+        if (component.resident && component.kind != ComponentKind::kContext)
+          states += component.bytes;
       }
       EXPECT_LE(states, before) << zero;
       before = states;
@@ -190,7 +192,7 @@ TEST(RlhfInvariants, MoreZeroNeverTakesMoreStates) {
 
 // Where their assumptions agree: every head has keys and values of its own, whole blocks of
 // tokens, 2 bytes an entry; and a model whose parameters are what its name says.
-TEST(RlhfInvariants, ExactAndSeedAgreeWhereTheirAssumptionsDo) {
+TEST(RlhfInvariants, ExactAndClosedFormAgreeWhereTheirAssumptionsDo) {
   Random random(7);
   for (int i = 0; i < 1000; ++i) {
     RlhfSpec spec = small_plan();
@@ -200,18 +202,19 @@ TEST(RlhfInvariants, ExactAndSeedAgreeWhereTheirAssumptionsDo) {
     spec.seq_len = 16 * random.up_to(50);
     spec.response_len = spec.seq_len / 2;
     const double billions = static_cast<double>(parameter_count(spec.actor)) / 1e9;
-    const SeedModel seed{"random", billions, spec.actor.d_model, spec.actor.layers};
-    const auto agree = [&](double gigabytes, const char* name, Phase phase) {
+    const ClosedFormModel model{"random", billions, spec.actor.d_model, spec.actor.layers};
+    const auto agree = [&](double gigabytes, const char* name, RlhfPhase phase) {
       const auto ours = static_cast<double>(bytes_of(memory_of(spec), name, phase));
       EXPECT_NEAR(gigabytes * 1e9, ours, 1e-6 * ours + 1e-3) << name;
     };
-    agree(seed_kv_cache(seed, spec.batch_size, spec.seq_len), "KV cache", Phase::kGeneration);
-    const auto training = seed_phase(seed, spec.batch_size, spec.seq_len, "training");
-    agree(training[0].gigabytes, "Actor (weights)", Phase::kTraining);
-    agree(training[2].gigabytes, "Actor (gradients)", Phase::kTraining);
+    agree(closed_form_kv_cache(model, spec.batch_size, spec.seq_len), "KV cache",
+          RlhfPhase::kGeneration);
+    const auto training = closed_form_phase(model, spec.batch_size, spec.seq_len, "training");
+    agree(training[0].gigabytes, "Actor (weights)", RlhfPhase::kTraining);
+    agree(training[2].gigabytes, "Actor (gradients)", RlhfPhase::kTraining);
     // One model's two FP32 moments: autocast's states are the ones without master weights.
     spec.precision = find_state_precision("fp32");
-    agree(training[4].gigabytes, "Actor (optimizer)", Phase::kTraining);
+    agree(training[4].gigabytes, "Actor (optimizer)", RlhfPhase::kTraining);
   }
 }
 

@@ -17,8 +17,8 @@ TEST(RlhfMemory, StatesOfOneGpuAreBytesTimesParameters) {
   EXPECT_EQ(bytes_of(memory, "Critic (weights)"), 2 * kCritic);
   EXPECT_EQ(bytes_of(memory, "Critic (gradients)"), 2 * kCritic);
   EXPECT_EQ(bytes_of(memory, "Critic (optimizer)"), 12 * kCritic);
-  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", Phase::kScoring), 2 * kActor);
-  EXPECT_EQ(bytes_of(memory, "Reward model (weights)", Phase::kScoring), 2 * kCritic);
+  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", RlhfPhase::kScoring), 2 * kActor);
+  EXPECT_EQ(bytes_of(memory, "Reward model (weights)", RlhfPhase::kScoring), 2 * kCritic);
 }
 
 TEST(RlhfMemory, EveryPrecisionHasItsBytesPerParameter) {
@@ -106,12 +106,12 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
   const RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Gathered layers"), 2 * 2 * 592);
   EXPECT_EQ(bytes_of(memory, "Gradients in flight"), 2 * 2 * 592);
-  EXPECT_EQ(bytes_of(memory, "Actor, gathered", Phase::kGeneration), 2 * kActor);
+  EXPECT_EQ(bytes_of(memory, "Actor, gathered", RlhfPhase::kGeneration), 2 * kActor);
 }
 
 TEST(RlhfMemory, OffloadTakesTheOptimizerAndWithShardsTheGradientsToo) {
   RlhfSpec spec = small_plan();
-  spec.setup.optimizer_offload = true;
+  spec.setup.optimizer_place = Place::kHost;
   RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (optimizer)"), 0);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 2 * kActor);
@@ -127,21 +127,24 @@ TEST(RlhfMemory, AnOffloadedReferenceIsHereTwoLayersAtATime) {
   RlhfSpec spec = small_plan();
   spec.setup.reference = Reference::kOffload;
   RankMemory memory = memory_of(spec);
-  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", Phase::kScoring), 2 * 2 * 592);
+  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", RlhfPhase::kScoring), 2 * 2 * 592);
   EXPECT_EQ(memory.host_bytes(false), 2 * kActor);
   spec.setup.reference = Reference::kNone;
   memory = memory_of(spec);
-  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", Phase::kScoring), 0);
+  EXPECT_EQ(bytes_of(memory, "Reference model (weights)", RlhfPhase::kScoring), 0);
 }
 
 TEST(RlhfMemory, TheCacheHasKeyValueHeadsAndWholeBlocksOfTokens) {
   RlhfSpec spec = small_plan();
   // keys and values x 4 layers x 2 heads x 2 dimensions x 2 bytes x 2 sequences x 16 tokens
-  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 2 * 2 * 16);
+  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", RlhfPhase::kGeneration),
+            2 * 4 * 2 * 2 * 2 * 2 * 16);
   spec.seq_len = 17;
-  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 2 * 2 * 32);
-  spec.cache = {"fp8", 1};
-  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", Phase::kGeneration), 2 * 4 * 2 * 2 * 1 * 2 * 32);
+  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", RlhfPhase::kGeneration),
+            2 * 4 * 2 * 2 * 2 * 2 * 32);
+  spec.cache = ElementType::kFp8;
+  EXPECT_EQ(bytes_of(memory_of(spec), "KV cache", RlhfPhase::kGeneration),
+            2 * 4 * 2 * 2 * 1 * 2 * 32);
 }
 
 TEST(RlhfMemory, ExperienceIsTwoTensorsPerTokenAndSixPerResponseToken) {
@@ -159,18 +162,18 @@ TEST(RlhfMemory, WithoutResponseThereIsOnlyTraining) {
   spec.num_gpus = 2;
   spec.setup.layout = {.dp = 2, .zero = 3};
   const RankMemory memory = memory_of(spec);
-  EXPECT_EQ(memory.phases, bit(Phase::kTraining));
-  EXPECT_EQ(memory.peak_bytes(false), memory.phase_bytes(Phase::kTraining, false));
+  EXPECT_EQ(memory.phases, bit(RlhfPhase::kTraining));
+  EXPECT_EQ(memory.peak_bytes(false), memory.phase_bytes(RlhfPhase::kTraining, false));
   EXPECT_EQ(bytes_of(memory, "PPO scores"), 0);
 }
 
 TEST(RlhfMemory, SwappingLeavesInAPhaseWhatItNeeds) {
   const RankMemory memory = memory_of(small_plan());
-  for (const Component& component : memory.in_phase(Phase::kGeneration, /*swap_phases=*/true)) {
-    EXPECT_TRUE(component.needed_in(Phase::kGeneration)) << component.name;
+  for (const Component& component : memory.in_phase(RlhfPhase::kGeneration, /*swap_phases=*/true)) {
+    EXPECT_TRUE(component.needed_in(RlhfPhase::kGeneration)) << component.name;
   }
-  const int64_t idle =
-      memory.phase_bytes(Phase::kGeneration, false) - memory.phase_bytes(Phase::kGeneration, true);
+  const int64_t idle = memory.phase_bytes(RlhfPhase::kGeneration, false) -
+                       memory.phase_bytes(RlhfPhase::kGeneration, true);
   EXPECT_EQ(idle, 12 * (kActor + kCritic) + 2 * (kActor + 2 * kCritic));
 }
 

@@ -28,7 +28,6 @@ inline RlhfSpec small_plan() {
   spec.card = find_card("h100-80gb");
   spec.num_gpus = 1;
   spec.precision = find_state_precision("bf16-mixed");
-  spec.cache = {"bf16", 2};
   return spec;
 }
 
@@ -38,7 +37,7 @@ inline RankMemory memory_of(const RlhfSpec& spec, int64_t stage = 0) {
 
 // Bytes of the components of that name that the phase needs; 0 when there is none.
 inline int64_t bytes_of(const RankMemory& memory, const std::string& name,
-                        Phase phase = Phase::kTraining) {
+                        RlhfPhase phase = RlhfPhase::kTraining) {
   int64_t bytes = 0;
   for (const Component& component : memory.components) {
     if (component.name == name && component.needed_in(phase)) bytes += component.bytes;

@@ -24,8 +24,8 @@ TEST(Timeline, HasThePhasesWithASwapBetweenThem) {
   const Timeline drawn = timeline(one);
   ASSERT_EQ(drawn.stretches.size(), 5U);
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(drawn.stretches[2 * i].name, to_string(kPhases.at(i)));
-    EXPECT_EQ(drawn.stretches[2 * i].total(), one.worst.phase_bytes(kPhases.at(i), false));
+    EXPECT_EQ(drawn.stretches[2 * i].name, to_string(kRlhfPhases.at(i)));
+    EXPECT_EQ(drawn.stretches[2 * i].total(), one.worst.phase_bytes(kRlhfPhases.at(i), false));
   }
 }
 
@@ -57,7 +57,7 @@ TEST(Drawing, IsPlainAsciiWhenAskedAndColouredOnlyWhenAsked) {
 TEST(Drawing, IsToScale) {
   Timeline half{.available = 1600};
   half.stretches.push_back({.name = "training"});
-  half.stretches[0].bytes[static_cast<size_t>(Kind::kWeights)] = 800;
+  half.stretches[0].bytes[static_cast<size_t>(ComponentKind::kWeights)] = 800;
   const std::string text = drawing(half, {.ascii = true});
   EXPECT_EQ(
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find('+')), 'W'),

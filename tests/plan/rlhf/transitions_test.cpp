@@ -43,8 +43,8 @@ TEST(Transitions, AccountForEveryByteOfBothPhases) {
   const RankMemory memory = memory_of(spec);
   const std::vector<Transition> all = transitions(spec, memory, true);
   for (size_t i = 0; i < all.size(); ++i) {
-    const Phase from = kPhases.at(i);
-    const Phase to = kPhases.at((i + 1) % kPhases.size());
+    const RlhfPhase from = kRlhfPhases.at(i);
+    const RlhfPhase to = kRlhfPhases.at((i + 1) % kRlhfPhases.size());
     int64_t made = 0;
     for (const Component& component : memory.components) {
       const bool fresh = component.needed_in(to) && !component.needed_in(from);
@@ -59,7 +59,7 @@ TEST(Transitions, AccountForEveryByteOfBothPhases) {
 
 TEST(Transitions, AnOffloadedOptimizerMovesGradientsAndWeightsEachStep) {
   RlhfSpec spec = small_plan();
-  spec.setup.optimizer_offload = true;
+  spec.setup.optimizer_place = Place::kHost;
   spec.setup.reference = Reference::kOffload;
   const std::vector<Transition> within =
       traffic_within_phases(spec, RlhfModels(spec), memory_of(spec));

@@ -47,7 +47,7 @@ TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
     return cost_of(spec, setup);
   };
   const std::vector<Cost> costs = {
-      cost([](RlhfSetup& setup) { setup.optimizer_offload = true; }),
+      cost([](RlhfSetup& setup) { setup.optimizer_place = Place::kHost; }),
       cost([](RlhfSetup& setup) { setup.layout.pp = 4; }),
       cost([](RlhfSetup& setup) { setup.layout.pp = 2; }),
       cost([](RlhfSetup& setup) { setup.swap_phases = true; }),
@@ -86,9 +86,9 @@ TEST_P(Searches, ReturnWhatFitsCheapestFirstAndEachStepIsNeeded) {
       EXPECT_LT(before, cost);
     }
     before = cost;
-    const std::vector<Without> steps = one_step_back(spec, one.spec.setup);
+    const std::vector<StepBack> steps = one_step_back(spec, one.spec.setup);
     EXPECT_EQ(steps.size(), one.reasons.size());
-    for (const Without& step : steps) {
+    for (const StepBack& step : steps) {
       if (!step.refused.empty()) continue;
       RlhfSpec without = one.spec;
       without.setup = step.setup;

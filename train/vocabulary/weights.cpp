@@ -1,4 +1,4 @@
-#include "plan/cost/state_bytes.h"
+#include "train/vocabulary/weights.h"
 
 #include <algorithm>
 
@@ -32,12 +32,15 @@ const std::vector<StatePrecision>& state_precisions() {
   return kPrecisions;
 }
 
+std::vector<std::string> state_precision_names() {
+  std::vector<std::string> names;
+  for (const StatePrecision& known : state_precisions()) names.push_back(known.name);
+  return names;
+}
+
 const StatePrecision& find_state_precision(std::string_view name) {
   const auto& all = state_precisions();
-  std::vector<std::string> names;
-  names.reserve(all.size());
-  for (const StatePrecision& known : all) names.push_back(known.name);
-  check_name("--precision", name, names, "--precision bf16-mixed");
+  check_name("--precision", name, state_precision_names(), "--precision " + all.front().name);
   return *std::find_if(all.begin(), all.end(),
                        [&](const StatePrecision& known) { return known.name == name; });
 }
@@ -47,11 +50,6 @@ int64_t moment_bytes(const StatePrecision& precision, Moments moments, int64_t e
   constexpr int64_t kBlock = 256;
   constexpr int64_t kScale = 4;
   return 2 * (elements + kScale * ((elements + kBlock - 1) / kBlock));
-}
-
-const std::vector<CacheType>& cache_types() {
-  static const std::vector<CacheType> kTypes = {{"bf16", 2}, {"fp16", 2}, {"fp8", 1}, {"fp32", 4}};
-  return kTypes;
 }
 
 }  // namespace headroom

@@ -1,4 +1,5 @@
-// What the states of one model take, in bytes per parameter. No torch here.
+// How a model's weights, gradients, master weights and optimizer moments are kept, in bytes per
+// parameter. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,22 @@
 
 namespace headroom {
 
-// One way to keep weights, gradients and Adam. Sources: mixed precision with FP32 master weights is
-// 2 + 2 + 12 bytes (Rajbhandari et al. 2020, ZeRO, section 3.1); autocast keeps FP32 weights and
+// One way to keep the states of a trained model. Sources: mixed precision with FP32 master weights
+// is 2 + 2 + 12 bytes (Rajbhandari et al. 2020, ZeRO, section 3.1); autocast keeps FP32 weights and
 // adds 2 bytes for each weight it casts (train/precision.h, Note [The cast cache]).
 struct StatePrecision {
-  std::string name;      // as typed: "bf16-mixed"
-  Precision compute;     // of matrix products; decides the activations' rows
-  int64_t weight = 0;    // bytes per parameter of a trained model
-  int64_t gradient = 0;  // likewise
+  std::string name;                      // as typed: "bf16-mixed"
+  Precision compute = Precision::kFp32;  // of matrix products; decides the activations' rows
+  int64_t weight = 0;                    // bytes per parameter of a trained model
+  int64_t gradient = 0;                  // likewise
   int64_t master = 0;    // FP32 copy that the optimizer updates; 0 = the weight itself
-  int64_t moment = 0;    // each of Adam's two
+  int64_t moment = 0;    // each of the optimizer's
   int64_t cast = 0;      // low-precision copy of every weight in a matrix product
   int64_t low = 0;       // of a frozen model's parameter, a gathered one, a KV-cache entry
   std::string in_words;  // one line
 };
 const std::vector<StatePrecision>& state_precisions();
+std::vector<std::string> state_precision_names();
 
 // Throws UsageError naming the nearest and all.
 const StatePrecision& find_state_precision(std::string_view name);
@@ -33,12 +35,5 @@ const StatePrecision& find_state_precision(std::string_view name);
 // since 0.44).
 enum class Moments { kFull, k8Bit };
 int64_t moment_bytes(const StatePrecision& precision, Moments moments, int64_t elements);
-
-// A key/value cache entry.
-struct CacheType {
-  std::string name;  // "fp8"
-  int64_t bytes = 0;
-};
-const std::vector<CacheType>& cache_types();
 
 }  // namespace headroom
