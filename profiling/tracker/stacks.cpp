@@ -54,8 +54,6 @@ int32_t StackTable::capture() {
   return ids_.try_emplace(std::move(stack), static_cast<int32_t>(ids_.size())).first->second;
 }
 
-void StackTable::clear() { ids_.clear(); }
-
 void StackTable::symbolize_into(Snapshot& snapshot) const {
   Names names;
   std::vector<void*> own;

@@ -20,8 +20,6 @@ class StackTable {
   // function. Seconds, mostly spent reading debug information.
   void symbolize_into(Snapshot& snapshot) const;
 
-  void clear();
-
  private:
   std::map<std::vector<void*>, int32_t> ids_;
 };
