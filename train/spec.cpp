@@ -4,6 +4,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/limits.h"
 
 namespace headroom {
 
@@ -49,7 +50,7 @@ ModelConfig model_config(const RunSpec& spec) {
 }
 
 void validate(const RunSpec& spec) {
-  model_config(spec);
+  check_computable(spec);  // first the dimensions themselves
   const bool device_known = spec.device == "auto" || spec.device == "cpu" ||
                             spec.device == "cuda" || spec.device.starts_with("cuda:") ||
                             is_virtual(spec);

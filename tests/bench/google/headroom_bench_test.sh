@@ -73,6 +73,8 @@ expect 2 'context-length' --context-length 512x
 expect 2 'belongs to no flag' --model-size small 256
 expect 2 '--benchmark_repetitions' "${tiny[@]}" --benchmark_repetitions=many
 expect 2 '--heads|--d-model' --d-model 33
+expect 2 "--batch-size: '1024' with --context-length 1048576.*beyond 2\^62" --model-size 405b --batch-size 1024 \
+  --context-length 1048576
 BENCHMARK_FORMAT=xml expect 2 'BENCHMARK_FORMAT' "${tiny[@]}"
 
 # Outputs.
