@@ -5,6 +5,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/limits.h"
 
 namespace headroom {
 
@@ -71,7 +72,7 @@ void check_optimizer(const RunSpec& spec) {
 }  // namespace
 
 void validate(const RunSpec& spec) {
-  model_config(spec);
+  check_computable(spec);  // first the dimensions themselves
   check_optimizer(spec);
   if (spec.measure_steps + spec.record_steps == 0) {
     throw UsageError("--measure-steps", "0",

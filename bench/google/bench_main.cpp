@@ -3,13 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <stdexcept>
 
+#include "bench/google/library_flags.h"
 #include "bench/google/step_benchmark.h"
 #include "bench/google/whole_csv.h"
 #include "files/atomic_file.h"
@@ -29,43 +31,36 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
   std::string text() const {
-    std::string all;
-    std::array<char, 65536> part{};
-    while (true) {
-      const ssize_t got =
-          ::pread(descriptor_, part.data(), part.size(), static_cast<off_t>(all.size()));
-      if (got < 0) throw std::runtime_error(std::string("memfd: ") + std::strerror(errno));
-      if (got == 0) return all;
-      all.append(part.data(), static_cast<size_t>(got));
-    }
+    std::ifstream file(path());
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
  private:
   int descriptor_;
 };
 
-// The library's own words, all of them known to be right. It keeps a pointer to the first.
-void initialize(std::vector<std::string>& arguments) {
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  int argc = static_cast<int>(argv.size());
-  argv.push_back(nullptr);
-  benchmark::SetDefaultTimeUnit(benchmark::kMillisecond);
-  benchmark::Initialize(&argc, argv.data());
-}
-
-void print_help() {
-  std::fputs(bench_help().c_str(), stdout);
-  benchmark::PrintDefaultHelp();
-}
-
 void check_stdout() {
   std::cout.flush();
   if (!std::cout || std::fflush(stdout) != 0) {
     throw std::runtime_error("cannot write to stdout");
   }
+}
+
+void print_help() {
+  std::fputs(bench_help().c_str(), stdout);
+  benchmark::PrintDefaultHelp();
+  check_stdout();
+}
+
+// How many the filter matched; where it is none, the library has said so.
+size_t run_all(const std::vector<std::string>& flags, bool writes) {
+  const bool csv = library_value(flags, "--benchmark_format") == "csv";
+  const bool file_csv = writes && library_value(flags, "--benchmark_out_format") == "csv";
+  WholeCsv display_reporter;
+  WholeCsv file_reporter;  // nullptr: the library's own reporter of the format asked for
+  return benchmark::RunSpecifiedBenchmarks(csv ? &display_reporter : nullptr,
+                                           file_csv ? &file_reporter : nullptr);
 }
 
 int exit_code(const StepBenchmarks& benchmarks) {
@@ -77,31 +72,22 @@ int run(int argc, char** argv) {
   const BenchRequest request = parse_request(argc, argv, has_cuda_card());
   if (request.help) {
     print_help();
-    check_stdout();
     return 0;
   }
-  const bool writes = !request.google.out.empty() && !request.google.list_tests;
-  const MemoryFile out;
-  std::vector<std::string> arguments = request.google.arguments;
-  arguments.insert(arguments.begin(), argv[0]);
-  // Said even when empty: $BENCHMARK_OUT must not reach the library.
-  arguments.push_back("--benchmark_out=" + (writes ? out.path() : ""));
-  initialize(arguments);
-
-  std::vector<std::string> names;
-  for (const StepCase& step_case : request.cases) names.push_back(step_case.full_name());
-  count_matches(benchmark::GetBenchmarkFilter(), names);
-  if (writes) check_writable(request.google.out);
+  const std::string out = library_value(request.library_flags, "--benchmark_out").value_or("");
+  const MemoryFile file;
+  std::vector<std::string> flags = request.library_flags;
+  flags.push_back("--benchmark_out=" + (out.empty() ? "" : file.path()));
+  initialize_library(argv[0], flags);
+  if (!out.empty()) check_writable(out);
 
   StepBenchmarks benchmarks(request);
-  if (!request.google.list_tests) benchmarks.add_context();
-  WholeCsv csv;  // nullptr: the library's own reporter of the format asked for
-  WholeCsv out_csv;
-  benchmark::RunSpecifiedBenchmarks(
-      request.google.format == "csv" ? &csv : nullptr,
-      writes && request.google.out_format == "csv" ? &out_csv : nullptr);
+  benchmarks.add_context();
+  const size_t matched = run_all(flags, !out.empty());
   check_stdout();
-  if (writes) write_file_atomically(request.google.out, out.text());
+  if (matched == 0) return 2;
+  const std::string text = file.text();
+  if (!text.empty()) write_file_atomically(out, text);  // empty: the benchmarks were only listed
   return exit_code(benchmarks);
 }
 

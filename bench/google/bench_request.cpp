@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bench/google/flops.h"
+#include "bench/google/library_flags.h"
 #include "bench/process/host_memory.h"
 #include "bench/sweep/sweep.h"
 #include "cards/cards.h"
@@ -14,46 +15,40 @@
 namespace headroom {
 namespace {
 
+using Values = std::map<std::string, std::string>;  // by flag, "--context-length"
+
 bool is_flag(const Field& field) { return field.timed; }
 
-bool takes_list(const Field& field) {
-  static const std::set<std::string> kSingle = {"seed", "warmup_steps", "measure_steps"};
-  return kSingle.count(field.name) == 0;
+// The axes of the assignment: always part of the name.
+Values default_axes(bool has_card) {
+  return {{"--model-size", has_card ? "small,medium,large,xl,2.7B,10B" : "small"},
+          {"--context-length", "128,256,512"},
+          {"--profile-type", "forward,training"},
+          {"--precision", "fp32,bf16"}};
 }
 
-// Always in the name, and an axis whether given or not.
-bool is_named_axis(const Field& field) { return field.in_name == InName::kAlways; }
-
-std::vector<std::string> flag_names() {
-  std::vector<std::string> names = {"--help", "--host-memory", "--peak-flops"};
+void check_known(const std::string& word) {
+  std::vector<std::string> known = {"--help", "--host-memory", "--peak-flops"};
   for (const Field& field : fields()) {
-    if (is_flag(field)) names.push_back(field.flag());
+    if (is_flag(field)) known.push_back(field.flag());
   }
-  return names;
-}
-
-void refuse_unknown(const std::string& word) {
-  const std::vector<std::string> ours = flag_names();
-  if (is_one_of(word, ours)) return;
+  if (is_one_of(word, known)) return;
   if (!word.starts_with("-")) refuse_argument(word);
-  std::vector<std::string> all = google_flag_names();
-  all.insert(all.end(), ours.begin(), ours.end());
-  refuse_option(word, all);
+  refuse_option(word, known);
 }
 
-// "--flag value" and "--flag=value" of ours; Google's words go to `google`.
-std::map<std::string, std::string> split(int argc, const char* const* argv,
-                                         std::vector<std::string>& google) {
-  std::map<std::string, std::string> values;
+// "--flag value" and "--flag=value" of ours; the library's words go to `library_flags`.
+Values split(int argc, const char* const* argv, std::vector<std::string>& library_flags) {
+  Values values;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (is_google_flag(argument)) {
-      google.push_back(argument);
+    if (is_library_flag(argument)) {
+      library_flags.push_back(argument);
       continue;
     }
     const size_t equals = argument.find('=');
     const std::string flag = argument.substr(0, equals);
-    refuse_unknown(flag);
+    check_known(flag);
     std::string value;
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);
@@ -69,57 +64,43 @@ std::map<std::string, std::string> split(int argc, const char* const* argv,
   return values;
 }
 
-std::vector<std::string> default_values(const std::string& field, bool has_card) {
-  if (field == "context_length") return {"128", "256", "512"};
-  if (field == "profile_type") return {"forward", "training"};
-  if (field == "precision") return {"fp32", "bf16"};
-  if (!has_card) return {"small"};
-  return {"small", "medium", "large", "xl", "2.7B", "10B"};
-}
-
-bool is_on_card(const RunSpec& spec, bool has_card) {
-  return spec.device.kind == DeviceKind::kAuto ? has_card : spec.device.kind == DeviceKind::kCuda;
-}
-
 std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
   // Dimensions put over a named size make another model.
   const bool changed = spec.model_size != "custom" && model_config(spec).name == "custom";
   std::string name = "step/" + spec.model_size + (changed ? "-custom" : "") + "/ctx" +
                      std::to_string(spec.context_length) + "/" + to_string(spec.profile_type) +
                      "/" + to_string(spec.precision);
+  const RunSpec defaults;
   for (const Axis& axis : axes) {
-    const Field* field = find_field(axis.field);
-    if (is_named_axis(*field)) continue;
-    const bool chosen = axis.field == "attention" || axis.field == "optimizer_impl";
-    if (axis.values.size() < 2 && !chosen) continue;
-    name += "/" + field->flag().substr(2) + ":" + field->get(spec);
+    const Field& field = *find_field(axis.field);
+    if (field.in_name == InName::kAlways) continue;
+    const bool is_chosen =
+        field.in_name == InName::kIfChanged && field.get(spec) != field.get(defaults);
+    if (axis.values.size() < 2 && !is_chosen) continue;
+    name += "/" + field.flag().substr(2) + ":" + field.get(spec);
   }
   return name;
 }
 
-std::vector<StepCase> cases_from(const std::map<std::string, std::string>& values, bool has_card,
-                                 bool fixed_iterations) {
+std::vector<StepCase> cases_from(Values values, bool has_card, bool fixed_iterations) {
+  values.merge(default_axes(has_card));
   RunSpec base;
   base.warmup_steps = 1;
   base.measure_steps = 3;
   base.record_steps = 0;
   std::vector<Axis> axes;
   for (const Field& field : fields()) {
-    if (!is_flag(field)) continue;
     const auto given = values.find(field.flag());
-    if (given != values.end() && !takes_list(field)) {
-      field.set(base, given->second);
-    } else if (given != values.end()) {
-      axes.push_back({field.name, parse_list(field.flag(), given->second)});
-    } else if (is_named_axis(field)) {
-      axes.push_back({field.name, default_values(field.name, has_card)});
-    }
+    if (given == values.end()) continue;
+    axes.push_back({field.name, parse_list(field.flag(), given->second)});
   }
   std::vector<StepCase> cases;
   for (RunSpec& spec : expand(base, axes)) {
-    if (values.count("--measure-steps") == 0 && is_on_card(spec, has_card)) spec.measure_steps = 10;
-    cases.push_back(
-        {.name = name_of(spec, axes), .spec = spec, .fixed_iterations = fixed_iterations});
+    const bool on_card = spec.device.kind == DeviceKind::kAuto
+                             ? has_card
+                             : spec.device.kind == DeviceKind::kCuda;
+    if (values.count("--measure-steps") == 0 && on_card) spec.measure_steps = 10;
+    cases.push_back({name_of(spec, axes), spec, fixed_iterations});
   }
   return cases;
 }
@@ -132,21 +113,13 @@ bool asks_for_help(int argc, const char* const* argv) {
 
 }  // namespace
 
-std::string StepCase::full_name() const {
-  return name + (fixed_iterations ? "/iterations:" + std::to_string(spec.measure_steps) : "") +
-         "/manual_time";
-}
-
 BenchRequest parse_request(int argc, const char* const* argv, bool has_card) {
   BenchRequest request;
-  if (asks_for_help(argc, argv)) {
-    request.help = true;
-    return request;
-  }
-  std::vector<std::string> google;
-  const auto values = split(argc, argv, google);
-  request.google = google_flags(google);
-  request.cases = cases_from(values, has_card, !request.google.has_min_time);
+  request.help = asks_for_help(argc, argv);
+  if (request.help) return request;
+  const Values values = split(argc, argv, request.library_flags);
+  const bool searches = library_value(request.library_flags, "--benchmark_min_time").has_value();
+  request.cases = cases_from(values, has_card, !searches);
   const auto memory = values.find("--host-memory");
   request.host_memory_bytes =
       memory == values.end() ? default_host_memory() : parse_bytes("--host-memory", memory->second);

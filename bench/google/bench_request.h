@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/google/google_flags.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -14,14 +13,11 @@ struct StepCase {
   std::string name;  // step/<size>/ctx<N>/<mode>/<precision>[/<field>:<value>...]
   RunSpec spec;
   bool fixed_iterations = true;  // spec.measure_steps of them; else the library searches
-
-  // As the library prints and filters it.
-  std::string full_name() const;
 };
 
 struct BenchRequest {
-  bool help = false;  // nothing else is filled in
-  GoogleFlags google;
+  bool help = false;                       // nothing else is filled in
+  std::vector<std::string> library_flags;  // "--benchmark_...=...", as typed
   std::vector<StepCase> cases;
   int64_t host_memory_bytes = 0;  // CPU tensors beyond it are refused; 0 = no limit
   double peak_flops = 0;          // FLOP/s; 0 = the table of bench/google/flops.h

@@ -32,8 +32,8 @@ class MemoryTracker {
   virtual void mark(const std::string& name, bool is_start) = 0;  // only while recording
   virtual int64_t events() const = 0;                             // logged so far
   virtual void set_hint(Hint hint) = 0;  // of this thread's next allocations
-  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost the oldest
-  // events to max_entries.
+  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost events: the
+  // oldest to max_entries, or one that there was no memory to log.
   virtual Recording stop_recording(Snapshot* snapshot, bool* truncated) = 0;
 };
 

@@ -36,6 +36,17 @@ expect 2 "--format: 'xml' is unknown" profile "${small[@]}" --format xml
 expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "${small[@]}" --profile-type trainin
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
+# Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
+beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)
+for command in profile sweep theory; do
+  expect 2 "--batch-size: '1024' with --context-length 1048576 and --attention eager may make activations beyond 2\^62 bytes" \
+    "$command" "${beyond[@]}"
+done
+expect 2 "--batch-size: '1024'.*beyond 2\^62" sweep --model-size small,405b --context-length 1048576 --batch-size 1,1024
+expect 2 "--model-size: 'custom' with .*--vocab-size 1099511627776 may have states beyond 2\^62" theory "${small[@]}" \
+  --d-model 1048576 --heads 1024 --vocab-size 1099511627776
+expect 0 '' theory --model-size 405b --context-length 131072 --batch-size 1 --output large.txt
+
 expect 2 "--tokens: 'missing.bin' cannot be read: No such file" profile "${small[@]}" --tokens missing.bin
 expect 2 "--load-weights: '/' is not a safetensors file" sweep "${small[@]}" --load-weights /
 printf '\x01\x00\xff\xff' >ids.bin

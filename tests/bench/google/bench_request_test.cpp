@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "bench/google/library_flags.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -34,8 +37,8 @@ std::string refusal(const std::vector<const char*>& words) {
 TEST(BenchRequest, WithoutACardTheGridIsSmallAndStepsAreFew) {
   const BenchRequest request = parse({});
   EXPECT_EQ(request.cases.size(), 1 * 3 * 2 * 2);
-  EXPECT_EQ(request.cases.front().full_name(),
-            "step/small/ctx128/forward/fp32/iterations:3/manual_time");
+  EXPECT_EQ(request.cases.front().name, "step/small/ctx128/forward/fp32");
+  EXPECT_EQ(request.cases.front().spec.measure_steps, 3);
   EXPECT_GT(request.host_memory_bytes, 0);
 }
 
@@ -58,23 +61,25 @@ TEST(BenchRequest, ANameSaysWhatWasChosenOrVaries) {
 }
 
 TEST(BenchRequest, AMinimumTimeLetsTheLibrarySearch) {
-  const BenchRequest request = parse({"--benchmark_min_time=0.5"});
-  EXPECT_EQ(request.cases.front().full_name(), "step/small/ctx128/forward/fp32/manual_time");
+  EXPECT_TRUE(parse({}).cases.front().fixed_iterations);
+  EXPECT_FALSE(parse({"--benchmark_min_time=0.5"}).cases.front().fixed_iterations);
 }
 
-TEST(BenchRequest, TheOutputFileIsKeptFromTheLibrary) {
-  const GoogleFlags google = parse({"--benchmark_out=a.json", "--benchmark_filter=small"}).google;
-  EXPECT_EQ(google.out, "a.json");
-  EXPECT_THAT(google.arguments, ElementsAre("--benchmark_filter=small"));
+TEST(BenchRequest, TheLibrarysFlagsAreLeftToItAndTheLastValueOfOneCounts) {
+  const std::vector<std::string> flags =
+      parse({"--benchmark_out=a.json", "--v=1", "--layers", "1", "--benchmark_out=b.json"})
+          .library_flags;
+  EXPECT_THAT(flags, ElementsAre("--benchmark_out=a.json", "--v=1", "--benchmark_out=b.json"));
+  EXPECT_EQ(library_value(flags, "--benchmark_out"), "b.json");
+  EXPECT_EQ(library_value(flags, "--benchmark_out_format"), std::nullopt);
+  setenv("BENCHMARK_OUT_FORMAT", "csv", 1);
+  EXPECT_EQ(library_value(flags, "--benchmark_out_format"), "csv");
+  unsetenv("BENCHMARK_OUT_FORMAT");
 }
 
 TEST(BenchRequest, BadWordsAreRefusedWithWhatIsMeant) {
   EXPECT_THAT(refusal({"--model-size", "smal"}), HasSubstr("did you mean small?"));
   EXPECT_THAT(refusal({"--modle-size", "small"}), HasSubstr("did you mean --model-size?"));
-  EXPECT_THAT(refusal({"--benchmark_filtre=x"}), HasSubstr("did you mean --benchmark_filter?"));
-  EXPECT_THAT(refusal({"--benchmark_filter"}), HasSubstr("needs its value"));
-  EXPECT_THAT(refusal({"--benchmark_repetitions=3x"}), HasSubstr("3x"));
-  EXPECT_THAT(refusal({"--benchmark_format=xml"}), HasSubstr("allowed: console, json, csv"));
   EXPECT_THAT(refusal({"--context-length", "128,,256"}), HasSubstr("--context-length"));
   EXPECT_THAT(refusal({"--context-length", "128", "256"}), HasSubstr("belongs to no flag"));
   EXPECT_THAT(refusal({"--context-length"}), HasSubstr("needs a value"));
@@ -82,24 +87,6 @@ TEST(BenchRequest, BadWordsAreRefusedWithWhatIsMeant) {
   EXPECT_THAT(refusal({"--host-memory", "1GiB,2GiB"}), HasSubstr("--host-memory"));
   EXPECT_THAT(refusal({"--peak-flops", "0"}), HasSubstr("--peak-flops"));
   EXPECT_THAT(refusal({"--snapshot", "a.pickle"}), HasSubstr("unknown option --snapshot"));
-}
-
-TEST(BenchRequest, AFilterIsReadAsTheLibraryReadsIt) {
-  const std::vector<std::string> names = {"step/small/ctx128/training/fp32",
-                                          "step/small/ctx256/training/fp32"};
-  EXPECT_EQ(count_matches("", names), 2U);
-  EXPECT_EQ(count_matches("all", names), 2U);
-  EXPECT_EQ(count_matches("ctx(128|512)", names), 1U);
-  EXPECT_EQ(count_matches("-ctx128", names), 1U);
-  for (const char* none : {"medium", "-step", "("}) {
-    EXPECT_THROW(count_matches(none, names), UsageError) << none;
-  }
-  try {
-    count_matches("smal/ctx128", {"step/small/ctx128/training/fp32"});
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean small/ctx128?"));
-  }
 }
 
 }  // namespace

@@ -64,15 +64,24 @@ grep -q 'd-model:4096.*oom: ' out || fail 'the CSV lacks the cell that did not f
 head -1 out | grep -q 'tokens/s' || fail 'the CSV lacks the counters after a cell that did not fit'
 
 # Bad input.
-expect 2 "matches none of the 8.*did you mean small-custom/ctx8\?" "${tiny[@]}" --benchmark_filter=smal-custom/ctx8
-expect 2 'no regular expression' "${tiny[@]}" '--benchmark_filter=('
-expect 2 'did you mean --benchmark_filter\?' "${tiny[@]}" --benchmark_filte=x
+for filter in nothing '('; do
+  "$program" "${tiny[@]}" "--benchmark_filter=$filter" >out 2>err
+  [[ $? -eq 2 && $(wc -l <err) -eq 1 && ! -s out ]] || fail "not exit 2 and one line: the filter '$filter'"
+done
+expect 2 '--benchmark_filte=x: Google Benchmark has no such flag' "${tiny[@]}" --benchmark_filte=x
+expect 2 '--benchmark_filter: Google Benchmark has no such flag or takes no such value' "${tiny[@]}" --benchmark_filter
+expect 2 '--benchmark_format=xml' "${tiny[@]}" --benchmark_list_tests --benchmark_format=xml --benchmark_out=out.json
+expect 2 "flag --v is expected to be a 32-bit integer, but actually has value \"many\"" "${tiny[@]}" --v=many
 expect 2 'did you mean small\?' --model-size smal
 expect 2 'did you mean --precision\?' --precison fp32
 expect 2 'context-length' --context-length 512x
 expect 2 'belongs to no flag' --model-size small 256
-expect 2 '--benchmark_repetitions' "${tiny[@]}" --benchmark_repetitions=many
+for repetitions in many -3; do
+  expect 2 "--benchmark_repetitions: '$repetitions' is .*; allowed: 1 to" "${tiny[@]}" "--benchmark_repetitions=$repetitions"
+done
 expect 2 '--heads|--d-model' --d-model 33
+expect 2 "--batch-size: '1024' with --context-length 1048576.*beyond 2\^62" --model-size 405b --batch-size 1024 \
+  --context-length 1048576
 BENCHMARK_FORMAT=xml expect 2 'BENCHMARK_FORMAT' "${tiny[@]}"
 
 # Outputs.
@@ -83,8 +92,11 @@ expect 5 '/dev/full' "${one[@]}" --benchmark_out=/dev/full
 "$program" "${one[@]}" >/dev/full 2>err
 [[ $? -eq 5 ]] || fail 'a full stdout does not exit 5'
 printf old >kept.json
-expect 2 '' "${tiny[@]}" --benchmark_filter=nothing --benchmark_out=kept.json
+"$program" "${tiny[@]}" --benchmark_filter=nothing --benchmark_out=kept.json 2>err
+"$program" "${tiny[@]}" --benchmark_list_tests --benchmark_out=kept.json >out 2>err
 [[ $(cat kept.json) == old ]] || fail 'an earlier result was lost'
+BENCHMARK_OUT=from_environment.json expect 0 '' "${one[@]}"
+holds from_environment.json 'len(rows) == 1'
 if [[ ! -e /dev/nvidiactl ]]; then
   expect 5 'use --device cpu' --device cuda
   [[ $(wc -l <err) -eq 1 ]] || fail 'no card: not one line'

@@ -1,12 +1,16 @@
 #include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <torch/torch.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "profiling/phases.h"
 #include "profiling/tracker/memory_tracker.h"
+#include "tests/profiling/tracker/failing_new.h"
 
 namespace headroom {
 namespace {
@@ -93,6 +97,97 @@ TEST_F(HostTracker, BeyondTheLimitIsOutOfMemoryWithTheSizes) {
   EXPECT_NO_THROW(bytes(4 * kMiB)) << "and what fits still does";
   tracker_ = make_host_tracker(0);
   EXPECT_NO_THROW(bytes(20 * kMiB));
+}
+
+// Each fits, both do not.
+TEST_F(HostTracker, TwoThreadsCannotPassTheLimitTogether) {
+  tracker_ = make_host_tracker(at_start_ + 10 * kMiB);
+  constexpr int kRounds = 300;
+  std::atomic<int> waiting = 0;  // of both threads, in all rounds
+  std::atomic<int> got = 0;
+  const auto allocate = [&] {
+    for (int round = 0; round < kRounds; ++round) {
+      Tensor tensor;
+      const auto meet = [&](int threads) {
+        ++waiting;
+        while (waiting < threads) {
+        }
+      };
+      meet(4 * round + 2);
+      try {
+        tensor = bytes(6 * kMiB);
+        ++got;
+      } catch (const c10::OutOfMemoryError&) {
+      }
+      meet(4 * round + 4);  // the other has tried as well
+    }
+  };
+  std::thread other(allocate);
+  allocate();
+  other.join();
+  EXPECT_EQ(got, kRounds) << "one in each round";
+  tracker_ = make_host_tracker(0);
+}
+
+// Every operator new of an allocation fails once. The blocks are so large that each is a mapping.
+TEST_F(HostTracker, AnAllocationThatCannotBeBookedLeavesNothingBehind) {
+  for (const bool recording : {false, true}) {
+    if (recording) tracker_->start_recording({.stacks = Stacks::kNone});
+    const size_t mapped = mallinfo2().hblkhd;
+    int failures = 0;
+    for (bool done = false; !done && failures < 100;) {
+      c10::DataPtr block;
+      try {
+        const FailingNew failing(failures);
+        block = c10::GetAllocator(c10::DeviceType::CPU)->allocate(64 * kMiB);
+        done = true;
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+    }
+    EXPECT_GT(failures, recording ? 1 : 0);
+    EXPECT_LT(failures, 100);
+    EXPECT_EQ(live(), 0);
+    EXPECT_EQ(mallinfo2().hblkhd, mapped);
+  }
+  bool truncated = true;
+  EXPECT_EQ(tracker_->stop_recording(nullptr, &truncated).events.size(), 3U);
+}
+
+TEST_F(HostTracker, AReleaseThatCannotBeLoggedIsAReleaseAndTheRecordingSaysItIsNotWhole) {
+  tracker_->start_recording({.stacks = Stacks::kNone});
+  c10::DataPtr block = c10::GetAllocator(c10::DeviceType::CPU)->allocate(64 * kMiB);
+  {
+    const FailingNew failing(0);
+    block.clear();
+  }
+  EXPECT_EQ(live(), 0);
+  bool truncated = false;
+  tracker_->stop_recording(nullptr, &truncated);
+  EXPECT_TRUE(truncated);
+}
+
+TEST_F(HostTracker, WhileStacksAreNamedOtherThreadsAllocate) {
+  tracker_->start_recording({.stacks = Stacks::kCpp});
+  const Tensor recorded = bytes(100);
+  std::atomic<int> allocated = 0;
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) {
+      bytes(10);
+      ++allocated;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  while (allocated == 0) std::this_thread::yield();
+  const int before = allocated;
+  Snapshot snapshot;
+  bool truncated = true;
+  tracker_->stop_recording(&snapshot, &truncated);  // starts a program that reads debug information
+  const int during = allocated - before;
+  over = true;
+  other.join();
+  EXPECT_GE(during, 5);
 }
 
 TEST_F(HostTracker, ARecordingIsEveryAllocationInOrder) {

@@ -70,6 +70,8 @@ TEST_F(Tokens, AnIdBeyondTheVocabularyIsFoundWhereTheStepsRead) {
   EXPECT_THAT(message, HasSubstr("--vocab-size 100"));
   EXPECT_THROW(file.check_ids(99, 1000, 1000), UsageError);
   EXPECT_THROW(file.check_ids(5, 4, 1), UsageError) << "the last target counts";
+  // A product of 2^68, of which 64 bits are zero.
+  EXPECT_THROW(file.check_ids(50, int64_t{1} << 48, int64_t{1} << 20), UsageError);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// The books of CPU tensors: what lives, the most that lived, what is allowed, and the recording.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "profiling/tracker/event_log.h"
+#include "profiling/tracker/memory_tracker.h"
+#include "profiling/tracker/stacks.h"
+
+namespace headroom {
+
+// Note [One lock for a host allocation]
+// Rationale: threads that look at the limit and then allocate pass it together; a block that is
+//   allocated and not booked would never be counted off, nor given back.
+// Approach: the look at the limit, the allocation and its entry in the books are under one lock,
+//   and an entry that cannot be made gives the block back. Nothing else is done under it: stacks
+//   are captured there, as program counters, and named after it is free.
+// Limits: threads allocate one after another.
+class HostBooks {
+ public:
+  // There is one per process, which is never destroyed: tensors may outlive main().
+  static HostBooks& instance();
+
+  // libtorch's own aligned allocation; nullptr for 0 bytes. Throws c10::OutOfMemoryError beyond the
+  // limit.
+  void* allocate(size_t size);
+  void release(void* pointer) noexcept;
+
+  void set_limit(int64_t bytes);  // 0 = none
+  int64_t live() const;           // bytes
+  int64_t peak() const;           // bytes, the most since reset_peak()
+  void reset_peak();
+
+  // As MemoryTracker says.
+  void start(const RecordingOptions& options);
+  void mark(const std::string& name, bool is_start) { log_.mark(name, is_start); }
+  int64_t events() const { return log_.size(); }
+  Recording stop(Snapshot* snapshot, bool* truncated);
+
+ private:
+  struct Live {
+    int64_t size = 0;    // bytes
+    int32_t stack = -1;  // in stacks_; -1 = allocated while nothing was recorded
+  };
+
+  HostBooks() = default;
+  // With the lock held:
+  void book(void* pointer, int64_t size);
+  void log_release(void* pointer, int64_t size) noexcept;
+  std::vector<Block> live_blocks() const;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<void*, Live> live_;
+  int64_t live_bytes_ = 0;
+  int64_t peak_bytes_ = 0;
+  int64_t limit_ = 0;
+  RecordingOptions options_;
+  EventLog log_;
+  StackTable stacks_;
+  bool lost_a_release_ = false;  // of the recording: there was no memory to log it
+};
+
+}  // namespace headroom

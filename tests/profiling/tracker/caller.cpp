@@ -1,0 +1,6 @@
+// A shared library that is not ours, in a path that says "headroom". See stacks_test.cpp.
+extern "C" __attribute__((visibility("default"), noinline)) void call_back(void (*function)(void*),
+                                                                           void* argument) {
+  function(argument);
+  asm volatile("" ::: "memory");  // no tail call: the frame stays
+}

@@ -1,0 +1,70 @@
+#include "train/limits.h"
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kMost = 4611686018427387904.0;  // 2^62: two such sums still fit
+
+double number(int64_t value) { return static_cast<double>(value); }
+
+// Whether a (context, context) square of every head is kept: always but in fused attention, which
+// libtorch gives up for its math kernel where FP32 heads are grouped.
+bool keeps_scores(const RunSpec& spec, const ModelConfig& config) {
+  return spec.attention != Attention::kFlash ||
+         (!uses_autocast(spec.precision) && config.kv_heads != config.heads);
+}
+
+// Bytes of one token in one block.
+double block_bytes_per_token(const RunSpec& spec, const ModelConfig& config) {
+  const double square = keeps_scores(spec, config) ? number(spec.context_length) : 1;
+  return 256 * number(config.d_model) + 64 * number(config.d_ff) +
+         64 * number(config.heads) * square;
+}
+
+}  // namespace
+
+SumBounds sum_bounds(const RunSpec& spec) {
+  const ModelConfig config = model_config(spec);
+  const double d_model = number(config.d_model);
+  const double layers = number(config.layers);
+  const double vocab_size = number(config.vocab_size);
+  const double block = d_model * (4 * d_model + 3 * number(config.d_ff) + 2);
+  const double parameters = layers * block + 2 * vocab_size * d_model + d_model;
+  const double tokens = number(spec.batch_size) * number(spec.context_length);
+  const double steps =
+      number(spec.warmup_steps) + number(spec.measure_steps) + number(spec.record_steps);
+  return {.states = 64 * parameters,
+          .activations =
+              tokens * (layers * block_bytes_per_token(spec, config) + 64 * (d_model + vocab_size)),
+          .tokens = tokens * steps};
+}
+
+void check_computable(const RunSpec& spec) {
+  const SumBounds bounds = sum_bounds(spec);
+  const std::string context = "with --context-length " + std::to_string(spec.context_length);
+  if (bounds.states > kMost) {
+    const ModelConfig config = model_config(spec);
+    throw UsageError("--model-size", config.name,
+                     "with --layers " + std::to_string(config.layers) + ", --d-model " +
+                         std::to_string(config.d_model) + ", --d-ff " +
+                         std::to_string(config.d_ff) + " and --vocab-size " +
+                         std::to_string(config.vocab_size) + " may have states beyond 2^62 bytes",
+                     "--model-size 405b");
+  }
+  if (bounds.states + bounds.activations > kMost) {
+    throw UsageError("--batch-size", std::to_string(spec.batch_size),
+                     context + " and --attention " + to_string(spec.attention) +
+                         " may make activations beyond 2^62 bytes",
+                     "--batch-size 4 --context-length 512");
+  }
+  if (bounds.tokens > kMost) {
+    throw UsageError("--measure-steps", std::to_string(spec.measure_steps),
+                     context + " and --batch-size " + std::to_string(spec.batch_size) +
+                         " reads beyond 2^62 tokens",
+                     "--measure-steps 10");
+  }
+}
+
+}  // namespace headroom
