@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,7 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
@@ -112,18 +113,23 @@ pid_t start(const std::string& program, const std::vector<std::string>& words,
   return pid;
 }
 
-std::vector<std::string> read_all(const std::string& folder) {
-  std::vector<fs::path> paths;
+// "report.123.json" and "report.123.torch.json" belong together.
+std::vector<ProcessReport> read_reports(const std::string& folder) {
+  std::map<fs::path, ProcessReport> reports;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  std::vector<std::string> texts;
-  for (const fs::path& path : paths) {
+    fs::path path = entry.path();
+    if (path.extension() != ".json") continue;  // cut off while it was written
     std::ifstream file(path, std::ios::binary);
-    texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    path.replace_extension();
+    const bool is_allocators = path.extension() == ".torch";
+    if (is_allocators) path.replace_extension();
+    ProcessReport& report = reports[path];
+    (is_allocators ? report.allocator : report.stand_in) = text;
   }
-  return texts;
+  std::vector<ProcessReport> all;
+  for (auto& [path, report] : reports) all.push_back(std::move(report));
+  return all;
 }
 
 }  // namespace
@@ -152,7 +158,7 @@ DryRunOutcome run_dry(const DryRun& request) {
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  outcome.reports = read_all(scratch.path());
+  outcome.reports = read_reports(scratch.path());
   return outcome;
 }
 

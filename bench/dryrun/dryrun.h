@@ -6,9 +6,10 @@
 // Approach: the program runs with our stdin, stdout and stderr and in our process group, so ^C, a
 //   pipe and a terminal are as without us. Every process that it starts inherits the environment
 //   and, when it used CUDA, leaves two files in a folder of ours: what the card was asked for (the
-//   stand-in) and what libtorch's allocator had live (a hook in Python, an observer in C++).
-// Limits: a process that is killed leaves no file. A program that empties its environment or
-//   starts a static one has processes we do not see.
+//   stand-in) and what libtorch's allocator had live (a hook in Python, an observer in C++). A
+//   program that takes another's place in a process (exec) leaves two more.
+// Limits: a process that is killed leaves no file, or only the hook's. A program that empties its
+//   environment or starts a static one has processes we do not see.
 #pragma once
 
 #include <string>
@@ -26,11 +27,17 @@ struct DryRun {
   std::vector<std::string> words;  // the program and its arguments
 };
 
+// What one program in one process left, as JSON texts; "" where there is none.
+struct ProcessReport {
+  std::string stand_in;   // what it asked of the cards
+  std::string allocator;  // what libtorch's allocator had live
+};
+
 struct DryRunOutcome {
   int exit_code = -1;  // -1 when a signal ended it
   int signal = 0;
   double seconds = 0;
-  std::vector<std::string> reports;  // the JSON texts of both kinds
+  std::vector<ProcessReport> reports;  // of one process in the order of its programs
 };
 
 // Blocks until the program ended. Throws UsageError and std::runtime_error, one line, before

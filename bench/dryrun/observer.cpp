@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 namespace {
@@ -115,10 +114,8 @@ void write(const std::string& path) {
 
 }  // namespace
 
-extern "C" void headroom_observe() {
-  const char* prefix = std::getenv("HEADROOM_VIRTUAL_REPORT");
-  if (prefix == nullptr || *prefix == '\0') return;
-  const std::string path = std::string(prefix) + "." + std::to_string(getpid()) + ".torch.json";
+extern "C" void headroom_observe(const char* stem) {
+  const std::string path = std::string(stem) + ".torch.json";
   // Python's own hook was here, and knows more; or this is the second call.
   if (access(path.c_str(), F_OK) != 0) write(path);
 }

@@ -4,7 +4,8 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace headroom {
 namespace {
@@ -12,27 +13,37 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// "report.123.json" and "report.123.torch.json" of one process belong together.
-struct Halves {
-  json stand_in;   // null: the process ended before it could say
-  json allocator;  // null: neither hook nor observer
+// Each an object; empty where the process left none.
+struct ParsedReport {
+  json stand_in;
+  json allocator;
+  int64_t pid = 0;
 };
 
-std::map<int64_t, Halves> by_process(const std::vector<std::string>& reports) {
-  std::map<int64_t, Halves> processes;
-  for (const std::string& text : reports) {
-    json report = json::parse(text, nullptr, false);
-    if (!report.is_object() || !report.contains("pid")) continue;
-    Halves& halves = processes[report["pid"].get<int64_t>()];
-    (report.contains("torch") ? halves.allocator : halves.stand_in) = std::move(report);
+json object_of(const std::string& text) {
+  json report = json::parse(text, nullptr, false);
+  return report.is_object() && report.contains("pid") ? report : json::object();
+}
+
+std::vector<ParsedReport> by_process(const std::vector<ProcessReport>& reports) {
+  std::vector<ParsedReport> processes;
+  for (const ProcessReport& report : reports) {
+    ParsedReport parsed{.stand_in = object_of(report.stand_in),
+                        .allocator = object_of(report.allocator)};
+    const json& known = parsed.stand_in.empty() ? parsed.allocator : parsed.stand_in;
+    if (known.empty()) continue;
+    parsed.pid = known["pid"].get<int64_t>();
+    processes.push_back(std::move(parsed));
   }
+  std::stable_sort(processes.begin(), processes.end(),
+                   [](const ParsedReport& a, const ParsedReport& b) { return a.pid < b.pid; });
   return processes;
 }
 
 // Asking which cards there are is no use of them.
 bool is_used(const json& device) {
-  constexpr std::array kSigns = {"launches", "allocations", "refused_allocations", "graph_launches",
-                                 "bytes_to_device"};
+  constexpr std::array kSigns = {"launches",       "allocations",     "refused_allocations",
+                                 "graph_launches", "bytes_to_device", "peak_reserved_bytes"};
   return std::any_of(kSigns.begin(), kSigns.end(),
                      [&](const char* sign) { return device.value(sign, int64_t{0}) > 0; });
 }
@@ -64,10 +75,10 @@ std::string own_frame(const json& frames) {
 }
 
 // What the Python hook noted of this device, else the stack of the last refusal.
-ordered_json out_of_memory(const json& device, const Halves& halves) {
+ordered_json out_of_memory(const json& device, const ParsedReport& parsed) {
   ordered_json places = ordered_json::array();
   const int64_t ordinal = device.value("ordinal", int64_t{0});
-  for (const json& refused : halves.allocator.value("refused", json::array())) {
+  for (const json& refused : parsed.allocator.value("refused", json::array())) {
     if (refused.value("device", int64_t{0}) == ordinal) places.push_back(ordered_json(refused));
   }
   if (!places.empty() || device.value("refused_allocations", int64_t{0}) == 0) return places;
@@ -77,33 +88,35 @@ ordered_json out_of_memory(const json& device, const Halves& halves) {
   return places;
 }
 
-ordered_json device_document(const json& device, const Halves& halves) {
-  ordered_json out = device;
+// Of a device as the stand-in counted it, or, where that is missing, as the allocator numbers it.
+ordered_json device_document(const json& device, const ParsedReport& parsed) {
+  ordered_json out =
+      parsed.stand_in.empty() ? json{{"ordinal", device.value("ordinal", 0)}} : device;
   out.erase("refused_at");
   out["allocator"] = nullptr;
-  for (const json& known : halves.allocator.value("devices", json::array())) {
+  for (const json& known : parsed.allocator.value("devices", json::array())) {
     if (known.value("ordinal", -1) == device.value("ordinal", -2)) out["allocator"] = known;
   }
   const bool failed =
       out["allocator"].is_null() || out["allocator"].value("out_of_memory", int64_t{0}) > 0;
-  out["out_of_memory"] = failed ? out_of_memory(device, halves) : ordered_json::array();
+  out["out_of_memory"] = failed ? out_of_memory(device, parsed) : ordered_json::array();
   return out;
 }
 
-ordered_json process_document(int64_t pid, Halves halves) {
-  if (!halves.allocator.is_object()) halves.allocator = json::object();
-  ordered_json process = {{"pid", pid},
-                          {"command", halves.stand_in.value("command", "")},
-                          {"torch", halves.allocator.value("torch", "")},
-                          {"statistics_readable", halves.allocator.value("readable", true)},
-                          {"uncaught", halves.allocator.value("uncaught", "")},
-                          {"snapshot", halves.allocator.value("snapshot", "")}};
+ordered_json process_document(const ParsedReport& parsed) {
+  ordered_json process = {{"pid", parsed.pid},
+                          {"command", parsed.stand_in.value("command", "")},
+                          {"torch", parsed.allocator.value("torch", "")},
+                          {"statistics_readable", parsed.allocator.value("readable", true)},
+                          {"uncaught", parsed.allocator.value("uncaught", "")},
+                          {"snapshot", parsed.allocator.value("snapshot", "")}};
   for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed"}) {
-    if (halves.stand_in.contains(field)) process[field] = halves.stand_in[field];
+    if (parsed.stand_in.contains(field)) process[field] = parsed.stand_in[field];
   }
   process["devices"] = ordered_json::array();
-  for (const json& device : halves.stand_in.value("devices", json::array())) {
-    if (is_used(device)) process["devices"].push_back(device_document(device, halves));
+  const json& teller = parsed.stand_in.empty() ? parsed.allocator : parsed.stand_in;
+  for (const json& device : teller.value("devices", json::array())) {
+    if (is_used(device)) process["devices"].push_back(device_document(device, parsed));
   }
   return process;
 }
@@ -125,9 +138,8 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},
       {"processes", ordered_json::array()}};
-  for (const auto& [pid, halves] : by_process(outcome.reports)) {
-    if (!halves.stand_in.is_object()) continue;
-    ordered_json process = process_document(pid, halves);
+  for (const ParsedReport& parsed : by_process(outcome.reports)) {
+    ordered_json process = process_document(parsed);
     if (!process["devices"].empty()) document["processes"].push_back(std::move(process));
   }
   return document;

@@ -33,20 +33,27 @@ Table table_of(const ordered_json& document) {
 std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
                                 const ordered_json& device) {
   const ordered_json& allocator = device["allocator"];
-  const int64_t driver_peak = device["peak_bytes"];
-  const int64_t room = document["total_bytes"].get<int64_t>() -
-                       document["context_bytes"].get<int64_t>() - driver_peak;
   std::optional<int64_t> allocated;
-  int64_t reserved = driver_peak;
+  std::optional<int64_t> reserved;
+  std::optional<int64_t> room;
+  if (device.contains("peak_bytes")) {
+    reserved = device["peak_bytes"].get<int64_t>();
+    room = document["total_bytes"].get<int64_t>() - document["context_bytes"].get<int64_t>() -
+           *reserved;
+  }
   if (allocator.is_object()) {
     allocated = allocator["peak_allocated_bytes"].get<int64_t>();
-    reserved = allocator["peak_reserved_bytes"];
+    reserved = allocator["peak_reserved_bytes"].get<int64_t>();
   }
   std::vector<std::string> row = {std::to_string(process["pid"].get<int64_t>()),
                                   std::to_string(device["ordinal"].get<int64_t>())};
   add_bytes_cells(row, allocated);
   add_bytes_cells(row, reserved);
   add_bytes_cells(row, room);
+  if (!device.contains("launches")) {
+    row.insert(row.end(), 3, kNotAvailable);
+    return row;
+  }
   row.push_back(grouped(device["launches"].get<int64_t>()));
   row.push_back(grouped(device["matrix_products"].get<int64_t>()));
   row.push_back(number_text(device["matrix_product_flops"].get<double>() / 1e12, 3));
@@ -76,6 +83,11 @@ void add_out_of_memory(std::string& text, const std::string& who, const ordered_
 
 // What makes the numbers less than they seem.
 void add_remarks(std::string& text, const std::string& who, const ordered_json& process) {
+  if (!process["devices"].front().contains("peak_bytes")) {
+    text += who + "it was killed before the virtual GPU could report: what libtorch's allocator " +
+            "had is all that is known\n";
+    return;
+  }
   if (!process["statistics_readable"].get<bool>()) {
     text += who + "allocator statistics: not readable for this libtorch (" +
             process["torch"].get<std::string>() + ")\n";

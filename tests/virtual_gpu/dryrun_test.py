@@ -43,6 +43,9 @@ RUNS = {
     "torchrun": (["--count", "2", "--snapshot", "ranks.pickle"],
                  [*TORCHRUN, str(PROGRAMS / "two_processes.py")]),
     "forks": ([], python("forks.py", "abort")),
+    "missing_tool": ([], python("endings.py", "_exit")),
+    "replaced": ([], python("endings.py", "replaced")),
+    "killed_late": ([], python("endings.py", "killed")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
     "cpp": ([], [ALLOCATE, str(MEBI)]),
     "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
@@ -185,6 +188,24 @@ class DryRun(unittest.TestCase):
         for process in result.processes:
             allocator = process["devices"][0]["allocator"]
             self.assertEqual(allocator["peak_allocated_bytes"], 4 * MEBI)
+
+    def test_a_missing_tool_and_an_early_exit_lose_nothing(self):
+        result = self.result("missing_tool")
+        self.assertEqual(result.allocator["peak_allocated_bytes"], 8 * MEBI)
+        self.assertGreaterEqual(result.device["peak_bytes"], 8 * MEBI)
+        self.assertIn("endings.py _exit", result.processes[0]["command"])
+
+    def test_a_program_and_the_one_that_takes_its_place_have_a_row_each(self):
+        result = self.result("replaced", processes=2)
+        self.assertEqual(len({process["pid"] for process in result.processes}), 1)
+        self.assertEqual([process["devices"][0]["allocator"]["peak_allocated_bytes"]
+                          for process in result.processes], [8 * MEBI, 3 * MEBI])
+
+    def test_of_a_process_killed_at_its_end_the_allocators_peaks_are_known(self):
+        result = self.result("killed_late", code=128 + 9)
+        self.assertEqual(result.allocator["peak_allocated_bytes"], 8 * MEBI)
+        self.assertNotIn("peak_bytes", result.device)
+        self.assertIn("it was killed before the virtual GPU could report", result.err)
 
     def test_a_cpp_program_is_observed(self):
         self.assertEqual(self.result("cpp").allocator["allocated_bytes"], MEBI)

@@ -1,7 +1,7 @@
 // CUDA graphs of the runtime: captured, instantiated, launched. A launch counts what was captured.
 #include <algorithm>
 #include <cstdio>
-#include <set>
+#include <optional>
 
 #include "virtual_gpu/cudart/error.h"
 
@@ -17,6 +17,11 @@ struct GraphExec {
 Graph* as_graph(cudaGraph_t handle) { return reinterpret_cast<Graph*>(handle); }
 GraphExec* as_exec(cudaGraphExec_t handle) { return reinterpret_cast<GraphExec*>(handle); }
 cudaGraphNode_t as_handle(Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
+
+cudaStreamCaptureStatus status_of(const std::optional<CaptureInfo>& capture) {
+  if (!capture) return cudaStreamCaptureStatusNone;
+  return capture->valid ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusInvalidated;
+}
 
 cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
   if (const cudaError_t error = usable()) return error;
@@ -59,10 +64,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   if (const cudaError_t error = usable()) return error;
-  const Capture* capture = Machine::get().stream(stream).capture;
-  *status = capture == nullptr ? cudaStreamCaptureStatusNone
-            : capture->valid   ? cudaStreamCaptureStatusActive
-                               : cudaStreamCaptureStatusInvalidated;
+  Machine& machine = Machine::get();
+  *status = status_of(machine.streams.capture_of(machine.stream(stream)));
   return cudaSuccess;
 }
 
@@ -70,16 +73,18 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies,
                                      const cudaGraphEdgeData** edges, size_t* count) {
-  if (const cudaError_t error = cudaStreamIsCapturing(handle, status)) return error;
-  const Stream& stream = Machine::get().stream(handle);
-  if (stream.capture == nullptr) return cudaSuccess;
-  if (id != nullptr) *id = stream.capture->id;
-  if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(stream.capture->graph.get());
+  if (const cudaError_t error = usable()) return error;
+  Machine& machine = Machine::get();
+  const std::optional<CaptureInfo> capture = machine.streams.capture_of(machine.stream(handle));
+  *status = status_of(capture);
+  if (!capture) return cudaSuccess;
+  if (id != nullptr) *id = capture->id;
+  if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(capture->graph);
   if (dependencies != nullptr) {
-    *dependencies = reinterpret_cast<const cudaGraphNode_t*>(stream.leaves.data());
+    *dependencies = reinterpret_cast<const cudaGraphNode_t*>(capture->leaves->data());
   }
   if (edges != nullptr) *edges = nullptr;
-  if (count != nullptr) *count = stream.leaves.size();
+  if (count != nullptr) *count = capture->leaves->size();
   return cudaSuccess;
 }
 

@@ -1,5 +1,5 @@
 // The CUDA runtime's calls about streams and events.
-#include <chrono>
+#include <optional>
 
 #include "virtual_gpu/cudart/error.h"
 
@@ -149,10 +149,9 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   const Event& first = *as_event(start);
   const Event& last = *as_event(end);
   const bool untimed = ((first.flags | last.flags) & cudaEventDisableTiming) != 0;
-  if (untimed || !first.recorded || !last.recorded) {
-    return result(cudaErrorInvalidResourceHandle);
-  }
-  *ms = std::chrono::duration<float, std::milli>(last.time - first.time).count();
+  const std::optional<float> between = Machine::get().streams.milliseconds(first, last);
+  if (untimed || !between) return result(cudaErrorInvalidResourceHandle);
+  *ms = *between;
   return cudaSuccess;
 }
 

@@ -2,6 +2,7 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +20,7 @@ namespace {
 constexpr uintptr_t kPerThread = 2;
 
 std::atomic<bool> is_forked{false};
-std::atomic<bool> is_made{false};
+std::atomic<pid_t> maker{0};  // the process whose machine it is
 thread_local int current_device = 0;
 
 std::string environment(const char* name) {
@@ -37,6 +38,18 @@ int count_from(const std::string& text) {
                                 std::to_string(Machine::kMostDevices));
   }
   return count;
+}
+
+std::string unused_stem(const std::string& prefix) {
+  if (prefix.empty()) return "";
+  const std::string first = prefix + "." + std::to_string(getpid());
+  const auto is_used = [](const std::string& stem) {
+    return access((stem + ".json").c_str(), F_OK) == 0 ||
+           access((stem + ".torch.json").c_str(), F_OK) == 0;
+  };
+  std::string stem = first;
+  for (int program = 2; is_used(stem); ++program) stem = first + "." + std::to_string(program);
+  return stem;
 }
 
 // Ordinals up to the first that is none, as the driver reads it. UUIDs are not known here.
@@ -80,18 +93,21 @@ Machine& Machine::get() {
   return *machine;
 }
 
-bool Machine::exists() { return is_made.load(); }
+bool Machine::is_of_this_process() { return maker.load() == getpid(); }
 bool Machine::forked() { return is_forked.load(std::memory_order_relaxed); }
 
-Machine::Machine() {
-  is_made = true;
+Machine::Machine() : report_stem_(unused_stem(environment("HEADROOM_VIRTUAL_REPORT"))) {
+  read_environment();
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
-  if (headroom_observe != nullptr) {
-    // Before libtorch's own handlers, because those were there first.
-    std::atexit([] {
-      if (!forked()) headroom_observe();
-    });
-  }
+  maker = getpid();
+  if (headroom_observe == nullptr || report_stem_.empty()) return;
+  // Before libtorch's own handlers, because those were there first.
+  std::atexit([] {
+    if (is_of_this_process()) headroom_observe(get().report_stem().c_str());
+  });
+}
+
+void Machine::read_environment() {
   try {
     refuse_other_runtime();
     const std::string text = environment("HEADROOM_VIRTUAL_CARD");

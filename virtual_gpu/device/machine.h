@@ -1,7 +1,7 @@
 // Everything this process has of virtual cards. Made at the first CUDA call from the environment:
 //   HEADROOM_VIRTUAL_CARD    the card, as virtual_gpu/device/card.h reads it
 //   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
-//   HEADROOM_VIRTUAL_REPORT  prefix of the file to write at exit: <prefix>.<pid>.json
+//   HEADROOM_VIRTUAL_REPORT  prefix of the file to write when the process ends: <prefix>.<pid>.json
 //   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, comma separated
 #pragma once
 
@@ -15,9 +15,9 @@
 #include "virtual_gpu/device/mapping.h"
 #include "virtual_gpu/device/stream.h"
 
-// Writes what libtorch's allocator knows; defined by the observer where one is preloaded
-// (bench/dryrun/observer.cpp), null elsewhere. Only the process that ends calls it, once or more.
-extern "C" __attribute__((weak)) void headroom_observe();
+// Writes what libtorch's allocator knows to <stem>.torch.json, where nobody has yet; defined by the
+// observer where one is preloaded (bench/dryrun/observer.cpp), null elsewhere.
+extern "C" __attribute__((weak)) void headroom_observe(const char* stem);
 
 namespace virtual_gpu {
 
@@ -28,7 +28,9 @@ class Machine {
   // The process's own. Never destroyed: libraries free memory in their exit handlers. After a bad
   // description it has no devices, and one line on stderr said why.
   static Machine& get();
-  static bool exists();  // whether get() was ever called
+  // Whether get() was called by this very process. Not so in its children: of fork they have a copy
+  // of the machine, and of vfork, until they exec, the machine itself.
+  static bool is_of_this_process();
   // True in a process that was forked from one that had used CUDA: every call fails there, as on a
   // card.
   static bool forked();
@@ -46,6 +48,10 @@ class Machine {
   // Whose memory this is; nullptr when it is no device memory.
   Device* owner(uint64_t address);
 
+  // Where the process's reports go, without ".json": "<prefix>.<pid>"; for the second program that
+  // used CUDA in one process (exec) "<prefix>.<pid>.2" and so on. "" when nobody wants them.
+  const std::string& report_stem() const { return report_stem_; }
+
   Streams streams;
   HostMemory host;
   // Guards `mappings`; a Device and Streams have locks of their own.
@@ -54,6 +60,8 @@ class Machine {
 
  private:
   Machine();
+  void read_environment();
+  const std::string report_stem_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Stream>> default_streams_;
 };

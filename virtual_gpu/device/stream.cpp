@@ -33,17 +33,13 @@ Stream* Streams::create(int device, unsigned flags, int priority) {
 Status Streams::destroy(Stream* stream) {
   const std::lock_guard lock(mutex_);
   if (streams_.erase(stream) == 0) return Status::kInvalidHandle;
-  if (stream->capture != nullptr) {
-    stream->capture->valid = false;
-    stream->capture->streams.erase(stream);
+  if (Capture* capture = stream->capture; capture != nullptr) {
+    capture->valid = false;
+    capture->streams.erase(stream);
+    if (capture->origin == stream) drop(*capture);
   }
   delete stream;
   return Status::kOk;
-}
-
-bool Streams::is_stream(const Stream* stream) const {
-  const std::lock_guard lock(mutex_);
-  return streams_.count(stream) != 0;
 }
 
 Event* Streams::create_event(int device, unsigned flags) {
@@ -64,6 +60,16 @@ Capture* Streams::find_capture(uint64_t id) const {
   const auto found = std::find_if(captures_.begin(), captures_.end(),
                                   [id](const auto& capture) { return capture->id == id; });
   return found == captures_.end() ? nullptr : found->get();
+}
+
+void Streams::drop(Capture& capture) {
+  for (Stream* member : capture.streams) {
+    member->capture = nullptr;
+    member->leaves.clear();
+  }
+  captures_.erase(std::find_if(captures_.begin(), captures_.end(),
+                               [&](const auto& one) { return one.get() == &capture; }));
+  captures_active_.fetch_sub(1);
 }
 
 Status Streams::begin(Stream& stream, CaptureMode mode) {
@@ -99,15 +105,9 @@ Status Streams::end(Stream& stream, std::unique_ptr<Graph>* graph) {
       joined &= followed || std::count(last.begin(), last.end(), leaf) != 0;
     }
   }
-  for (Stream* member : capture->streams) {
-    member->capture = nullptr;
-    member->leaves.clear();
-  }
   const bool valid = capture->valid;
   if (valid && joined) *graph = std::move(capture->graph);
-  captures_.erase(std::find_if(captures_.begin(), captures_.end(),
-                               [&](const auto& one) { return one.get() == capture; }));
-  captures_active_.fetch_sub(1);
+  drop(*capture);
   if (!valid) return Status::kCaptureInvalidated;
   return joined ? Status::kOk : Status::kCaptureUnjoined;
 }
@@ -122,25 +122,40 @@ bool Streams::issue(Stream& stream, NodeKind kind, uint64_t flops) {
   return true;
 }
 
-void Streams::record(Event& event, Stream& stream) {
-  event.recorded = true;
-  event.time = std::chrono::steady_clock::now();
-  event.capture_id = 0;
-  if (!any_capture()) return;
+void Streams::record(Event& event, const Stream& stream) {
+  const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  if (stream.capture != nullptr) event.capture_id = stream.capture->id;
+  event.recorded = true;
+  event.time = now;
+  event.capture_id = stream.capture == nullptr ? 0 : stream.capture->id;
   event.leaves = stream.leaves;
 }
 
+std::optional<float> Streams::milliseconds(const Event& first, const Event& last) const {
+  const std::lock_guard lock(mutex_);
+  if (!first.recorded || !last.recorded) return std::nullopt;
+  return std::chrono::duration<float, std::milli>(last.time - first.time).count();
+}
+
+std::optional<CaptureInfo> Streams::capture_of(const Stream& stream) const {
+  if (!any_capture()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const Capture* capture = stream.capture;
+  if (capture == nullptr) return std::nullopt;
+  return CaptureInfo{.id = capture->id,
+                     .valid = capture->valid,
+                     .graph = capture->graph.get(),
+                     .leaves = &stream.leaves};
+}
+
 Status Streams::wait(Stream& stream, const Event& event) {
+  if (!any_capture()) return Status::kOk;
+  const std::lock_guard lock(mutex_);
   if (event.capture_id == 0) {
-    if (!any_capture()) return Status::kOk;
-    const std::lock_guard lock(mutex_);
     if (stream.capture == nullptr || !event.recorded) return Status::kOk;
     stream.capture->valid = false;
     return Status::kCaptureIsolation;
   }
-  const std::lock_guard lock(mutex_);
   Capture* capture = find_capture(event.capture_id);
   if (capture == nullptr) return Status::kOk;  // it ended meanwhile
   if (stream.capture != nullptr && stream.capture != capture) {
@@ -166,8 +181,9 @@ Status Streams::synchronize(Stream& stream) {
 }
 
 Status Streams::synchronize(const Event& event) {
-  if (!any_capture() || event.capture_id == 0) return Status::kOk;
+  if (!any_capture()) return Status::kOk;
   const std::lock_guard lock(mutex_);
+  if (event.capture_id == 0) return Status::kOk;
   Capture* capture = find_capture(event.capture_id);
   if (capture == nullptr) return Status::kOk;
   capture->valid = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_set>
 #include <vector>
@@ -61,12 +62,21 @@ struct Event {
   std::vector<Node*> leaves;  // of the recording stream
 };
 
-// Every stream, event, capture and graph of the process. Thread-safe.
+// What a program may ask about the capture of a stream.
+struct CaptureInfo {
+  uint64_t id;
+  bool valid;
+  Graph* graph;
+  const std::vector<Node*>* leaves;  // of the stream
+};
+
+// Every stream, event, capture and graph of the process. Thread-safe; what a Stream and an Event
+// hold of captures and records is read and written here alone.
 class Streams {
  public:
   Stream* create(int device, unsigned flags, int priority);
+  // Breaks the capture it is part of, and ends the one that began on it: nobody else can.
   Status destroy(Stream* stream);
-  bool is_stream(const Stream* stream) const;
   Event* create_event(int device, unsigned flags);
   Status destroy_event(Event* event);
 
@@ -77,8 +87,11 @@ class Streams {
   // One piece of work on the stream: a node when it is being captured, else nothing. True when it
   // was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
-  void record(Event& event, Stream& stream);
+  void record(Event& event, const Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
+  // Milliseconds between two records; nullopt when one has not been recorded.
+  std::optional<float> milliseconds(const Event& first, const Event& last) const;
+  std::optional<CaptureInfo> capture_of(const Stream& stream) const;
 
   // The host waits for, or asks about, this stream or event. An error while it is captured.
   Status synchronize(Stream& stream);
@@ -91,6 +104,7 @@ class Streams {
 
  private:
   Capture* find_capture(uint64_t id) const;
+  void drop(Capture& capture);
 
   mutable std::mutex mutex_;
   std::unordered_set<const Stream*> streams_;

@@ -1,8 +1,7 @@
 """What a Python process under `headroom dryrun` tells of itself: the allocator's statistics.
 
 The stand-in (virtual_gpu/report/report.cpp) knows what the card was asked for; what was live inside the
-allocator's segments only libtorch knows. Written at exit to <HEADROOM_VIRTUAL_REPORT>.<pid>.torch.json,
-beside its report.
+allocator's segments only libtorch knows. Written at exit, beside its report.
 No error of ours reaches the program.
 """
 
@@ -141,10 +140,18 @@ class Process:
             if not (self.uncaught and self.written_snapshot):
                 self.write_snapshot()
             report["snapshot"] = self.written_snapshot
-        path = f"{os.environ['HEADROOM_VIRTUAL_REPORT']}.{os.getpid()}.torch.json"
+        path = report_stem() + ".torch.json"
         with open(path + ".tmp", "w", encoding="utf-8") as file:
             json.dump(report, file)
         os.replace(path + ".tmp", path)
+
+
+def report_stem():
+    import ctypes
+
+    stem = ctypes.CDLL(None).virtual_gpu_report_stem
+    stem.restype = ctypes.c_char_p
+    return os.fsdecode(stem())
 
 
 callbacks = []  # ctypes calls through them: they must stay

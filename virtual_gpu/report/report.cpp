@@ -1,12 +1,7 @@
 #include "virtual_gpu/report/report.h"
 
-#include <dlfcn.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -78,32 +73,9 @@ void add_device(std::ostream& out, const Device& device) {
   out << "}";
 }
 
-// Into a file of its own per process, so that many processes need no lock.
-void write_report() {
-  static std::atomic<bool> written{false};
-  const char* prefix = getenv("HEADROOM_VIRTUAL_REPORT");
-  if (prefix == nullptr || *prefix == '\0' || Machine::forked()) return;
-  const std::string text = report();
-  if (text.empty() || written.exchange(true)) return;
-  const std::string path = std::string(prefix) + "." + std::to_string(getpid()) + ".json";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return;
-  std::fputs(text.c_str(), file);
-  std::fclose(file);
-}
-
-__attribute__((destructor)) void write_at_exit() { write_report(); }
-
-// Where exit() is not called, and so the handler of machine.cpp is not.
-void leave() {
-  if (Machine::exists() && !Machine::forked() && headroom_observe != nullptr) headroom_observe();
-  write_report();
-}
-
 }  // namespace
 
 std::string report() {
-  if (!Machine::exists()) return "";
   Machine& machine = Machine::get();
   std::ostringstream out;
   out << "{\"pid\":" << getpid() << ",\"command\":" << quoted(command_line());
@@ -121,19 +93,3 @@ std::string report() {
 }
 
 }  // namespace virtual_gpu
-
-// Programs that leave without their exit handlers (workers of multiprocessing) are reported too.
-extern "C" [[noreturn]] void _exit(int code) {
-  virtual_gpu::leave();
-  for (;;) syscall(SYS_exit_group, code);
-}
-
-// An out-of-memory error that nobody catches ends here in C++. The second call, should ours abort,
-// goes straight on.
-extern "C" [[noreturn]] void abort() noexcept {
-  static std::atomic<bool> is_leaving{false};
-  if (!is_leaving.exchange(true)) virtual_gpu::leave();
-  using Abort = void (*)();
-  if (auto* real = reinterpret_cast<Abort>(dlsym(RTLD_NEXT, "abort"))) real();
-  for (;;) syscall(SYS_exit_group, 134);
-}

@@ -1,11 +1,11 @@
-// What this process asked of its virtual cards, as JSON, when it ends.
+// What this process asked of its virtual cards, as JSON.
 #pragma once
 
 #include <string>
 
 namespace virtual_gpu {
 
-// One JSON object; "" when the process never used CUDA.
+// One JSON object. Of a process that has used CUDA.
 std::string report();
 
 }  // namespace virtual_gpu

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace virtual_gpu {
@@ -21,6 +22,8 @@ TEST_F(StreamTest, ACaptureHoldsTheWorkInOrder) {
   EXPECT_FALSE(streams.issue(a, NodeKind::kKernel, 0)) << "not captured: it runs";
   ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
   EXPECT_TRUE(streams.issue(a, NodeKind::kKernel, 10));
+  EXPECT_EQ(streams.capture_of(a)->leaves->size(), 1U);
+  EXPECT_FALSE(streams.capture_of(b).has_value());
   EXPECT_TRUE(streams.issue(a, NodeKind::kCopy, 0));
   EXPECT_FALSE(streams.issue(b, NodeKind::kKernel, 0));
   ASSERT_EQ(streams.end(a, &graph), Status::kOk);
@@ -83,9 +86,54 @@ TEST_F(StreamTest, AThreadLocalCaptureLeavesOtherThreadsAlone) {
   EXPECT_EQ(streams.end(a, &graph), Status::kOk);
 }
 
+TEST_F(StreamTest, ACaptureEndsWithTheStreamItBeganOn) {
+  Stream* origin = streams.create(0, 0, 0);
+  ASSERT_EQ(streams.begin(*origin, CaptureMode::kGlobal), Status::kOk);
+  streams.record(event, *origin);
+  ASSERT_EQ(streams.wait(b, event), Status::kOk);
+  ASSERT_EQ(streams.destroy(origin), Status::kOk);
+  EXPECT_FALSE(streams.any_capture());
+  EXPECT_EQ(streams.unsafe_call(), Status::kOk) << "nothing is watched any more";
+  EXPECT_EQ(streams.synchronize(b), Status::kOk);
+  EXPECT_FALSE(streams.issue(b, NodeKind::kKernel, 0)) << "no longer captured: it runs";
+  EXPECT_EQ(streams.begin(b, CaptureMode::kGlobal), Status::kOk);
+  EXPECT_EQ(streams.end(b, &graph), Status::kOk);
+}
+
+TEST_F(StreamTest, ADestroyedForkBreaksTheCapture) {
+  Stream* fork = streams.create(0, 0, 0);
+  ASSERT_EQ(streams.begin(a, CaptureMode::kGlobal), Status::kOk);
+  streams.record(event, a);
+  ASSERT_EQ(streams.wait(*fork, event), Status::kOk);
+  ASSERT_EQ(streams.destroy(fork), Status::kOk);
+  EXPECT_EQ(streams.end(a, &graph), Status::kCaptureInvalidated);
+  EXPECT_FALSE(streams.any_capture());
+}
+
+// Of interest under the thread sanitizer.
+TEST_F(StreamTest, AnEventIsRecordedWhileOthersAskAboutIt) {
+  ASSERT_EQ(streams.begin(a, CaptureMode::kRelaxed), Status::kOk);
+  EXPECT_FALSE(streams.milliseconds(event, event).has_value()) << "not recorded yet";
+  std::atomic<bool> is_over{false};
+  std::atomic<bool> is_begun{false};
+  std::thread recorder([&] {
+    for (; !is_over; is_begun = true) streams.record(event, b);
+  });
+  while (!is_begun) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) {
+    Stream* other = streams.create(0, 0, 0);
+    EXPECT_EQ(streams.synchronize(event), Status::kOk);
+    EXPECT_EQ(streams.wait(*other, event), Status::kOk);
+    EXPECT_TRUE(streams.milliseconds(event, event).has_value());
+    EXPECT_EQ(streams.destroy(other), Status::kOk);
+  }
+  is_over = true;
+  recorder.join();
+  EXPECT_EQ(streams.end(a, &graph), Status::kOk);
+}
+
 TEST_F(StreamTest, DestroyedHandlesAreNone) {
   Stream* stream = streams.create(0, 0, 0);
-  EXPECT_TRUE(streams.is_stream(stream));
   EXPECT_EQ(streams.destroy(stream), Status::kOk);
   EXPECT_EQ(streams.destroy(stream), Status::kInvalidHandle);
   Event* one = streams.create_event(0, 0);

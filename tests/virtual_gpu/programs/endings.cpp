@@ -1,0 +1,88 @@
+// Takes 256 MiB of the card, does what the argument says, takes 256 MiB more and ends: every way a
+// process starts others and ends itself. Linked against the stand-in, no libtorch.
+// usage: endings HOW
+#include <cuda_runtime_api.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+extern char** environ;
+
+namespace {
+
+constexpr size_t kBytes = size_t{256} << 20;
+constexpr const char* kNoProgram = "/nosuch/program";
+
+void take_memory() {
+  void* pointer = nullptr;
+  if (cudaMalloc(&pointer, kBytes) != cudaSuccess) std::abort();
+}
+
+void wait_for(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) std::abort();
+}
+
+// As Python's subprocess does it: the child has our memory until it execs, and never does.
+void try_a_missing_tool_with_vfork() {
+  const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (child == 0) {
+    execl(kNoProgram, kNoProgram, nullptr);
+    _exit(127);
+  }
+  wait_for(child);
+}
+
+void try_a_missing_tool_with_posix_spawn() {
+  pid_t child = 0;
+  char* words[] = {const_cast<char*>(kNoProgram), nullptr};
+  if (posix_spawnp(&child, kNoProgram, nullptr, nullptr, words, environ) == 0) wait_for(child);
+}
+
+void fork_a_child_that(void (*ends)(int)) {
+  const pid_t child = fork();
+  if (child == 0) ends(0);
+  wait_for(child);
+}
+
+void between(std::string_view how) {
+  if (how == "vfork") try_a_missing_tool_with_vfork();
+  if (how == "posix_spawn") try_a_missing_tool_with_posix_spawn();
+  if (how == "fork_exit") fork_a_child_that(std::exit);
+  if (how == "fork__exit") fork_a_child_that(_exit);
+  if (how == "fork_quick_exit") fork_a_child_that(std::quick_exit);
+  if (how == "fork_abort") fork_a_child_that([](int) { std::abort(); });
+  if (how == "fork_exec") fork_a_child_that([](int) { execlp("true", "true", nullptr); });
+  if (how == "exec_fails") execlp("nosuch-program", "nosuch-program", nullptr);
+}
+
+void end(const char* self, std::string_view how) {
+  char* const words[] = {const_cast<char*>(self), const_cast<char*>("once"), nullptr};
+  if (how == "_exit") _exit(0);
+  if (how == "_Exit") std::_Exit(0);
+  if (how == "quick_exit") std::quick_exit(0);
+  if (how == "abort") std::abort();
+  if (how == "execl") execl(self, self, "once", nullptr);
+  if (how == "execle") execle(self, self, "once", nullptr, environ);
+  if (how == "execlp") execlp(self, self, "once", nullptr);
+  if (how == "execv") execv(self, words);
+  if (how == "execve") execve(self, words, environ);
+  if (how == "execvp") execvp(self, words);
+  if (how == "execvpe") execvpe(self, words, environ);
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  const std::string_view how = words[1];
+  take_memory();
+  if (how == "once") return 0;
+  between(how);
+  take_memory();
+  end(words[0], how);
+  return 0;
+}

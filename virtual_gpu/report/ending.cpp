@@ -1,0 +1,96 @@
+#include "virtual_gpu/report/ending.h"
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/report/report.h"
+
+namespace virtual_gpu {
+namespace {
+
+std::atomic<bool> was_observed_here{false};
+
+// Whole or not at all.
+void write_report(const std::string& stem) {
+  const std::string path = stem + ".json";
+  const std::string temporary = path + ".tmp";
+  std::FILE* file = std::fopen(temporary.c_str(), "w");
+  if (file == nullptr) return;
+  const bool is_whole = std::fputs(report().c_str(), file) >= 0;
+  if (std::fclose(file) == 0 && is_whole) {
+    std::rename(temporary.c_str(), path.c_str());
+  } else {
+    unlink(temporary.c_str());
+  }
+}
+
+void observe(const std::string& stem) {
+  if (headroom_observe == nullptr) return;
+  const std::string path = stem + ".torch.json";
+  if (access(path.c_str(), F_OK) == 0) return;
+  headroom_observe(stem.c_str());
+  was_observed_here = access(path.c_str(), F_OK) == 0;
+}
+
+__attribute__((constructor)) void watch_quick_exit() { std::at_quick_exit(report_ending); }
+
+// exit(): libtorch may be gone by now, and a handler in machine.cpp has asked it.
+__attribute__((destructor)) void write_at_exit() {
+  const std::string stem = virtual_gpu_report_stem();
+  if (!stem.empty()) write_report(stem);
+}
+
+[[noreturn]] void end_process(int code) {
+  for (;;) syscall(SYS_exit_group, code);
+}
+
+}  // namespace
+
+void report_ending() {
+  const std::string stem = virtual_gpu_report_stem();
+  if (stem.empty()) return;
+  observe(stem);
+  write_report(stem);
+}
+
+void take_report_back() {
+  const std::string stem = virtual_gpu_report_stem();
+  if (stem.empty()) return;
+  unlink((stem + ".json").c_str());
+  if (was_observed_here.exchange(false)) unlink((stem + ".torch.json").c_str());
+}
+
+}  // namespace virtual_gpu
+
+using namespace virtual_gpu;
+
+const char* virtual_gpu_report_stem() {
+  return Machine::is_of_this_process() ? Machine::get().report_stem().c_str() : "";
+}
+
+extern "C" [[noreturn]] void _exit(int code) {
+  report_ending();
+  end_process(code);
+}
+
+extern "C" [[noreturn]] void _Exit(int code) noexcept {
+  report_ending();
+  end_process(code);
+}
+
+// An out-of-memory error that nobody catches ends here in C++. The second call, should ours abort,
+// goes straight on.
+extern "C" [[noreturn]] void abort() noexcept {
+  static std::atomic<bool> is_ending{false};
+  if (Machine::is_of_this_process() && !is_ending.exchange(true)) report_ending();
+  using Abort = void (*)();
+  if (auto* real = reinterpret_cast<Abort>(dlsym(RTLD_NEXT, "abort"))) real();
+  end_process(134);
+}

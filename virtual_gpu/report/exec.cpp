@@ -1,0 +1,134 @@
+// The exec family: a program that has used CUDA reports before another takes its place.
+// Note [Endings]
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+
+#include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/report/ending.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+// libc's own function of this name.
+template <typename... Arguments>
+class Real {
+ public:
+  constexpr explicit Real(const char* name) : name_(name) {}
+  void find() { function_ = found(); }
+  int operator()(Arguments... arguments) const {
+    return (function_ != nullptr ? function_ : found())(arguments...);
+  }
+
+ private:
+  using Function = int (*)(Arguments...);
+  Function found() const { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_)); }
+  const char* name_;
+  Function function_ = nullptr;
+};
+
+constinit Real<const char*, char* const*, char* const*> real_execve("execve");
+constinit Real<const char*, char* const*> real_execv("execv");
+constinit Real<const char*, char* const*> real_execvp("execvp");
+constinit Real<const char*, char* const*, char* const*> real_execvpe("execvpe");
+constinit Real<int, char* const*, char* const*> real_fexecve("fexecve");
+constinit Real<int, const char*, char* const*, char* const*, int> real_execveat("execveat");
+
+// Before main(), because a child of fork may not ask the loader.
+__attribute__((constructor)) void find_all() {
+  real_execve.find();
+  real_execv.find();
+  real_execvp.find();
+  real_execvpe.find();
+  real_fexecve.find();
+  real_execveat.find();
+}
+
+// `call` returns only when it failed. A child of vfork is in our memory: nothing is written there.
+template <typename Call>
+int replace_program(const Call& call) {
+  if (!Machine::is_of_this_process()) return call();
+  report_ending();
+  const int result = call();
+  const int error = errno;
+  take_report_back();
+  errno = error;
+  return result;
+}
+
+// Bytes for the words that are listed: one before `rest`, those in it, the nullptr that ends them.
+size_t bytes_for(va_list* rest) {
+  va_list copy;
+  va_copy(copy, *rest);
+  size_t words = 2;
+  while (va_arg(copy, char*) != nullptr) ++words;
+  va_end(copy);
+  return words * sizeof(char*);
+}
+
+// Takes them out of `rest`. `space` is on the caller's stack: a child of vfork may not allocate.
+char** as_array(void* space, const char* first, va_list* rest) {
+  auto** words = static_cast<char**>(space);
+  words[0] = const_cast<char*>(first);
+  for (char** word = words; *word != nullptr;) *++word = va_arg(*rest, char*);
+  return words;
+}
+
+}  // namespace
+
+extern "C" {
+
+int execve(const char* path, char* const words[], char* const environment[]) noexcept {
+  return replace_program([&] { return real_execve(path, words, environment); });
+}
+
+int execv(const char* path, char* const words[]) noexcept {
+  return replace_program([&] { return real_execv(path, words); });
+}
+
+int execvp(const char* name, char* const words[]) noexcept {
+  return replace_program([&] { return real_execvp(name, words); });
+}
+
+int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
+  return replace_program([&] { return real_execvpe(name, words, environment); });
+}
+
+int fexecve(int file, char* const words[], char* const environment[]) noexcept {
+  return replace_program([&] { return real_fexecve(file, words, environment); });
+}
+
+int execveat(int folder, const char* path, char* const words[], char* const environment[],
+             int flags) noexcept {
+  return replace_program([&] { return real_execveat(folder, path, words, environment, flags); });
+}
+
+int execl(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  char** words = as_array(__builtin_alloca(bytes_for(&rest)), first, &rest);
+  va_end(rest);
+  return execv(path, words);
+}
+
+int execlp(const char* name, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  char** words = as_array(__builtin_alloca(bytes_for(&rest)), first, &rest);
+  va_end(rest);
+  return execvp(name, words);
+}
+
+int execle(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  char** words = as_array(__builtin_alloca(bytes_for(&rest)), first, &rest);
+  char* const* environment = va_arg(rest, char* const*);
+  va_end(rest);
+  return execve(path, words, environment);
+}
+
+}  // extern "C"
