@@ -9,9 +9,9 @@ namespace headroom {
 
 std::vector<Record> records_of(const std::string& path, const std::string& where) {
   try {
-    bool torn = false;
+    std::vector<int> torn;
     std::vector<Record> records = read_records(path, &torn);
-    if (torn) log_warning(path + ": its last line is cut off and was left out");
+    for (const int line : torn) log_warning(torn_line_message(path, line));
     return records;
   } catch (const std::runtime_error& error) {
     throw UsageError(where + error.what());

@@ -1,8 +1,6 @@
 #include "bench/dryrun/program.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "files/mapped_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -23,34 +22,6 @@ bool is_file(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
-
-// The bytes of a file, mapped: a program may be hundreds of megabytes.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (file < 0) return;  // executable but not readable: the kernel decides
-    if (fstat(file, &status) == 0 && status.st_size > 0) {
-      size_ = static_cast<size_t>(status.st_size);
-      data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-    }
-    close(file);
-  }
-  ~MappedFile() {
-    if (data_ != MAP_FAILED) munmap(data_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::string_view bytes() const {
-    return data_ == MAP_FAILED ? std::string_view()
-                               : std::string_view(static_cast<const char*>(data_), size_);
-  }
-
- private:
-  void* data_ = MAP_FAILED;
-  size_t size_ = 0;
-};
 
 bool is_elf(std::string_view bytes) {
   return bytes.size() >= sizeof(Elf64_Ehdr) && bytes.starts_with(ELFMAG) &&
@@ -80,6 +51,22 @@ bool contains(std::string_view bytes, std::string_view text) {
 bool holds_cuda_runtime(std::string_view bytes) {
   return contains(bytes, std::string_view("libcuda.so.1\0", 13)) &&
          contains(bytes, std::string_view("cudaErrorMemoryAllocation\0", 26));
+}
+
+void check_can_preload(const std::string& path, std::string_view bytes) {
+  if (!is_elf(bytes)) return;
+  if (!has_loader(bytes)) {
+    throw UsageError("program", path,
+                     "is linked statically, so nothing can be preloaded into it; link it "
+                     "dynamically",
+                     kExample);
+  }
+  if (holds_cuda_runtime(bytes)) {
+    throw UsageError("program", path,
+                     "holds a statically linked CUDA runtime, which the virtual GPU cannot stand "
+                     "in for; link the shared one (nvcc --cudart shared)",
+                     kExample);
+  }
 }
 
 }  // namespace
@@ -117,20 +104,10 @@ void check_can_preload(const std::string& path) {
                      "runs with another user's rights (setuid), so nothing is preloaded into it",
                      kExample);
   }
-  const MappedFile file(path);
-  const std::string_view bytes = file.bytes();
-  if (!is_elf(bytes)) return;
-  if (!has_loader(bytes)) {
-    throw UsageError("program", path,
-                     "is linked statically, so nothing can be preloaded into it; link it "
-                     "dynamically",
-                     kExample);
-  }
-  if (holds_cuda_runtime(bytes)) {
-    throw UsageError("program", path,
-                     "holds a statically linked CUDA runtime, which the virtual GPU cannot stand "
-                     "in for; link the shared one (nvcc --cudart shared)",
-                     kExample);
+  try {
+    check_can_preload(path, MappedFile(path).bytes());
+  } catch (const ReadError&) {
+    // Executable but not readable: the kernel decides.
   }
 }
 

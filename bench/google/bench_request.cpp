@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "bench/google/flops.h"
 #include "bench/google/library_flags.h"

@@ -124,7 +124,8 @@ bool read_some(Descriptor& from, const Consumer& consume) {
   return false;
 }
 
-// A started child, watched until it ends.
+// A started child, watched until it ends. It does not outlive this object: the caller's function
+// may throw.
 class Watch {
  public:
   Watch(const Command& command, pid_t pid, Descriptor out, Descriptor err)
@@ -135,6 +136,13 @@ class Watch {
         lines_(command_.on_error_line) {
     outcome_.pid = pid;
   }
+  ~Watch() {
+    if (reaped_) return;
+    kill_group();
+    reap();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
   Outcome run() {
     while (!ended()) {
@@ -146,8 +154,7 @@ class Watch {
       }
       if (interrupted()) stop(&outcome_.interrupted);
     }
-    // It is a zombie still, so the number of its group cannot belong to anyone else yet.
-    kill(-outcome_.pid, SIGKILL);
+    kill_group();
     while (out_.get() >= 0 && read_out()) {
     }
     while (err_.get() >= 0 && read_err()) {
@@ -199,14 +206,18 @@ class Watch {
     if (stopped_) return;
     stopped_ = true;
     *reason = true;
-    kill(-outcome_.pid, SIGKILL);
+    kill_group();
   }
+
+  // Until it is reaped the child is a zombie at least, so the number of its group is still its own.
+  void kill_group() const { kill(-outcome_.pid, SIGKILL); }
 
   void reap() {
     int status = 0;
     rusage usage{};
     while (wait4(outcome_.pid, &status, 0, &usage) < 0 && errno == EINTR) {
     }
+    reaped_ = true;
     outcome_.seconds = elapsed();
     outcome_.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
     if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
@@ -220,6 +231,7 @@ class Watch {
   LineSplitter lines_;
   Outcome outcome_;
   bool stopped_ = false;
+  bool reaped_ = false;
   Clock::time_point start_ = Clock::now();
 };
 

@@ -17,8 +17,8 @@ struct Command {
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
-  // One line of its stderr, without the newline, as it comes. Longer lines come in pieces of 64
-  // KiB.
+  // One line of its stderr, without the newline, as it comes; long ones in pieces of 64 KiB. What
+  // it throws comes out of run_command(), after the program was killed.
   std::function<void(const std::string& line)> on_error_line;
 };
 
@@ -37,7 +37,8 @@ struct Outcome {
 };
 
 // Blocks until the program ended. What it started itself and left running is killed with it. Throws
-// std::runtime_error only when this process is out of file descriptors or memory.
+// std::runtime_error when this process is out of file descriptors or memory, and what on_error_line
+// throws; nothing that was started lives on then.
 Outcome run_command(const Command& command);
 
 // This process's environment without `unset`, and with `set` ("NAME=value") added or put in place.

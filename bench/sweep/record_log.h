@@ -13,16 +13,19 @@
 namespace headroom {
 
 // Note [Append-only Records]
-// Rationale: kill -9, a full disk or a power cut may cost the cell that was running, nothing else.
-// Approach: one write() and one fsync() per line, opened with O_APPEND and locked against a second
-//   sweep. A line that could not be written whole is cut off again. A torn last line, left by a
-//   writer that was killed, is cut off on opening; a file that does not look like Records is
-//   refused and left as it is.
-// Limits: the lock is advisory and does not exist on some network file systems.
+// Rationale: kill -9, a full disk or a power cut may cost the cell that was running, nothing else:
+//   least of all rows that another program appended meanwhile (`>>` asks no lock, and some network
+//   file systems have none).
+// Approach: the file only ever grows. One write() and one fsync() per row, opened with O_APPEND and
+//   locked against a second sweep. What a writer that was killed left torn stays where it is; the
+//   next row begins on a line of its own, and readers pass over the torn one and say so
+//   (read_records). A file that does not look like Records is refused and left as it is.
+// Limits: the lock is advisory. O_APPEND is not atomic on network file systems: two writers there
+//   may still write over each other.
 class RecordLog {
  public:
-  // Opens or creates `path`, locks it, reads what is there and makes sure that it can grow. Throws
-  // std::runtime_error with one line. The folder must exist.
+  // Looks whether the disk has room, opens or creates `path`, locks it and reads what is there.
+  // Throws std::runtime_error with one line. The folder must exist.
   explicit RecordLog(std::string path,
                      const std::function<void(const std::string& line)>& on_talk = {});
   ~RecordLog();
@@ -32,19 +35,19 @@ class RecordLog {
   // The Records of earlier runs, in file order.
   const std::vector<Record>& earlier() const { return earlier_; }
 
-  // On return the line is on the disk. Throws std::runtime_error, and the file is as before.
+  // On return the row is on the disk. Throws std::runtime_error; a part of the row may be there
+  // then, as a torn line.
   void append(const Record& record);
 
  private:
   void open_and_lock(const std::function<void(const std::string& line)>& on_talk);
-  void mend_last_line(const std::function<void(const std::string& line)>& on_talk);
-  void write_line(const std::string& line);
+  off_t size() const;
+  bool ends_a_line(off_t end) const;
+  void write_all(const std::string& text) const;
   [[noreturn]] void fail(const std::string& action, int error) const;
 
   std::string path_;
   int fd_ = -1;
-  bool created_ = false;  // there was no such file
-  off_t size_ = 0;        // bytes, all of them whole lines
   std::vector<Record> earlier_;
 };
 

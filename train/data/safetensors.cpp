@@ -1,12 +1,6 @@
 #include "train/data/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +27,14 @@ int64_t element_count(const std::vector<int64_t>& shape) {
   return count;
 }
 
+MappedFile map_weights(const std::string& path) {
+  try {
+    return MappedFile(path);
+  } catch (const ReadError& error) {
+    refuse(path, "cannot be read: " + error.reason());
+  }
+}
+
 std::string header_of(const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
   json header = json::object();
   int64_t offset = 0;
@@ -57,38 +59,21 @@ int64_t safetensors_element_size(const std::string& dtype) {
   return it == kSizes.end() ? 0 : it->second;
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
-  struct stat status {};
-  const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  bytes_ = regular ? status.st_size : 0;
-  void* mapped = bytes_ < kLengthBytes
-                     ? MAP_FAILED
-                     : mmap(nullptr, static_cast<size_t>(bytes_), PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (mapped == MAP_FAILED) refuse(path, "is not a safetensors file");
-  map_ = static_cast<const unsigned char*>(mapped);
-  try {
-    read_header();
-  } catch (...) {
-    munmap(mapped, static_cast<size_t>(bytes_));
-    throw;
-  }
-}
-
-SafetensorsFile::~SafetensorsFile() {
-  munmap(const_cast<unsigned char*>(map_), static_cast<size_t>(bytes_));
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), file_(map_weights(path)) {
+  read_header();
 }
 
 void SafetensorsFile::read_header() {
+  const char* const map = file_.bytes().data();
+  const auto bytes = static_cast<int64_t>(file_.bytes().size());
+  if (bytes < kLengthBytes) refuse(path_, "is not a safetensors file");
   uint64_t length = 0;
-  std::memcpy(&length, map_, sizeof(length));
-  if (length > static_cast<uint64_t>(bytes_ - kLengthBytes)) {
+  std::memcpy(&length, map, sizeof(length));
+  if (length > static_cast<uint64_t>(bytes - kLengthBytes)) {
     refuse(path_, "is not a safetensors file, or is cut short: its header claims " +
-                      std::to_string(length) + " bytes of " + std::to_string(bytes_));
+                      std::to_string(length) + " bytes of " + std::to_string(bytes));
   }
-  const auto* text = map_ + kLengthBytes;
+  const char* const text = map + kLengthBytes;
   const json header = json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object()) refuse(path_, "is not a safetensors file: its header is not JSON");
   const int64_t data_begin = kLengthBytes + static_cast<int64_t>(length);
@@ -106,11 +91,11 @@ void SafetensorsFile::read_header() {
     const int64_t count = element_count(entry.shape);
     entry.bytes = offsets[1] - offsets[0];
     const int64_t element = safetensors_element_size(entry.dtype);
-    if (offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > bytes_ - data_begin ||
-        count < 0 || element == 0 || entry.bytes / element != count || entry.bytes % element != 0) {
+    if (offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > bytes - data_begin || count < 0 ||
+        element == 0 || entry.bytes / element != count || entry.bytes % element != 0) {
       refuse(path_, "is cut short or damaged at tensor " + name);
     }
-    entry.data = map_ + data_begin + offsets[0];
+    entry.data = map + data_begin + offsets[0];
     entries_[name] = entry;
   }
 }

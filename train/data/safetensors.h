@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "files/mapped_file.h"
+
 namespace headroom {
 
 struct SafetensorsEntry {
@@ -25,9 +27,6 @@ class SafetensorsFile {
  public:
   // Throws UsageError with one line: no such file, cut short, offsets or sizes that do not agree.
   explicit SafetensorsFile(const std::string& path);
-  ~SafetensorsFile();
-  SafetensorsFile(const SafetensorsFile&) = delete;
-  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
 
@@ -35,8 +34,7 @@ class SafetensorsFile {
   void read_header();
 
   std::string path_;
-  const unsigned char* map_ = nullptr;
-  int64_t bytes_ = 0;
+  MappedFile file_;
   std::map<std::string, SafetensorsEntry> entries_;
 };
 

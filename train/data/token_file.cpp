@@ -1,51 +1,41 @@
 #include "train/data/token_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "text/quantity.h"
 
 namespace headroom {
+namespace {
 
-TokenFile::TokenFile(const std::string& path, const std::string& token_type)
-    : path_(path), width_(token_type == "uint32" ? 4 : 2) {
-  const std::string example = "--tokens data/train.bin --token-type uint16";
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    throw UsageError("--tokens", path, std::string("cannot be read: ") + std::strerror(errno),
-                     example);
+constexpr const char* kExample = "--tokens data/train.bin --token-type uint16";
+
+MappedFile map_tokens(const std::string& path) {
+  try {
+    return MappedFile(path);
+  } catch (const ReadError& error) {
+    throw UsageError("--tokens", path, "cannot be read: " + error.reason(), kExample);
   }
-  struct stat status {};
-  const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  bytes_ = regular ? status.st_size : 0;
-  size_ = bytes_ / width_;
-  if (!regular || bytes_ % width_ != 0 || size_ < 2) {
-    close(file);
-    throw UsageError("--tokens", path,
-                     !regular ? "is not a regular file"
-                              : "holds " + std::to_string(bytes_) + " bytes, not at least two " +
-                                    token_type + " ids of " + std::to_string(width_) + " bytes",
-                     example);
-  }
-  void* mapped = mmap(nullptr, static_cast<size_t>(bytes_), PROT_READ, MAP_SHARED, file, 0);
-  close(file);
-  if (mapped == MAP_FAILED) {
-    throw UsageError("--tokens", path, std::string("cannot be mapped: ") + std::strerror(errno),
-                     example);
-  }
-  data_ = static_cast<const unsigned char*>(mapped);
 }
 
-TokenFile::~TokenFile() { munmap(const_cast<unsigned char*>(data_), static_cast<size_t>(bytes_)); }
+}  // namespace
+
+TokenFile::TokenFile(const std::string& path, const std::string& token_type)
+    : path_(path),
+      file_(map_tokens(path)),
+      width_(token_type == "uint32" ? 4 : 2),
+      size_(static_cast<int64_t>(file_.bytes().size()) / width_) {
+  const auto bytes = static_cast<int64_t>(file_.bytes().size());
+  if (bytes % width_ != 0 || size_ < 2) {
+    throw UsageError("--tokens", path,
+                     "holds " + std::to_string(bytes) + " bytes, not at least two " + token_type +
+                         " ids of " + std::to_string(width_) + " bytes",
+                     kExample);
+  }
+}
 
 int64_t TokenFile::at(int64_t index) const {
-  const unsigned char* id = data_ + (index % size_) * width_;
+  const auto* id =
+      reinterpret_cast<const unsigned char*>(file_.bytes().data()) + (index % size_) * width_;
   int64_t value = id[0] | id[1] << 8;
   if (width_ == 4) value |= int64_t{id[2]} << 16 | int64_t{id[3]} << 24;
   return value;

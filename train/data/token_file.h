@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "files/mapped_file.h"
 
 namespace headroom {
 
@@ -14,9 +15,6 @@ class TokenFile {
  public:
   // Throws UsageError: no such file, a size that is not a whole number of ids, fewer than two ids.
   TokenFile(const std::string& path, const std::string& token_type);
-  ~TokenFile();
-  TokenFile(const TokenFile&) = delete;
-  TokenFile& operator=(const TokenFile&) = delete;
 
   int64_t size() const { return size_; }  // ids
   int64_t at(int64_t index) const;        // index modulo size()
@@ -27,10 +25,9 @@ class TokenFile {
 
  private:
   std::string path_;
-  const unsigned char* data_ = nullptr;
-  int64_t bytes_ = 0;
-  int64_t width_ = 2;  // bytes per id
-  int64_t size_ = 0;
+  MappedFile file_;
+  int64_t width_;  // bytes per id
+  int64_t size_;
 };
 
 }  // namespace headroom

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <stdexcept>
 
@@ -175,6 +177,22 @@ TEST(Cell, AnAnswerToIdentityThatIsNoneIsAnError) {
     EXPECT_THROW(cell_identity(stub()), std::runtime_error) << answer;
   }
   unsetenv("STUB_IDENTITY");
+}
+
+TEST(ChildProcess, AnExceptionFromTheCallerLeavesNoChildBehind) {
+  CellOptions options = stub();
+  pid_t hanging = 0;
+  options.on_talk = [&](const std::string& line) {
+    hanging = atoi(line.substr(8).c_str());
+    throw std::length_error("the listener gave up");
+  };
+  EXPECT_EQ(message_of<std::length_error>([&] { run_stub(kStubHang, options); }),
+            "the listener gave up");
+  ASSERT_GT(hanging, 0);
+  // Not even a zombie.
+  EXPECT_EQ(kill(hanging, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  if (kill(hanging, 0) == 0) kill(hanging, SIGKILL);
 }
 
 TEST(LineSplitter, LinesAreTheSameHoweverTheStreamIsCut) {
