@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "bench/cell/device.h"
-#include "profiling/snapshot/write.h"
 
 namespace headroom {
 
@@ -59,7 +58,7 @@ void RecordedSteps::claim_workspaces() {
   }
 }
 
-void RecordedSteps::finish(Record& record) {
+Snapshot RecordedSteps::finish(Record& record) {
   claim_workspaces();
   record.recorded_peak = tracker_.peak();
   Snapshot snapshot;
@@ -89,7 +88,7 @@ void RecordedSteps::finish(Record& record) {
         "the recorded step peaked at " + std::to_string(record.recorded_peak->allocated) +
         " bytes, the measured steps at " + std::to_string(record.peak->allocated));
   }
-  if (wants_snapshot) write_snapshot(snapshot, spec_.snapshot);
+  return snapshot;
 }
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include "profiling/attribution.h"
 #include "profiling/phases.h"
 #include "profiling/record.h"
+#include "profiling/snapshot/snapshot.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/step.h"
 
@@ -18,10 +19,10 @@ class RecordedSteps {
 
   void run(const Batch& batch);
 
-  // Stops recording, attributes the peak and writes the snapshot the spec asks for. Fills
-  // recorded_peak, categories_at_peak, residual_*, trace_* and, where nothing was measured before,
-  // peak and phases. Throws std::runtime_error when the snapshot cannot be written.
-  void finish(Record& record);
+  // Stops recording and attributes the peak. Fills recorded_peak, categories_at_peak, residual_*,
+  // trace_* and, where nothing was measured before, peak. Returns what spec.snapshot is to hold;
+  // empty where no snapshot is asked for.
+  Snapshot finish(Record& record);
 
  private:
   void on_scope(const std::string& name, bool is_start);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 
 #include "bench/cell/device.h"
@@ -12,6 +13,7 @@
 #include "bench/cell/out_of_memory.h"
 #include "bench/cell/recorded_steps.h"
 #include "profiling/phases.h"
+#include "profiling/snapshot/write.h"
 #include "profiling/theory/rows.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "text/quantity.h"
@@ -83,6 +85,24 @@ std::string peak_phase_of(const Record& record) {
   return best;
 }
 
+// The last thing a run does: every figure is in the Record by now. A file that cannot be written
+// does not cost the other one; the first refusal is thrown.
+void write_files(const Bench& bench, const Snapshot& snapshot) {
+  std::exception_ptr refusal;
+  const auto attempt = [&](const std::string& path, const auto& write) {
+    if (path.empty()) return;
+    try {
+      write(path);
+    } catch (const std::exception&) {
+      if (!refusal) refusal = std::current_exception();
+    }
+  };
+  attempt(bench.spec.snapshot, [&](const std::string& path) { write_snapshot(snapshot, path); });
+  attempt(bench.spec.save_weights,
+          [&](const std::string& path) { save_weights(*bench.step->model(), path); });
+  if (refusal) std::rethrow_exception(refusal);
+}
+
 void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   const RunSpec& spec = bench.spec;
   if (spec.threads > 0) at::set_num_threads(static_cast<int>(spec.threads));
@@ -95,19 +115,20 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
   warm_up(bench);
   measure(bench, record);
+  Snapshot snapshot;
   if (spec.record_steps > 0) {
     RecordedSteps recorded(*bench.step, *bench.tracker, spec);
     for (int64_t i = 0; i < spec.record_steps; ++i) {
       recorded.run(bench.data->batch(bench.next_step++));
     }
-    recorded.finish(record);
+    snapshot = recorded.finish(record);
   }
   record.peak_phase = peak_phase_of(record);
   if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
     record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
                            std::to_string(skipped) + " (warm-up included)");
   }
-  if (!spec.save_weights.empty()) save_weights(*bench.step->model(), spec.save_weights);
+  write_files(bench, snapshot);
   record.status = Status::kOk;
 }
 

@@ -119,6 +119,23 @@ TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
   EXPECT_TRUE(record.step_ms.empty()) << "refused before a step ran";
 }
 
+// Peaks, phases and notes are known before a file is written, so a file costs none of them.
+TEST(Run, ASnapshotThatCannotBeWrittenCostsTheSnapshotAlone) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.precision = Precision::kFp16;  // its first steps are skipped, which is a note
+  const Record whole = run_ok(spec);
+  ASSERT_FALSE(whole.notes.empty());
+  spec.snapshot = scratch.file("no/such/folder/x.pickle");
+  spec.save_weights = scratch.file("weights.safetensors");
+  const Record record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUnwritable);
+  EXPECT_EQ(record.peak_phase, whole.peak_phase);
+  EXPECT_EQ(record.notes, whole.notes);
+  EXPECT_EQ(record.categories_at_peak, whole.categories_at_peak);
+  EXPECT_TRUE(std::ifstream(spec.save_weights).good()) << "the other file is written all the same";
+}
+
 TEST(Run, WeightsSavedByOneRunGoOnInTheNext) {
   const ScratchDirectory scratch;
   RunSpec spec = tiny_spec();
