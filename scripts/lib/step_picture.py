@@ -3,8 +3,8 @@
 usage: step_picture.py RECORD.json SNAPSHOT.pickle >PICTURE.svg
 
 What a block is for is read from when it lives, and nothing is drawn unless the sums at the peak are
-the Record's own, to the byte. Needs a training step with the reference optimizer, which replaces its
-moments.
+the Record's own, to the byte. Needs a training step with the reference optimizer, which replaces
+its moments.
 Exit codes: 0 drawn, 3 the snapshot does not give the Record's categories.
 """
 
@@ -14,7 +14,8 @@ import sys
 from html import escape
 
 GIB = 1 << 30
-PHASES = ("", "forward", "loss", "backward", "optimizer")  # first, the gradients of the last step go
+# Before the first named one, the gradients of the last step go.
+PHASES = ("", "forward", "loss", "backward", "optimizer")
 # Name, the Record's categories, colour (of the palette of Okabe and Ito); from the bottom up.
 LAYERS = (
     ("parameters, workspaces", ("parameters", "workspaces", "other"), "#0072b2"),
@@ -33,7 +34,7 @@ TICK_GIB = 20
 
 
 def phase_bounds(snapshot, events):
-    """How many events there are when each phase has ended. The last takes the rest."""
+    """How many events there are when each phase has ended. The last phase takes the rest."""
     times = [event["time_us"] for event in events]
     stamps = {(a["name"], a["stage"]): a["time_us"] for a in snapshot["external_annotations"]}
     keys = [("forward", "START"), *((name, "END") for name in PHASES[1:-1])]
@@ -62,7 +63,7 @@ def layer_of(begin, end, bounds):
     if begin < start and (end == last or begin >= 0):
         return PARAMETERS  # or a batch, "other"
     if begin == -1:
-        return GRADIENTS if end < start else OPTIMIZER  # of the last step; moments, to be replaced
+        return GRADIENTS if end < start else OPTIMIZER  # of the last step; moments to replace
     if begin < loss:
         return ACTIVATIONS if end >= loss else TEMPORARIES
     if end < last:
@@ -111,6 +112,17 @@ def text(x, y, words, anchor="middle"):
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
+def line(x1, y1, x2, y2, opacity):
+    ends = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"'
+    return f'<line {ends} stroke="#000" stroke-opacity="{opacity}"/>'
+
+
+def without_middles(points):
+    """Of a level stretch only its ends."""
+    inner = zip(points, points[1:], points[2:], strict=False)
+    return [points[0], *(b for a, b, c in inner if not a[1] == b[1] == c[1]), points[-1]]
+
+
 def areas(shown, y_of):
     """One path a layer, along its top and back along its bottom."""
     for layer, (name, _, colour) in enumerate(LAYERS):
@@ -120,10 +132,8 @@ def areas(shown, y_of):
             for x, sizes in shown:
                 y = y_of(sum(sizes[: layer + upper]))
                 points += [(x, y), (x + COLUMN, y)]
-            # Of a level stretch only its ends.
-            keep = [p for i, p in enumerate(points)
-                    if i in (0, len(points) - 1) or not points[i - 1][1] == p[1] == points[i + 1][1]]
-            edges += keep if upper else reversed(keep)
+            kept = without_middles(points)
+            edges += kept if upper else reversed(kept)
         path = " ".join(f"{x},{y}" for x, y in edges)
         yield f'<polygon points="{path}" fill="{colour}"><title>{name}</title></polygon>'
 
@@ -132,17 +142,18 @@ def axes(y_of, top):
     right = LEFT + sum(WIDTHS.values())
     for gib in range(0, int(top / GIB) + 1, TICK_GIB):
         y = y_of(gib * GIB)
-        yield f'<line x1="{LEFT}" y1="{y}" x2="{right}" y2="{y}" stroke="#000" stroke-opacity="0.2"/>'
+        yield line(LEFT, y, right, y, opacity=0.2)
         yield text(LEFT - 6, y + 4, f"{gib} GiB", "end")
     x = LEFT
     for name in PHASES:
-        yield f'<line x1="{x}" y1="{TOP}" x2="{x}" y2="{TOP + HEIGHT}" stroke="#000" stroke-opacity="0.5"/>'
+        yield line(x, TOP, x, TOP + HEIGHT, opacity=0.5)
         yield text(x + WIDTHS[name] // 2, TOP + HEIGHT + 18, name)
         x += WIDTHS[name]
     x = LEFT
     for name, _, colour in LAYERS:
-        yield f'<rect x="{x}" y="{TOP + HEIGHT + 33}" width="11" height="11" fill="{colour}"/>'
-        yield text(x + 16, TOP + HEIGHT + 43, name, "start")
+        y = TOP + HEIGHT + 33
+        yield f'<rect x="{x}" y="{y}" width="11" height="11" fill="{colour}"/>'
+        yield text(x + 16, y + 10, name, "start")
         x += 40 + 7 * len(name)
 
 
@@ -156,10 +167,10 @@ def picture(record, states, bounds):
         return TOP + HEIGHT - round(HEIGHT * size / top)
 
     spec = record["spec"]
-    title = (f"One step of {record['name']} on {spec['device']}, batch {spec['batch_size']}: "
-             f"{sum(fullest) / GIB:.3f} GiB at the peak, in {record['peak_phase']}")
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-           f'height="{height}" font-family="sans-serif" font-size="13" role="img">')
+    title = (f"A step of {record['name']} on {spec['device']}, batch {spec['batch_size']}: "
+             f"{sum(fullest) / GIB:.3f} GiB requested at the peak, in {record['peak_phase']}")
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" role="img">')
     yield f"<title>{escape(title)}</title>"
     yield f'<rect width="{width}" height="{height}" fill="#fff"/>'
     yield text(LEFT, 24, title, "start")
