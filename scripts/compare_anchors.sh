@@ -18,7 +18,7 @@ if [[ $status -gt 1 ]]; then
   exit "$status"
 fi
 mv "$output_dir/anchors.md.partial" "$output_dir/anchors.md"
-# What the README shows of it.
+# What docs/results.md shows of it.
 tables 'cache in vLLM' <"$output_dir/anchors.md" | into anchors_cache.md
 cat "$output_dir/anchors.md"
 exit "$status"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the cells of a published measurement on the virtual card it was made on, and prints both.
 #   compare_published.sh [--output-dir DIR] [FILE]   FILE defaults to results/published/a800_cs336.json;
-#                                                    DIR gets published.jsonl and published.md
+#                                                    DIR gets published.jsonl, published.md and
+#                                                    published_peaks.md
 # Exit codes: 0 every cell ran, 2 usage, 3 some cells failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,6 +19,8 @@ status=0
 "$headroom" sweep --model-size 2.7B --device "$device" --context-length "$(axis context_length)" \
   --profile-type "$(axis profile_type)" --precision "$(axis precision)" \
   --warmup-steps 2 --measure-steps 1 --record-steps 0 --format jsonl >"$output_dir/published.jsonl" || status=$?
-python3 -IS scripts/lib/published_table.py "$file" "$output_dir/published.jsonl" >"$output_dir/published.md"
+table=(python3 -IS scripts/lib/published_table.py "$file" "$output_dir/published.jsonl")
+"${table[@]}" >"$output_dir/published.md"
+"${table[@]}" --peaks >"$output_dir/published_peaks.md"
 cat "$output_dir/published.md"
 exit "$status"

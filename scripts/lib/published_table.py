@@ -1,6 +1,7 @@
 """Prints a published measurement beside our Records, as Markdown.
 
-usage: published_table.py PUBLISHED.json RECORDS.jsonl
+usage: published_table.py PUBLISHED.json RECORDS.jsonl [--peaks]
+--peaks: one row a cell and no title, as the README shows it; else every phase that was published.
 """
 
 import json
@@ -40,14 +41,18 @@ def rows(published, records):
 
 
 def main():
+    peaks_only = sys.argv[3:] == ["--peaks"]
     with open(sys.argv[1], encoding="utf-8") as file:
         published = json.load(file)
     records = read_records(sys.argv[2])
     head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference"]
-    print("### A published measurement, and the same cells on a virtual card\n")
-    print("| " + " | ".join(head) + " |")
-    print("| ---: | --- | --- | --- | ---: | ---: | ---: |")
-    for row in rows(published, records):
+    rule = ["---:", "---", "---", "---", "---:", "---:", "---:"]
+    shown = [head, rule, *rows(published, records)]
+    if peaks_only:
+        shown = [row[:3] + row[4:] for row in shown if row[3] in ("", "---", "peak")]
+    else:
+        print("### A published measurement, and the same cells on a virtual card\n")
+    for row in shown:
         print("| " + " | ".join(row) + " |")
     print(f"\nPublished: {published['what']} ({published['source']}).")
     print(f"\nOurs: {published['device']}, peak allocated, no card in the machine.")

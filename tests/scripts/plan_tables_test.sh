@@ -9,5 +9,5 @@ status=0
 for file in "$folder"/*.md "$folder"/*.svg; do
   diff -u "results/plan/${file##*/}" "$file" || status=1
 done
-[[ $status -eq 0 ]] || echo 'results/plan is not what the program prints: run scripts/plan_tables.sh and scripts/update_readme.sh'
+[[ $status -eq 0 ]] || echo 'results/plan is not what the program prints: run scripts/plan_tables.sh and scripts/update_docs.sh'
 exit "$status"

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Runs the commands that the README and docs/ show, on virtual cards, and keeps what they print.
+#   readme_outputs.sh [--output-dir DIR]      DIR defaults to results/readme
+# A file begins with its command as it was run. Of a long report only some tables are kept; "..." stands where
+# one of them is cut, "pid" for a process number. scripts/update_docs.sh puts the files into the documents. step.svg is drawn from the same step.
+# Exit codes: 0 all are written, 2 usage, 3 a command failed, 5 headroom is not built, or there is no Python
+# with torch (then the files of `headroom dryrun` are left as they were and the rest is written).
+# shellcheck disable=SC2317 # filters are called by show()
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
+source scripts/lib/table_files.sh
+output_dir=results/readme
+unset -v file # takes none
+read_options "$@"
+need_headroom
+output_dir=$(realpath "$output_dir")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+ln -s "$PWD/tests" "$scratch/tests" # programs for dryrun
+PATH=$(realpath "$(dirname "$headroom")"):$PWD/.venv/bin:$PATH
+top=$PWD
+cd "$scratch"
+status=0
+declare -A printed=()
+
+# show NAME EXIT_CODE COMMAND [FILTER...]: the command and what it printed, through FILTER. A command that
+# several files show runs once.
+show() {
+  local name=$1 expected=$2 command=$3 code=0
+  shift 3
+  if [[ ! -v printed[$command] ]]; then
+    printed[$command]=$(bash -c "$command" 2>talk.txt) || code=$?
+    if [[ $code -ne $expected ]]; then
+      printf 'readme_outputs.sh: exit %d: %s\n' "$code" "$command" >&2
+      tail -n 3 talk.txt >&2
+      status=3
+      return
+    fi
+    # dryrun's report is on stderr: stdout is the program's.
+    [[ $command != 'headroom dryrun'* ]] || printed[$command]+=$'\n'$(<talk.txt)
+  fi
+  { printf '$ %s\n' "$command" && "${@:-cat}" <<<"${printed[$command]}"; } | sed 's/ *$//' | into "$name"
+}
+
+# parts TITLES: the tables whose titles match, of a report with an empty line between tables.
+parts() {
+  awk -v wanted="^($1)" 'BEGIN { RS = "" } $0 ~ wanted { if (count++) print ""; print }'
+}
+# lines COUNT: the first ones.
+lines() { awk -v count="$1" 'NR <= count { print } NR == count + 1 { print "..." }'; }
+first_table() { awk 'BEGIN { RS = "" } NR == 1' | lines "$1"; }
+setups() { parts Recommended | sed 's/^.*set-ups tried.*/.../'; }
+# The report alone, without its seconds and process numbers.
+peaks() {
+  sed -nE -e 's/^ *[0-9]+( +[0-9]+ +[0-9.]+ [KMG]iB)/    pid\1/' -e '/^Peaks on/,$p'
+}
+
+profile='headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --snapshot step.pickle'
+show profile.txt 0 "$profile" parts 'Peak per phase'
+show profile_in_full.txt 0 "$profile" parts 'Peak per phase|What is live|Kept for|Theory beside'
+show snapshot_top.txt 0 "headroom snapshot top step.pickle --limit 30 | grep -E 'each|model/' | head -n 4"
+show sweep.txt 3 "headroom sweep --model-size small,medium,large,xl --profile-type training --device virtual:rtx4090 --records runs.jsonl" lines 7
+show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , -f 1-4'
+show theory.txt 0 "headroom theory --model-size 2.7B | grep -E 'BHST|gate|q_BHSK' | cut -c 1-109"
+show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
+show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
+show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
+show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
+
+headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --format json >record.json
+python3 -I "$top/scripts/lib/step_picture.py" record.json step.pickle | into step.svg
+
+if python -c 'import torch' 2>talk.txt; then
+  show dryrun.txt 0 'headroom dryrun --card rtx4090 -- python tests/virtual_gpu/programs/train_transformer.py' peaks
+  show dryrun_oom.txt 0 'headroom dryrun --card rtx4090 --bytes 12GiB -- python tests/virtual_gpu/programs/out_of_memory.py caught' peaks
+else
+  printf 'readme_outputs.sh: no Python with torch: dryrun*.txt are left as they were\n' >&2
+  [[ $status -ne 0 ]] || status=5
+fi
+exit "$status"
