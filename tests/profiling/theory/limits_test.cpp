@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "profiling/theory/forward.h"
 #include "profiling/theory/rows.h"
 
