@@ -15,7 +15,6 @@ import math
 import torch
 from measure import run
 from torch import Tensor, nn
-from torch.nn.functional import linear
 from workload import (
     ADAM_EPS,
     BETA1,
@@ -36,7 +35,7 @@ class Linear(nn.Module):
         self.weight = nn.Parameter(torch.empty(outputs, inputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight)
+        return torch.einsum("...i,oi->...o", x, self.weight)
 
 
 class Embedding(nn.Module):

@@ -5,26 +5,28 @@ namespace headroom {
 namespace {
 
 // Note [Casts under autocast]
-// Rationale: autocast caches the casts of FP32 leaf parameters only. The FP32 output of a norm is
-//   therefore cast once for each projection that reads it, and each projection keeps its own copy,
-//   where FP32 keeps one tensor for all of them.
-// Approach: `readers` saves of one storage in FP32; as many storages in autocast.
-// Limits: inputs that autocast finds already low (the merged heads, the gated product) are not
-// cast.
+// Rationale: a matrix product casts what is FP32, and its node keeps the casts. Autocast caches
+//   those of weights and no others: the FP32 output of a norm is cast once for each projection that
+//   reads it. On CUDA einsum is on autocast's list; on the CPU it is not, the products in it see
+//   views of the weights, and nothing is cached: without a graph a cast dies with its product.
+// Approach: a norm's output is one storage in FP32, however many projections read it; in autocast
+//   it is one storage per projection. The cast weights stand in groups of their own (states.cpp).
+// Limits: inputs that are low already (the merged heads, the gated product) are not cast. einsum
+//   over a dimension of one element (d_ff 1) is no matrix product.
 void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
                      const std::string& source) {
   std::vector<std::string> saved_by;
   saved_by.reserve(readers.size());
-  for (const auto& reader : readers) saved_by.push_back("MmBackward0.self of " + reader);
+  for (const auto& reader : readers) saved_by.push_back("BmmBackward0.self of " + reader);
   if (sheet.autocast()) {
-    sheet.add({.name = name + "_cast",
-               .shape = "B S D",
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward: autocast of the input",
-               .saved_by = saved_by,
-               .condition = "the FP32 norm output is cast once per projection (casts of weights "
-                            "are cached, casts of inputs are not)",
-               .storages = static_cast<int64_t>(readers.size())});
+    sheet.add(
+        {.name = name + "_cast",
+         .shape = "B S D",
+         .dtype = sheet.low(),
+         .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o, its input cast",
+         .saved_by = saved_by,
+         .condition = "the FP32 norm output is cast once per projection",
+         .storages = static_cast<int64_t>(readers.size())});
   } else {
     sheet.add({.name = name,
                .shape = "B S D",
@@ -60,8 +62,8 @@ void add_weight(Sheet& sheet, const std::string& name, const std::string& shape)
   sheet.alias({.name = name + ".weight",
                .shape = shape,
                .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward",
-               .saved_by = {"MmBackward0.mat2"},
+               .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o",
+               .saved_by = {"BmmBackward0.mat2"},
                .condition = sheet.autocast() ? "counted in the cast cache" : "a parameter"});
 }
 
@@ -96,7 +98,7 @@ void add_feed_forward(Sheet& sheet) {
              .shape = "B S F",
              .dtype = low,
              .source = source + "gate * w3_(x)",
-             .saved_by = {"MmBackward0.self of w2"},
+             .saved_by = {"BmmBackward0.self of w2"},
              .condition = "input of w2"});
   add_weight(sheet, "w1", "F D");
   add_weight(sheet, "w3", "F D");

@@ -93,7 +93,7 @@ void add_eager(Sheet& sheet) {
              .shape = "B S H*K",
              .dtype = sheet.low(),
              .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
 }
 
@@ -138,7 +138,7 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
              .shape = "B S H*K",
              .dtype = sheet.low(),
              .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = copied ? "a second copy of attention_BHSK, merged"
                                  : "merged; a view of attention_BHSK",
              .storages = copied ? 1 : 0});
@@ -170,7 +170,7 @@ void add_math(Sheet& sheet) {
   sheet.add({.name = "heads",
              .shape = "B S H*K",
              .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
 }
 

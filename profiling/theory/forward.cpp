@@ -99,10 +99,11 @@ void add_head_instant(Sheet& sheet) {
              .shape = "B S D",
              .source = "model/transformer.cpp TransformerImpl::forward"});
   if (sheet.autocast()) {
-    sheet.add({.name = "ln_final.output_cast",
-               .shape = "B S D",
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward: autocast of the input"});
+    sheet.add(
+        {.name = "ln_final.output_cast",
+         .shape = "B S D",
+         .dtype = sheet.low(),
+         .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o, its input cast"});
   }
   sheet.add({.name = "logits",
              .shape = "B S V",

@@ -196,7 +196,7 @@ Table totals_table(const RunSpec& spec) {
       [&](size_t i) { return model_config(spec).layers * total(rows[i], kBlock); });
   for (const char* group :
        {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients, kOptimizerState,
-        kOptimizerTemporaries, kCastCache, kLossScaler, kTables, kInputs}) {
+        kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
   add("temporaries of a forward without gradients",
@@ -225,7 +225,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   }
   tables.push_back(row_table("States, casts, tables and inputs", rows,
                              {kParameters, kGradients, kOptimizerState, kOptimizerTemporaries,
-                              kCastCache, kLossScaler, kTables, kInputs}));
+                              kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
   tables.push_back(totals_table(spec));
   return tables;
 }

@@ -95,7 +95,7 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
           {"gradients", total(rows, kGradients)},
           {"optimizer_state", total(rows, kOptimizerState)},
           {"activations", activation_bytes(spec, rows)},
-          {"cast_cache", total(rows, kCastCache)},
+          {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
           {"residual_bytes_per_block", total(rows, kBlock)},
           {"residual_tensors_per_block", storages(rows, kBlock)}};
 }

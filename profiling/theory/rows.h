@@ -31,6 +31,7 @@ inline constexpr const char* kOptimizerState = "optimizer state";
 inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
 inline constexpr const char* kLossScaler = "loss scaler";
 inline constexpr const char* kCastCache = "cast cache";
+inline constexpr const char* kPassingCast = "passing cast";  // not cached: one alive at a time
 inline constexpr const char* kTables = "tables";
 inline constexpr const char* kInputs = "inputs";
 

@@ -46,23 +46,33 @@ void add_each(Sheet& sheet, const std::string& name, const std::string& source,
   }
 }
 
+// Of what goes through a matrix product: the token table and the norm weights meet none.
+void add_cast(Sheet& sheet, const Parameter& parameter, int64_t storages,
+              const std::vector<std::string>& saved_by, const std::string& condition) {
+  sheet.add({.name = std::string(parameter.name) + ".weight",
+             .shape = parameter.shape,
+             .dtype = sheet.low(),
+             .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o",
+             .saved_by = saved_by,
+             .condition = condition,
+             .storages = storages});
+}
+
+// See Note [Casts under autocast] in activations.cpp.
 void add_casts(Sheet& sheet) {
   sheet.begin(kCastCache);
   for (const Parameter& parameter : kModelParameters) {
     if (!parameter.in_linear) continue;
-    sheet.add({.name = std::string(parameter.name) + ".weight",
-               .shape = parameter.shape,
-               .dtype = sheet.low(),
-               .source = "train/precision.cpp AutocastGuard",
-               .condition =
-                   "cast at first use, kept until the guard dies, without a graph too; the "
-                   "token table and the norm weights meet no matrix product",
-               .storages = copies(sheet, parameter)});
+    add_cast(sheet, parameter, copies(sheet, parameter), {"BmmBackward0.mat2"},
+             sheet.cpu() ? "cast at its use; einsum is on no CPU list, its node keeps the cast"
+                         : "cast at first use, kept until the guard dies, without a graph too");
   }
 }
 
-const Parameter& largest_parameter(const Sheet& sheet) {
+// Of all, or of those that products cast.
+const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
   const auto elements = [&](const Parameter& parameter) {
+    if (cast_only && !parameter.in_linear) return int64_t{0};
     int64_t product = 1;
     for (const char* c = parameter.shape; *c != '\0'; ++c) {
       if (*c != ' ' && *c != '*') product *= sheet.size(*c);
@@ -72,6 +82,13 @@ const Parameter& largest_parameter(const Sheet& sheet) {
   return *std::max_element(
       std::begin(kModelParameters), std::end(kModelParameters),
       [&](const Parameter& a, const Parameter& b) { return elements(a) < elements(b); });
+}
+
+void add_passing_cast(Sheet& sheet) {
+  sheet.begin(kPassingCast);
+  add_cast(
+      sheet, largest_parameter(sheet, /*cast_only=*/true), 1, {},
+      "einsum is on no CPU list; without a graph each cast dies with its product; the largest");
 }
 
 void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
@@ -149,7 +166,13 @@ void add_state_rows(Sheet& sheet) {
              "FP32 in every precision; complete at the end of backward, released with the step");
   }
   if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
-  if (sheet.autocast()) add_casts(sheet);
+  if (sheet.autocast()) {
+    if (sheet.cpu() && spec.profile_type == Mode::kForward) {
+      add_passing_cast(sheet);
+    } else {
+      add_casts(sheet);
+    }
+  }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) add_loss_scaler(sheet);
   add_inputs(sheet);
 }

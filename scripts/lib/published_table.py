@@ -28,27 +28,44 @@ def comparison(published_gib, ours_bytes):
     return [f"{published_gib:.3f}", f"{ours_gib:.4f}", f"{100 * (ours_gib / published_gib - 1):+.3f} %"]
 
 
+def key_of(cell):
+    return cell["context_length"], cell["profile_type"], cell["precision"]
+
+
+def cause_numbers(published):
+    """The number of the cause of each (key, row) that has one."""
+    numbers = {}
+    for number, cause in enumerate(published.get("causes", ()), start=1):
+        numbers.update({(key_of(cause), row): str(number) for row in cause["rows"]})
+    return numbers
+
+
 def rows(published, records):
     for cell in published["cells"]:
-        key = cell["context_length"], cell["profile_type"], cell["precision"]
+        key = key_of(cell)
         record = records.get(key, {})
         phases = record.get("phases", {})
-        yield [*map(str, key), "peak", *comparison(cell["peak_gib"], record.get("peak_allocated_bytes"))]
+        yield [key, "peak", *comparison(cell["peak_gib"], record.get("peak_allocated_bytes"))]
         for name, gib in cell.get("phases_gib", {}).items():
             ours = phases.get(name, {}).get("allocated_bytes")
-            yield [*map(str, key), name, *comparison(gib, ours)]
+            yield [key, name, *comparison(gib, ours)]
 
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         published = json.load(file)
     records = read_records(sys.argv[2])
-    head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference"]
+    numbers = cause_numbers(published)
+    head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference", "cause"]
     print("### A published measurement, and the same cells on a virtual card\n")
     print("| " + " | ".join(head) + " |")
-    print("| ---: | --- | --- | --- | ---: | ---: | ---: |")
-    for row in rows(published, records):
-        print("| " + " | ".join(row) + " |")
+    print("| ---: | --- | --- | --- | ---: | ---: | ---: | --- |")
+    for key, *row in rows(published, records):
+        print("| " + " | ".join([*map(str, key), *row, numbers.get((key, row[0]), "")]) + " |")
+    if numbers:
+        print("\nWhere a figure differs for a cause of its own:\n")
+        for number, cause in enumerate(published["causes"], start=1):
+            print(f"{number}. {cause['cause']}.")
     print(f"\nPublished: {published['what']} ({published['source']}).")
     print(f"\nOurs: {published['device']}, peak allocated, no card in the machine.")
 
