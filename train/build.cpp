@@ -2,18 +2,29 @@
 
 #include <ATen/record_function.h>
 
+#include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/precision.h"
 
 namespace headroom {
+namespace {
+
+// The set of layers of each --kernels.
+const LayerFactory& layers_of(Kernels kernels) {
+  switch (kernels) {
+    case Kernels::kEager:
+      return eager_layers();
+  }
+  TORCH_INTERNAL_ASSERT(false, "no layers for these kernels");
+}
+
+}  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   const ModelConfig config = model_config(spec);
-  const auto attention =
-      spec.attention == Attention::kFlash ? AttentionKind::kFlash : AttentionKind::kEager;
-  Transformer model(config, spec.context_length, attention, device);
+  Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device);
   if (!spec.load_weights.empty()) load_weights(*model, spec.load_weights);
 
   std::string note;

@@ -165,8 +165,8 @@ def log_softmax(x: Tensor) -> Tensor:
 
 
 def cross_entropy(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
-    surprise_BSV = -log_softmax(logits_BSV)
-    return surprise_BSV.gather(-1, targets_BS.unsqueeze(-1)).mean()
+    negative_log_probabilities_BSV = -log_softmax(logits_BSV)
+    return negative_log_probabilities_BSV.gather(-1, targets_BS.unsqueeze(-1)).mean()
 
 
 class AdamW:

@@ -19,14 +19,13 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
   saved_by.reserve(readers.size());
   for (const auto& reader : readers) saved_by.push_back("BmmBackward0.self of " + reader);
   if (sheet.autocast()) {
-    sheet.add(
-        {.name = name + "_cast",
-         .shape = "B S D",
-         .dtype = sheet.low(),
-         .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o, its input cast",
-         .saved_by = saved_by,
-         .condition = "the FP32 norm output is cast once per projection",
-         .storages = static_cast<int64_t>(readers.size())});
+    sheet.add({.name = name + "_cast",
+               .shape = "B S D",
+               .dtype = sheet.low(),
+               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast",
+               .saved_by = saved_by,
+               .condition = "the FP32 norm output is cast once per projection",
+               .storages = static_cast<int64_t>(readers.size())});
   } else {
     sheet.add({.name = name,
                .shape = "B S D",
@@ -40,12 +39,12 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
 void add_norm(Sheet& sheet, const std::string& name) {
   sheet.add({.name = name + ".inverse_rms",
              .shape = "B S 1",
-             .source = "model/layers.cpp RmsNormImpl::forward: rsqrt",
+             .source = "model/layers.cpp RmsNorm::forward: rsqrt",
              .saved_by = {"RsqrtBackward0.result", "MulBackward0.other"},
              .condition = "the residual stream is FP32, so the norm is too"});
   sheet.add({.name = name + ".normalized",
              .shape = "B S D",
-             .source = "model/layers.cpp RmsNormImpl::forward: x * inverse_rms",
+             .source = "model/layers.cpp RmsNorm::forward: x * inverse_rms",
              .saved_by = {"MulBackward0.other"},
              .condition = "for the gradient of the norm's weight"});
 }
@@ -53,7 +52,7 @@ void add_norm(Sheet& sheet, const std::string& name) {
 void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string& counted_in) {
   sheet.alias({.name = name,
                .shape = "B S D",
-               .source = "model/layers.cpp RmsNormImpl::forward: pow and x * inverse_rms",
+               .source = "model/layers.cpp RmsNorm::forward: pow and x * inverse_rms",
                .saved_by = {"PowBackward0.self", "MulBackward0.self"},
                .condition = counted_in});
 }
@@ -62,16 +61,16 @@ void add_weight(Sheet& sheet, const std::string& name, const std::string& shape)
   sheet.alias({.name = name + ".weight",
                .shape = shape,
                .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward: einsum ...i,oi->...o",
+               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
                .saved_by = {"BmmBackward0.mat2"},
                .condition = sheet.autocast() ? "counted in the cast cache" : "a parameter"});
 }
 
 void add_feed_forward(Sheet& sheet) {
   add_norm_output(sheet, "ln2.output", {"w1", "w3"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+                  "model/layers.cpp RmsNorm::forward: weight * x");
   const DType low = sheet.low();
-  const std::string source = "model/layers.cpp SwiGluImpl::forward: ";
+  const std::string source = "model/layers.cpp SwiGlu::forward: ";
   sheet.add({.name = "w1_x",
              .shape = "B S F",
              .dtype = low,
@@ -110,7 +109,7 @@ void add_block(Sheet& sheet) {
   add_input_of_norm(sheet, "x", "the output of the block before (or of the embedding)");
   add_norm(sheet, "ln1");
   add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+                  "model/layers.cpp RmsNorm::forward: weight * x");
   add_attention_rows(sheet);
   add_weight(sheet, "q_proj", "D D");
   add_weight(sheet, "k_proj", "G*K D");
@@ -135,7 +134,7 @@ void add_head(Sheet& sheet) {
   add_input_of_norm(sheet, "x", "the output of the last block");
   add_norm(sheet, "ln_final");
   add_norm_output(sheet, "ln_final.output", {"lm_head"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+                  "model/layers.cpp RmsNorm::forward: weight * x");
   sheet.begin(kHead);
   add_weight(sheet, "lm_head", "V D");
   sheet.add({.name = "logits",
@@ -167,7 +166,7 @@ void add_loss(Sheet& sheet) {
              .source = source + "sum",
              .saved_by = {"LogBackward0.self"},
              .condition = why});
-  sheet.add({.name = "surprise",
+  sheet.add({.name = "negative_log_probabilities",
              .shape = "B S V",
              .dtype = dtype,
              .source = "model/loss.cpp cross_entropy: -log_softmax",

@@ -54,7 +54,7 @@ struct Row {
   int64_t bytes = 0;                  // product of sizes * element size * storages
   std::string derivation;             // "B*H*S*T * 4 B = 4*32*512*512 * 4 B"
   std::string condition;              // why it is kept, or when
-  std::string source;                 // "model/attention.cpp eager: where"
+  std::string source;                 // "model/attention.cpp eager_attention: where"
   std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
   bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
 
