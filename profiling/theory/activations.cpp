@@ -21,7 +21,7 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
   if (sheet.autocast()) {
     sheet.add({.name = name + "_cast",
                .shape = "B S D",
-               .dtype = sheet.low(),
+               .dtype = sheet.compute(),
                .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast",
                .saved_by = saved_by,
                .condition = "the FP32 norm output is cast once per projection",
@@ -60,42 +60,42 @@ void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string&
 void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
   sheet.alias({.name = name + ".weight",
                .shape = shape,
-               .dtype = sheet.low(),
+               .dtype = sheet.compute(),
                .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
                .saved_by = {"BmmBackward0.mat2"},
-               .condition = sheet.autocast() ? "counted in the cast cache" : "a parameter"});
+               .condition = sheet.casts_weights() ? "counted in the cast cache" : "a parameter"});
 }
 
 void add_feed_forward(Sheet& sheet) {
   add_norm_output(sheet, "ln2.output", {"w1", "w3"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
-  const DType low = sheet.low();
+  const DType compute = sheet.compute();
   const std::string source = "model/layers.cpp SwiGlu::forward: ";
   sheet.add({.name = "w1_x",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "w1_(x)",
              .saved_by = {"MulBackward0.self"},
              .condition = "x of silu = x * sigmoid(x)"});
   sheet.add({.name = "sigmoid",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "sigmoid",
              .saved_by = {"SigmoidBackward0.result", "MulBackward0.other"},
              .condition = "silu is written out"});
   sheet.add({.name = "silu",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "x * sigmoid(x)",
              .saved_by = {"MulBackward0.self"}});
   sheet.add({.name = "w3_x",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "w3_(x)",
              .saved_by = {"MulBackward0.other"}});
   sheet.add({.name = "gate",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "gate * w3_(x)",
              .saved_by = {"BmmBackward0.self of w2"},
              .condition = "input of w2"});
@@ -105,7 +105,7 @@ void add_feed_forward(Sheet& sheet) {
 }
 
 void add_block(Sheet& sheet) {
-  sheet.begin(kBlock);
+  sheet.begin(kBlock, Blocks::all(sheet.config().layers));
   add_input_of_norm(sheet, "x", "the output of the block before (or of the embedding)");
   add_norm(sheet, "ln1");
   add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
@@ -139,7 +139,7 @@ void add_head(Sheet& sheet) {
   add_weight(sheet, "lm_head", "V D");
   sheet.add({.name = "logits",
              .shape = "B S V",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "train/step.cpp Step::run",
              .condition = "saved by no node; a local variable holds them"});
 }

@@ -22,25 +22,25 @@ void add_rotary(Sheet& sheet) {
 }
 
 void add_matrix_inputs(Sheet& sheet) {
-  const DType low = sheet.low();
+  const DType compute = sheet.compute();
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   const std::string cast =
       sheet.autocast() ? "; FP32 out of the FP32 rotary tables, kept as autocast's copy" : "";
   sheet.add({.name = "q",
              .shape = "B H S K",
-             .dtype = low,
+             .dtype = compute,
              .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
              .saved_by = {"BmmBackward0.self"},
              .condition = "rotated" + cast});
   sheet.add({.name = "k",
              .shape = "B H T K",
-             .dtype = low,
+             .dtype = compute,
              .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
              .saved_by = {"BmmBackward0.mat2"},
              .condition = (grouped ? "rotated, repeated to every query head" : "rotated") + cast});
   sheet.add({.name = "v",
              .shape = "B H T K",
-             .dtype = low,
+             .dtype = compute,
              .source = "model/attention.cpp eager_attention: einsum bhst,bhtk->bhsk",
              .saved_by = {"BmmBackward0.mat2"},
              .condition = grouped
@@ -79,7 +79,7 @@ void add_softmax(Sheet& sheet) {
              .condition = fp32});
   sheet.add({.name = "weights",
              .shape = "B H S T",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/attention.cpp eager_attention: einsum bhst,bhtk->bhsk",
              .saved_by = {"BmmBackward0.self"},
              .condition = sheet.autocast() && !sheet.cpu() ? "autocast's copy of the FP32 quotient"
@@ -91,7 +91,7 @@ void add_eager(Sheet& sheet) {
   add_softmax(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
              .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
@@ -99,23 +99,23 @@ void add_eager(Sheet& sheet) {
 
 // The fused kernels' inputs: k and v keep their own number of heads.
 void add_flash_inputs(Sheet& sheet, const std::string& node) {
-  const DType low = sheet.low();
+  const DType compute = sheet.compute();
   const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   sheet.add({.name = "q",
              .shape = "B H S K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".query"},
              .condition = "rotated"});
   sheet.add({.name = "k",
              .shape = "B G T K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".key"},
              .condition = "rotated"});
   sheet.add({.name = "v",
              .shape = "B G T K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".value"},
              .condition = "the projection's own memory"});
@@ -125,7 +125,7 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
   const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   sheet.add({.name = "attention",
              .shape = "B H S K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = source,
              .saved_by = {node + ".output"}});
   sheet.add({.name = "logsumexp",
@@ -136,7 +136,7 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
   const bool copied = output_in_input_order && merging_copies(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
              .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = copied ? "a second copy of attention_BHSK, merged"

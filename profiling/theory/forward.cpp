@@ -23,12 +23,12 @@ void add_heads(Sheet& sheet) {
   // The rotary tables are FP32, and so is what they rotate.
   sheet.add({.name = "q", .shape = "B H S K", .source = source, .condition = "rotated, FP32"});
   sheet.add({.name = "k", .shape = "B G T K", .source = source, .condition = "rotated, FP32"});
-  sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.low(), .source = source});
+  sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.compute(), .source = source});
   if (!grouped) return;
   sheet.add({.name = "k_repeated", .shape = "B H T K", .source = source + ": repeat_heads"});
   sheet.add({.name = "v_repeated",
              .shape = "B H T K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = source + ": repeat_heads"});
 }
 
@@ -47,7 +47,8 @@ void add_softmax_instant(Sheet& sheet) {
              .dtype = DType::kBool,
              .source = "model/attention.cpp causal_mask"});
   for (const char* name : {"scores", "shifted"}) {
-    sheet.add({.name = name, .shape = "B H S T", .dtype = sheet.low(), .source = source + name});
+    sheet.add(
+        {.name = name, .shape = "B H S T", .dtype = sheet.compute(), .source = source + name});
   }
   for (const char* name : {"exp", "quotient"}) {
     sheet.add(
@@ -80,7 +81,7 @@ void add_feed_forward_instant(Sheet& sheet) {
   add_stream(sheet, "ln2");
   sheet.add({.name = "attention",
              .shape = "B S D",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/transformer.cpp TransformerBlockImpl::forward"});
   sheet.add({.name = "attended",
              .shape = "B S D",
@@ -88,7 +89,7 @@ void add_feed_forward_instant(Sheet& sheet) {
   for (const char* name : {"w1_x", "sigmoid", "silu"}) {
     sheet.add({.name = name,
                .shape = "B S F",
-               .dtype = sheet.low(),
+               .dtype = sheet.compute(),
                .source = "model/layers.cpp SwiGlu::forward"});
   }
 }
@@ -101,12 +102,12 @@ void add_head_instant(Sheet& sheet) {
   if (sheet.autocast()) {
     sheet.add({.name = "ln_final.output_cast",
                .shape = "B S D",
-               .dtype = sheet.low(),
+               .dtype = sheet.compute(),
                .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast"});
   }
   sheet.add({.name = "logits",
              .shape = "B S V",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/transformer.cpp TransformerImpl::forward"});
 }
 

@@ -36,10 +36,11 @@ int64_t copies(const Sheet& sheet, const Parameter& parameter) {
 }
 
 void add_each(Sheet& sheet, const std::string& name, const std::string& source,
-              const std::string& condition) {
+              const std::string& condition, DType dtype = DType::kFp32) {
   for (const Parameter& parameter : kModelParameters) {
     sheet.add({.name = std::string(parameter.name) + name,
                .shape = parameter.shape,
+               .dtype = dtype,
                .source = source.empty() ? parameter.source : source,
                .condition = condition,
                .storages = copies(sheet, parameter)});
@@ -51,7 +52,7 @@ void add_cast(Sheet& sheet, const Parameter& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
              .shape = parameter.shape,
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
              .saved_by = saved_by,
              .condition = condition,
@@ -159,14 +160,16 @@ void add_loss_scaler(Sheet& sheet) {
 void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
   sheet.begin(kParameters);
-  add_each(sheet, ".weight", "", "FP32 in every precision");
+  const std::string stored =
+      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "stored in a low precision";
+  add_each(sheet, ".weight", "", stored, sheet.weight());
   if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
     add_each(sheet, ".grad", "train/step.cpp Step::backward",
-             "FP32 in every precision; complete at the end of backward, released with the step");
+             stored + "; complete at the end of backward, released with the step", sheet.weight());
   }
   if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
-  if (sheet.autocast()) {
+  if (sheet.casts_weights()) {
     if (sheet.cpu() && spec.profile_type == Mode::kForward) {
       add_passing_cast(sheet);
     } else {
