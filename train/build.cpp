@@ -2,6 +2,8 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
+
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/precision.h"
@@ -10,12 +12,17 @@ namespace headroom {
 namespace {
 
 // The set of layers of each --kernels.
+struct LayerSet {
+  Kernels kernels;
+  const LayerFactory& (*layers)();
+};
+constexpr LayerSet kLayerSets[] = {{Kernels::kEager, eager_layers}};
+
 const LayerFactory& layers_of(Kernels kernels) {
-  switch (kernels) {
-    case Kernels::kEager:
-      return eager_layers();
-  }
-  TORCH_INTERNAL_ASSERT(false, "no layers for these kernels");
+  const auto* const set = std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
+                                       [&](const LayerSet& row) { return row.kernels == kernels; });
+  TORCH_INTERNAL_ASSERT(set != std::end(kLayerSets), "no layers for these kernels");
+  return set->layers();
 }
 
 }  // namespace
