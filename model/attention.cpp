@@ -17,6 +17,11 @@ Tensor repeat_heads(const Tensor& x_BGTK, int64_t heads) {
   return groups == heads ? x_BGTK : x_BGTK.repeat_interleave(heads / groups, 1);
 }
 
+// Of the keys: 0, 1, ... T - 1.
+Tensor positions_of(const Tensor& k_BGTK) {
+  return torch::arange(k_BGTK.size(2), k_BGTK.options().dtype(torch::kInt64));
+}
+
 // Softmax over the last dimension, written out. The locals live to the end, as in the reference.
 Tensor softmax(const Tensor& scores_BHST) {
   const Tensor shifted_BHST = scores_BHST - std::get<0>(scores_BHST.max(-1, /*keepdim=*/true));
@@ -26,34 +31,16 @@ Tensor softmax(const Tensor& scores_BHST) {
 
 }  // namespace
 
-CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config, AttentionKind kind,
-                                                 const RotaryTable* rotary,
-                                                 const torch::TensorOptions& options)
-    : heads_(config.heads), kv_heads_(config.kv_heads), kind_(kind), rotary_(rotary) {
-  const int64_t d = config.d_model;
-  q_proj_ = register_module("q_proj", Linear(d, d, options));
-  k_proj_ = register_module("k_proj", Linear(d, config.kv_dim(), options));
-  v_proj_ = register_module("v_proj", Linear(d, config.kv_dim(), options));
-  output_proj_ = register_module("output_proj", Linear(d, d, options));
+Tensor causal_mask(const Tensor& positions_T, int64_t queries, int64_t first_position) {
+  const Tensor positions_S = positions_T.narrow(0, first_position, queries);
+  return positions_S.view({1, 1, -1, 1}) >= positions_T.view({1, 1, 1, -1});
 }
 
-Tensor CausalSelfAttentionImpl::forward(const Tensor& x_BSD) {
-  Tensor q_BHSK = split_heads(q_proj_(x_BSD), heads_);
-  Tensor k_BGTK = split_heads(k_proj_(x_BSD), kv_heads_);
-  const Tensor v_BGTK = split_heads(v_proj_(x_BSD), kv_heads_);
-  q_BHSK = rotary_->rotate(q_BHSK);
-  k_BGTK = rotary_->rotate(k_BGTK);
-  Tensor heads_BHSK = kind_ == AttentionKind::kFlash ? flash(q_BHSK, k_BGTK, v_BGTK)
-                                                     : eager(q_BHSK, repeat_heads(k_BGTK, heads_),
-                                                             repeat_heads(v_BGTK, heads_));
-  heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
-  return output_proj_(heads_BHSK);
-}
-
-Tensor CausalSelfAttentionImpl::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
-                                      const Tensor& v_BHTK) const {
-  const Tensor positions = torch::arange(q_BHSK.size(2), q_BHSK.options().dtype(torch::kInt64));
-  const Tensor mask_11ST = positions.view({1, 1, -1, 1}) >= positions.view({1, 1, 1, -1});
+// positions_T lives to the end, as in the reference.
+Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK,
+                       int64_t first_position) {
+  const Tensor positions_T = positions_of(k_BHTK);
+  const Tensor mask_11ST = causal_mask(positions_T, q_BHSK.size(2), first_position);
   Tensor scores_BHST = torch::einsum("bhsk,bhtk->bhst", {q_BHSK, k_BHTK}) /
                        std::sqrt(static_cast<double>(q_BHSK.size(-1)));
   scores_BHST = torch::where(mask_11ST, scores_BHST, -std::numeric_limits<double>::infinity());
@@ -61,14 +48,44 @@ Tensor CausalSelfAttentionImpl::eager(const Tensor& q_BHSK, const Tensor& k_BHTK
   return torch::einsum("bhst,bhtk->bhsk", {weights_BHST, v_BHTK});
 }
 
-Tensor CausalSelfAttentionImpl::flash(const Tensor& q_BHSK, const Tensor& k_BGTK,
-                                      const Tensor& v_BGTK) const {
+Tensor flash_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
+                       int64_t first_position) {
+  // is_causal lets the first query see the first key only, so queries that stand later need a mask.
+  std::optional<Tensor> mask_11ST;
+  if (first_position > 0) {
+    mask_11ST = causal_mask(positions_of(k_BGTK), q_BHSK.size(2), first_position);
+  }
   // Autocast has a rule for scaled_dot_product_attention, so q and k (FP32 out of the FP32 rotary
   // tables) and v (the projection's dtype) meet in one dtype.
-  return at::scaled_dot_product_attention(q_BHSK, k_BGTK, v_BGTK, /*attn_mask=*/{},
-                                          /*dropout_p=*/0.0, /*is_causal=*/true,
+  return at::scaled_dot_product_attention(q_BHSK, k_BGTK, v_BGTK, mask_11ST,
+                                          /*dropout_p=*/0.0, /*is_causal=*/first_position == 0,
                                           /*scale=*/std::nullopt,
-                                          /*enable_gqa=*/kv_heads_ != heads_);
+                                          /*enable_gqa=*/k_BGTK.size(1) != q_BHSK.size(1));
+}
+
+CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config,
+                                         Attention kind, const RotaryTable* rotary,
+                                         const torch::TensorOptions& options)
+    : heads_(config.heads), kv_heads_(config.kv_heads), kind_(kind), rotary_(rotary) {
+  const int64_t d = config.d_model;
+  q_proj_ = register_module("q_proj", layers.linear(d, d, options));
+  k_proj_ = register_module("k_proj", layers.linear(d, config.kv_dim(), options));
+  v_proj_ = register_module("v_proj", layers.linear(d, config.kv_dim(), options));
+  output_proj_ = register_module("output_proj", layers.linear(d, d, options));
+}
+
+Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
+  Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), heads_);
+  Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), kv_heads_);
+  const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), kv_heads_);
+  q_BHSK = rotary_->rotate(q_BHSK);
+  k_BGTK = rotary_->rotate(k_BGTK);
+  Tensor heads_BHSK =
+      kind_ == Attention::kFlash
+          ? flash_attention(q_BHSK, k_BGTK, v_BGTK)
+          : eager_attention(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_));
+  heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
+  return output_proj_->forward(heads_BHSK);
 }
 
 }  // namespace headroom

@@ -3,32 +3,34 @@
 
 #include <torch/torch.h>
 
-#include "model/config.h"
+#include "model/attention_kernel.h"
+#include "model/layer_factory.h"
 #include "model/layers.h"
 
 namespace headroom {
 
-// How softmax(q k^T / sqrt(K)) v is computed. Same parameters, same result within rounding.
-enum class AttentionKind {
-  kEager,  // written out; keeps several (B, H, S, T) tensors for backward
-  kFlash,  // at::scaled_dot_product_attention; keeps q, k, v, the output and (B, H, S) log-sums
-};
+// Which keys a query may see, (1, 1, S, T): its own position and those before it. positions_T
+// counts from 0; the S queries stand at [first_position, first_position + S) of it.
+Tensor causal_mask(const Tensor& positions_T, int64_t queries, int64_t first_position = 0);
 
-class CausalSelfAttentionImpl : public torch::nn::Module {
+// softmax(q k^T / sqrt(K)) v under that mask. Eager wants as many key heads as query heads; flash
+// takes fewer (G) as they are.
+Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK,
+                       int64_t first_position = 0);
+Tensor flash_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
+                       int64_t first_position = 0);
+
+class CausalSelfAttention : public LayerModule {
  public:
-  CausalSelfAttentionImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
-                          const torch::TensorOptions& options);
-  Tensor forward(const Tensor& x_BSD);
+  CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config, Attention kind,
+                      const RotaryTable* rotary, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD) override;
 
  private:
-  Tensor eager(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK) const;
-  Tensor flash(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK) const;
-
   int64_t heads_, kv_heads_;
-  AttentionKind kind_;
+  Attention kind_;
   const RotaryTable* rotary_;  // owned by the transformer
-  Linear q_proj_{nullptr}, k_proj_{nullptr}, v_proj_{nullptr}, output_proj_{nullptr};
+  Layer q_proj_, k_proj_, v_proj_, output_proj_;
 };
-TORCH_MODULE(CausalSelfAttention);
 
 }  // namespace headroom

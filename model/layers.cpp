@@ -15,12 +15,12 @@ void truncated_normal_(Tensor& weight, double deviation) {
 
 }  // namespace
 
-LinearImpl::LinearImpl(int64_t in, int64_t out, const torch::TensorOptions& options) {
+Linear::Linear(int64_t in, int64_t out, const torch::TensorOptions& options) {
   weight = register_parameter("weight", torch::empty({out, in}, options));
   truncated_normal_(weight, std::sqrt(2.0 / static_cast<double>(in + out)));
 }
 
-Tensor LinearImpl::forward(const Tensor& x) const { return torch::linear(x, weight); }
+Tensor Linear::forward(const Tensor& x) { return torch::einsum("...i,oi->...o", {x, weight}); }
 
 EmbeddingImpl::EmbeddingImpl(int64_t vocab_size, int64_t d_model,
                              const torch::TensorOptions& options) {
@@ -30,12 +30,11 @@ EmbeddingImpl::EmbeddingImpl(int64_t vocab_size, int64_t d_model,
 
 Tensor EmbeddingImpl::forward(const Tensor& tokens_BS) const { return weight.index({tokens_BS}); }
 
-RmsNormImpl::RmsNormImpl(int64_t d_model, double eps, const torch::TensorOptions& options)
-    : eps_(eps) {
+RmsNorm::RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& options) : eps_(eps) {
   weight = register_parameter("weight", torch::ones({d_model}, options));
 }
 
-Tensor RmsNormImpl::forward(const Tensor& x_BSD) const {
+Tensor RmsNorm::forward(const Tensor& x_BSD) {
   const auto dtype = x_BSD.scalar_type();
   Tensor x = x_BSD.to(torch::kFloat32);
   const Tensor inverse_rms_BS1 = torch::rsqrt(x.pow(2).mean(-1, /*keepdim=*/true) + eps_);
@@ -43,19 +42,20 @@ Tensor RmsNormImpl::forward(const Tensor& x_BSD) const {
   return (weight * x).to(dtype);
 }
 
-SwiGluImpl::SwiGluImpl(int64_t d_model, int64_t d_ff, const torch::TensorOptions& options) {
-  w1_ = register_module("w1", Linear(d_model, d_ff, options));
-  w2_ = register_module("w2", Linear(d_ff, d_model, options));
-  w3_ = register_module("w3", Linear(d_model, d_ff, options));
+SwiGlu::SwiGlu(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+               const torch::TensorOptions& options) {
+  w1_ = register_module("w1", layers.linear(d_model, d_ff, options));
+  w2_ = register_module("w2", layers.linear(d_ff, d_model, options));
+  w3_ = register_module("w3", layers.linear(d_model, d_ff, options));
 }
 
-Tensor SwiGluImpl::forward(const Tensor& x_BSD) {
+Tensor SwiGlu::forward(const Tensor& x_BSD) {
   const auto silu = [](const Tensor& x) { return x * torch::sigmoid(x); };
   // Gate first, then the product, each in its own statement: a tensor that backward does not need
   // dies where it dies in the reference.
-  Tensor gate_BSF = silu(w1_(x_BSD));
-  gate_BSF = gate_BSF * w3_(x_BSD);
-  return w2_(gate_BSF);
+  Tensor gate_BSF = silu(w1_->forward(x_BSD));
+  gate_BSF = gate_BSF * w3_->forward(x_BSD);
+  return w2_->forward(gate_BSF);
 }
 
 RotaryTable::RotaryTable(int64_t context_length, int64_t head_dim, double theta,
@@ -69,10 +69,10 @@ RotaryTable::RotaryTable(int64_t context_length, int64_t head_dim, double theta,
   sin_SR_ = torch::sin(angles_SR);
 }
 
-Tensor RotaryTable::rotate(const Tensor& x_BHSK) const {
+Tensor RotaryTable::rotate(const Tensor& x_BHSK, int64_t first_position) const {
   const int64_t positions = x_BHSK.size(-2);
-  const Tensor cos_SR = cos_SR_.narrow(0, 0, positions);
-  const Tensor sin_SR = sin_SR_.narrow(0, 0, positions);
+  const Tensor cos_SR = cos_SR_.narrow(0, first_position, positions);
+  const Tensor sin_SR = sin_SR_.narrow(0, first_position, positions);
   const Tensor pairs = x_BHSK.unflatten(-1, {x_BHSK.size(-1) / 2, 2});
   const Tensor even_BHSR = pairs.select(-1, 0);
   const Tensor odd_BHSR = pairs.select(-1, 1);

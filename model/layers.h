@@ -8,19 +8,18 @@
 
 #include <torch/torch.h>
 
+#include "model/layer_factory.h"
+
 namespace headroom {
 
-using torch::Tensor;
-
 // y = x W^T, no bias. Weight (out, in): truncated normal, variance 2 / (in + out).
-class LinearImpl : public torch::nn::Module {
+class Linear : public LayerModule {
  public:
-  LinearImpl(int64_t in, int64_t out, const torch::TensorOptions& options);
-  Tensor forward(const Tensor& x) const;  // (..., in) -> (..., out)
+  Linear(int64_t in, int64_t out, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x) override;  // (..., in) -> (..., out)
 
   Tensor weight;
 };
-TORCH_MODULE(Linear);
 
 // Row lookup in a (vocabulary, d_model) table, by indexing.
 class EmbeddingImpl : public torch::nn::Module {
@@ -33,28 +32,27 @@ class EmbeddingImpl : public torch::nn::Module {
 TORCH_MODULE(Embedding);
 
 // Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), computed in FP32 whatever the input.
-class RmsNormImpl : public torch::nn::Module {
+class RmsNorm : public LayerModule {
  public:
-  RmsNormImpl(int64_t d_model, double eps, const torch::TensorOptions& options);
-  Tensor forward(const Tensor& x_BSD) const;
+  RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD) override;
 
   Tensor weight;
 
  private:
   double eps_;
 };
-TORCH_MODULE(RmsNorm);
 
 // SwiGLU feed-forward (Shazeer 2020): w2(silu(w1 x) * w3 x).
-class SwiGluImpl : public torch::nn::Module {
+class SwiGlu : public LayerModule {
  public:
-  SwiGluImpl(int64_t d_model, int64_t d_ff, const torch::TensorOptions& options);
-  Tensor forward(const Tensor& x_BSD);
+  SwiGlu(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+         const torch::TensorOptions& options);
+  Tensor forward(const Tensor& x_BSD) override;
 
  private:
-  Linear w1_{nullptr}, w2_{nullptr}, w3_{nullptr};
+  Layer w1_, w2_, w3_;
 };
-TORCH_MODULE(SwiGlu);
 
 // Rotary positions (Su et al. 2021): pairs of even and odd elements are rotated by an angle that
 // grows with the position. FP32 tables (context, R), shared by every block. The rotated halves are
@@ -63,7 +61,8 @@ class RotaryTable {
  public:
   RotaryTable() = default;
   RotaryTable(int64_t context_length, int64_t head_dim, double theta, torch::Device device);
-  Tensor rotate(const Tensor& x_BHSK) const;  // same shape
+  // Same shape; x_BHSK stands at positions [first_position, first_position + S).
+  Tensor rotate(const Tensor& x_BHSK, int64_t first_position = 0) const;
   const Tensor& cos() const { return cos_SR_; }
   const Tensor& sin() const { return sin_SR_; }
 

@@ -14,8 +14,8 @@ Tensor log_softmax(const Tensor& logits_BSV) {
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits_BSV, const Tensor& targets_BS) {
-  const Tensor surprise_BSV = -log_softmax(logits_BSV);
-  return surprise_BSV.gather(-1, targets_BS.unsqueeze(-1)).mean();
+  const Tensor negative_log_probabilities_BSV = -log_softmax(logits_BSV);
+  return negative_log_probabilities_BSV.gather(-1, targets_BS.unsqueeze(-1)).mean();
 }
 
 }  // namespace headroom

@@ -2,43 +2,44 @@
 
 namespace headroom {
 
-TransformerBlockImpl::TransformerBlockImpl(const ModelConfig& config, AttentionKind kind,
-                                           const RotaryTable* rotary,
+TransformerBlockImpl::TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config,
+                                           Attention attention, const RotaryTable* rotary,
                                            const torch::TensorOptions& options) {
   // The reference's order of parameters: initialization, optimizer and allocator follow it.
-  attn_ = register_module("attn", CausalSelfAttention(config, kind, rotary, options));
-  ffn_ = register_module("ffn", SwiGlu(config.d_model, config.d_ff, options));
-  ln1_ = register_module("ln1", RmsNorm(config.d_model, config.norm_eps, options));
-  ln2_ = register_module("ln2", RmsNorm(config.d_model, config.norm_eps, options));
+  attn_ = register_module("attn", layers.attention(layers, config, attention, rotary, options));
+  ffn_ = register_module("ffn", layers.feed_forward(layers, config.d_model, config.d_ff, options));
+  ln1_ = register_module("ln1", layers.rms_norm(config.d_model, config.norm_eps, options));
+  ln2_ = register_module("ln2", layers.rms_norm(config.d_model, config.norm_eps, options));
 }
 
 Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
-  const Tensor attention_BSD = attn_(ln1_(x_BSD));
+  const Tensor attention_BSD = attn_->forward(ln1_->forward(x_BSD));
   const Tensor attended_BSD = x_BSD + attention_BSD;
-  const Tensor feed_forward_BSD = ffn_(ln2_(attended_BSD));
+  const Tensor feed_forward_BSD = ffn_->forward(ln2_->forward(attended_BSD));
   return attended_BSD + feed_forward_BSD;
 }
 
-TransformerImpl::TransformerImpl(const ModelConfig& config, int64_t context_length,
-                                 AttentionKind kind, torch::Device device)
+TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
+                                 int64_t context_length, Attention attention, torch::Device device)
     : rotary_(context_length, config.head_dim(), config.rope_theta, device) {
   const auto options = torch::dtype(torch::kFloat32).device(device);
   token_embeddings_ =
       register_module("token_embeddings", Embedding(config.vocab_size, config.d_model, options));
   layers_ = register_module("layers", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i) {
-    blocks_.emplace_back(config, kind, &rotary_, options);
+    blocks_.emplace_back(layers, config, attention, &rotary_, options);
     layers_->push_back(blocks_.back());
   }
-  ln_final_ = register_module("ln_final", RmsNorm(config.d_model, config.norm_eps, options));
-  lm_head_ = register_module("lm_head", Linear(config.d_model, config.vocab_size, options));
+  ln_final_ =
+      register_module("ln_final", layers.rms_norm(config.d_model, config.norm_eps, options));
+  lm_head_ = register_module("lm_head", layers.linear(config.d_model, config.vocab_size, options));
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block) {
   Tensor x_BSD = token_embeddings_(tokens_BS);
   for (TransformerBlock& block : blocks_) x_BSD = run_block(block, x_BSD);
-  x_BSD = ln_final_(x_BSD);
-  return lm_head_(x_BSD);
+  x_BSD = ln_final_->forward(x_BSD);
+  return lm_head_->forward(x_BSD);
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {

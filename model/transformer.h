@@ -9,8 +9,9 @@
 #include <functional>
 #include <vector>
 
-#include "model/attention.h"
+#include "model/attention_kernel.h"
 #include "model/config.h"
+#include "model/layer_factory.h"
 #include "model/layers.h"
 
 namespace headroom {
@@ -18,14 +19,12 @@ namespace headroom {
 // x + attn(ln1(x)), then + ffn(ln2(.)).
 class TransformerBlockImpl : public torch::nn::Module {
  public:
-  TransformerBlockImpl(const ModelConfig& config, AttentionKind kind, const RotaryTable* rotary,
-                       const torch::TensorOptions& options);
+  TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config, Attention attention,
+                       const RotaryTable* rotary, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD);
 
  private:
-  CausalSelfAttention attn_{nullptr};
-  SwiGlu ffn_{nullptr};
-  RmsNorm ln1_{nullptr}, ln2_{nullptr};
+  Layer attn_, ffn_, ln1_, ln2_;
 };
 TORCH_MODULE(TransformerBlock);
 
@@ -35,8 +34,8 @@ using BlockRunner = std::function<Tensor(TransformerBlock& block, const Tensor& 
 class TransformerImpl : public torch::nn::Module {
  public:
   // Every parameter is created and initialized on `device`, in FP32.
-  TransformerImpl(const ModelConfig& config, int64_t context_length, AttentionKind kind,
-                  torch::Device device);
+  TransformerImpl(const LayerFactory& layers, const ModelConfig& config, int64_t context_length,
+                  Attention attention, torch::Device device);
 
   // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
   Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block);
@@ -50,8 +49,7 @@ class TransformerImpl : public torch::nn::Module {
   Embedding token_embeddings_{nullptr};
   torch::nn::ModuleList layers_{nullptr};
   std::vector<TransformerBlock> blocks_;
-  RmsNorm ln_final_{nullptr};
-  Linear lm_head_{nullptr};
+  Layer ln_final_, lm_head_;
 };
 TORCH_MODULE(Transformer);
 

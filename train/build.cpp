@@ -2,18 +2,36 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
+
+#include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/precision.h"
 
 namespace headroom {
+namespace {
+
+// The set of layers of each --kernels.
+struct LayerSet {
+  Kernels kernels;
+  const LayerFactory& (*layers)();
+};
+constexpr LayerSet kLayerSets[] = {{Kernels::kEager, eager_layers}};
+
+const LayerFactory& layers_of(Kernels kernels) {
+  const auto* const set = std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
+                                       [&](const LayerSet& row) { return row.kernels == kernels; });
+  TORCH_INTERNAL_ASSERT(set != std::end(kLayerSets), "no layers for these kernels");
+  return set->layers();
+}
+
+}  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   const ModelConfig config = model_config(spec);
-  const auto attention =
-      spec.attention == Attention::kFlash ? AttentionKind::kFlash : AttentionKind::kEager;
-  Transformer model(config, spec.context_length, attention, device);
+  Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device);
   if (!spec.load_weights.empty()) load_weights(*model, spec.load_weights);
 
   std::string note;

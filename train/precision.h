@@ -15,7 +15,9 @@ namespace headroom {
 //   empties it; in C++ nobody does, and a step after an optimizer update would compute with the
 //   weights of the step before (and hold 2 bytes per parameter).
 // Approach: the outermost guard empties the cache when it dies, as Python's does.
-// Limits: guards must nest; one thread at a time casts.
+// Limits: guards must nest; one thread at a time casts. What --kernels eager multiplies by is
+//   cached on CUDA only: einsum is on its list of operations and not on the CPU's, where the
+//   products that einsum is made of meet views of the weights.
 class AutocastGuard {
  public:
   AutocastGuard(Precision precision, torch::DeviceType device);

@@ -5,25 +5,26 @@ namespace headroom {
 namespace {
 
 // Note [Casts under autocast]
-// Rationale: autocast caches the casts of FP32 leaf parameters only. The FP32 output of a norm is
-//   therefore cast once for each projection that reads it, and each projection keeps its own copy,
-//   where FP32 keeps one tensor for all of them.
-// Approach: `readers` saves of one storage in FP32; as many storages in autocast.
-// Limits: inputs that autocast finds already low (the merged heads, the gated product) are not
-// cast.
+// Rationale: a matrix product casts what is FP32, and its node keeps the casts. Autocast caches
+//   those of weights and no others: the FP32 output of a norm is cast once for each projection that
+//   reads it. On CUDA einsum is on autocast's list; on the CPU it is not, the products in it see
+//   views of the weights, and nothing is cached: without a graph a cast dies with its product.
+// Approach: a norm's output is one storage in FP32, however many projections read it; in autocast
+//   it is one storage per projection. The cast weights stand in groups of their own (states.cpp).
+// Limits: inputs that are low already (the merged heads, the gated product) are not cast. einsum
+//   over a dimension of one element (d_ff 1) is no matrix product.
 void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
                      const std::string& source) {
   std::vector<std::string> saved_by;
   saved_by.reserve(readers.size());
-  for (const auto& reader : readers) saved_by.push_back("MmBackward0.self of " + reader);
+  for (const auto& reader : readers) saved_by.push_back("BmmBackward0.self of " + reader);
   if (sheet.autocast()) {
     sheet.add({.name = name + "_cast",
                .shape = "B S D",
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward: autocast of the input",
+               .dtype = sheet.compute(),
+               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast",
                .saved_by = saved_by,
-               .condition = "the FP32 norm output is cast once per projection (casts of weights "
-                            "are cached, casts of inputs are not)",
+               .condition = "the FP32 norm output is cast once per projection",
                .storages = static_cast<int64_t>(readers.size())});
   } else {
     sheet.add({.name = name,
@@ -38,12 +39,12 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
 void add_norm(Sheet& sheet, const std::string& name) {
   sheet.add({.name = name + ".inverse_rms",
              .shape = "B S 1",
-             .source = "model/layers.cpp RmsNormImpl::forward: rsqrt",
+             .source = "model/layers.cpp RmsNorm::forward: rsqrt",
              .saved_by = {"RsqrtBackward0.result", "MulBackward0.other"},
              .condition = "the residual stream is FP32, so the norm is too"});
   sheet.add({.name = name + ".normalized",
              .shape = "B S D",
-             .source = "model/layers.cpp RmsNormImpl::forward: x * inverse_rms",
+             .source = "model/layers.cpp RmsNorm::forward: x * inverse_rms",
              .saved_by = {"MulBackward0.other"},
              .condition = "for the gradient of the norm's weight"});
 }
@@ -51,7 +52,7 @@ void add_norm(Sheet& sheet, const std::string& name) {
 void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string& counted_in) {
   sheet.alias({.name = name,
                .shape = "B S D",
-               .source = "model/layers.cpp RmsNormImpl::forward: pow and x * inverse_rms",
+               .source = "model/layers.cpp RmsNorm::forward: pow and x * inverse_rms",
                .saved_by = {"PowBackward0.self", "MulBackward0.self"},
                .condition = counted_in});
 }
@@ -59,44 +60,44 @@ void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string&
 void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
   sheet.alias({.name = name + ".weight",
                .shape = shape,
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward",
-               .saved_by = {"MmBackward0.mat2"},
-               .condition = sheet.autocast() ? "counted in the cast cache" : "a parameter"});
+               .dtype = sheet.compute(),
+               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
+               .saved_by = {"BmmBackward0.mat2"},
+               .condition = sheet.casts_weights() ? "counted in the cast cache" : "a parameter"});
 }
 
 void add_feed_forward(Sheet& sheet) {
   add_norm_output(sheet, "ln2.output", {"w1", "w3"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
-  const DType low = sheet.low();
-  const std::string source = "model/layers.cpp SwiGluImpl::forward: ";
+                  "model/layers.cpp RmsNorm::forward: weight * x");
+  const DType compute = sheet.compute();
+  const std::string source = "model/layers.cpp SwiGlu::forward: ";
   sheet.add({.name = "w1_x",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "w1_(x)",
              .saved_by = {"MulBackward0.self"},
              .condition = "x of silu = x * sigmoid(x)"});
   sheet.add({.name = "sigmoid",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "sigmoid",
              .saved_by = {"SigmoidBackward0.result", "MulBackward0.other"},
              .condition = "silu is written out"});
   sheet.add({.name = "silu",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "x * sigmoid(x)",
              .saved_by = {"MulBackward0.self"}});
   sheet.add({.name = "w3_x",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "w3_(x)",
              .saved_by = {"MulBackward0.other"}});
   sheet.add({.name = "gate",
              .shape = "B S F",
-             .dtype = low,
+             .dtype = compute,
              .source = source + "gate * w3_(x)",
-             .saved_by = {"MmBackward0.self of w2"},
+             .saved_by = {"BmmBackward0.self of w2"},
              .condition = "input of w2"});
   add_weight(sheet, "w1", "F D");
   add_weight(sheet, "w3", "F D");
@@ -104,11 +105,11 @@ void add_feed_forward(Sheet& sheet) {
 }
 
 void add_block(Sheet& sheet) {
-  sheet.begin(kBlock);
+  sheet.begin(kBlock, Blocks::all(sheet.config().layers));
   add_input_of_norm(sheet, "x", "the output of the block before (or of the embedding)");
   add_norm(sheet, "ln1");
   add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+                  "model/layers.cpp RmsNorm::forward: weight * x");
   add_attention_rows(sheet);
   add_weight(sheet, "q_proj", "D D");
   add_weight(sheet, "k_proj", "G*K D");
@@ -133,12 +134,12 @@ void add_head(Sheet& sheet) {
   add_input_of_norm(sheet, "x", "the output of the last block");
   add_norm(sheet, "ln_final");
   add_norm_output(sheet, "ln_final.output", {"lm_head"},
-                  "model/layers.cpp RmsNormImpl::forward: weight * x");
+                  "model/layers.cpp RmsNorm::forward: weight * x");
   sheet.begin(kHead);
   add_weight(sheet, "lm_head", "V D");
   sheet.add({.name = "logits",
              .shape = "B S V",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "train/step.cpp Step::run",
              .condition = "saved by no node; a local variable holds them"});
 }
@@ -165,7 +166,7 @@ void add_loss(Sheet& sheet) {
              .source = source + "sum",
              .saved_by = {"LogBackward0.self"},
              .condition = why});
-  sheet.add({.name = "surprise",
+  sheet.add({.name = "negative_log_probabilities",
              .shape = "B S V",
              .dtype = dtype,
              .source = "model/loss.cpp cross_entropy: -log_softmax",

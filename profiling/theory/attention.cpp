@@ -22,26 +22,26 @@ void add_rotary(Sheet& sheet) {
 }
 
 void add_matrix_inputs(Sheet& sheet) {
-  const DType low = sheet.low();
+  const DType compute = sheet.compute();
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   const std::string cast =
       sheet.autocast() ? "; FP32 out of the FP32 rotary tables, kept as autocast's copy" : "";
   sheet.add({.name = "q",
              .shape = "B H S K",
-             .dtype = low,
-             .source = "model/attention.cpp eager: einsum bhsk,bhtk->bhst",
+             .dtype = compute,
+             .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
              .saved_by = {"BmmBackward0.self"},
              .condition = "rotated" + cast});
   sheet.add({.name = "k",
              .shape = "B H T K",
-             .dtype = low,
-             .source = "model/attention.cpp eager: einsum bhsk,bhtk->bhst",
+             .dtype = compute,
+             .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
              .saved_by = {"BmmBackward0.mat2"},
              .condition = (grouped ? "rotated, repeated to every query head" : "rotated") + cast});
   sheet.add({.name = "v",
              .shape = "B H T K",
-             .dtype = low,
-             .source = "model/attention.cpp eager: einsum bhst,bhtk->bhsk",
+             .dtype = compute,
+             .source = "model/attention.cpp eager_attention: einsum bhst,bhtk->bhsk",
              .saved_by = {"BmmBackward0.mat2"},
              .condition = grouped
                               ? "repeated to every query head"
@@ -57,7 +57,7 @@ void add_softmax(Sheet& sheet) {
   sheet.add({.name = "mask",
              .shape = "1 1 S T",
              .dtype = DType::kBool,
-             .source = "model/attention.cpp eager: where",
+             .source = "model/attention.cpp eager_attention: where",
              .saved_by = {"WhereBackward0.condition"},
              .condition = "built anew by every layer"});
   sheet.add({.name = "max_indices",
@@ -79,8 +79,8 @@ void add_softmax(Sheet& sheet) {
              .condition = fp32});
   sheet.add({.name = "weights",
              .shape = "B H S T",
-             .dtype = sheet.low(),
-             .source = "model/attention.cpp eager: einsum bhst,bhtk->bhsk",
+             .dtype = sheet.compute(),
+             .source = "model/attention.cpp eager_attention: einsum bhst,bhtk->bhsk",
              .saved_by = {"BmmBackward0.self"},
              .condition = sheet.autocast() && !sheet.cpu() ? "autocast's copy of the FP32 quotient"
                                                            : "the quotient itself"});
@@ -91,41 +91,41 @@ void add_eager(Sheet& sheet) {
   add_softmax(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",
-             .dtype = sheet.low(),
-             .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .dtype = sheet.compute(),
+             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
 }
 
 // The fused kernels' inputs: k and v keep their own number of heads.
 void add_flash_inputs(Sheet& sheet, const std::string& node) {
-  const DType low = sheet.low();
-  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  const DType compute = sheet.compute();
+  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   sheet.add({.name = "q",
              .shape = "B H S K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".query"},
              .condition = "rotated"});
   sheet.add({.name = "k",
              .shape = "B G T K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".key"},
              .condition = "rotated"});
   sheet.add({.name = "v",
              .shape = "B G T K",
-             .dtype = low,
+             .dtype = compute,
              .source = source,
              .saved_by = {node + ".value"},
              .condition = "the projection's own memory"});
 }
 
 void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_input_order) {
-  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   sheet.add({.name = "attention",
              .shape = "B H S K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = source,
              .saved_by = {node + ".output"}});
   sheet.add({.name = "logsumexp",
@@ -136,9 +136,9 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
   const bool copied = output_in_input_order && merging_copies(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",
-             .dtype = sheet.low(),
-             .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .dtype = sheet.compute(),
+             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = copied ? "a second copy of attention_BHSK, merged"
                                  : "merged; a view of attention_BHSK",
              .storages = copied ? 1 : 0});
@@ -147,7 +147,7 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
 // libtorch's math kernel: products and softmax one after another, k and v repeated to every query
 // head, no log-sum-exp.
 void add_math(Sheet& sheet) {
-  const std::string source = "model/attention.cpp flash: scaled_dot_product_attention";
+  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   struct Kept {
     const char* name;
     const char* shape;
@@ -169,8 +169,8 @@ void add_math(Sheet& sheet) {
   }
   sheet.add({.name = "heads",
              .shape = "B S H*K",
-             .source = "model/attention.cpp forward: transpose, flatten",
-             .saved_by = {"MmBackward0.self of output_proj"},
+             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
+             .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
 }
 
@@ -199,7 +199,7 @@ void add_flash(Sheet& sheet) {
     sheet.add({.name = name,
                .shape = "",
                .dtype = DType::kInt64,
-               .source = "model/attention.cpp flash: scaled_dot_product_attention",
+               .source = "model/attention.cpp flash_attention: scaled_dot_product_attention",
                .saved_by = {node + ".philox"},
                .condition = "unused without dropout"});
   }

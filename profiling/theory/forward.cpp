@@ -13,22 +13,22 @@ void add_stream(Sheet& sheet, const std::string& norm) {
       {.name = "x", .shape = "B S D", .source = "model/transformer.cpp TransformerImpl::forward"});
   sheet.add({.name = norm + ".output",
              .shape = "B S D",
-             .source = "model/layers.cpp RmsNormImpl::forward",
+             .source = "model/layers.cpp RmsNorm::forward",
              .condition = "an argument, alive until the layer returns"});
 }
 
 void add_heads(Sheet& sheet) {
-  const std::string source = "model/attention.cpp forward";
+  const std::string source = "model/attention.cpp CausalSelfAttention::forward";
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   // The rotary tables are FP32, and so is what they rotate.
   sheet.add({.name = "q", .shape = "B H S K", .source = source, .condition = "rotated, FP32"});
   sheet.add({.name = "k", .shape = "B G T K", .source = source, .condition = "rotated, FP32"});
-  sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.low(), .source = source});
+  sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.compute(), .source = source});
   if (!grouped) return;
   sheet.add({.name = "k_repeated", .shape = "B H T K", .source = source + ": repeat_heads"});
   sheet.add({.name = "v_repeated",
              .shape = "B H T K",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = source + ": repeat_heads"});
 }
 
@@ -41,13 +41,14 @@ void add_softmax_instant(Sheet& sheet) {
   sheet.add({.name = "positions",
              .shape = "S",
              .dtype = DType::kInt64,
-             .source = "model/attention.cpp eager: arange"});
+             .source = "model/attention.cpp eager_attention: arange"});
   sheet.add({.name = "mask",
              .shape = "1 1 S T",
              .dtype = DType::kBool,
-             .source = "model/attention.cpp eager: mask_11ST"});
+             .source = "model/attention.cpp causal_mask"});
   for (const char* name : {"scores", "shifted"}) {
-    sheet.add({.name = name, .shape = "B H S T", .dtype = sheet.low(), .source = source + name});
+    sheet.add(
+        {.name = name, .shape = "B H S T", .dtype = sheet.compute(), .source = source + name});
   }
   for (const char* name : {"exp", "quotient"}) {
     sheet.add(
@@ -80,7 +81,7 @@ void add_feed_forward_instant(Sheet& sheet) {
   add_stream(sheet, "ln2");
   sheet.add({.name = "attention",
              .shape = "B S D",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/transformer.cpp TransformerBlockImpl::forward"});
   sheet.add({.name = "attended",
              .shape = "B S D",
@@ -88,8 +89,8 @@ void add_feed_forward_instant(Sheet& sheet) {
   for (const char* name : {"w1_x", "sigmoid", "silu"}) {
     sheet.add({.name = name,
                .shape = "B S F",
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp SwiGluImpl::forward"});
+               .dtype = sheet.compute(),
+               .source = "model/layers.cpp SwiGlu::forward"});
   }
 }
 
@@ -101,12 +102,12 @@ void add_head_instant(Sheet& sheet) {
   if (sheet.autocast()) {
     sheet.add({.name = "ln_final.output_cast",
                .shape = "B S D",
-               .dtype = sheet.low(),
-               .source = "model/layers.cpp LinearImpl::forward: autocast of the input"});
+               .dtype = sheet.compute(),
+               .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o, its input cast"});
   }
   sheet.add({.name = "logits",
              .shape = "B S V",
-             .dtype = sheet.low(),
+             .dtype = sheet.compute(),
              .source = "model/transformer.cpp TransformerImpl::forward"});
 }
 

@@ -19,7 +19,7 @@ inline constexpr const char* kForwardHead = "forward: logits";
 //   statement, and what the operation itself makes. The largest group is the peak.
 // Limits: a fused scaled_dot_product_attention is never the fullest instant where d_ff >= 2
 //   d_model, so with flash attention only the feed-forward and the head are listed, unless it runs
-//   libtorch's math kernel.
+//   libtorch's math kernel. On the CPU, under autocast, a product's cast weight comes on top.
 std::vector<Row> forward_rows(const RunSpec& spec);
 
 // The largest of the groups, in bytes.

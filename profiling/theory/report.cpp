@@ -118,12 +118,17 @@ Table row_table(const std::string& title, const std::vector<Row>& rows,
   return table;
 }
 
-Table block_table(const RunSpec& spec, const std::vector<Row>& rows) {
-  Table table = row_table("Kept for backward by one block", rows, {kBlock});
-  const HookTally tally = hook_tally(rows, kBlock);
+// One table for each kind of block; `alike` are the blocks of that kind.
+Table block_table(const std::vector<Row>& rows, const Blocks& alike, int64_t layers) {
+  const std::vector<Row> block = rows_of_block(rows, alike.first());
+  const bool all = alike.count() == layers;
+  Table table = row_table(
+      "Kept for backward by one block" + (all ? "" : ", as block " + std::to_string(alike.first())),
+      block, {kBlock});
+  const HookTally tally = hook_tally(block, kBlock);
   table.notes = {
-      "Times " + std::to_string(model_config(spec).layers) +
-          " blocks: " + format_bytes(model_config(spec).layers * total(rows, kBlock)) + ".",
+      "Times " + std::to_string(alike.count()) +
+          " blocks: " + format_bytes(alike.count() * total(block, kBlock)) + ".",
       "A storage is counted once, however often it is saved; 0 storages = counted elsewhere.",
       "A saved-tensor hook would see every save, weights too: " + std::to_string(tally.tensors) +
           " tensors, " + number_text(static_cast<double>(tally.bytes) / (1024 * 1024), 1) +
@@ -157,8 +162,7 @@ const std::vector<Instant>& instants() {
   return kInstants;
 }
 
-// The block's rows count once per layer.
-int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vector<Row>& rows) {
+int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
     static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
@@ -167,7 +171,7 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
                                  [&](const char* group) { return row.group == group; });
     if (!now && !is_one_of(row.group, kAlways)) continue;
     if (instant.after_backward && row.group == kLoss && row.tensor != "loss") continue;
-    bytes += row.bytes * (row.group == kBlock ? model_config(spec).layers : 1);
+    bytes += row.model_bytes();
   }
   return bytes;
 }
@@ -192,11 +196,10 @@ Table totals_table(const RunSpec& spec) {
     for (size_t i = 0; i < kModes.size(); ++i) add_bytes_cells(cells, bytes(i));
     table.rows.push_back(std::move(cells));
   };
-  add("activations, all blocks",
-      [&](size_t i) { return model_config(spec).layers * total(rows[i], kBlock); });
+  add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
   for (const char* group :
        {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients, kOptimizerState,
-        kOptimizerTemporaries, kCastCache, kLossScaler, kTables, kInputs}) {
+        kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
   add("temporaries of a forward without gradients",
@@ -205,8 +208,7 @@ Table totals_table(const RunSpec& spec) {
     std::vector<std::string> cells = {instant.name};
     for (size_t i = 0; i < kModes.size(); ++i) {
       const bool exists = instant.exists(kModes[i]);
-      add_bytes_cells(
-          cells, exists ? std::optional(live_bytes(instant, specs[i], rows[i])) : std::nullopt);
+      add_bytes_cells(cells, exists ? std::optional(live_bytes(instant, rows[i])) : std::nullopt);
     }
     table.rows.push_back(std::move(cells));
   }
@@ -219,13 +221,16 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
   std::vector<Table> tables = {shape_table(spec), residual_stream_table(spec)};
   if (spec.profile_type != Mode::kForward) {
-    tables.push_back(block_table(spec, rows));
+    const int64_t layers = model_config(spec).layers;
+    for (const Blocks& alike : blocks_alike(rows, layers)) {
+      tables.push_back(block_table(rows, alike, layers));
+    }
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kFinalNorm, kHead, kLoss}));
   }
   tables.push_back(row_table("States, casts, tables and inputs", rows,
                              {kParameters, kGradients, kOptimizerState, kOptimizerTemporaries,
-                              kCastCache, kLossScaler, kTables, kInputs}));
+                              kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
   tables.push_back(totals_table(spec));
   return tables;
 }

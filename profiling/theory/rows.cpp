@@ -44,6 +44,8 @@ int64_t Row::bytes_each() const {
   return product;
 }
 
+int64_t Row::model_bytes() const { return bytes * (blocks.empty() ? 1 : blocks.count()); }
+
 std::vector<Row> theory_rows(const RunSpec& spec) {
   Sheet sheet(spec);
   add_activation_rows(sheet);
@@ -59,9 +61,20 @@ int64_t total(const std::vector<Row>& rows, std::string_view group) {
   return bytes;
 }
 
-int64_t activation_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
-  return model_config(spec).layers * total(rows, kBlock) + total(rows, kEmbedding) +
-         total(rows, kFinalNorm) + total(rows, kHead) + total(rows, kLoss);
+int64_t model_total(const std::vector<Row>& rows, std::string_view group) {
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    if (row.group == group) bytes += row.model_bytes();
+  }
+  return bytes;
+}
+
+int64_t activation_bytes(const std::vector<Row>& rows) {
+  int64_t bytes = 0;
+  for (const char* group : {kBlock, kEmbedding, kFinalNorm, kHead, kLoss}) {
+    bytes += model_total(rows, group);
+  }
+  return bytes;
 }
 
 int64_t storages(const std::vector<Row>& rows, std::string_view group) {
@@ -72,10 +85,51 @@ int64_t storages(const std::vector<Row>& rows, std::string_view group) {
   return count;
 }
 
-int64_t residual_bytes_per_block(const RunSpec& spec) { return total(theory_rows(spec), kBlock); }
+std::vector<Row> rows_of_block(const std::vector<Row>& rows, int64_t block) {
+  std::vector<Row> kept;
+  for (const Row& row : rows) {
+    if (row.group == kBlock && row.blocks.contains(block)) kept.push_back(row);
+  }
+  return kept;
+}
+
+std::vector<Blocks> blocks_alike(const std::vector<Row>& rows, int64_t layers) {
+  std::map<std::vector<bool>, size_t> kinds;  // which rows a block has -> index in `alike`
+  std::vector<Blocks> alike;
+  for (int64_t block = 0; block < layers; ++block) {
+    std::vector<bool> has;
+    for (const Row& row : rows) {
+      if (row.group == kBlock) has.push_back(row.blocks.contains(block));
+    }
+    const auto [kind, is_new] = kinds.try_emplace(has, alike.size());
+    if (is_new) alike.emplace_back();
+    alike[kind->second].add(block);
+  }
+  return alike;
+}
+
+void drop(std::vector<Row>& rows, const Blocks& blocks,
+          const std::function<bool(const Row&)>& keeps) {
+  for (Row& row : rows) {
+    if (row.group == kBlock && !keeps(row)) row.blocks = row.blocks.without(blocks);
+  }
+  std::erase_if(rows, [](const Row& row) { return row.group == kBlock && row.blocks.empty(); });
+}
+
+namespace {
+
+std::vector<Row> rows_of_middle_block(const RunSpec& spec) {
+  return rows_of_block(theory_rows(spec), model_config(spec).layers / 2);
+}
+
+}  // namespace
+
+int64_t residual_bytes_per_block(const RunSpec& spec) {
+  return total(rows_of_middle_block(spec), kBlock);
+}
 
 int64_t residual_tensors_per_block(const RunSpec& spec) {
-  return storages(theory_rows(spec), kBlock);
+  return storages(rows_of_middle_block(spec), kBlock);
 }
 
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
@@ -91,13 +145,14 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
 
 std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
+  const std::vector<Row> block = rows_of_block(rows, model_config(spec).layers / 2);
   return {{"parameters", total(rows, kParameters)},
           {"gradients", total(rows, kGradients)},
           {"optimizer_state", total(rows, kOptimizerState)},
-          {"activations", activation_bytes(spec, rows)},
-          {"cast_cache", total(rows, kCastCache)},
-          {"residual_bytes_per_block", total(rows, kBlock)},
-          {"residual_tensors_per_block", storages(rows, kBlock)}};
+          {"activations", activation_bytes(rows)},
+          {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
+          {"residual_bytes_per_block", total(block, kBlock)},
+          {"residual_tensors_per_block", storages(block, kBlock)}};
 }
 
 }  // namespace headroom

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "profiling/theory/blocks.h"
+#include "train/memory_space.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -18,8 +21,8 @@ enum class DType { kFp32, kBf16, kFp16, kInt64, kInt32, kBool };
 int64_t element_size(DType dtype);   // bytes
 std::string to_string(DType dtype);  // "fp32"
 
-// Groups, in the order of theory_rows(). A row of kBlock is what ONE transformer block keeps;
-// every other group is the whole model's.
+// Groups, in the order of theory_rows(). A row of kBlock is what each of its blocks keeps; every
+// other group is the whole model's.
 inline constexpr const char* kBlock = "block";
 inline constexpr const char* kEmbedding = "embedding";
 inline constexpr const char* kFinalNorm = "final norm";
@@ -31,6 +34,7 @@ inline constexpr const char* kOptimizerState = "optimizer state";
 inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
 inline constexpr const char* kLossScaler = "loss scaler";
 inline constexpr const char* kCastCache = "cast cache";
+inline constexpr const char* kPassingCast = "passing cast";  // not cached: one alive at a time
 inline constexpr const char* kTables = "tables";
 inline constexpr const char* kInputs = "inputs";
 
@@ -43,34 +47,59 @@ inline constexpr const char* kInputs = "inputs";
 //   memory that another row already counts (a weight, a rotary table, the block's input) is a row
 //   of zero storages. Both sums come from the same rows: total() and hook_tally().
 // Limits: holds for the operation sequence of model/ with libtorch 2.11.
+//
+// Note [Blocks that differ]
+// Rationale: a technique may treat some blocks in its own way (every third is computed again in
+//   backward), so no block stands for all of them.
+// Approach: a row of kBlock carries the blocks that keep it. A technique takes rows from its blocks
+//   (drop) and adds what it makes instead as rows of its own. A model's bytes are a sum over rows,
+//   each times its blocks.
+// Limits: plan/ multiplies the rows of one block by the layers; its blocks are all alike.
 struct Row {
   std::string group;
+  Blocks blocks;               // that keep it; none where it is the whole model's
   std::string tensor;          // with its shape suffix, as in model/: "scores_BHST"
   std::string symbols;         // "B, H, S, T"
   std::vector<int64_t> sizes;  // the same in numbers
   DType dtype = DType::kFp32;
+  MemorySpace space = MemorySpace::kDevice;
   int64_t storages = 1;               // how many of them; 0 = memory counted by another row
-  int64_t bytes = 0;                  // product of sizes * element size * storages
+  int64_t bytes = 0;                  // product of sizes * element size * storages, of one block
   std::string derivation;             // "B*H*S*T * 4 B = 4*32*512*512 * 4 B"
   std::string condition;              // why it is kept, or when
-  std::string source;                 // "model/attention.cpp eager: where"
+  std::string source;                 // "model/attention.cpp eager_attention: where"
   std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
   bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
 
-  int64_t bytes_each() const;  // of one storage
+  int64_t bytes_each() const;   // of one storage
+  int64_t model_bytes() const;  // `bytes` times the blocks
 };
 
 // Every row of the run. Throws UsageError on shapes that do not fit together.
 std::vector<Row> theory_rows(const RunSpec& spec);
 
-// Sum of the rows of one group.
+// Sum of the rows of one group, a block's counted once.
 int64_t total(const std::vector<Row>& rows, std::string_view group);
 
-// Number of storages in the rows of one group.
+// The same, a block's counted as often as there are blocks that keep it.
+int64_t model_total(const std::vector<Row>& rows, std::string_view group);
+
+// Number of storages in the rows of one group, a block's counted once.
 int64_t storages(const std::vector<Row>& rows, std::string_view group);
 
+// What one block keeps: the rows of kBlock that it has.
+std::vector<Row> rows_of_block(const std::vector<Row>& rows, int64_t block);
+
+// Blocks that keep the same rows, in the order of the first of each.
+std::vector<Blocks> blocks_alike(const std::vector<Row>& rows, int64_t layers);
+
+// `blocks` keep no more of the rows of kBlock than those that `keeps` says. A row without a block
+// goes.
+void drop(std::vector<Row>& rows, const Blocks& blocks,
+          const std::function<bool(const Row&)>& keeps);
+
 // Bytes kept for backward by the whole model: every block, embedding, final norm, head, loss.
-int64_t activation_bytes(const RunSpec& spec, const std::vector<Row>& rows);
+int64_t activation_bytes(const std::vector<Row>& rows);
 
 // What one middle block keeps for backward: storages made while it runs that are alive when the
 // forward ends, its output included, cast weights not.

@@ -19,16 +19,22 @@ std::string letters_of(std::string_view shape) {
 
 }  // namespace
 
-Sheet::Sheet(const RunSpec& spec) : spec_(spec), config_(model_config(spec)) {}
+Sheet::Sheet(const RunSpec& spec, DType weight)
+    : spec_(spec), config_(model_config(spec)), weight_(weight) {}
 
-DType Sheet::low() const {
+void Sheet::begin(std::string_view group, Blocks blocks) {
+  group_ = group;
+  blocks_ = std::move(blocks);
+}
+
+DType Sheet::compute() const {
   switch (spec_.precision) {
     case Precision::kBf16:
       return DType::kBf16;
     case Precision::kFp16:
       return DType::kFp16;
     default:
-      return DType::kFp32;
+      return weight_;
   }
 }
 
@@ -77,7 +83,9 @@ int64_t Sheet::token_size(std::string_view token) const {
 void Sheet::add(const RowInput& input) {
   Row row;
   row.group = group_;
+  row.blocks = blocks_;
   row.dtype = input.dtype;
+  row.space = input.space;
   row.storages = input.storages;
   row.condition = input.condition;
   row.source = input.source;

@@ -19,14 +19,17 @@ struct RowInput {
   std::vector<std::string> saved_by;
   std::string condition;
   int64_t storages = 1;
+  MemorySpace space = MemorySpace::kDevice;
   bool measured = true;
 };
 
 class Sheet {
  public:
-  explicit Sheet(const RunSpec& spec);
+  // `weight`: what parameters are stored in.
+  explicit Sheet(const RunSpec& spec, DType weight = DType::kFp32);
 
-  void begin(std::string_view group) { group_ = group; }
+  // Rows added from here on are of this group; of kBlock, of these blocks.
+  void begin(std::string_view group, Blocks blocks = {});
   void add(const RowInput& input);
   // A save of memory that another row counts.
   void alias(RowInput input);
@@ -35,12 +38,14 @@ class Sheet {
   const ModelConfig& config() const { return config_; }
   bool autocast() const { return uses_autocast(spec_.precision); }
   bool cpu() const { return follows_cpu_policy(spec_); }
-  DType low() const;  // what matrix products are computed in
+  DType compute() const;  // what matrix products are computed in
+  DType weight() const { return weight_; }
+  bool casts_weights() const { return compute() != weight(); }
   // FP32 with grouped heads on CUDA: no fused kernel takes it, scaled_dot_product_attention runs
   // libtorch's math kernel.
   bool math_attention() const;
   // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
-  DType exponential() const { return cpu() ? low() : DType::kFp32; }
+  DType exponential() const { return cpu() ? compute() : DType::kFp32; }
   int64_t size(char letter) const;  // 'B' -> batch size
 
   std::vector<Row> take() { return std::move(rows_); }
@@ -51,7 +56,9 @@ class Sheet {
 
   RunSpec spec_;
   ModelConfig config_;
+  DType weight_;
   std::string group_;
+  Blocks blocks_;
   std::vector<Row> rows_;
 };
 

@@ -18,16 +18,16 @@ struct Parameter {
 // In the order of model->parameters() but for the blocks, whose tensors are counted together.
 constexpr Parameter kModelParameters[] = {
     {"token_embeddings", "V D", false, false, "model/layers.cpp EmbeddingImpl"},
-    {"ln1", "D", true, false, "model/layers.cpp RmsNormImpl"},
-    {"attn.q_proj", "D D", true, true, "model/attention.cpp CausalSelfAttentionImpl"},
-    {"attn.k_proj", "G*K D", true, true, "model/attention.cpp CausalSelfAttentionImpl"},
-    {"attn.v_proj", "G*K D", true, true, "model/attention.cpp CausalSelfAttentionImpl"},
-    {"attn.output_proj", "D D", true, true, "model/attention.cpp CausalSelfAttentionImpl"},
-    {"ln2", "D", true, false, "model/layers.cpp RmsNormImpl"},
-    {"ffn.w1", "F D", true, true, "model/layers.cpp SwiGluImpl"},
-    {"ffn.w2", "D F", true, true, "model/layers.cpp SwiGluImpl"},
-    {"ffn.w3", "F D", true, true, "model/layers.cpp SwiGluImpl"},
-    {"ln_final", "D", false, false, "model/layers.cpp RmsNormImpl"},
+    {"ln1", "D", true, false, "model/layers.cpp RmsNorm"},
+    {"attn.q_proj", "D D", true, true, "model/attention.cpp CausalSelfAttention"},
+    {"attn.k_proj", "G*K D", true, true, "model/attention.cpp CausalSelfAttention"},
+    {"attn.v_proj", "G*K D", true, true, "model/attention.cpp CausalSelfAttention"},
+    {"attn.output_proj", "D D", true, true, "model/attention.cpp CausalSelfAttention"},
+    {"ln2", "D", true, false, "model/layers.cpp RmsNorm"},
+    {"ffn.w1", "F D", true, true, "model/layers.cpp SwiGlu"},
+    {"ffn.w2", "D F", true, true, "model/layers.cpp SwiGlu"},
+    {"ffn.w3", "F D", true, true, "model/layers.cpp SwiGlu"},
+    {"ln_final", "D", false, false, "model/layers.cpp RmsNorm"},
     {"lm_head", "V D", false, true, "model/transformer.cpp TransformerImpl"},
 };
 
@@ -36,33 +36,44 @@ int64_t copies(const Sheet& sheet, const Parameter& parameter) {
 }
 
 void add_each(Sheet& sheet, const std::string& name, const std::string& source,
-              const std::string& condition) {
+              const std::string& condition, DType dtype = DType::kFp32) {
   for (const Parameter& parameter : kModelParameters) {
     sheet.add({.name = std::string(parameter.name) + name,
                .shape = parameter.shape,
+               .dtype = dtype,
                .source = source.empty() ? parameter.source : source,
                .condition = condition,
                .storages = copies(sheet, parameter)});
   }
 }
 
+// Of what goes through a matrix product: the token table and the norm weights meet none.
+void add_cast(Sheet& sheet, const Parameter& parameter, int64_t storages,
+              const std::vector<std::string>& saved_by, const std::string& condition) {
+  sheet.add({.name = std::string(parameter.name) + ".weight",
+             .shape = parameter.shape,
+             .dtype = sheet.compute(),
+             .source = "model/layers.cpp Linear::forward: einsum ...i,oi->...o",
+             .saved_by = saved_by,
+             .condition = condition,
+             .storages = storages});
+}
+
+// See Note [Casts under autocast] in activations.cpp.
 void add_casts(Sheet& sheet) {
   sheet.begin(kCastCache);
   for (const Parameter& parameter : kModelParameters) {
     if (!parameter.in_linear) continue;
-    sheet.add({.name = std::string(parameter.name) + ".weight",
-               .shape = parameter.shape,
-               .dtype = sheet.low(),
-               .source = "train/precision.cpp AutocastGuard",
-               .condition =
-                   "cast at first use, kept until the guard dies, without a graph too; the "
-                   "token table and the norm weights meet no matrix product",
-               .storages = copies(sheet, parameter)});
+    add_cast(sheet, parameter, copies(sheet, parameter), {"BmmBackward0.mat2"},
+             sheet.cpu() ? "cast at its use; einsum is on no CPU list, its node keeps the cast"
+                         : "cast at first use, kept until the guard dies, without a graph too");
   }
 }
 
-const Parameter& largest_parameter(const Sheet& sheet) {
+// Of all, or of those that products cast.
+const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
   const auto elements = [&](const Parameter& parameter) {
+    if (cast_only && !parameter.in_linear) return int64_t{0};
     int64_t product = 1;
     for (const char* c = parameter.shape; *c != '\0'; ++c) {
       if (*c != ' ' && *c != '*') product *= sheet.size(*c);
@@ -72,6 +83,13 @@ const Parameter& largest_parameter(const Sheet& sheet) {
   return *std::max_element(
       std::begin(kModelParameters), std::end(kModelParameters),
       [&](const Parameter& a, const Parameter& b) { return elements(a) < elements(b); });
+}
+
+void add_passing_cast(Sheet& sheet) {
+  sheet.begin(kPassingCast);
+  add_cast(
+      sheet, largest_parameter(sheet, /*cast_only=*/true), 1, {},
+      "einsum is on no CPU list; without a graph each cast dies with its product; the largest");
 }
 
 void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
@@ -142,14 +160,22 @@ void add_loss_scaler(Sheet& sheet) {
 void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
   sheet.begin(kParameters);
-  add_each(sheet, ".weight", "", "FP32 in every precision");
+  const std::string stored =
+      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "stored in a low precision";
+  add_each(sheet, ".weight", "", stored, sheet.weight());
   if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
     add_each(sheet, ".grad", "train/step.cpp Step::backward",
-             "FP32 in every precision; complete at the end of backward, released with the step");
+             stored + "; complete at the end of backward, released with the step", sheet.weight());
   }
   if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
-  if (sheet.autocast()) add_casts(sheet);
+  if (sheet.casts_weights()) {
+    if (sheet.cpu() && spec.profile_type == Mode::kForward) {
+      add_passing_cast(sheet);
+    } else {
+      add_casts(sheet);
+    }
+  }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) add_loss_scaler(sheet);
   add_inputs(sheet);
 }

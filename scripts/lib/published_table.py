@@ -29,15 +29,27 @@ def comparison(published_gib, ours_bytes):
     return [f"{published_gib:.3f}", f"{ours_gib:.4f}", f"{100 * (ours_gib / published_gib - 1):+.3f} %"]
 
 
+def key_of(cell):
+    return cell["context_length"], cell["profile_type"], cell["precision"]
+
+
+def cause_numbers(published):
+    """The number of the cause of each (key, row) that has one."""
+    numbers = {}
+    for number, cause in enumerate(published.get("causes", ()), start=1):
+        numbers.update({(key_of(cause), row): str(number) for row in cause["rows"]})
+    return numbers
+
+
 def rows(published, records):
     for cell in published["cells"]:
-        key = cell["context_length"], cell["profile_type"], cell["precision"]
+        key = key_of(cell)
         record = records.get(key, {})
         phases = record.get("phases", {})
-        yield [*map(str, key), "peak", *comparison(cell["peak_gib"], record.get("peak_allocated_bytes"))]
+        yield [key, "peak", *comparison(cell["peak_gib"], record.get("peak_allocated_bytes"))]
         for name, gib in cell.get("phases_gib", {}).items():
             ours = phases.get(name, {}).get("allocated_bytes")
-            yield [*map(str, key), name, *comparison(gib, ours)]
+            yield [key, name, *comparison(gib, ours)]
 
 
 def main():
@@ -45,15 +57,21 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         published = json.load(file)
     records = read_records(sys.argv[2])
-    head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference"]
-    rule = ["---:", "---", "---", "---", "---:", "---:", "---:"]
-    shown = [head, rule, *rows(published, records)]
+    numbers = cause_numbers(published)
+    head = ["context", "mode", "precision", "", "published, GiB", "ours, GiB", "difference", "cause"]
+    rule = ["---:", "---", "---", "---", "---:", "---:", "---:", "---"]
+    lines = [[*map(str, key), *row, numbers.get((key, row[0]), "")] for key, *row in rows(published, records)]
+    shown = [head, rule, *lines]
     if peaks_only:
-        shown = [row[:3] + row[4:] for row in shown if row[3] in ("", "---", "peak")]
+        shown = [row[:3] + row[4:7] for row in shown if row[3] in ("", "---", "peak")]
     else:
         print("### A published measurement, and the same cells on a virtual card\n")
     for row in shown:
         print("| " + " | ".join(row) + " |")
+    if numbers and not peaks_only:
+        print("\nWhere a figure differs for a cause of its own:\n")
+        for number, cause in enumerate(published["causes"], start=1):
+            print(f"{number}. {cause['cause']}.")
     print(f"\nPublished: {published['what']} ({published['source']}).")
     print(f"\nOurs: {published['device']}, peak allocated, no card in the machine.")
 

@@ -146,14 +146,16 @@ class Exactness(unittest.TestCase):
                                   capture_output=True, text=True, check=False,
                                   env={**os.environ, "HEADROOM_BIN": HEADROOM})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        rows = [line.split("|")[1:-1] for line in done.stdout.splitlines()
-                if line.startswith("|") and "%" in line]
-        rows = [[cell.strip() for cell in row] for row in rows]
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]]
+                for line in done.stdout.splitlines() if line.startswith("|") and "%" in line]
         off = {tuple(row[:4]): abs(float(row[6].removesuffix(" %"))) for row in rows}
+        self.assertEqual(len(off), 16)
+        without_cause = {key: off[key] for key, row in zip(off, rows) if not row[7]}
+        self.assertLessEqual(max(without_cause.values()), 0.03, off)
         peaks = [value for key, value in off.items() if key[3] == "peak"]
         self.assertEqual(len(peaks), 8)
-        self.assertLessEqual(max(off.values()), 0.5)
-        self.assertGreaterEqual(sum(value <= 0.05 for value in peaks), 6, off)
+        self.assertLessEqual(max(peaks), 0.03, off)
+        self.assertLessEqual(max(off.values()), 0.2, off)
 
     def suite(self, virtual):
         """gpu_suite.sh with a virtual H200 in the place of the real card."""

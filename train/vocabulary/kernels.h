@@ -2,6 +2,7 @@
 // rounding. No torch here.
 #pragma once
 
+#include "model/attention_kernel.h"
 #include "text/enum_words.h"
 
 namespace headroom {
@@ -9,11 +10,6 @@ namespace headroom {
 enum class Kernels { kEager };
 const EnumWords<Kernels>& words_of(Kernels);
 
-// How softmax(q k^T / sqrt(K)) v is computed.
-enum class Attention {
-  kEager,  // written out; keeps several (B, H, S, T) tensors for backward
-  kFlash,  // scaled_dot_product_attention; keeps q, k, v, the output and (B, H, S) log-sums
-};
 const EnumWords<Attention>& words_of(Attention);
 std::string to_string(Attention attention);  // "flash"
 

@@ -106,7 +106,7 @@ TEST(TheoryActivations, EqualWhatAutogradHoldsToTheByte) {
     const auto rows = theory_rows(spec);
     EXPECT_EQ(residual_bytes_per_block(spec), measured.block_bytes) << measured.what;
     EXPECT_EQ(residual_tensors_per_block(spec), measured.block_tensors) << measured.what;
-    const int64_t all = activation_bytes(spec, rows) - find(rows, kHead, "logits_BSV").bytes -
+    const int64_t all = activation_bytes(rows) - find(rows, kHead, "logits_BSV").bytes -
                         find(rows, kLoss, "loss").bytes;
     EXPECT_EQ(all, measured.all_bytes) << measured.what;
     const HookTally tally = hook_tally(rows, kBlock);
@@ -140,7 +140,7 @@ TEST(TheoryActivations, HeadAndLossByHand) {
 TEST(TheoryActivations, InferenceKeepsNothingAndOnlyBackwardHasALoss) {
   RunSpec spec = tiny();
   spec.profile_type = Mode::kForward;
-  EXPECT_EQ(activation_bytes(spec, theory_rows(spec)), 0);
+  EXPECT_EQ(activation_bytes(theory_rows(spec)), 0);
   EXPECT_EQ(residual_bytes_per_block(spec), 0);
   spec.profile_type = Mode::kForwardGrad;
   EXPECT_EQ(total(theory_rows(spec), kLoss), 0);

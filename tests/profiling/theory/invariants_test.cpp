@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kGroups[] = {kBlock,      kEmbedding,      kFinalNorm,
                                    kHead,       kLoss,           kParameters,
                                    kGradients,  kOptimizerState, kOptimizerTemporaries,
-                                   kLossScaler, kCastCache,      kTables,
-                                   kInputs};
+                                   kLossScaler, kCastCache,      kPassingCast,
+                                   kTables,     kInputs};
 
 template <typename T, size_t N>
 T pick(std::mt19937& generator, const T (&choices)[N]) {

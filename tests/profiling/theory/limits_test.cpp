@@ -21,7 +21,7 @@ void expect_bounded(const RunSpec& spec) {
     states += static_cast<double>(total(rows, group));
   }
   EXPECT_LT(states, bounds.states) << to_json(spec).dump();
-  const auto activations = static_cast<double>(activation_bytes(spec, rows)) +
+  const auto activations = static_cast<double>(activation_bytes(rows)) +
                            static_cast<double>(total(rows, kTables) + total(rows, kInputs)) +
                            static_cast<double>(forward_temporaries(spec));
   EXPECT_LT(activations, bounds.activations) << to_json(spec).dump();
@@ -41,7 +41,7 @@ TEST(Limits, NoSumOfTheoryIsBeyondItsBound) {
             RunSpec spec{.model_size = config.name,
                          .context_length = context,
                          .batch_size = 1,
-                         .mode = Mode::kTraining,
+                         .profile_type = Mode::kTraining,
                          .device = device};
             axis->set(spec, choice);
             expect_bounded(spec);
@@ -61,7 +61,7 @@ TEST(Limits, NorForShapesThatAreAllOfOneDimension) {
                      .vocab_size = 1,
                      .context_length = 1,
                      .batch_size = 1,
-                     .mode = Mode::kTraining};
+                     .profile_type = Mode::kTraining};
   for (const char* name :
        {"d_model", "d_ff", "layers", "heads", "vocab_size", "context_length", "batch_size"}) {
     RunSpec spec = tiny;

@@ -80,7 +80,7 @@ TEST(TheoryPublished, ForwardGradIsWithinOnePercentBelowThePublishedPeaks) {
     const RunSpec spec = published(context);
     const auto rows = theory_rows(spec);
     const double kept =
-        static_cast<double>(total(rows, kParameters) + activation_bytes(spec, rows)) / kGiB;
+        static_cast<double>(total(rows, kParameters) + activation_bytes(rows)) / kGiB;
     EXPECT_LT(kept, published_gib);
     EXPECT_GT(kept, published_gib * 0.99);
   }
@@ -93,7 +93,7 @@ TEST(TheoryPublished, Bf16ForwardGradTooAndTheCastCacheIsTwoBytesPerWeight) {
     const auto rows = theory_rows(spec);
     EXPECT_EQ(total(rows, kCastCache), 2 * (int64_t{3'381'209'600} - 65 * 2560));
     const double kept = static_cast<double>(total(rows, kParameters) + total(rows, kCastCache) +
-                                            activation_bytes(spec, rows)) /
+                                            activation_bytes(rows)) /
                         kGiB;
     EXPECT_LT(kept, published_gib);
     EXPECT_GT(kept, published_gib * 0.99);

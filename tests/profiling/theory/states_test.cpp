@@ -39,12 +39,26 @@ TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
 
 TEST(TheoryStates, AutocastCastsWhatGoesThroughAMatrixProduct) {
   RunSpec spec = small(Mode::kForward);
+  spec.device = "cuda";
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
   spec.precision = Precision::kBf16;
   // All but the token table and 25 norm weights, also where no graph is kept.
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 2 * (120'945'408LL - 25 * 768));
   spec.precision = Precision::kTf32;
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
+}
+
+// Autocast's CPU list has no einsum, so only a graph keeps what the products in it cast.
+TEST(TheoryStates, OnTheCpuWithoutAGraphOneWeightIsCastAtATime) {
+  RunSpec spec = small(Mode::kForward);
+  EXPECT_EQ(total(theory_rows(spec), kPassingCast), 0);
+  spec.precision = Precision::kBf16;
+  EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
+  EXPECT_EQ(total(theory_rows(spec), kPassingCast), 2 * 10000 * 768) << "the output head";
+  EXPECT_EQ(predicted(spec).at("cast_cache"), 2 * 10000 * 768);
+  spec.profile_type = Mode::kForwardGrad;
+  EXPECT_EQ(total(theory_rows(spec), kCastCache), 2 * (120'945'408LL - 25 * 768));
+  EXPECT_EQ(total(theory_rows(spec), kPassingCast), 0);
 }
 
 TEST(TheoryStates, GroupedHeadsShrinkTheKeyAndValueProjections) {

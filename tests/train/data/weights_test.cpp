@@ -21,7 +21,8 @@ using Entries = std::vector<std::pair<std::string, SafetensorsEntry>>;
 Transformer model_of(int64_t seed) {
   torch::manual_seed(static_cast<uint64_t>(seed));
   const RunSpec spec = tiny_spec();
-  return Transformer(model_config(spec), spec.context_length, AttentionKind::kEager, torch::kCPU);
+  return Transformer(eager_layers(), model_config(spec), spec.context_length, Attention::kEager,
+                     torch::kCPU);
 }
 
 // The model's tensors as entries of a file, cast to `dtype`.

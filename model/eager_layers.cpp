@@ -1,0 +1,29 @@
+// The set of layers of --kernels eager.
+#include "model/attention.h"
+#include "model/layer_factory.h"
+#include "model/layers.h"
+
+namespace headroom {
+
+const LayerFactory& eager_layers() {
+  using Options = LayerFactory::Options;
+  static const LayerFactory kEager = {
+      .linear = [](int64_t in, int64_t out, const Options& options) -> Layer {
+        return std::make_shared<Linear>(in, out, options);
+      },
+      .rms_norm = [](int64_t d_model, double eps, const Options& options) -> Layer {
+        return std::make_shared<RmsNorm>(d_model, eps, options);
+      },
+      .feed_forward = [](const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+                         const Options& options) -> Layer {
+        return std::make_shared<SwiGlu>(layers, d_model, d_ff, options);
+      },
+      .attention = [](const LayerFactory& layers, const ModelConfig& config, Attention kind,
+                      const RotaryTable* rotary, const Options& options) -> Layer {
+        return std::make_shared<CausalSelfAttention>(layers, config, kind, rotary, options);
+      },
+  };
+  return kEager;
+}
+
+}  // namespace headroom
