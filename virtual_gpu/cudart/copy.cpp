@@ -31,7 +31,7 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   const auto* in = static_cast<const char*>(from);
   for (size_t row = 0; row < rows; ++row, out += to_pitch, in += from_pitch) {
     if (source != nullptr) {
-      std::memset(out, 0, bytes);
+      machine.host.set_zero(out, bytes);
     } else {
       std::memmove(out, in, bytes);
     }
@@ -64,7 +64,12 @@ cudaError_t set_on(cudaStream_t handle, void* to, int value, size_t bytes) {
   if (machine.streams.issue(machine.stream(handle), NodeKind::kSet, 0)) return cudaSuccess;
   const uint64_t address = reinterpret_cast<uint64_t>(to);
   // Pinned and managed memory are real and may be filled too.
-  if (bytes > 0 && machine.owner(address) == nullptr && machine.host.find(address)) {
+  if (bytes == 0 || machine.owner(address) != nullptr || !machine.host.find(address)) {
+    return cudaSuccess;
+  }
+  if (static_cast<unsigned char>(value) == 0) {
+    machine.host.set_zero(to, bytes);
+  } else {
     std::memset(to, value, bytes);
   }
   return cudaSuccess;

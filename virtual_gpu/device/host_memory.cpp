@@ -1,20 +1,53 @@
 #include "virtual_gpu/device/host_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "virtual_gpu/device/device.h"
 
 namespace virtual_gpu {
+namespace {
+
+// A smaller range is written faster than it is given back and faulted in again.
+constexpr uint64_t kWorthLooking = uint64_t{64} << 10;
+
+// Zero already: not written, so that a page that nobody touched stays none.
+void write_zeros(char* begin, const char* end) {
+  static constexpr std::array<char, 4096> kZeros{};
+  while (begin < end) {
+    const size_t bytes = std::min(kZeros.size(), static_cast<size_t>(end - begin));
+    if (std::memcmp(begin, kZeros.data(), bytes) != 0) std::memset(begin, 0, bytes);
+    begin += bytes;
+  }
+}
+
+char* aligned_up(char* address, size_t unit) {
+  return address + (unit - reinterpret_cast<uint64_t>(address) % unit) % unit;
+}
+
+// Makes a range of our own memory zero up to the last whole page, and returns where that ends. The
+// kernel refuses pages that the program locked: then nothing past the first edge has been done.
+char* give_back_pages(char* begin, const char* end) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  char* const first = aligned_up(begin, page);
+  if (first >= end) return begin;
+  write_zeros(begin, first);
+  const size_t whole = static_cast<size_t>(end - first) / page * page;
+  return madvise(first, whole, MADV_DONTNEED) == 0 ? first + whole : first;
+}
+
+}  // namespace
 
 Status HostMemory::allocate(uint64_t bytes, Kind kind, Device* device, uint64_t* address) {
   *address = 0;
   if (bytes == 0) return kind == Kind::kManaged ? Status::kInvalidValue : Status::kOk;
-  // Managed memory may be larger than the host: pages exist only when touched.
-  const int reserve = kind == Kind::kManaged ? MAP_NORESERVE : 0;
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
+  // It may be larger than the host: pages exist only when touched.
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return Status::kOutOfMemory;
   *address = reinterpret_cast<uint64_t>(memory);
   const std::lock_guard lock(mutex_);
@@ -66,6 +99,22 @@ std::optional<HostMemory::Block> HostMemory::find(uint64_t address) const {
   const Block& block = std::prev(after)->second;
   if (address >= block.address + block.bytes) return std::nullopt;
   return block;
+}
+
+void HostMemory::set_zero(void* memory, uint64_t bytes) const {
+  if (bytes < kWorthLooking) {
+    std::memset(memory, 0, bytes);
+    return;
+  }
+  auto* begin = static_cast<char*>(memory);
+  char* const end = begin + bytes;
+  const auto block = find(reinterpret_cast<uint64_t>(begin));
+  if (block && block->kind != Kind::kRegistered) {
+    char* const end_of_block =
+        begin + (block->address + block->bytes - reinterpret_cast<uint64_t>(begin));
+    begin = give_back_pages(begin, std::min(end, end_of_block));
+  }
+  write_zeros(begin, end);
 }
 
 uint64_t HostMemory::peak_pinned_bytes() const {

@@ -193,8 +193,8 @@ CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned, size_t count, CUstream 
   return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), 0, count * 4, stream));
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char, size_t count, CUstream stream) {
-  return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), 0, count, stream));
+CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t count, CUstream stream) {
+  return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), value, count, stream));
 }
 
 CUresult cuMemAlloc(CUdeviceptr* pointer, size_t bytes) {

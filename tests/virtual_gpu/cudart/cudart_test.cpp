@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 
 namespace {
 
@@ -103,6 +106,79 @@ TEST(Cudart, PinnedAndManagedMemoryIsReal) {
   EXPECT_EQ(attributes_of(ordinary.data()).type, cudaMemoryTypeHost);
   EXPECT_EQ(cudaHostUnregister(ordinary.data()), cudaSuccess);
   cudaGetLastError();
+}
+
+// Bytes of real memory that this process has.
+size_t resident_bytes() {
+  size_t total = 0;
+  size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+bool is_zero(const char* memory, size_t bytes) {
+  return *memory == 0 && std::memcmp(memory, memory + 1, bytes - 1) == 0;
+}
+
+TEST(Cudart, PinnedMemoryThatACardWritesTakesNoRealMemory) {
+  constexpr size_t kBytes = 4096 * kMiB;
+  constexpr size_t kCopy = 512 * kMiB;
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, kCopy), cudaSuccess);
+  void* host = nullptr;
+  ASSERT_EQ(cudaMallocHost(&host, kBytes), cudaSuccess);
+  auto* bytes = static_cast<char*>(host);
+  const size_t before = resident_bytes();
+  std::memset(bytes + kMiB, 1, 64 * kMiB);  // of the host's own
+  EXPECT_GE(resident_bytes() - before, 64 * kMiB);
+  for (size_t at = 0; at < kBytes; at += kCopy) {
+    ASSERT_EQ(cudaMemcpyAsync(bytes + at, device, kCopy, cudaMemcpyDeviceToHost, nullptr),
+              cudaSuccess);
+  }
+  EXPECT_LT(resident_bytes(), before + 16 * kMiB);
+  EXPECT_TRUE(is_zero(bytes, 128 * kMiB));
+  EXPECT_TRUE(is_zero(bytes + kBytes - kMiB, kMiB));
+  EXPECT_LT(resident_bytes(), before + 16 * kMiB) << "reading takes none either";
+  std::memset(bytes, 1, 64 * kMiB);
+  EXPECT_EQ(cudaMemset(bytes, 0, kBytes), cudaSuccess);
+  EXPECT_LT(resident_bytes(), before + 16 * kMiB);
+  EXPECT_TRUE(is_zero(bytes, 128 * kMiB));
+  EXPECT_EQ(cudaFreeHost(host), cudaSuccess);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
+}
+
+TEST(Cudart, PagesThatAreZeroAlreadyStayUntouched) {
+  constexpr size_t kBytes = 256 * kMiB;
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, kBytes), cudaSuccess);
+  auto* pageable = static_cast<char*>(std::calloc(kBytes, 1));
+  ASSERT_NE(pageable, nullptr);
+  const size_t before = resident_bytes();
+  std::memset(pageable + 5 * kMiB + 7, 1, kMiB);
+  ASSERT_EQ(cudaMemcpy(pageable + 1, device, kBytes - 1, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_TRUE(is_zero(pageable, kBytes));
+  EXPECT_LT(resident_bytes(), before + 16 * kMiB);
+  std::free(pageable);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
+}
+
+TEST(Cudart, RowsOfACopyToTheHostKeepWhatIsBetweenThem) {
+  constexpr size_t kPitch = 256 * 1024;
+  constexpr size_t kRow = 200 * 1024;
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 4 * kPitch), cudaSuccess);
+  void* host = nullptr;
+  ASSERT_EQ(cudaMallocHost(&host, 4 * kPitch), cudaSuccess);
+  auto* bytes = static_cast<char*>(host);
+  std::memset(bytes, 1, 4 * kPitch);
+  ASSERT_EQ(cudaMemcpy2D(bytes, kPitch, device, kPitch, kRow, 4, cudaMemcpyDefault), cudaSuccess);
+  for (size_t row = 0; row < 4; ++row) {
+    EXPECT_TRUE(is_zero(bytes + row * kPitch, kRow));
+    EXPECT_EQ(std::count(bytes + row * kPitch + kRow, bytes + (row + 1) * kPitch, 1),
+              static_cast<int64_t>(kPitch - kRow));
+  }
+  EXPECT_EQ(cudaFreeHost(host), cudaSuccess);
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
 }
 
 TEST(Cudart, TheStreamOrderedAllocatorKeepsItsBooks) {
