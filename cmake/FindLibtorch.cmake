@@ -6,6 +6,15 @@
 # Approach: an imported target with the four include directories, the five libraries and a clean run path.
 # Limits: no torch-compiled .cu options; a target that compiles .cu adds them itself.
 #
+# Note [std::filesystem beside libtorch]
+# Rationale: libtorch.so and libtorch_cpu.so of the wheel export GCC 13's std::filesystem (64 and 142 symbols), and stand
+#   before libstdc++.so where names are looked up: a program that links them calls theirs. Found with libtorch 2.11 beside
+#   GCC 12's libstdc++: remove_all() calls a null pointer, because it needs recursive_directory_iterator::__erase, which
+#   only the newer libstdc++ has. 30 other functions (status, links, iterators, paths) gave the right answers.
+# Approach: what such a program may hold, the rooms up to bench without bench/dryrun, includes no <filesystem>; POSIX does
+#   the same work. tests/layers/check_layers.py fails on it. `headroom` itself links no libtorch and may use it.
+# Limits: a test that links libtorch is not looked at.
+#
 # Input: LIBTORCH_DIR, the directory that holds include/ and lib/ (the wheel's torch/ folder).
 set(LIBTORCH_DIR "" CACHE PATH "torch/ directory of the PyTorch wheel, or an unpacked libtorch")
 

@@ -22,8 +22,6 @@ mode_t default_mode() {
 }
 
 // Where a write through `path` ends: links are followed, to a file that need not exist yet.
-// Not by std::filesystem: libtorch.so exports a copy of its own, and in a program that links it
-// is_symlink() and others give wrong answers.
 std::string resolve_link(std::string path) {
   constexpr int kMaxLinks = 40;  // the kernel's own limit; beyond it opening fails and says why
   char link[PATH_MAX];

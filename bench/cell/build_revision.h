@@ -1,11 +1,15 @@
-// Which sources this program was built from. No torch here.
+// Which sources this program was built from, and how. No torch here.
 #pragma once
 
 #include <string>
 
 namespace headroom {
 
-// The git commit, followed by "+dirty-<hash of the difference>" when the working tree differed.
+// The git commit, followed by "+dirty-<hash of the difference>" when the working tree differed. See
+// Note [What a build is called] in cmake/build_revision.cmake.
 std::string build_revision();
+
+// "Release, GNU 12.2.0": build type, compiler, then sanitizers and the flags of the user if any.
+std::string build_settings();
 
 }  // namespace headroom

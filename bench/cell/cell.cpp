@@ -5,13 +5,13 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/process/child_process.h"
+#include "bench/process/program_folder.h"
 #include "bench/process/virtual_card.h"
 #include "text/quantity.h"
 
@@ -132,9 +132,7 @@ std::string cell_program(const CellOptions& options) {
   if (const char* program = getenv("HEADROOM_CELL"); program != nullptr && *program != '\0') {
     return program;
   }
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "headroom-cell").string();
+  return program_folder() + "/headroom-cell";
 }
 
 Record run_cell(const RunSpec& spec, const CellOptions& options) {

@@ -3,14 +3,13 @@
 //
 // Note [The cell program]
 // Rationale: an out-of-memory, a crash or a poisoned CUDA context must cost one row, not the sweep.
-// Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the only program that links libtorch. It
-// reads
-//   one JSON object {"spec": {...}, "host_memory_bytes": N} on stdin, writes exactly one Record as
-//   one JSON line on stdout, talks on stderr, and exits 0 when it wrote a Record, whatever the
-//   Record's status. `headroom-cell --identity` prints the build and libtorch it is, as JSON.
-//   Its main() begins with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is
-//   already in its environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads
-//   it.
+// Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the program that links libtorch; beside
+//   it only headroom_bench does, which times steps in its own process. It reads one JSON object
+//   {"spec": {...}, "host_memory_bytes": N} on stdin, writes exactly one Record as one JSON line on
+//   stdout, talks on stderr, and exits 0 when it wrote a Record, whatever the Record's status.
+//   `headroom-cell --identity` prints what it is, as JSON (cell_identity below). Its main() begins
+//   with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in its
+//   environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
 // Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
 #pragma once
 
@@ -43,8 +42,9 @@ Record run_cell(const RunSpec& spec, const CellOptions& options);
 // The program that run_cell would start.
 std::string cell_program(const CellOptions& options);
 
-// {"build": "<git commit>[+dirty-<hash>]", "libtorch": "2.11.0", "devices": ["..."]}. Throws
-// std::runtime_error with one line when the program is missing or does not answer.
+// {"build": "<git commit>[+dirty-<hash>]", "build_settings": "Release, GNU 12.2.0", "libtorch":
+// "2.11.0", "devices": ["..."], "cpu": "..."}. Throws std::runtime_error with one line when the
+// program is missing or does not answer.
 nlohmann::json cell_identity(const CellOptions& options);
 
 }  // namespace headroom

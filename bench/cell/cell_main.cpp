@@ -1,5 +1,4 @@
-// headroom-cell: the only program that links libtorch. See Note [The cell program] in
-// bench/cell/cell.h.
+// headroom-cell: one run in a process of its own. See Note [The cell program] in bench/cell/cell.h.
 #include <csignal>
 #include <cstdio>
 #include <cstring>

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -64,9 +65,26 @@ nlohmann::json allocator_variables() {
   return variables;
 }
 
+std::string cpu_model() {
+  const std::string model = proc_field("/proc/cpuinfo", "model name");
+  if (!model.empty()) return model;
+  utsname host{};  // not every architecture has that line
+  uname(&host);
+  return host.machine;
+}
+
+// Everything about it that decides times: "Intel(R) Xeon(R) ..., AVX512, 16 CPUs".
+std::string cpu_identity() {
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  const bool known = sched_getaffinity(0, sizeof(usable), &usable) == 0;
+  const int64_t count = known ? CPU_COUNT(&usable) : sysconf(_SC_NPROCESSORS_ONLN);
+  return cpu_model() + ", " + at::get_cpu_capability() + ", " + std::to_string(count) + " CPUs";
+}
+
 std::string device_name(torch::Device device) {
   if (device.is_cuda()) return at::cuda::getDeviceProperties(device.index())->name;
-  return proc_field("/proc/cpuinfo", "model name");
+  return cpu_model();
 }
 
 }  // namespace
@@ -101,7 +119,11 @@ nlohmann::json build_identity() {
   for (int i = 0; i < count; ++i) {
     devices.push_back(at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i))->name);
   }
-  return {{"build", build_revision()}, {"libtorch", TORCH_VERSION}, {"devices", devices}};
+  return {{"build", build_revision()},
+          {"build_settings", build_settings()},
+          {"libtorch", TORCH_VERSION},
+          {"devices", devices},
+          {"cpu", cpu_identity()}};
 }
 
 }  // namespace headroom

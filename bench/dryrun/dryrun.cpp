@@ -87,7 +87,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   if (access(observer.c_str(), R_OK) != 0) observer.clear();
   std::vector<std::string> set =
       stand_in_environment(request.card, request.count, prefix, observer);
-  set.push_back(in_front("PYTHONPATH", (folder / "python_hook").string()));
+  set.push_back(path_list_variable("PYTHONPATH", (folder / "python_hook").string()));
   // Triton links its helpers against the driver and does not look where it is loaded from.
   set.push_back("TRITON_LIBCUDA_PATH=" + (folder / "driver").string());
   if (!request.snapshot.empty()) {

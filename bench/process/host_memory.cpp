@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
 
+#include "text/words.h"
+
 namespace headroom {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Version 1 writes "no limit" as the largest page-aligned number.
 constexpr int64_t kUnlimited = int64_t{1} << 60;
@@ -28,7 +27,7 @@ constexpr CgroupVersion kV2 = {"memory.max", "memory.current", "inactive_file", 
 
 // A folder of the hierarchy with the names its files have.
 struct Cgroup {
-  fs::path folder;
+  std::string folder;
   CgroupVersion version;
 };
 
@@ -39,7 +38,7 @@ std::optional<int64_t> number(std::string_view text) {
   return value;
 }
 
-std::optional<int64_t> read_number(const fs::path& path) {
+std::optional<int64_t> read_number(const std::string& path) {
   std::ifstream file(path);
   std::string word;
   if (!(file >> word)) return std::nullopt;
@@ -47,7 +46,7 @@ std::optional<int64_t> read_number(const fs::path& path) {
 }
 
 // The number behind `key` in a file of "key number" lines.
-std::optional<int64_t> read_keyed(const fs::path& path, const std::string& key) {
+std::optional<int64_t> read_keyed(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
@@ -59,16 +58,24 @@ std::optional<int64_t> read_keyed(const fs::path& path, const std::string& key) 
   return std::nullopt;
 }
 
+// The folders a group's path goes through; ".." never leads above the first.
+std::vector<std::string> folders_of(const std::string& group) {
+  std::vector<std::string> folders;
+  std::istringstream stream(group);
+  for (std::string folder; std::getline(stream, folder, '/');) {
+    if (folder == ".." && !folders.empty()) folders.pop_back();
+    if (!folder.empty() && folder != "." && folder != "..") folders.push_back(folder);
+  }
+  return folders;
+}
+
 // The group itself, then every one above it. Inside a container the path may name folders that are
 // not mounted; its mount point is the container's own group then, and comes last here.
-void add_with_parents(const fs::path& mount, const fs::path& group, CgroupVersion version,
+void add_with_parents(const std::string& mount, const std::string& group, CgroupVersion version,
                       std::vector<Cgroup>& found) {
-  // An absolute path cannot climb above its root, so ".." never leaves the mount point.
-  fs::path relative = fs::path("/" + group.string()).lexically_normal().relative_path();
-  if (relative.filename().empty()) relative = relative.parent_path();
-  for (;; relative = relative.parent_path()) {
-    found.push_back({relative.empty() ? mount : mount / relative, version});
-    if (relative.empty()) return;
+  for (std::vector<std::string> folders = folders_of(group);; folders.pop_back()) {
+    found.push_back({mount + "/" + join(folders, "/"), version});
+    if (folders.empty()) return;
   }
 }
 
@@ -86,7 +93,7 @@ std::vector<Cgroup> memory_cgroups(const KernelPaths& paths) {
     if (controllers == ",,") {
       add_with_parents(paths.cgroup, group, kV2, found);
     } else if (controllers.find(",memory,") != std::string::npos) {
-      add_with_parents(fs::path(paths.cgroup) / "memory", group, kV1, found);
+      add_with_parents(paths.cgroup + "/memory", group, kV1, found);
     }
   }
   return found;
@@ -98,11 +105,11 @@ std::optional<int64_t> available_host_memory(const KernelPaths& paths) {
   std::optional<int64_t> available = read_keyed(paths.proc + "/meminfo", "MemAvailable:");
   if (available) *available *= 1024;  // the file says kB and means KiB
   for (const Cgroup& cgroup : memory_cgroups(paths)) {
-    const auto limit = read_number(cgroup.folder / cgroup.version.limit);
+    const auto limit = read_number(cgroup.folder + "/" + cgroup.version.limit);
     if (!limit || *limit >= kUnlimited) continue;
-    const int64_t usage = read_number(cgroup.folder / cgroup.version.usage).value_or(0);
+    const int64_t usage = read_number(cgroup.folder + "/" + cgroup.version.usage).value_or(0);
     const int64_t cache =
-        read_keyed(cgroup.folder / "memory.stat", cgroup.version.reclaimable).value_or(0);
+        read_keyed(cgroup.folder + "/memory.stat", cgroup.version.reclaimable).value_or(0);
     const int64_t left = std::max<int64_t>(0, *limit - std::max<int64_t>(0, usage - cache));
     available = std::min(available.value_or(left), left);
   }
@@ -117,7 +124,7 @@ int64_t default_host_memory(const KernelPaths& paths) {
 
 std::optional<int64_t> oom_kills(const KernelPaths& paths) {
   for (const Cgroup& cgroup : memory_cgroups(paths)) {
-    const auto kills = read_keyed(cgroup.folder / cgroup.version.events, "oom_kill");
+    const auto kills = read_keyed(cgroup.folder + "/" + cgroup.version.events, "oom_kill");
     if (kills) return kills;
   }
   return read_keyed(paths.proc + "/vmstat", "oom_kill");

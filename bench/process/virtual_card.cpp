@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 
+#include "bench/process/program_folder.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -17,13 +17,11 @@ constexpr const char* kExample = "virtual:h200,bytes=80GiB";
 // More than any model's training state, and little enough that addresses suffice.
 constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
 
-std::filesystem::path library_directory() {
+std::string library_folder() {
   if (const char* given = std::getenv("HEADROOM_VIRTUAL_GPU"); given != nullptr && *given != '\0') {
     return given;
   }
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path() / "lib";
+  return folder_above(program_folder()) + "/lib";
 }
 
 }  // namespace
@@ -64,9 +62,8 @@ Device settled(const Device& device) {
 }
 
 std::vector<std::string> stand_in_libraries() {
-  const auto directory = library_directory();
-  std::vector<std::string> paths = {(directory / "libvirtual_gpu.so").string(),
-                                    (directory / "driver" / "libcuda.so.1").string()};
+  const std::string folder = library_folder();
+  std::vector<std::string> paths = {folder + "/libvirtual_gpu.so", folder + "/driver/libcuda.so.1"};
   for (const std::string& path : paths) {
     if (::access(path.c_str(), R_OK) == 0) continue;
     throw std::runtime_error("the virtual GPU is not built: " + path +
@@ -76,7 +73,7 @@ std::vector<std::string> stand_in_libraries() {
   return paths;
 }
 
-std::string in_front(const std::string& name, const std::string& path) {
+std::string path_list_variable(const std::string& name, const std::string& path) {
   const char* before = std::getenv(name.c_str());
   const bool is_set = before != nullptr && *before != '\0';
   return name + "=" + path + (is_set ? ":" + std::string(before) : "");
@@ -88,7 +85,7 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
   std::vector<std::string> libraries = stand_in_libraries();
   if (!observer.empty()) libraries.push_back(observer);
   std::vector<std::string> environment = {
-      in_front("LD_PRELOAD", join(libraries, ":")),
+      path_list_variable("LD_PRELOAD", join(libraries, ":")),
       "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),
       "HEADROOM_VIRTUAL_COUNT=" + std::to_string(count)};
   if (!report_prefix.empty()) environment.push_back("HEADROOM_VIRTUAL_REPORT=" + report_prefix);

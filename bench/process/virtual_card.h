@@ -5,8 +5,7 @@
 // Rationale: the memory of a step is exact when libtorch's own CUDA code and allocator run, and
 //   these run without a card when the CUDA runtime under them is replaced (docs/virtual_gpu.md).
 // Approach: the cell, and only the cell, starts with the stand-in preloaded and the card described
-// in
-//   its environment. For it the device is cuda:0. What was preloaded before stays preloaded,
+//   in its environment. For it the device is cuda:0. What was preloaded before stays preloaded,
 //   behind.
 // Limits: no values and no times. The card's own memory outside libtorch's allocator (context,
 //   libraries) is a figure of the card table, measured or assumed as it says there.
@@ -59,7 +58,7 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
                                               const std::string& report_prefix,
                                               const std::string& observer = "");
 
-// "PYTHONPATH=path:what it holds already".
-std::string in_front(const std::string& name, const std::string& path);
+// A variable that lists paths, with one more before what it holds already: "PYTHONPATH=path:...".
+std::string path_list_variable(const std::string& name, const std::string& path);
 
 }  // namespace headroom

@@ -2,9 +2,11 @@
 // Rationale: a resumed sweep may return an old row only when running the cell again would give the
 //   same one; anything else mixes experiments silently.
 // Approach: one hash over everything known to decide the result: the settings marked
-//   changes_result, the identity of the cell program (build, libtorch, devices), the variables of
-//   the environment that libtorch and CUDA read, and for input files their size and time of change.
-//   A different key is simply not found.
+//   changes_result, the identity of the cell program (build, libtorch, devices, processor), the
+//   variables of the environment that libtorch and CUDA read, and for input files (tokens, weights,
+//   cards of the user's) their size and time of change. A different key is simply not found.
+//   The processor decides times, on a real card too, which waits for its launches; a Record of a
+//   virtual card holds no times, and its bytes are the same whatever the processor.
 // Limits: the hash is 64 bits and for finding, not for proof. Settings with equal effect (d_model 0
 //   and the named size's own width) have different keys: rerun, never mixed.
 #include <sys/stat.h>
@@ -49,6 +51,7 @@ json file_stamp(const std::string& path) {
 
 std::string result_key(const RunSpec& spec, const json& identity) {
   json all = {{"identity", identity}};
+  if (is_virtual(spec)) all["identity"].erase("cpu");
   for (const Field& field : fields()) {
     if (field.changes_result) all["spec"][field.name] = field.get(spec);
   }
@@ -57,7 +60,9 @@ std::string result_key(const RunSpec& spec, const json& identity) {
     if (!spec.alloc_conf.empty() && std::string(name).ends_with("ALLOC_CONF")) continue;
     if (const char* value = getenv(name); value != nullptr) all["environment"][name] = value;
   }
-  all["files"] = {file_stamp(spec.tokens), file_stamp(spec.load_weights)};
+  const char* cards = getenv("HEADROOM_CARDS");
+  all["files"] = {file_stamp(spec.tokens), file_stamp(spec.load_weights),
+                  file_stamp(cards == nullptr ? "" : cards)};
   // Keys come out sorted, so the text is one and the same for the same content.
   uint64_t hash = fnv1a(all.dump(-1, ' ', false, json::error_handler_t::replace));
   std::string digits(16, '0');

@@ -1,6 +1,7 @@
 // A directory of the test's own, gone with it, and what tests do with files in it.
 //
-// Not by std::filesystem: libtorch.so exports one of its own, whose remove_all crashes.
+// Also for programs that link libtorch, so not by std::filesystem: Note [std::filesystem beside
+// libtorch] in cmake/FindLibtorch.cmake.
 #pragma once
 
 #include <ftw.h>

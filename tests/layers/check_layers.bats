@@ -69,3 +69,9 @@ rejects() {
   touch "$tree/extra/a.cpp"
   rejects "extra/a.cpp: 'extra' is not a room"
 }
+
+@test "<filesystem> in what may be linked beside libtorch fails" {
+  mkdir -p "$tree"/bench/{sweep,dryrun}
+  printf '#include <filesystem>\n' | tee "$tree/bench/dryrun/a.cpp" >"$tree/bench/sweep/b.cpp"
+  rejects 'bench/sweep/b.cpp: includes <filesystem>'
+}

@@ -5,7 +5,7 @@ usage: check_layers.py [ROOT]
 
 The rooms stand in the order of design: each includes only from those before it; virtual_gpu stands
 alone. A file marked "No torch here." (and its same-named .cpp or .h) must not reach a torch header,
-not even through a header of ours.
+not even through a header of ours. What may be linked beside libtorch includes no <filesystem>.
 """
 import os
 import pathlib
@@ -19,6 +19,9 @@ EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers"}
 SOURCES = {".h", ".cpp", ".inc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 MARKER = re.compile(r"\bNo torch here[.:]")
+# May be linked beside libtorch: Note [std::filesystem beside libtorch] in cmake/FindLibtorch.cmake.
+BESIDE_LIBTORCH = ROOMS[: ROOMS.index("bench") + 1]
+NOT_BESIDE_LIBTORCH = "bench/dryrun/"
 TORCH = re.compile(r"(torch|ATen|c10|caffe2)/")
 
 
@@ -69,6 +72,9 @@ def problems(root):
                 yield f'{path}: "{ours}" is not a file of ours, named from the root'
             elif other in ROOMS + [ALONE] and not may_include(room, other):
                 yield f'{path}: {room} must not include "{ours}" ({ALONE} | {" <- ".join(ROOMS)})'
+        beside = room in BESIDE_LIBTORCH and not path.startswith(NOT_BESIDE_LIBTORCH)
+        if beside and any(theirs == "filesystem" for _, theirs in INCLUDE.findall(text)):
+            yield f"{path}: includes <filesystem>, which must not be used beside libtorch"
         if pathlib.PurePath(path).with_suffix("") in torch_free:
             chain = torch_path(path, files, set())
             if chain:

@@ -1,10 +1,10 @@
 #include "train/data/safetensors.h"
 
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "files/replace_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -35,14 +35,15 @@ MappedFile map_weights(const std::string& path) {
   }
 }
 
-std::string header_of(const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
+std::string header_of(const std::vector<SafetensorsWriter::Tensor>& tensors,
+                      const std::vector<int64_t>& bytes) {
   json header = json::object();
   int64_t offset = 0;
-  for (const auto& [name, entry] : entries) {
-    header[name] = {{"dtype", entry.dtype},
-                    {"shape", entry.shape},
-                    {"data_offsets", {offset, offset + entry.bytes}}};
-    offset += entry.bytes;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    header[tensors[i].name] = {{"dtype", tensors[i].dtype},
+                               {"shape", tensors[i].shape},
+                               {"data_offsets", {offset, offset + bytes[i]}}};
+    offset += bytes[i];
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begins on an 8-byte boundary
@@ -100,17 +101,27 @@ void SafetensorsFile::read_header() {
   }
 }
 
-void write_safetensors(const std::string& path,
-                       const std::vector<std::pair<std::string, SafetensorsEntry>>& entries) {
-  ReplaceFile file(path);
-  const std::string header = header_of(entries);
-  const uint64_t length = header.size();
-  file.write(&length, sizeof(length));
-  file.write(header.data(), header.size());
-  for (const auto& named : entries) {
-    file.write(named.second.data, static_cast<size_t>(named.second.bytes));
+SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors)
+    : file_(path) {
+  for (const Tensor& tensor : tensors) {
+    expected_bytes_.push_back(element_count(tensor.shape) * safetensors_element_size(tensor.dtype));
+    assert(expected_bytes_.back() >= 0);
   }
-  file.commit();
+  const std::string header = header_of(tensors, expected_bytes_);
+  const uint64_t length = header.size();
+  file_.write(&length, sizeof(length));
+  file_.write(header.data(), header.size());
+}
+
+void SafetensorsWriter::append(const void* data, int64_t bytes) {
+  assert(next_ < expected_bytes_.size() && bytes == expected_bytes_[next_]);
+  ++next_;
+  file_.write(data, static_cast<size_t>(bytes));
+}
+
+void SafetensorsWriter::commit() {
+  assert(next_ == expected_bytes_.size());
+  file_.commit();
 }
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "files/mapped_file.h"
+#include "files/replace_file.h"
 
 namespace headroom {
 
@@ -38,9 +39,30 @@ class SafetensorsFile {
   std::map<std::string, SafetensorsEntry> entries_;
 };
 
-// Writes to a temporary file beside `path`, syncs and renames. Throws std::runtime_error with one
-// line; an existing file is kept then.
-void write_safetensors(const std::string& path,
-                       const std::vector<std::pair<std::string, SafetensorsEntry>>& entries);
+// Writes a file whose tensors are given one after the other, so that never more than one of them
+// need be in memory.
+class SafetensorsWriter {
+ public:
+  struct Tensor {
+    std::string name;
+    std::string dtype;
+    std::vector<int64_t> shape;
+  };
+
+  // Goes to a temporary file beside `path`. Throws WriteError, one line, like every member below;
+  // an existing file is kept then.
+  SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors);
+
+  // The bytes of the next of `tensors`, little-endian and packed: exactly as many as its shape has.
+  void append(const void* data, int64_t bytes);
+
+  // After the last tensor: syncs and renames. Without it `path` is as it was.
+  void commit();
+
+ private:
+  ReplaceFile file_;
+  std::vector<int64_t> expected_bytes_;  // of each tensor
+  size_t next_ = 0;
+};
 
 }  // namespace headroom

@@ -44,18 +44,18 @@ void load_weights(torch::nn::Module& model, const std::string& path) {
 }
 
 void save_weights(const torch::nn::Module& model, const std::string& path) {
-  std::vector<torch::Tensor> host;  // keeps the bytes alive while they are written
-  std::vector<std::pair<std::string, SafetensorsEntry>> entries;
+  std::vector<SafetensorsWriter::Tensor> tensors;
   for (const auto& item : model.named_parameters()) {
-    host.push_back(item.value().detach().to(torch::kCPU, torch::kFloat32).contiguous());
-    const torch::Tensor& tensor = host.back();
-    entries.emplace_back(item.key(),
-                         SafetensorsEntry{.dtype = "F32",
-                                          .shape = tensor.sizes().vec(),
-                                          .data = tensor.const_data_ptr(),
-                                          .bytes = static_cast<int64_t>(tensor.nbytes())});
+    tensors.push_back({item.key(), "F32", item.value().sizes().vec()});
   }
-  write_safetensors(path, entries);
+  SafetensorsWriter file(path, tensors);
+  for (const auto& item : model.named_parameters()) {
+    // On the host one at a time: the whole model may not fit there beside what it came from.
+    const torch::Tensor tensor =
+        item.value().detach().to(torch::kCPU, torch::kFloat32).contiguous();
+    file.append(tensor.const_data_ptr(), static_cast<int64_t>(tensor.nbytes()));
+  }
+  file.commit();
 }
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "bench/cell/cell.h"
 #include "bench/process/child_process.h"
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"
@@ -65,9 +66,7 @@ TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
   run_ok(spec);  // the limit is the run's, not the process's
 }
 
-// What a link points to is replaced, not the link: with libtorch's own copy of std::filesystem in
-// the program too.
-// (The first run creates the file behind the link.)
+// What a link points to is replaced, not the link. The first run creates the file behind it.
 TEST(Run, AnOutputThatIsALinkStaysOne) {
   const ScratchDirectory scratch;
   ASSERT_EQ(symlink("weights.safetensors", scratch.file("link").c_str()), 0);
@@ -83,6 +82,15 @@ TEST(Run, AnOutputThatIsALinkStaysOne) {
   struct stat status {};
   ASSERT_EQ(lstat(scratch.file("link").c_str(), &status), 0);
   EXPECT_TRUE(S_ISLNK(status.st_mode));
+}
+
+TEST(Run, TheProgramSaysWhatItIsAndWhereItRuns) {
+  const nlohmann::json identity = cell_identity({.program = HEADROOM_CELL_PROGRAM});
+  for (const char* key : {"build", "build_settings", "libtorch", "cpu"}) {
+    ASSERT_TRUE(identity.contains(key)) << identity;
+    EXPECT_NE(identity[key], "") << key;
+  }
+  EXPECT_THAT(identity["cpu"].get<std::string>(), testing::MatchesRegex(".+, .+, [0-9]+ CPUs"));
 }
 
 TEST(Run, ADeviceThatIsNotHereIsUnsupported) {

@@ -184,6 +184,18 @@ TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
   EXPECT_EQ(keys.begin()->size(), 16U);
 }
 
+TEST(ResultKey, TheProcessorCountsWhereThereAreTimes) {
+  const nlohmann::json one = {{"build", "b1"}, {"cpu", "one"}};
+  const nlohmann::json other = {{"build", "b1"}, {"cpu", "other"}};
+  for (const char* device : {"cpu", "cuda", "auto"}) {
+    const RunSpec spec{.device = parse_device(device)};
+    EXPECT_NE(result_key(spec, one), result_key(spec, other)) << device;
+  }
+  const RunSpec on_virtual{.device = parse_device("virtual:h200")};
+  EXPECT_EQ(result_key(on_virtual, one), result_key(on_virtual, other));
+  EXPECT_NE(result_key(on_virtual, one), result_key(on_virtual, {{"build", "b2"}, {"cpu", "one"}}));
+}
+
 TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
   const ScratchDirectory folder;
   const RunSpec spec{.tokens = folder.file("tokens.bin")};
@@ -192,6 +204,20 @@ TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
   EXPECT_EQ(result_key(spec, {}), before);
   write_text(spec.tokens, "abcdef");
   EXPECT_NE(result_key(spec, {}), before);
+}
+
+TEST(ResultKey, ACardFileThatChangedIsAnotherCard) {
+  const ScratchDirectory folder;
+  const nlohmann::json identity = {{"build", "b1"}};
+  const RunSpec spec{.device = parse_device("virtual:mine")};
+  const std::string none = result_key(spec, identity);
+  setenv("HEADROOM_CARDS", folder.write("cards.json", "{}").c_str(), 1);
+  const std::string before = result_key(spec, identity);
+  folder.write("cards.json", "{ }");
+  const std::string after = result_key(spec, identity);
+  unsetenv("HEADROOM_CARDS");
+  EXPECT_NE(before, none);
+  EXPECT_NE(after, before);
 }
 
 TEST_F(SweepTest, AnOutOfMemoryIsTriedAgainWithMoreMemory) {

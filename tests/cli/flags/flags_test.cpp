@@ -3,8 +3,8 @@
 
 #include "cli/flags/run_flags.h"
 #include "tests/files/scratch_directory.h"
+#include "tests/train/data/write_safetensors.h"
 #include "text/quantity.h"
-#include "train/data/safetensors.h"
 
 namespace headroom {
 namespace {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/files/scratch_directory.h"
+#include "tests/train/data/write_safetensors.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -99,6 +100,17 @@ TEST_F(Safetensors, WhatIsNotAFileIsRefused) {
   for (const std::string& path : {scratch_.file("missing"), scratch_.file(""), std::string()}) {
     EXPECT_THROW(SafetensorsFile{path}, UsageError) << path;
   }
+}
+
+TEST_F(Safetensors, WhatIsNotFinishedLeavesTheEarlierFile) {
+  const std::string path = scratch_.write("file", "earlier");
+  {
+    SafetensorsWriter file(path, {{"a", "F32", {1}}, {"b", "F32", {2}}});
+    const float value = 1;
+    file.append(&value, sizeof(value));
+    EXPECT_EQ(read_text(path), "earlier");
+  }
+  EXPECT_EQ(read_text(path), "earlier");
 }
 
 TEST_F(Safetensors, AFailedWriteKeepsTheEarlierFile) {

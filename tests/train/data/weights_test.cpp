@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstring>
+#include <memory>
 
 #include "tests/files/scratch_directory.h"
+#include "tests/train/data/write_safetensors.h"
 #include "tests/train/tiny_spec.h"
 #include "text/quantity.h"
 #include "train/build.h"
-#include "train/data/safetensors.h"
 
 namespace headroom {
 namespace {
@@ -39,6 +41,41 @@ struct Contents {
   }
   std::vector<Tensor> tensors;
   Entries entries;
+};
+
+// The host allocator of libtorch, with the bytes that live in it counted while this object lives.
+class CountedHostMemory final : public c10::Allocator {
+ public:
+  CountedHostMemory() : before_(c10::GetAllocator(at::kCPU)) {
+    current = this;
+    c10::SetAllocator(at::kCPU, this);
+  }
+  ~CountedHostMemory() override { c10::SetAllocator(at::kCPU, before_); }
+  c10::DataPtr allocate(size_t size) override {
+    live_ += static_cast<int64_t>(size);
+    peak_ = std::max(peak_, live_);
+    auto* const block = new Block{before_->allocate(size), static_cast<int64_t>(size)};
+    return {block->memory.get(), block, free, at::kCPU};
+  }
+  void copy_data(void* to, const void* from, size_t size) const override {
+    std::memcpy(to, from, size);
+  }
+  int64_t peak_bytes() const { return peak_; }
+
+ private:
+  struct Block {
+    c10::DataPtr memory;
+    int64_t size;
+  };
+  static void free(void* context) {
+    const std::unique_ptr<Block> block(static_cast<Block*>(context));
+    current->live_ -= block->size;
+  }
+  static inline CountedHostMemory* current = nullptr;
+
+  c10::Allocator* before_;
+  int64_t live_ = 0;
+  int64_t peak_ = 0;
 };
 
 class Weights : public testing::Test {
@@ -79,6 +116,22 @@ TEST_F(Weights, LowPrecisionFilesAreWidened) {
       EXPECT_TRUE(parameters[i].equal(contents.tensors[i].to(at::kFloat))) << word << " " << i;
     }
   }
+}
+
+TEST_F(Weights, SavingTakesTheHostMemoryOfOneTensor) {
+  Transformer model = model_of(1);
+  model->to(at::kBFloat16);  // every tensor must be widened for the file
+  int64_t largest = 0;
+  int64_t all = 0;
+  for (const Tensor& parameter : model->parameters()) {
+    largest = std::max(largest, 4 * parameter.numel());
+    all += 4 * parameter.numel();
+  }
+  ASSERT_GT(all, 4 * largest);
+  const CountedHostMemory memory;
+  save_weights(*model, path_);
+  EXPECT_GE(memory.peak_bytes(), largest);
+  EXPECT_LT(memory.peak_bytes(), largest + 1024);  // and what aligns it
 }
 
 TEST_F(Weights, WhatDoesNotFitTheModelIsRefusedByName) {

@@ -1,0 +1,14 @@
+// Where this program lies: its siblings are found from there. No torch here.
+#pragma once
+
+#include <string>
+
+namespace headroom {
+
+// The folder of the running program's file, links resolved, without a slash at its end.
+std::string program_folder();
+
+// "/a" of "/a/b"; "" of "/a".
+std::string folder_above(const std::string& path);
+
+}  // namespace headroom
