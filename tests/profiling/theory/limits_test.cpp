@@ -21,7 +21,7 @@ void expect_bounded(const RunSpec& spec) {
     states += static_cast<double>(total(rows, group));
   }
   EXPECT_LT(states, bounds.states) << to_json(spec).dump();
-  const auto activations = static_cast<double>(activation_bytes(rows)) +
+  const auto activations = static_cast<double>(activation_bytes(spec, rows)) +
                            static_cast<double>(total(rows, kTables) + total(rows, kInputs)) +
                            static_cast<double>(forward_temporaries(spec));
   EXPECT_LT(activations, bounds.activations) << to_json(spec).dump();
@@ -33,16 +33,17 @@ void expect_bounded(const RunSpec& spec) {
 
 TEST(Limits, NoSumOfTheoryIsBeyondItsBound) {
   for (const ModelConfig& config : named_configs()) {
-    for (const Field* axis : {find_field("profile_type"), find_field("precision"),
-                              find_field("attention"), find_field("optimizer_impl")}) {
+    for (const Field* axis :
+         {find_field("profile_type"), find_field("precision"), find_field("attention"),
+          find_field("optimizer"), find_field("optimizer_impl")}) {
       for (const std::string& choice : axis->choices) {
         for (const std::string device : {"cpu", "cuda"}) {
           for (const int64_t context : {1, 512, 131072}) {
             RunSpec spec{.model_size = config.name,
                          .context_length = context,
                          .batch_size = 1,
-                         .profile_type = Mode::kTraining,
-                         .device = device};
+                         .profile_type = Mode::kTraining};
+            find_field("device")->set(spec, device);
             axis->set(spec, choice);
             expect_bounded(spec);
           }
