@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "bench/process/interrupt.h"
-#include "cli/commands/cards.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/snapshot.h"
-#include "cli/commands/theory.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -50,10 +47,10 @@ std::string help() {
 }
 
 int dispatch(int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
   if (argc < 2) {
-    throw UsageError(
-        "a command is needed: profile, sweep, table, theory, dryrun, rlhf, budget, snapshot, "
-        "cards (example: headroom --help)");
+    throw UsageError("a command is needed: " + join(names) + " (example: headroom --help)");
   }
   const std::string word = argv[1];
   if (word == "--help" || word == "-h" || word == "help") {
@@ -64,10 +61,8 @@ int dispatch(int argc, char** argv) {
     print("headroom " HEADROOM_VERSION "\n");
     return kExitOk;
   }
-  std::vector<std::string> names;
   for (const Command& command : kCommands) {
     if (word == command.name) return command.run(argc - 1, argv + 1);
-    names.emplace_back(command.name);
   }
   check_name("command", word, names, "headroom profile --model-size small");
   return kExitUsage;  // check_name() threw

@@ -1,5 +1,6 @@
 // headroom budget: what an inference engine takes of a card, computed.
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/card_flags.h"
 #include "cli/flags/flag_values.h"
@@ -110,18 +111,16 @@ EngineSpec engine_from(const Arguments& arguments) {
   return spec;
 }
 
-}  // namespace
-
-int run_budget_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int print_budget(const Arguments& arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   print(to_string(budget_report(engine_from(arguments)), format));
   return kExitOk;
+}
+
+}  // namespace
+
+int run_budget_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, print_budget);
 }
 
 }  // namespace headroom

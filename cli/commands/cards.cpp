@@ -1,11 +1,12 @@
 // headroom cards: what is known of each card, and where from.
-#include "cli/commands/cards.h"
+#include "cards/cards.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cards/card_json.h"
-#include "cards/cards.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
@@ -120,21 +121,19 @@ std::string json_of(const std::vector<Card>& shown) {
   return json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace
-
-int run_cards_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int print_cards(const Arguments& arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   std::vector<Card> shown;
   for (const std::string& name : arguments.positional) shown.push_back(find_card(name));
   if (shown.empty()) shown = cards();
   print(format == TableFormat::kJson ? json_of(shown) : to_string(table_of(shown), format));
   return kExitOk;
+}
+
+}  // namespace
+
+int run_cards_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, print_cards);
 }
 
 }  // namespace headroom

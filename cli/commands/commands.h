@@ -5,10 +5,13 @@
 namespace headroom {
 
 int run_budget_command(int argc, char** argv);
+int run_cards_command(int argc, char** argv);
 int run_dryrun_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
 int run_rlhf_command(int argc, char** argv);
+int run_snapshot_command(int argc, char** argv);
 int run_sweep_command(int argc, char** argv);
 int run_table_command(int argc, char** argv);
+int run_theory_command(int argc, char** argv);
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 
 #include "bench/dryrun/report.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/log.h"
@@ -87,19 +88,9 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
   return lines;
 }
 
-}  // namespace
-
-int run_dryrun_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  // What stands behind "--" is the program's, its --help too.
-  const auto dashes = std::find_if(argv, argv + argc,
-                                   [](const char* word) { return std::string_view(word) == "--"; });
-  const Arguments arguments = line.parse(static_cast<int>(dashes - argv), argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
-  const DryRun request = request_of(arguments, {std::min(dashes + 1, argv + argc), argv + argc});
+// words: the program and its arguments.
+int run_program(const Arguments& arguments, std::vector<std::string> words) {
+  const DryRun request = request_of(arguments, std::move(words));
   const std::string json_file = arguments.get("json");
   for (const std::string& file : {json_file, request.snapshot}) {
     if (!file.empty()) check_writable(file);
@@ -110,6 +101,19 @@ int run_dryrun_command(int argc, char** argv) {
   std::fputs((dryrun_text(document) + snapshots).c_str(), stderr);
   if (!json_file.empty()) write_file_atomically(json_file, document.dump(2) + "\n");
   return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
+}
+
+}  // namespace
+
+int run_dryrun_command(int argc, char** argv) {
+  // What stands behind "--" is the program's, its --help too.
+  char** const end = argv + argc;
+  char** const dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const auto body = [&](const Arguments& arguments) {
+    return run_program(arguments, {dashes == end ? end : dashes + 1, end});
+  };
+  return parse_and_run(command_line(), static_cast<int>(dashes - argv), argv, body);
 }
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include "bench/cell/cell.h"
 #include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
@@ -37,15 +38,7 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
-}  // namespace
-
-int run_profile_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int profile_cell(const Arguments& arguments) {
   const RunSpec spec = cell_from(arguments);
   const std::string format = format_from(arguments);
   CellOptions options = limits_from(arguments);
@@ -76,6 +69,12 @@ int run_profile_command(int argc, char** argv) {
     print(to_string(profile_report(record), parse_table_format("--format", format)));
   }
   return exit_code_of(record);
+}
+
+}  // namespace
+
+int run_profile_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, profile_cell);
 }
 
 }  // namespace headroom

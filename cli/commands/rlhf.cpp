@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/rlhf_flags.h"
@@ -74,15 +75,7 @@ void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableF
   print(colour ? with_coloured_verdicts(page) : page);
 }
 
-}  // namespace
-
-int run_rlhf_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int print_rlhf(const Arguments& arguments) {
   const RlhfSpec spec = rlhf_spec_from(arguments);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   const Formula formula = formula_from(arguments);
@@ -107,6 +100,12 @@ int run_rlhf_command(int argc, char** argv) {
   if (!output.empty()) write_svg(plan, output);
   print_plan(plan, same_shape, format);
   return kExitOk;
+}
+
+}  // namespace
+
+int run_rlhf_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, print_rlhf);
 }
 
 }  // namespace headroom

@@ -1,9 +1,10 @@
-#include "cli/commands/snapshot.h"
-
+// headroom snapshot top|validate|diff: reads memory_viz snapshots, whoever wrote them.
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/log.h"
@@ -84,13 +85,7 @@ int run_diff(const std::vector<std::string>& files, TableFormat format) {
   return diff.same() ? kExitOk : kExitBadFile;
 }
 
-int run(int argc, char** argv) {
-  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true);
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(kHelp);
-    return kExitOk;
-  }
+int run_verb(const Arguments& arguments) {
   const int64_t limit = parse_integer("--limit", arguments.get("limit", "10"), 0, 1'000'000);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   std::vector<std::string> files = arguments.positional;
@@ -107,12 +102,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int run_snapshot_command(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const UsageError& error) {
-    log_error(error.what());
-    return kExitUsage;
-  }
+  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true);
+  return parse_and_run(line, kHelp, argc, argv, run_verb);
 }
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
@@ -69,15 +70,7 @@ bool all_unsupported(const std::vector<Record>& records) {
   });
 }
 
-}  // namespace
-
-int run_sweep_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int sweep_grid(const Arguments& arguments) {
   const Grid grid = grid_from(arguments);
   const std::string format = format_from(arguments);
   SweepOptions options{.cell = limits_from(arguments),
@@ -102,6 +95,12 @@ int run_sweep_command(int argc, char** argv) {
     return kExitEnvironment;
   }
   return exit_code(result);
+}
+
+}  // namespace
+
+int run_sweep_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, sweep_grid);
 }
 
 }  // namespace headroom

@@ -1,5 +1,6 @@
 // headroom table: tables again, from saved Records.
 #include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
@@ -46,15 +47,7 @@ std::vector<Table> make_tables(const std::string& kind, const std::vector<Record
   return tables;
 }
 
-}  // namespace
-
-int run_table_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  const Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int print_tables(const Arguments& arguments) {
   if (arguments.positional.size() < 2) {
     throw UsageError("table: needs a kind (" + join(kKinds) +
                      ") and a Records file "
@@ -72,6 +65,12 @@ int run_table_command(int argc, char** argv) {
     print(text);
   }
   return kExitOk;
+}
+
+}  // namespace
+
+int run_table_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, print_tables);
 }
 
 }  // namespace headroom

@@ -1,9 +1,9 @@
 // headroom theory: what a configuration needs, derived tensor by tensor; nothing is run.
-#include "cli/commands/theory.h"
-
 #include <algorithm>
 #include <set>
 
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/run_flags.h"
@@ -44,15 +44,7 @@ CommandLine command_line() {
           flags};
 }
 
-}  // namespace
-
-int run_theory_command(int argc, char** argv) {
-  const CommandLine line = command_line();
-  Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(line.help());
-    return kExitOk;
-  }
+int write_theory(Arguments arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::string output = arguments.get("output");
   if (arguments.has("output") && output.empty()) {
@@ -68,6 +60,12 @@ int run_theory_command(int argc, char** argv) {
     write_file_atomically(output, text);
   }
   return kExitOk;
+}
+
+}  // namespace
+
+int run_theory_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, write_theory);
 }
 
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/budget/engine_lines.h"
-#include "plan/rlhf/spec.h"
+#include "plan/cost/layout.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -75,13 +75,7 @@ void validate(const EngineSpec& spec) {
   check_given("--non-torch-memory", spec.non_torch);
   check_given("--graph-memory", spec.graphs);
   check_given("--kv-cache-memory", spec.cache_bytes);
-  if (spec.tp > kGpusPerNode || !divides(spec.tp, spec.model)) {
-    throw UsageError("--tp", std::to_string(spec.tp),
-                     "does not divide the " + std::to_string(spec.model.kv_heads) +
-                         " key/value heads and d_ff " + std::to_string(spec.model.d_ff) + " of " +
-                         spec.model.name + ", or is more than " + std::to_string(kGpusPerNode),
-                     "--tp 2");
-  }
+  check_tensor_parallel(spec.tp, spec.model);
   if (spec.model.max_context > 0 && spec.max_model_len > spec.model.max_context) {
     throw UsageError("--max-model-len", std::to_string(spec.max_model_len),
                      "is beyond the context of " + spec.model.name + "; allowed: 1 to " +

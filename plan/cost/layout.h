@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "model/config.h"
+
 namespace headroom {
 
 struct Layout {
@@ -16,6 +18,16 @@ struct Layout {
   int64_t ranks() const { return tp * pp * dp; }
 };
 std::string to_string(const Layout& layout);  // "tp 8, pp 2, dp 4, ZeRO-1"
+
+// GPUs joined by NVLink in a node; tensor parallelism stays within it.
+inline constexpr int64_t kGpusPerNode = 8;
+
+// Whether tensor parallelism of this width divides the model: key/value heads (and with them the
+// heads) and d_ff.
+bool tp_divides(const ModelConfig& config, int64_t tp);
+
+// Throws UsageError naming --tp and the widths that do: one that leaves the node or divides not.
+void check_tensor_parallel(int64_t tp, const ModelConfig& config);
 
 // Part `index` of `total` cut into `count` equal pieces, the last ones shorter. Part 0 is the
 // largest; the parts sum to the total.

@@ -24,19 +24,8 @@ void check_layout(const RlhfSpec& spec) {
                          std::to_string(layout.pp) + " x " + std::to_string(layout.dp),
                      "--num-gpus 8 --tp 4 --pp 1 --dp 2");
   }
-  if (layout.tp > kGpusPerNode) {
-    throw UsageError("--tp", std::to_string(layout.tp),
-                     "is wider than a node; allowed: 1 to " + std::to_string(kGpusPerNode),
-                     "--tp 8 --pp 2");
-  }
   for (const ModelConfig* model : models_of(spec)) {
-    if (!divides(layout.tp, *model)) {
-      throw UsageError("--tp", std::to_string(layout.tp),
-                       "does not divide the " + std::to_string(model->kv_heads) +
-                           " key/value heads and d_ff " + std::to_string(model->d_ff) + " of " +
-                           model->name,
-                       "--tp 2");
-    }
+    check_tensor_parallel(layout.tp, *model);
     if (layout.pp > model->layers) {
       throw UsageError("--pp", std::to_string(layout.pp),
                        "is more stages than " + model->name + " has layers; allowed: 1 to " +
@@ -123,10 +112,6 @@ const EnumWords<Reference>& words_of(Reference) {
 
 std::string to_string(Reference reference) { return word_of(reference); }
 
-bool divides(int64_t tp, const ModelConfig& config) {
-  return config.kv_heads % tp == 0 && config.d_ff % tp == 0;
-}
-
 bool is_computable(const RlhfSpec& spec) {
   const Bounds bounds = bounds_of(spec);
   return bounds.states <= kMost && bounds.activations <= kMost;
@@ -135,7 +120,7 @@ bool is_computable(const RlhfSpec& spec) {
 bool tp_divides_all(const RlhfSpec& spec, int64_t tp) {
   const std::vector<const ModelConfig*> models = models_of(spec);
   return std::all_of(models.begin(), models.end(),
-                     [&](const ModelConfig* model) { return divides(tp, *model); });
+                     [&](const ModelConfig* model) { return tp_divides(*model, tp); });
 }
 
 Layout usual_layout(const RlhfSpec& spec) {

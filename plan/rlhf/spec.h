@@ -64,12 +64,7 @@ struct RlhfSpec {
   bool scores() const { return critic || reward || setup.reference != Reference::kNone; }
 };
 
-// GPUs joined by NVLink in a node; tensor parallelism stays within it.
-inline constexpr int64_t kGpusPerNode = 8;
-
-// Whether tensor parallelism of this width divides the model: key/value heads (and with them the
-// heads) and d_ff.
-bool divides(int64_t tp, const ModelConfig& config);
+// Whether tensor parallelism of this width divides every model.
 bool tp_divides_all(const RlhfSpec& spec, int64_t tp);
 
 // The widest tensor parallelism that divides every model and the GPUs, the rest replicas: how one

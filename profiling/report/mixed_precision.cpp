@@ -1,5 +1,5 @@
 // mixed_precision_tables: part c, FP32 beside autocast. Why the saving is what it is stands in
-// report_breakdown.cpp.
+// breakdown.cpp.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -63,8 +63,8 @@ expect 2 "--seq-len: '8192' is beyond the context of 7b; allowed: 1 to 4096" rlh
 expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048
 expect 2 "--prompt-len: '4000' is longer than a sequence of 2048" rlhf --prompt-len 4000
 expect 2 "--prompt-len: '100' and --response-len 100 are not --seq-len 300" rlhf --prompt-len 100 --response-len 100 --seq-len 300
-expect 2 "--tp: '3' does not divide the 8 key/value heads" rlhf --tp 3 --num-gpus 3
-expect 2 "--tp: '16' is wider than a node; allowed: 1 to 8" rlhf --tp 16 --num-gpus 16
+expect 2 "--tp: '3' does not divide the 8 key/value heads and d_ff 28672 of 70b; allowed: 1, 2, 4, 8 \(example: --tp 8\)" rlhf --tp 3 --num-gpus 3
+expect 2 "--tp: '16' is wider than a node of 8 GPUs; allowed: 1, 2, 4, 8 \(example: --tp 8\)" rlhf --tp 16 --num-gpus 16
 expect 2 "--pp: '81' is more stages than 70b has layers; allowed: 1 to 80" rlhf --pp 81 --num-gpus 81
 expect 2 "--num-gpus: '8' is not tp x pp x dp = 2 x 2 x 1" rlhf --num-gpus 8 --tp 2 --pp 2 --dp 1
 expect 2 "--zero: '4' is out of range; allowed: 0 to 3 \(example: --zero 3\)" rlhf --zero 4
@@ -112,8 +112,8 @@ for share in 0 -0.1 1.01 nan 0.5x ''; do
   expect 2 "--gpu-memory-utilization: '$share' is (no share|out of range|not a number).*example: " \
     "${budget[@]}" --gpu-memory-utilization "$share"
 done
-expect 2 "--tp: '3' does not divide the 32 key/value heads and d_ff 11008 of 7b" "${budget[@]}" --tp 3
-expect 2 "--tp: '16' .* or is more than 8" "${budget[@]}" --tp 16
+expect 2 "--tp: '3' does not divide the 32 key/value heads and d_ff 11008 of 7b; allowed: 1, 2, 4, 8 \(example: --tp 8\)" "${budget[@]}" --tp 3
+expect 2 "--tp: '16' is wider than a node of 8 GPUs; allowed: 1, 2, 4, 8 \(example: --tp 8\)" "${budget[@]}" --tp 16
 expect 2 "--max-model-len: '4097' is beyond the context of 7b; allowed: 1 to 4096" "${budget[@]}" --max-model-len 4097
 expect 2 "--dtype: 'fp8' is unknown" "${budget[@]}" --dtype fp8
 expect 2 "--kv-dtype: 'int8' is unknown" "${budget[@]}" --kv-dtype int8

@@ -1,5 +1,3 @@
-#include "cli/commands/cards.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"

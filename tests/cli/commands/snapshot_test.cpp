@@ -1,5 +1,3 @@
-#include "cli/commands/snapshot.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/log.h"
 #include "profiling/snapshot/write.h"
 #include "tests/files/scratch_directory.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -53,7 +55,13 @@ class SnapshotCommand : public testing::Test {
     for (std::string& word : words) argv.push_back(word.data());
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    const int status = run_snapshot_command(static_cast<int>(argv.size()), argv.data());
+    int status = 0;
+    try {
+      status = run_snapshot_command(static_cast<int>(argv.size()), argv.data());
+    } catch (const UsageError& error) {
+      log_error(error.what());  // as main() does
+      status = kExitUsage;
+    }
     return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
   }
 

@@ -1,5 +1,3 @@
-#include "cli/commands/theory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"

@@ -252,8 +252,8 @@ TEST(InferenceBudget, WhatDoesNotFitTogetherIsRefusedInOneLine) {
   EngineSpec spec = engine_8b();
   spec.tp = 3;
   EXPECT_EQ(refusal(spec),
-            "--tp: '3' does not divide the 8 key/value heads and d_ff 14336 of custom, or is more "
-            "than 8 (example: --tp 2)");
+            "--tp: '3' does not divide the 8 key/value heads and d_ff 14336 of custom; allowed: "
+            "1, 2, 4, 8 (example: --tp 8)");
   spec = engine_8b();
   spec.model.max_context = 8192;
   spec.max_model_len = 8193;

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "text/quantity.h"
+
 namespace headroom {
 namespace {
 
@@ -49,6 +51,25 @@ TEST(Layout, EarlierStagesHoldMoreMicroBatches) {
 TEST(Layout, NamesItself) {
   EXPECT_EQ(to_string(Layout{.tp = 8, .pp = 2, .dp = 4, .zero = 1, .sequence_parallel = true}),
             "tp 8, pp 2, dp 4, ZeRO-1, sequence parallel");
+}
+
+std::string tp_refusal(int64_t tp, const ModelConfig& config) {
+  try {
+    check_tensor_parallel(tp, config);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layout, AWidthThatDoesNotFitIsRefusedWithThoseThatDo) {
+  const ModelConfig config{.name = "six heads", .d_ff = 12, .kv_heads = 6};
+  for (const int64_t tp : {1, 2, 3, 6}) EXPECT_EQ(tp_refusal(tp, config), "") << tp;
+  EXPECT_EQ(tp_refusal(4, config),
+            "--tp: '4' does not divide the 6 key/value heads and d_ff 12 of six heads; allowed: "
+            "1, 2, 3, 6 (example: --tp 6)");
+  EXPECT_EQ(tp_refusal(12, config),
+            "--tp: '12' is wider than a node of 8 GPUs; allowed: 1, 2, 3, 6 (example: --tp 6)");
 }
 
 }  // namespace
