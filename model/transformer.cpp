@@ -37,14 +37,17 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block) {
   Tensor x_BSD = token_embeddings_(tokens_BS);
-  for (TransformerBlock& block : blocks_) x_BSD = run_block(block, x_BSD);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    x_BSD = run_block(static_cast<int64_t>(i), blocks_[i], x_BSD);
+  }
   x_BSD = ln_final_->forward(x_BSD);
   return lm_head_->forward(x_BSD);
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {
-  return forward(tokens_BS,
-                 [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); });
+  return forward(tokens_BS, [](int64_t, TransformerBlock& block, const Tensor& x_BSD) {
+    return block(x_BSD);
+  });
 }
 
 }  // namespace headroom

@@ -28,8 +28,10 @@ class TransformerBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(TransformerBlock);
 
-// Runs one block on its input and returns its output. May do more around it.
-using BlockRunner = std::function<Tensor(TransformerBlock& block, const Tensor& x_BSD)>;
+// Runs one block on its input and returns its output. May do more around it. `index` counts from 0
+// at the input.
+using BlockRunner =
+    std::function<Tensor(int64_t index, TransformerBlock& block, const Tensor& x_BSD)>;
 
 class TransformerImpl : public torch::nn::Module {
  public:

@@ -4,6 +4,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "profiling/saving.h"
+
 namespace headroom {
 namespace {
 
@@ -16,17 +18,10 @@ struct Lifetime {
   int64_t size = 0;
   int64_t allocated = kBefore;
   int64_t freed = kNever;
-  Hint hint = Hint::kNone;
   Category category = Category::kTemporaries;
 
   // Events 0 .. index-1 have happened.
   bool live_after(int64_t index) const { return allocated < index && freed >= index; }
-};
-
-// Forward (and loss) of one step: what is allocated in [begin, cut) and alive at cut is saved.
-struct ForwardWindow {
-  int64_t begin = 0;
-  int64_t cut = 0;
 };
 
 struct Lifetimes {
@@ -44,10 +39,10 @@ Lifetimes lifetimes_of(const Recording& recording) {
     add({.address = block.address, .size = block.size});
   }
   for (size_t i = 0; i < recording.events.size(); ++i) {
-    const auto& [event, hint] = recording.events[i];
+    const TraceEvent& event = recording.events[i];
     const auto index = static_cast<int64_t>(i);
     if (event.action == TraceAction::kAlloc) {
-      add({.address = event.address, .size = event.size, .allocated = index, .hint = hint});
+      add({.address = event.address, .size = event.size, .allocated = index});
     } else if (event.action == TraceAction::kFreeCompleted) {
       const auto it = lifetimes.by_address.find(event.address);
       if (it != lifetimes.by_address.end()) lifetimes.all[it->second.back()].freed = index;
@@ -56,44 +51,26 @@ Lifetimes lifetimes_of(const Recording& recording) {
   return lifetimes;
 }
 
-std::vector<ForwardWindow> forward_windows(const std::vector<Mark>& marks) {
-  std::vector<ForwardWindow> windows;
-  for (const Mark& mark : marks) {
-    if (mark.name == "forward" && mark.is_start) {
-      windows.push_back({mark.event_index, mark.event_index});
-    }
-    const bool moves_cut =
-        (mark.name == "forward" && !mark.is_start) || (mark.name == "backward" && mark.is_start);
-    if (moves_cut && !windows.empty()) windows.back().cut = mark.event_index;
-  }
-  return windows;
-}
-
-void classify(Lifetime& lifetime, const std::vector<ForwardWindow>& windows) {
-  if (lifetime.hint == Hint::kCastOfParameter) {
-    lifetime.category = Category::kCastCache;
-    return;
-  }
+void classify(Lifetime& lifetime, const Saving& saving) {
   if (lifetime.allocated == kBefore) {
     lifetime.category = Category::kOther;
     return;
   }
-  for (const ForwardWindow& window : windows) {
-    if (lifetime.allocated >= window.begin && lifetime.live_after(window.cut)) {
-      lifetime.category = Category::kActivations;
-      return;
-    }
-  }
+  const SavingSpan* span = saving.span_of(lifetime.allocated);
+  if (span != nullptr && lifetime.live_after(span->cut)) lifetime.category = Category::kActivations;
 }
 
 void apply_owned(Lifetimes& lifetimes, const std::vector<Owned>& owned) {
   for (const Owned& claim : owned) {
     const auto it = lifetimes.by_address.find(claim.address);
     if (it == lifetimes.by_address.end()) continue;
-    for (const size_t index : it->second) {
-      Lifetime& lifetime = lifetimes.all[index];
-      if (lifetime.live_after(claim.event_index)) lifetime.category = claim.category;
-    }
+    // At one address one lives at a time: the last that came before the claim, or none.
+    const auto after = std::partition_point(it->second.begin(), it->second.end(), [&](size_t i) {
+      return lifetimes.all[i].allocated < claim.event_index;
+    });
+    if (after == it->second.begin()) continue;
+    Lifetime& lifetime = lifetimes.all[*std::prev(after)];
+    if (lifetime.live_after(claim.event_index)) lifetime.category = claim.category;
   }
 }
 
@@ -117,6 +94,7 @@ int64_t find_peaks(const Lifetimes& lifetimes, Attribution& result) {
   int64_t at_peak = 0;
   int64_t live = 0;
   std::map<Category, int64_t> live_of;
+  std::map<Category, int64_t> highest;
   for (const Change& change : changes) {
     live += change.bytes;
     if (live > result.peak_bytes) {
@@ -124,79 +102,67 @@ int64_t find_peaks(const Lifetimes& lifetimes, Attribution& result) {
       at_peak = change.index + 1;
     }
     const int64_t bytes = live_of[change.category] += change.bytes;
-    int64_t& highest = result.category_peaks[to_string(change.category)];
-    highest = std::max(highest, bytes);
+    highest[change.category] = std::max(highest[change.category], bytes);
   }
+  for (const auto& [category, bytes] : highest) result.category_peaks[to_string(category)] = bytes;
   return at_peak;
 }
 
-void sum_last_step(const Recording& recording, const Lifetimes& lifetimes,
-                   const std::vector<ForwardWindow>& windows, Attribution& result) {
-  if (windows.empty()) return;
-  const ForwardWindow last = windows.back();
-  for (const Mark& mark : recording.marks) {
-    if (mark.name != "block" || mark.event_index < last.begin || mark.event_index > last.cut) {
-      continue;
-    }
-    if (mark.is_start) {
-      result.blocks.push_back({mark.event_index, 0});  // holds the start until the end is met
-      continue;
-    }
-    if (result.blocks.empty()) continue;
-    const int64_t begin = result.blocks.back().bytes;
-    result.blocks.back() = {};
-    for (const Lifetime& lifetime : lifetimes.all) {
-      if (lifetime.category != Category::kActivations || lifetime.allocated < begin ||
-          lifetime.allocated >= mark.event_index || !lifetime.live_after(last.cut)) {
-        continue;
-      }
-      result.blocks.back().bytes += lifetime.size;
-      result.blocks.back().tensors += 1;
-    }
-  }
+int64_t live_bytes(const Lifetimes& lifetimes, Category category, int64_t index) {
+  int64_t bytes = 0;
   for (const Lifetime& lifetime : lifetimes.all) {
-    if (lifetime.allocated < last.begin || !lifetime.live_after(last.cut)) continue;
-    if (lifetime.category == Category::kActivations) result.activation_bytes += lifetime.size;
-    if (lifetime.category == Category::kCastCache) result.cast_cache_bytes += lifetime.size;
+    if (lifetime.category == category && lifetime.live_after(index)) bytes += lifetime.size;
   }
+  return bytes;
+}
+
+BlockResidual residual_of(const BlockRun& run, const Lifetimes& lifetimes) {
+  BlockResidual residual{.index = run.index};
+  for (const Lifetime& lifetime : lifetimes.all) {
+    if (lifetime.category != Category::kActivations || lifetime.allocated < run.begin ||
+        lifetime.allocated >= run.end || !lifetime.live_after(run.cut)) {
+      continue;
+    }
+    residual.bytes += lifetime.size;
+    residual.tensors += 1;
+  }
+  return residual;
+}
+
+void sum_saved(const Lifetimes& lifetimes, const Saving& saving, Attribution& result) {
+  if (saving.spans.empty()) return;
+  int64_t fullest = 0;
+  int64_t seen = -1;
+  for (const SavingSpan& span : saving.spans) {
+    if (span.cut == seen) continue;
+    seen = span.cut;
+    const int64_t bytes = live_bytes(lifetimes, Category::kActivations, span.cut);
+    if (bytes < result.activation_bytes) continue;
+    result.activation_bytes = bytes;
+    fullest = span.cut;
+  }
+  result.cast_cache_bytes = live_bytes(lifetimes, Category::kCastCache, fullest);
+  std::vector<BlockRun> forward;
+  for (const BlockRun& run : saving.blocks) {
+    if (run.cut != fullest) continue;
+    if (!forward.empty() && run.index <= forward.back().index) forward.clear();  // the next one
+    forward.push_back(run);
+  }
+  for (const BlockRun& run : forward) result.blocks.push_back(residual_of(run, lifetimes));
 }
 
 }  // namespace
 
-std::string to_string(Category category) {
-  switch (category) {
-    case Category::kParameters:
-      return "parameters";
-    case Category::kGradients:
-      return "gradients";
-    case Category::kOptimizerState:
-      return "optimizer_state";
-    case Category::kActivations:
-      return "activations";
-    case Category::kCastCache:
-      return "cast_cache";
-    case Category::kWorkspaces:
-      return "workspaces";
-    case Category::kTemporaries:
-      return "temporaries";
-    case Category::kOther:
-      break;
-  }
-  return "other";
-}
-
-Attribution attribute(const Recording& recording, const std::vector<Owned>& owned,
-                      bool keeps_activations) {
+Attribution attribute(const Recording& recording, const std::vector<Owned>& owned) {
   Lifetimes lifetimes = lifetimes_of(recording);
-  const std::vector<ForwardWindow> windows =
-      keeps_activations ? forward_windows(recording.marks) : std::vector<ForwardWindow>{};
-  for (Lifetime& lifetime : lifetimes.all) classify(lifetime, windows);
+  const Saving saving = saving_of(recording.marks);
+  for (Lifetime& lifetime : lifetimes.all) classify(lifetime, saving);
   apply_owned(lifetimes, owned);
 
   Attribution result;
-  for (int c = 0; c <= static_cast<int>(Category::kOther); ++c) {
-    result.categories[to_string(static_cast<Category>(c))] = 0;
-    result.category_peaks[to_string(static_cast<Category>(c))] = 0;
+  for (const auto& [category, word, meaning] : words_of(Category{})) {
+    result.categories[word] = 0;
+    result.category_peaks[word] = 0;
   }
   const int64_t at_peak = find_peaks(lifetimes, result);
   for (const Lifetime& lifetime : lifetimes.all) {
@@ -204,7 +170,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
       result.categories[to_string(lifetime.category)] += lifetime.size;
     }
   }
-  sum_last_step(recording, lifetimes, windows, result);
+  sum_saved(lifetimes, saving, result);
   return result;
 }
 

@@ -1,9 +1,7 @@
-// Listens to the named scopes of a step: peak memory per phase, and marks in a recording.
+// Peak memory per phase, as a step tells its phases. No torch here.
 #pragma once
 
-#include <torch/torch.h>
-
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,51 +10,33 @@
 
 namespace headroom {
 
-// Hears every RECORD_USER_SCOPE of the process while alive. At most one at a time.
-class ScopeListener {
+// Of every memory given, over the steps that are listened to. A phase that runs more than once
+// keeps the highest; one inside another counts for both. Costs a few reads of the counters a phase.
+class PhasePeaks final : public ScopeListener {
  public:
-  using Callback = std::function<void(const std::string& name, bool is_start)>;
-  explicit ScopeListener(Callback callback);
-  ~ScopeListener();
-  ScopeListener(const ScopeListener&) = delete;
-  ScopeListener& operator=(const ScopeListener&) = delete;
+  explicit PhasePeaks(std::vector<MemoryTracker*> memories);
 
- private:
-  uint64_t handle_;
-};
-
-// Peak of the phases of train/step over the steps it lives through. Costs four counter resets a
-// step.
-class PhasePeaks {
- public:
-  explicit PhasePeaks(MemoryTracker& tracker);
+  void on_scope(const Scope& scope, bool begins) override;
 
   // Highest of each over everything since construction, between the phases included.
-  MemoryBytes overall() const;
-  const std::map<std::string, MemoryBytes>& phases() const { return phases_; }
-  const std::vector<std::string>& order() const { return order_; }
+  MemoryBytes overall(size_t memory) const;
+  const std::map<std::string, MemoryBytes>& phases(size_t memory) const {
+    return peaks_[memory].phases;
+  }
+  const std::vector<std::string>& order() const { return order_; }      // as they first began
+  const std::map<std::string, int64_t>& runs() const { return runs_; }  // how often each began
 
  private:
-  void on_scope(const std::string& name, bool is_start);
+  struct Peaks {
+    MemoryBytes overall;
+    std::map<std::string, MemoryBytes> phases;
+  };
 
-  MemoryTracker& tracker_;
-  MemoryBytes overall_;
-  std::map<std::string, MemoryBytes> phases_;
+  std::vector<MemoryTracker*> memories_;
+  std::vector<Peaks> peaks_;  // by memory
+  std::vector<std::string> open_;
   std::vector<std::string> order_;
-  ScopeListener listener_;
-};
-
-// While alive, allocations made by casting one of `parameters` (autocast) carry
-// Hint::kCastOfParameter. Looks at every operation, so only for recorded steps.
-class CastListener {
- public:
-  CastListener(MemoryTracker& tracker, const std::vector<torch::Tensor>& parameters);
-  ~CastListener();
-  CastListener(const CastListener&) = delete;
-  CastListener& operator=(const CastListener&) = delete;
-
- private:
-  uint64_t handle_;
+  std::map<std::string, int64_t> runs_;
 };
 
 }  // namespace headroom

@@ -32,6 +32,61 @@ MemoryBytes bytes_from_json(const json& object) {
           object.value("requested_bytes", int64_t{0})};
 }
 
+json phases_to_json(const std::map<std::string, MemoryBytes>& phases) {
+  json object = json::object();
+  for (const auto& [name, bytes] : phases) object[name] = bytes_to_json(bytes);
+  return object;
+}
+
+std::map<std::string, MemoryBytes> phases_from_json(const json& object) {
+  std::map<std::string, MemoryBytes> phases;
+  const json found = object.value("phases", json::object());
+  for (const auto& [name, bytes] : found.items()) {
+    phases[name] = bytes_from_json(bytes);
+  }
+  return phases;
+}
+
+// The keys of a Record's own figures.
+json to_json(const SpaceFigures& space) {
+  return {{"peak_allocated_bytes", space.peak.allocated},
+          {"peak_reserved_bytes", space.peak.reserved},
+          {"peak_requested_bytes", space.peak.requested},
+          {"phases", phases_to_json(space.phases)},
+          {"categories_at_peak_bytes", space.categories_at_peak}};
+}
+
+SpaceFigures space_from_json(const json& object) {
+  return {.peak = {object.value("peak_allocated_bytes", int64_t{0}),
+                   object.value("peak_reserved_bytes", int64_t{0}),
+                   object.value("peak_requested_bytes", int64_t{0})},
+          .phases = phases_from_json(object),
+          .categories_at_peak =
+              object.value("categories_at_peak_bytes", std::map<std::string, int64_t>{})};
+}
+
+void spaces_from_json(const json& object, Record& record) {
+  // Version 1 does not say it: it knew one memory, the device's.
+  const json& facts = record.environment.is_object() ? record.environment : object.at("spec");
+  const bool on_host = facts.value("device", "") == "cpu";
+  const std::string space = object.value("space", on_host ? "host" : "device");
+  record.space = parse_word<MemorySpace>("space", space);
+  const json spaces = object.value("spaces", json::object());
+  for (const auto& [name, figures] : spaces.items()) {
+    record.spaces[name] = space_from_json(figures);
+  }
+}
+
+std::vector<BlockFigures> blocks_from_json(const json& object) {
+  std::vector<BlockFigures> blocks;
+  const json found = object.value("residual_blocks", json::array());
+  for (const json& block : found) {
+    blocks.push_back({block.value("index", int64_t{0}), block.value("bytes", int64_t{0}),
+                      block.value("tensors", int64_t{0})});
+  }
+  return blocks;
+}
+
 // JSON has no NaN or infinity: they become null.
 json finite_numbers(const std::vector<double>& numbers) {
   json array = json::array();
@@ -87,13 +142,21 @@ json to_json(const Record& record) {
   object["peak_requested_bytes"] = record.peak ? json(record.peak->requested) : json(nullptr);
   object["recorded_peak"] =
       record.recorded_peak ? bytes_to_json(*record.recorded_peak) : json(nullptr);
-  object["phases"] = json::object();
-  for (const auto& [name, bytes] : record.phases) object["phases"][name] = bytes_to_json(bytes);
+  object["phases"] = phases_to_json(record.phases);
+  object["phase_runs"] = record.phase_runs;
+  object["space"] = to_string(record.space);
+  object["spaces"] = json::object();
+  for (const auto& [name, space] : record.spaces) object["spaces"][name] = to_json(space);
   const auto or_null = [](const std::optional<int64_t>& value) {
     return value ? json(*value) : json(nullptr);
   };
   object["residual_bytes_per_block"] = or_null(record.residual_bytes_per_block);
   object["residual_tensors_per_block"] = or_null(record.residual_tensors_per_block);
+  object["residual_blocks"] = json::array();
+  for (const BlockFigures& block : record.residual_blocks) {
+    object["residual_blocks"].push_back(
+        {{"index", block.index}, {"bytes", block.bytes}, {"tensors", block.tensors}});
+  }
   object["saved_bytes"] = or_null(record.saved_bytes);
   return object;
 }
@@ -130,10 +193,9 @@ Record record_from_json(const json& object) {
   if (object.contains("recorded_peak") && object["recorded_peak"].is_object()) {
     record.recorded_peak = bytes_from_json(object["recorded_peak"]);
   }
-  const json phases = object.value("phases", json::object());
-  for (const auto& [name, bytes] : phases.items()) {
-    record.phases[name] = bytes_from_json(bytes);
-  }
+  record.phases = phases_from_json(object);
+  record.phase_runs = object.value("phase_runs", std::map<std::string, int64_t>{});
+  spaces_from_json(object, record);
   record.phase_order = object.value("phase_order", std::vector<std::string>{});
   record.peak_phase = object.value("peak_phase", "");
   record.categories_at_peak =
@@ -141,6 +203,7 @@ Record record_from_json(const json& object) {
   record.category_peaks = object.value("category_peak_bytes", std::map<std::string, int64_t>{});
   record.residual_bytes_per_block = optional_bytes("residual_bytes_per_block");
   record.residual_tensors_per_block = optional_bytes("residual_tensors_per_block");
+  record.residual_blocks = blocks_from_json(object);
   record.saved_bytes = optional_bytes("saved_bytes");
   record.predicted = object.value("predicted", std::map<std::string, int64_t>{});
   record.step_ms = numbers_from_json(object, "step_ms");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "train/memory_space.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -33,8 +34,22 @@ struct MemoryBytes {
   int64_t requested = 0;  // live blocks as the program asked for them
 };
 
+// A memory beside the one that the model lives in, over the recorded steps.
+struct SpaceFigures {
+  MemoryBytes peak;
+  std::map<std::string, MemoryBytes> phases;
+  std::map<std::string, int64_t> categories_at_peak;  // empty where only counters are kept
+};
+
+// What one block keeps for backward.
+struct BlockFigures {
+  int64_t index = 0;  // of the block, from 0 at the input
+  int64_t bytes = 0;
+  int64_t tensors = 0;  // distinct storages
+};
+
 struct Record {
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
 
   RunSpec spec;
   Status status = Status::kFailed;
@@ -43,9 +58,14 @@ struct Record {
   // Versions, host, device, git commit and dirty flag, allocator settings, UTC time, command line.
   nlohmann::json environment = nlohmann::json::object();
 
+  // Where the model lives: the memory that every figure is of but those in `spaces`.
+  MemorySpace space = MemorySpace::kDevice;
+  std::map<std::string, SpaceFigures> spaces;  // "host", "host_pinned": ordinary, pinned for CUDA
+
   std::optional<MemoryBytes> peak;            // highest of each over the measured steps
   std::map<std::string, MemoryBytes> phases;  // peak of each while the phase ran
-  std::vector<std::string> phase_order;       // forward, loss, backward, optimizer as they ran
+  std::vector<std::string> phase_order;       // in which they first ran: forward, loss, ...
+  std::map<std::string, int64_t> phase_runs;  // how often each ran, in all of those steps
   std::string peak_phase;                     // the phase that holds peak.allocated
 
   // Bytes live at the allocated peak of the recorded step, by what they are for. Sums exactly to
@@ -56,6 +76,7 @@ struct Record {
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
+  std::vector<BlockFigures> residual_blocks;          // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities

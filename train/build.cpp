@@ -1,7 +1,5 @@
 #include "train/build.h"
 
-#include <ATen/record_function.h>
-
 #include <algorithm>
 
 #include "model/layer_factory.h"
@@ -40,10 +38,6 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   set_matmul_precision(precision);
 
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
-  step->run_block = [](TransformerBlock& block, const torch::Tensor& x_BSD) {
-    RECORD_USER_SCOPE("block");
-    return block(x_BSD);
-  };
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }

@@ -13,7 +13,7 @@ namespace headroom {
 // Builds the model on `device` and applies, in this order:
 //   1. weights: seeded initialization, then --load-weights over it
 //   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it)
-//   3. what wraps a block: the named scope "block" that memory per block is read from
+//   3. what wraps a block (Step::run_block): nothing yet; its scope is the step's own
 //   4. loss scaling (FP16 with a backward)
 //   5. the optimizer (training)
 // Appends to `notes` what the reader of the result must know. Throws UsageError.

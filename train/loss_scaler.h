@@ -29,6 +29,7 @@ class LossScaler {
   // Grows or backs off the scale according to the last unscale().
   void update();
 
+  std::vector<torch::Tensor> state() const { return {scale_, growth_tracker_, found_inf_}; }
   double current_scale() const { return scale_.item<double>(); }
 
  private:

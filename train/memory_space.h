@@ -5,16 +5,13 @@
 
 namespace headroom {
 
-enum class MemorySpace {
-  kDevice,  // the card's own memory
-  kHost,    // tensors of the CPU, in ordinary memory or pinned for the card
-  kDisk,    // files that a step reads back
-};
+enum class MemorySpace { kDevice, kHost, kDisk };
 
 inline const EnumWords<MemorySpace>& words_of(MemorySpace) {
-  static const EnumWords<MemorySpace> kWords = {{MemorySpace::kDevice, "device"},
-                                                {MemorySpace::kHost, "host"},
-                                                {MemorySpace::kDisk, "disk"}};
+  static const EnumWords<MemorySpace> kWords = {
+      {MemorySpace::kDevice, "device", "the card's own memory"},
+      {MemorySpace::kHost, "host", "tensors of the CPU, in ordinary memory or pinned for a card"},
+      {MemorySpace::kDisk, "disk", "files that a step reads back"}};
   return kWords;
 }
 

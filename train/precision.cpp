@@ -2,10 +2,65 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/record_function.h>
+
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 namespace headroom {
 
-AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device)
+// Autocast's cache cannot be asked, so the operation that fills it is watched: a copy is claimed
+// when it ends, its source having been looked up when it began.
+class AutocastGuard::CastWatch {
+ public:
+  CastWatch(MemoryClaims& claims, const std::vector<torch::Tensor>& weights) : claims_(claims) {
+    for (const torch::Tensor& weight : weights) weights_.insert(weight.storage().data());
+    outer_ = std::exchange(current, this);
+    if (outer_ != nullptr) return;  // its callback serves this one too
+    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&started, &ended)
+                                             .needsInputs(true)
+                                             .needsOutputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~CastWatch() {
+    current = outer_;
+    if (outer_ == nullptr) at::removeCallback(handle_);
+  }
+  CastWatch(const CastWatch&) = delete;
+  CastWatch& operator=(const CastWatch&) = delete;
+
+ private:
+  struct CopyOfWeight : at::ObserverContext {};
+
+  static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction& function) {
+    if (current == nullptr || std::string_view(function.name()) != "aten::_to_copy") return nullptr;
+    const auto inputs = function.inputs();
+    if (inputs.empty() || !inputs[0].isTensor()) return nullptr;
+    const at::Tensor& source = inputs[0].toTensor();
+    if (!source.defined() || !source.has_storage()) return nullptr;
+    if (!current->weights_.contains(source.storage().data())) return nullptr;
+    return std::make_unique<CopyOfWeight>();
+  }
+  static void ended(const at::RecordFunction& function, at::ObserverContext* context) {
+    if (context == nullptr || current == nullptr || function.outputs().empty()) return;
+    const c10::IValue& copy = function.outputs().front();
+    if (copy.isTensor()) claim(&current->claims_, Category::kCastCache, copy.toTensor());
+  }
+
+  // RecordFunction takes plain function pointers.
+  static thread_local CastWatch* current;
+
+  MemoryClaims& claims_;
+  std::unordered_set<const void*> weights_;
+  CastWatch* outer_ = nullptr;
+  at::CallbackHandle handle_ = 0;
+};
+
+thread_local AutocastGuard::CastWatch* AutocastGuard::CastWatch::current = nullptr;
+
+AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device, MemoryClaims* claims,
+                             const std::vector<torch::Tensor>& weights)
     : active_(uses_autocast(precision)), device_(device) {
   if (!active_) return;
   was_enabled_ = at::autocast::is_autocast_enabled(device_);
@@ -14,6 +69,7 @@ AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device)
   at::autocast::set_autocast_dtype(device_,
                                    precision == Precision::kBf16 ? at::kBFloat16 : at::kHalf);
   at::autocast::increment_nesting();
+  if (claims != nullptr) watch_ = std::make_unique<CastWatch>(*claims, weights);
 }
 
 AutocastGuard::~AutocastGuard() {

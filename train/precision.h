@@ -3,6 +3,11 @@
 
 #include <torch/torch.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/memory_claims.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -20,7 +25,10 @@ namespace headroom {
 //   products that einsum is made of meet views of the weights.
 class AutocastGuard {
  public:
-  AutocastGuard(Precision precision, torch::DeviceType device);
+  // Where somebody hears `claims`, the copies that this thread makes of `weights` are claimed as
+  // cast cache. Every operation is looked at for that.
+  AutocastGuard(Precision precision, torch::DeviceType device, MemoryClaims* claims = nullptr,
+                const std::vector<torch::Tensor>& weights = {});
   ~AutocastGuard();
   AutocastGuard(const AutocastGuard&) = delete;
   AutocastGuard& operator=(const AutocastGuard&) = delete;
@@ -30,6 +38,8 @@ class AutocastGuard {
   torch::DeviceType device_;
   bool was_enabled_ = false;
   at::ScalarType old_dtype_ = at::kFloat;
+  class CastWatch;
+  std::unique_ptr<CastWatch> watch_;
 };
 
 // Turns TF32 matrix products on or off for the process.

@@ -1,7 +1,5 @@
 #include "train/step.h"
 
-#include <ATen/record_function.h>
-
 #include "model/loss.h"
 #include "train/precision.h"
 
@@ -15,17 +13,36 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
       precision_(precision),
       device_(device),
       parameters_(model_->parameters()) {
-  run_block = [](TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); };
+  run_block = [](int64_t, TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); };
+}
+
+void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
+  scopes_ = scopes;
+  claims_ = claims;
+  if (claims_ == nullptr) return;
+  claim(claims_, Category::kOther, model_->tables());
+  claim(claims_, Category::kParameters, parameters_);
+  if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state());
+  if (optimizer) claim(claims_, Category::kOptimizerState, optimizer->state());
+  claim_workspaces(claims_);
 }
 
 Tensor Step::run(const Batch& batch) {
+  claim(claims_, Category::kOther, {batch.tokens_BS, batch.targets_BS});
+  Tensor loss = run_mode(batch);
+  claim_workspaces(claims_);
+  return loss;
+}
+
+Tensor Step::run_mode(const Batch& batch) {
   if (mode_ == Mode::kForward) {
     const torch::NoGradGuard no_grad;
-    forward(batch);
+    forward(batch, ScopeKind::kPhase);
     return {};
   }
   if (mode_ == Mode::kForwardGrad) {
-    forward(batch);  // what backward would need lives as long as the logits, then goes
+    // What backward would need lives as long as the logits, then goes.
+    forward(batch, ScopeKind::kSaving);
     return {};
   }
   // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
@@ -39,42 +56,55 @@ Tensor Step::run(const Batch& batch) {
   return loss.detach();
 }
 
-Tensor Step::forward(const Batch& batch) {
-  const AutocastGuard autocast(precision_, device_.type());
-  RECORD_USER_SCOPE("forward");
-  return model_->forward(batch.tokens_BS, run_block);
+Tensor Step::forward(const Batch& batch, ScopeKind kind) {
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  return logits(batch, kind);
 }
 
 Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
-  const AutocastGuard autocast(precision_, device_.type());
-  {
-    RECORD_USER_SCOPE("forward");
-    *logits_BSV = model_->forward(batch.tokens_BS, run_block);
-  }
-  RECORD_USER_SCOPE("loss");
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  *logits_BSV = logits(batch, ScopeKind::kSaving);
+  const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
   return cross_entropy(*logits_BSV, batch.targets_BS);
 }
 
+Tensor Step::logits(const Batch& batch, ScopeKind kind) {
+  const StepScope phase(scopes_, {kind, "forward"});
+  return model_->forward(batch.tokens_BS,
+                         [this](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+                           const StepScope scope(scopes_, Scope::block(index));
+                           return run_block(index, block, x_BSD);
+                         });
+}
+
 void Step::backward(const Tensor& loss) {
-  RECORD_USER_SCOPE("backward");
+  const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
   if (loss_scaler) {
     loss_scaler->scale(loss).backward();
   } else {
     loss.backward();
   }
+  if (claims_ == nullptr) return;
+  for (const Tensor& parameter : parameters_) {
+    claim(claims_, Category::kGradients, parameter.grad());
+  }
 }
 
 void Step::update() {
-  RECORD_USER_SCOPE("optimizer");
-  if (!loss_scaler) return optimizer->step();
-  std::vector<Tensor> gradients;
-  for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
-  if (loss_scaler->unscale(gradients)) {
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
+  if (!loss_scaler) {
     optimizer->step();
   } else {
-    ++skipped_steps_;
+    std::vector<Tensor> gradients;
+    for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
+    if (loss_scaler->unscale(gradients)) {
+      optimizer->step();
+    } else {
+      ++skipped_steps_;
+    }
+    loss_scaler->update();
   }
-  loss_scaler->update();
+  if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer->state());
 }
 
 }  // namespace headroom

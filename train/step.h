@@ -1,8 +1,8 @@
 // One step of the workload. Start here.
 //
-// A step is a sequence of phases, each a named scope (RECORD_USER_SCOPE) that whoever profiles may
-// listen to; this file knows nothing of profiling. build_step() in train/build.h makes one from a
-// RunSpec.
+// A step is a sequence of phases, each a named scope, and it says of what it makes whose it is;
+// whoever profiles may listen to both, and nothing of profiling is known here. build_step() in
+// train/build.h makes one from a RunSpec.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,7 +12,9 @@
 #include "model/transformer.h"
 #include "train/data/data.h"
 #include "train/loss_scaler.h"
+#include "train/memory_claims.h"
 #include "train/optim/optimizer.h"
+#include "train/scope.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -23,8 +25,12 @@ class Step {
 
   // Runs one step and returns the loss (a detached scalar, FP32 but for autocast on the CPU, whose
   // lists leave it in the low precision; undefined where the mode computes none). Does not wait for
-  // the device. After it no gradient is left.
+  // the device. The gradients stay until the next run begins.
   torch::Tensor run(const Batch& batch);
+
+  // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
+  // nothing. What is there already is claimed at once.
+  void listen(ScopeListener* scopes, MemoryClaims* claims);
 
   // What the techniques of train/build.h set.
   BlockRunner run_block;                    // how each block is run
@@ -36,8 +42,10 @@ class Step {
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
 
  private:
-  torch::Tensor forward(const Batch& batch);
+  torch::Tensor run_mode(const Batch& batch);
+  torch::Tensor forward(const Batch& batch, ScopeKind kind);
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
+  torch::Tensor logits(const Batch& batch, ScopeKind kind);
   void backward(const torch::Tensor& loss);
   void update();
 
@@ -47,9 +55,22 @@ class Step {
   torch::Device device_;
   std::vector<torch::Tensor> parameters_;
   int64_t skipped_steps_ = 0;
+  ScopeListener* scopes_ = nullptr;
+  MemoryClaims* claims_ = nullptr;
 };
 
-// Phase names, in the order they run.
-inline constexpr const char* kPhases[] = {"forward", "loss", "backward", "optimizer"};
+// Listens to a step while alive.
+class Listening {
+ public:
+  Listening(Step& step, ScopeListener* scopes, MemoryClaims* claims = nullptr) : step_(step) {
+    step_.listen(scopes, claims);
+  }
+  ~Listening() { step_.listen(nullptr, nullptr); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Step& step_;
+};
 
 }  // namespace headroom

@@ -54,4 +54,18 @@ std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_m
                           : make_host_tracker(host_memory_bytes);
 }
 
+Memories track_memories(torch::Device device, int64_t host_memory_bytes) {
+  Memories memories;
+  const auto add = [&](const char* name, MemorySpace space,
+                       std::unique_ptr<MemoryTracker> tracker) {
+    memories.push_back({name, space, std::move(tracker)});
+  };
+  // Under a card that only keeps the books, host buffers need cost no memory either.
+  if (!is_real(device)) host_memory_bytes = 0;
+  if (device.is_cuda()) add("device", MemorySpace::kDevice, make_cuda_tracker(device.index()));
+  add("host", MemorySpace::kHost, make_host_tracker(host_memory_bytes));
+  if (device.is_cuda()) add("host_pinned", MemorySpace::kHost, make_pinned_tracker());
+  return memories;
+}
+
 }  // namespace headroom

@@ -1,88 +1,80 @@
 #include "bench/cell/recorded_steps.h"
 
-#include <ATen/cuda/CUDAContextLight.h>
-
 #include <algorithm>
 
 #include "bench/cell/device.h"
 
 namespace headroom {
+namespace {
 
-RecordedSteps::RecordedSteps(Step& step, MemoryTracker& tracker, const RunSpec& spec)
-    : step_(step), tracker_(tracker), spec_(spec), parameters_(step.model()->parameters()) {
-  tracker_.reset_peak();
-  tracker_.start_recording({.stacks = spec.stacks, .max_entries = spec.max_entries});
-  claim(Category::kParameters, parameters_);
-  if (step_.optimizer) claim(Category::kOptimizerState, step_.optimizer->state());
+// The categories and, where the allocator rounds, what rounding adds: together the peak.
+std::map<std::string, int64_t> categories_of(const StepRecording::Result& result) {
+  std::map<std::string, int64_t> categories = result.attribution.categories;
+  const int64_t rounding = result.peak.allocated - result.attribution.peak_bytes;
+  if (rounding != 0) categories["allocator_rounding"] = rounding;
+  return categories;
 }
 
+void fill_blocks(const Attribution& attribution, Record& record) {
+  if (attribution.blocks.empty()) return;
+  // A middle block: the first and the last stand next to the embedding and the head.
+  const BlockResidual& middle = attribution.blocks[attribution.blocks.size() / 2];
+  record.residual_bytes_per_block = middle.bytes;
+  record.residual_tensors_per_block = middle.tensors;
+  record.saved_bytes = attribution.activation_bytes;
+  if (std::all_of(attribution.blocks.begin(), attribution.blocks.end(),
+                  [&](const BlockResidual& block) {
+                    return block.bytes == middle.bytes && block.tensors == middle.tensors;
+                  })) {
+    return;
+  }
+  for (const BlockResidual& block : attribution.blocks) {
+    record.residual_blocks.push_back({block.index, block.bytes, block.tensors});
+  }
+}
+
+void fill_phases(const PhasePeaks& peaks, Record& record) {
+  record.phases = peaks.phases(0);
+  record.phase_order = peaks.order();
+  record.phase_runs = peaks.runs();
+}
+
+}  // namespace
+
+RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec)
+    : step_(step),
+      memories_(memories),
+      spec_(spec),
+      recording_(memories, {.stacks = spec.stacks, .max_entries = spec.max_entries}),
+      listening_(step, &recording_, &recording_) {}
+
 void RecordedSteps::run(const Batch& batch) {
-  const ScopeListener scopes(
-      [this](const std::string& name, bool is_start) { on_scope(name, is_start); });
-  const CastListener casts(tracker_, parameters_);
-  claim(Category::kOther, {batch.tokens_BS, batch.targets_BS});
   step_.run(batch);
   synchronize(step_.device());
 }
 
-void RecordedSteps::on_scope(const std::string& name, bool is_start) {
-  tracker_.mark(name, is_start);
-  if (is_start) return;
-  if (name == "backward") {
-    std::vector<torch::Tensor> gradients;
-    for (const torch::Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
-    claim(Category::kGradients, gradients);
-  } else if (name == "optimizer" && step_.optimizer) {
-    claim(Category::kOptimizerState, step_.optimizer->state());
-  }
-}
-
-void RecordedSteps::claim(Category category, const std::vector<torch::Tensor>& tensors) {
-  const int64_t now = tracker_.events();
-  for (const torch::Tensor& tensor : tensors) {
-    if (!tensor.defined()) continue;
-    owned_.push_back({category, reinterpret_cast<uint64_t>(tensor.storage().data()), now});
-  }
-}
-
-// cuBLAS and cuBLASLt workspaces live in the caching allocator, keyed by handle and stream.
-void RecordedSteps::claim_workspaces() {
-  if (!step_.device().is_cuda()) return;
-  const int64_t now = tracker_.events();
-  for (auto* workspaces : {&at::cuda::cublas_handle_stream_to_workspace(),
-                           &at::cuda::cublaslt_handle_stream_to_workspace()}) {
-    const std::shared_lock lock(workspaces->mutex);
-    for (const auto& [key, data] : workspaces->map) {
-      owned_.push_back({Category::kWorkspaces, reinterpret_cast<uint64_t>(data.get()), now});
-    }
-  }
-}
-
 Snapshot RecordedSteps::finish(Record& record) {
-  claim_workspaces();
-  record.recorded_peak = tracker_.peak();
   Snapshot snapshot;
-  const bool wants_snapshot = !spec_.snapshot.empty();
-  record.trace_events = tracker_.events();
-  TORCH_CHECK(record.trace_events > 0, "nothing was recorded: the allocator reported no event");
-  const Recording recording =
-      tracker_.stop_recording(wants_snapshot ? &snapshot : nullptr, &record.trace_truncated);
-  const Attribution attribution =
-      attribute(recording, owned_, spec_.profile_type != Mode::kForward);
-  record.categories_at_peak = attribution.categories;
-  record.category_peaks = attribution.category_peaks;
-  if (const int64_t rounding = record.recorded_peak->allocated - attribution.peak_bytes;
-      rounding != 0) {
-    record.categories_at_peak["allocator_rounding"] = rounding;
+  const auto results = recording_.finish(spec_.snapshot.empty() ? nullptr : &snapshot);
+  const StepRecording::Result& main = results.front();
+  TORCH_CHECK(main.events > 0, "nothing was recorded: the allocator reported no event");
+  record.recorded_peak = main.peak;
+  record.trace_events = main.events;
+  record.trace_truncated = main.truncated;
+  record.categories_at_peak = categories_of(main);
+  record.category_peaks = main.attribution.category_peaks;
+  fill_blocks(main.attribution, record);
+  const PhasePeaks& peaks = recording_.peaks();
+  for (size_t i = 1; i < memories_.size(); ++i) {
+    SpaceFigures& space = record.spaces[memories_[i].name];
+    space.peak = results[i].peak;
+    space.phases = peaks.phases(i);
+    if (results[i].events > 0) space.categories_at_peak = categories_of(results[i]);
   }
-  if (!attribution.blocks.empty()) {
-    // A middle block: the first and the last stand next to the embedding and the head.
-    const BlockResidual& middle = attribution.blocks[attribution.blocks.size() / 2];
-    record.residual_bytes_per_block = middle.bytes;
-    record.residual_tensors_per_block = middle.tensors;
-    record.saved_bytes = attribution.activation_bytes;
+  if (!record.peak) {
+    record.peak = record.recorded_peak;
+    fill_phases(peaks, record);
   }
-  if (!record.peak) record.peak = record.recorded_peak;
   if (record.peak->allocated != record.recorded_peak->allocated) {
     record.notes.push_back(
         "the recorded step peaked at " + std::to_string(record.recorded_peak->allocated) +

@@ -30,11 +30,12 @@ using Clock = std::chrono::steady_clock;
 struct Bench {
   const RunSpec& spec;
   torch::Device device;
-  std::unique_ptr<MemoryTracker> tracker;
+  Memories memories;
   std::unique_ptr<Step> step;
   std::unique_ptr<Data> data;
   int64_t next_step = 0;
 
+  MemoryTracker& tracker() { return *memories.front().tracker; }
   torch::Tensor run_step() {
     const Batch batch = data->batch(next_step++);
     return step->run(batch);
@@ -44,13 +45,14 @@ struct Bench {
 void warm_up(Bench& bench) {
   for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) bench.run_step();
   synchronize(bench.device);
-  bench.tracker->release_cached();
+  bench.tracker().release_cached();
 }
 
 // Timed steps. The batch is made outside the clock, and the loss is read outside it. Nothing of one
 // step is alive in the next.
 void measure(Bench& bench, Record& record) {
-  const PhasePeaks peaks(*bench.tracker);
+  PhasePeaks peaks({&bench.tracker()});
+  const Listening listening(*bench.step, &peaks);
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.data->batch(bench.next_step++);
@@ -64,9 +66,10 @@ void measure(Bench& bench, Record& record) {
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
   if (bench.spec.measure_steps > 0) {
-    record.peak = peaks.overall();
-    record.phases = peaks.phases();
+    record.peak = peaks.overall(0);
+    record.phases = peaks.phases(0);
     record.phase_order = peaks.order();
+    record.phase_runs = peaks.runs();
   }
 }
 
@@ -109,7 +112,8 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
-  bench.tracker = make_tracker(bench.device, options.host_memory_bytes);
+  bench.memories = track_memories(bench.device, options.host_memory_bytes);
+  record.space = bench.memories.front().space;
   const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
   bench.step = build_step(spec, bench.device, &record.notes);
   bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
@@ -117,7 +121,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   measure(bench, record);
   Snapshot snapshot;
   if (spec.record_steps > 0) {
-    RecordedSteps recorded(*bench.step, *bench.tracker, spec);
+    RecordedSteps recorded(*bench.step, bench.memories, spec);
     for (int64_t i = 0; i < spec.record_steps; ++i) {
       recorded.run(bench.data->batch(bench.next_step++));
     }
@@ -145,9 +149,9 @@ Record run(const RunSpec& spec, const RunOptions& options) {
     record.status = failure.status;
     record.reason = failure.reason;
   }
-  if (record.status == Status::kOom && bench.tracker) {
+  if (record.status == Status::kOom && !bench.memories.empty()) {
     // How far it came: a figure a reader can compare with the card.
-    const MemoryBytes live = bench.tracker->current();
+    const MemoryBytes live = bench.tracker().current();
     record.notes.push_back("live when memory ran out: " + format_bytes(live.allocated));
   }
   return record;

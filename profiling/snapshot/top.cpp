@@ -77,6 +77,13 @@ Peak find_peak(const std::vector<TraceEvent>& trace, LiveBlocks live) {
   return peak;
 }
 
+// "block 3" as "block": what the blocks have in common is one row.
+std::string without_number(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool numbered = end != std::string::npos && end + 1 < name.size() && name[end] == ' ';
+  return numbered ? name.substr(0, end) : name;
+}
+
 // The innermost open annotation at every time.
 class Phases {
  public:
@@ -98,7 +105,7 @@ class Phases {
         const auto last = std::find(open.rbegin(), open.rend(), annotation->name);
         if (last != open.rend()) open.erase(std::next(last).base());
       }
-      innermost_[time_us] = open.empty() ? "" : open.back();
+      innermost_[time_us] = open.empty() ? "" : without_number(open.back());
     }
   }
 

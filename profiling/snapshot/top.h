@@ -15,7 +15,7 @@ struct LiveAllocation {
   int64_t size = 0;   // requested bytes of each
   int64_t count = 0;  // live at the peak
   double share = 0;   // of the peak, all of them together
-  std::string phase;  // annotation open when they were allocated; "" outside any
+  std::string phase;  // annotation open then, without a number at its end; "" outside any
   bool before_recording = false;
   std::vector<std::string> stack;  // our source lines, innermost first, then "libtorch: ..."
 };

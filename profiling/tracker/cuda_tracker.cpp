@@ -165,9 +165,8 @@ class CudaTracker final : public MemoryTracker {
     }
     start_log(device_, std::move(live));
   }
-  void mark(const std::string& name, bool is_start) override { cuda_log().mark(name, is_start); }
+  void mark(const Scope& scope, bool begins) override { cuda_log().mark(scope, begins); }
   int64_t events() const override { return cuda_log().size(); }
-  void set_hint(Hint hint) override { set_thread_hint(hint); }
 
   Recording stop_recording(Snapshot* snapshot, bool* truncated) override {
     *truncated = events() > options_.max_entries;

@@ -6,8 +6,6 @@
 namespace headroom {
 namespace {
 
-thread_local Hint current_hint = Hint::kNone;
-
 int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -33,12 +31,12 @@ void EventLog::add(TraceEvent event) {
   const std::lock_guard lock(mutex_);
   if (!on_) return;  // stopped while this thread waited
   event.time_us = now_us();
-  recording_.events.push_back({event, current_hint});
+  recording_.events.push_back(event);
 }
 
-void EventLog::mark(const std::string& name, bool is_start) {
+void EventLog::mark(const Scope& scope, bool begins) {
   const std::lock_guard lock(mutex_);
-  if (on_) recording_.marks.push_back({name, is_start, count(), now_us()});
+  if (on_) recording_.marks.push_back({scope, begins, count(), now_us()});
 }
 
 int64_t EventLog::size() const {
@@ -46,11 +44,9 @@ int64_t EventLog::size() const {
   return count();
 }
 
-void set_thread_hint(Hint hint) { current_hint = hint; }
-
 void annotate(Snapshot& snapshot, const std::vector<Mark>& marks, int64_t device) {
   for (const Mark& mark : marks) {
-    snapshot.annotations.push_back({mark.name, mark.is_start, device, mark.time_us});
+    snapshot.annotations.push_back({mark.scope.text(), mark.begins, device, mark.time_us});
   }
 }
 

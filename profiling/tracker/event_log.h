@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "profiling/tracker/recording.h"
@@ -17,8 +16,8 @@ class EventLog {
   Recording stop();
   bool is_on() const { return on_; }
 
-  void add(TraceEvent event);  // stamped with the time and the hint of this thread
-  void mark(const std::string& name, bool is_start);
+  void add(TraceEvent event);  // stamped with the time
+  void mark(const Scope& scope, bool begins);
   int64_t size() const;  // events so far
 
  private:
@@ -28,9 +27,6 @@ class EventLog {
   mutable std::mutex mutex_;
   Recording recording_;
 };
-
-// Of the events that this thread will cause, in whichever log.
-void set_thread_hint(Hint hint);
 
 // The marks as the snapshot's annotations.
 void annotate(Snapshot& snapshot, const std::vector<Mark>& marks, int64_t device);

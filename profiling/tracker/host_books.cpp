@@ -22,14 +22,9 @@ uint64_t address_of(void* pointer) { return reinterpret_cast<uint64_t>(pointer);
 }
 
 // The newest events that the snapshot may hold.
-std::vector<TraceEvent> newest(const std::vector<LoggedEvent>& events, int64_t max_entries) {
+std::vector<TraceEvent> newest(const std::vector<TraceEvent>& events, int64_t max_entries) {
   const auto kept = std::min<int64_t>(std::ssize(events), max_entries);
-  std::vector<TraceEvent> trace;
-  trace.reserve(static_cast<size_t>(kept));
-  for (auto logged = events.end() - kept; logged != events.end(); ++logged) {
-    trace.push_back(logged->event);
-  }
-  return trace;
+  return {events.end() - kept, events.end()};
 }
 
 }  // namespace

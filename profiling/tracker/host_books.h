@@ -37,7 +37,7 @@ class HostBooks {
 
   // As MemoryTracker says.
   void start(const RecordingOptions& options);
-  void mark(const std::string& name, bool is_start) { log_.mark(name, is_start); }
+  void mark(const Scope& scope, bool begins) { log_.mark(scope, begins); }
   int64_t events() const { return log_.size(); }
   Recording stop(Snapshot* snapshot, bool* truncated);
 

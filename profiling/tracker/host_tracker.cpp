@@ -34,9 +34,8 @@ class HostTracker final : public MemoryTracker {
   void reset_peak() override { books_.reset_peak(); }
   void release_cached() override {}
   void start_recording(const RecordingOptions& options) override { books_.start(options); }
-  void mark(const std::string& name, bool is_start) override { books_.mark(name, is_start); }
+  void mark(const Scope& scope, bool begins) override { books_.mark(scope, begins); }
   int64_t events() const override { return books_.events(); }
-  void set_hint(Hint hint) override { set_thread_hint(hint); }
   Recording stop_recording(Snapshot* snapshot, bool* truncated) override {
     return books_.stop(snapshot, truncated);
   }

@@ -1,16 +1,18 @@
-// One device's memory, watched: counters always, every allocation while recording.
+// One memory, watched: counters always, every allocation while recording. No torch here.
 //
-// Two devices keep the same books: host_tracker (our own allocator under libtorch's CPU tensors)
-// and cuda_tracker (libtorch's caching allocator). Everything above reads them through this
-// interface.
+// Two keep the same books: host_tracker (our own allocator under libtorch's CPU tensors) and
+// cuda_tracker (libtorch's caching allocator); of pinned memory there are counters only. Everything
+// above reads them through this interface.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "profiling/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/tracker/recording.h"
+#include "train/memory_space.h"
 
 namespace headroom {
 
@@ -29,9 +31,8 @@ class MemoryTracker {
   virtual void release_cached() = 0;  // gives unused cached memory back to the device
 
   virtual void start_recording(const RecordingOptions& options) = 0;
-  virtual void mark(const std::string& name, bool is_start) = 0;  // only while recording
-  virtual int64_t events() const = 0;                             // logged so far
-  virtual void set_hint(Hint hint) = 0;  // of this thread's next allocations
+  virtual void mark(const Scope& scope, bool begins) = 0;  // only while recording
+  virtual int64_t events() const = 0;                      // logged so far
   // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost events: the
   // oldest to max_entries, or one that there was no memory to log.
   virtual Recording stop_recording(Snapshot* snapshot, bool* truncated) = 0;
@@ -45,5 +46,18 @@ std::unique_ptr<MemoryTracker> make_host_tracker(int64_t limit_bytes);
 
 // libtorch's CUDA caching allocator on one device.
 std::unique_ptr<MemoryTracker> make_cuda_tracker(int device_index);
+
+// Host memory that libtorch's caching allocator holds pinned for CUDA. Counters only, and its peaks
+// are upper bounds: libtorch adds up the peaks of its size classes. Bytes are rounded up to powers
+// of two; requested is the same figure as allocated.
+std::unique_ptr<MemoryTracker> make_pinned_tracker();
+
+// The memories that one run uses. First the one where the model lives.
+struct TrackedMemory {
+  std::string name;  // as in the Record: "device", "host", "host_pinned"
+  MemorySpace space = MemorySpace::kDevice;
+  std::unique_ptr<MemoryTracker> tracker;
+};
+using Memories = std::vector<TrackedMemory>;
 
 }  // namespace headroom

@@ -2,25 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "profiling/snapshot/snapshot.h"
+#include "train/scope.h"
 
 namespace headroom {
 
-// Why an operation allocated, when the allocation alone does not tell.
-enum class Hint : uint8_t { kNone, kCastOfParameter };
-
-struct LoggedEvent {
-  TraceEvent event;
-  Hint hint = Hint::kNone;
-};
-
-// The start or end of a named scope ("forward", "block", ...), placed among the events.
+// Where a scope of the step begins or ends, placed among the events.
 struct Mark {
-  std::string name;
-  bool is_start = true;
+  Scope scope;
+  bool begins = true;
   int64_t event_index = 0;  // events logged before it
   int64_t time_us = 0;
 };
@@ -32,7 +24,7 @@ struct LiveBlock {
 
 struct Recording {
   std::vector<LiveBlock> live_at_start;
-  std::vector<LoggedEvent> events;  // all of them, whatever the snapshot keeps
+  std::vector<TraceEvent> events;  // all of them, whatever the snapshot keeps
   std::vector<Mark> marks;
 };
 

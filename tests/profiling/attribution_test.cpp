@@ -8,6 +8,11 @@
 namespace headroom {
 namespace {
 
+const Scope kForward = {ScopeKind::kSaving, "forward"};
+const Scope kLoss = {ScopeKind::kSaving, "loss"};
+const Scope kBackward = {ScopeKind::kBackward, "backward"};
+const Scope kInference = {ScopeKind::kPhase, "forward"};
+
 // Builds a recording event by event.
 struct Script {
   int64_t now() const { return static_cast<int64_t>(recording.events.size()); }
@@ -15,27 +20,27 @@ struct Script {
     recording.live_at_start.push_back({address, size});
     return *this;
   }
-  Script& alloc(uint64_t address, int64_t size, Hint hint = Hint::kNone) {
-    recording.events.push_back({{TraceAction::kAlloc, address, size}, hint});
+  Script& alloc(uint64_t address, int64_t size) {
+    recording.events.push_back({TraceAction::kAlloc, address, size});
     return *this;
   }
   Script& free(uint64_t address) {
-    recording.events.push_back({{TraceAction::kFreeRequested, address, 0}});
-    recording.events.push_back({{TraceAction::kFreeCompleted, address, 0}});
+    recording.events.push_back({TraceAction::kFreeRequested, address, 0});
+    recording.events.push_back({TraceAction::kFreeCompleted, address, 0});
     return *this;
   }
-  Script& begin(const std::string& name) { return mark(name, true); }
-  Script& end(const std::string& name) { return mark(name, false); }
-  Script& mark(const std::string& name, bool is_start) {
-    recording.marks.push_back({name, is_start, now()});
+  Script& begin(const Scope& scope) { return mark(scope, true); }
+  Script& end(const Scope& scope) { return mark(scope, false); }
+  Script& mark(const Scope& scope, bool begins) {
+    recording.marks.push_back({scope, begins, now()});
     return *this;
   }
   Script& claim(Category category, uint64_t address) {
     owned.push_back({category, address, now()});
     return *this;
   }
-  Attribution attribute(bool keeps_activations = true) const {
-    const Attribution result = headroom::attribute(recording, owned, keeps_activations);
+  Attribution attribute() const {
+    const Attribution result = headroom::attribute(recording, owned);
     const int64_t sum = std::accumulate(
         result.categories.begin(), result.categories.end(), int64_t{0},
         [](int64_t total, const auto& category) { return total + category.second; });
@@ -59,18 +64,19 @@ TEST(Attribution, EveryCategoryAtTheHighestInstant) {
                                  .before(1, 100)  // a parameter
                                  .before(2, 7)    // the batch
                                  .claim(Category::kParameters, 1)
-                                 .begin("forward")
-                                 .alloc(10, 50, Hint::kCastOfParameter)
+                                 .begin(kForward)
+                                 .alloc(10, 50)
+                                 .claim(Category::kCastCache, 10)
                                  .alloc(11, 1000)
                                  .alloc(12, 30)
                                  .free(11)
-                                 .end("forward")
-                                 .begin("backward")
+                                 .end(kForward)
+                                 .begin(kBackward)
                                  .alloc(13, 5000)
                                  .alloc(14, 100)
                                  .free(13)
                                  .free(12)
-                                 .end("backward")
+                                 .end(kBackward)
                                  .claim(Category::kGradients, 14)
                                  .alloc(15, 60)
                                  .claim(Category::kOptimizerState, 15)
@@ -90,16 +96,16 @@ TEST(Attribution, EveryCategoryAtTheHighestInstant) {
 
 TEST(Attribution, AnAddressUsedAgainIsAnotherBlock) {
   Script script;
-  script.begin("forward")
+  script.begin(kForward)
       .alloc(5, 10)  // a temporary of the forward
       .free(5)
       .alloc(5, 400)  // an activation at the same address
-      .end("forward")
-      .begin("backward")
+      .end(kForward)
+      .begin(kBackward)
       .free(5)
       .alloc(5, 300)  // a gradient, again there
       .alloc(6, 200)
-      .end("backward")
+      .end(kBackward)
       .claim(Category::kGradients, 5);
   const Attribution result = script.attribute();
   EXPECT_EQ(result.peak_bytes, 500);
@@ -126,57 +132,129 @@ TEST(Attribution, AClaimOfWhatIsNotLiveThenIsNobodys) {
 
 TEST(Attribution, WithoutAGraphNothingIsSaved) {
   Script script;
-  script.begin("forward").begin("block").alloc(1, 10).alloc(2, 20, Hint::kCastOfParameter);
-  script.end("block").end("forward").free(1);
-  const Attribution result = script.attribute(/*keeps_activations=*/false);
+  const Scope block = Scope::block(0);
+  script.begin(kInference).begin(block).alloc(1, 10).alloc(2, 20).claim(Category::kCastCache, 2);
+  script.end(block).end(kInference).free(1);
+  const Attribution result = script.attribute();
   EXPECT_EQ(result.categories.at("activations"), 0);
   EXPECT_EQ(result.categories.at("temporaries"), 10);
   EXPECT_EQ(result.categories.at("cast_cache"), 20);
   EXPECT_TRUE(result.blocks.empty());
-  EXPECT_EQ(script.attribute(true).categories.at("activations"), 10);
 }
 
 // A step without a loss saves what lives when forward ends; one with a backward, what lives when
 // that begins, the loss's own tensors with it.
 TEST(Attribution, SavedIsWhatLivesWhenBackwardBegins) {
   Script script;
-  script.begin("forward").alloc(1, 10).alloc(2, 20).end("forward");
+  script.begin(kForward).alloc(1, 10).alloc(2, 20).end(kForward);
   EXPECT_EQ(script.attribute().activation_bytes, 30);
-  script.begin("loss").alloc(3, 40).free(2).alloc(4, 5).end("loss").free(4);
-  script.begin("backward").alloc(5, 1000);
+  script.begin(kLoss).alloc(3, 40).free(2).alloc(4, 5).end(kLoss).free(4);
+  script.begin(kBackward).alloc(5, 1000);
   EXPECT_EQ(script.attribute().activation_bytes, 50);
 }
 
 TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
   Script script;
-  script.begin("forward").alloc(1, 1000);  // the embedding's output
-  script.begin("block").alloc(2, 10).alloc(3, 20).alloc(4, 8, Hint::kCastOfParameter).free(2);
-  script.end("block");
-  script.begin("block").alloc(2, 7).alloc(5, 30).alloc(6, 40).end("block");
-  script.alloc(7, 500).free(6).end("forward");
-  script.begin("backward").free(3).free(5).end("backward");
+  script.begin(kForward).alloc(1, 1000);  // the embedding's output
+  script.begin(Scope::block(0)).alloc(2, 10).alloc(3, 20).alloc(4, 8).free(2);
+  script.claim(Category::kCastCache, 4).end(Scope::block(0));
+  script.begin(Scope::block(1)).alloc(2, 7).alloc(5, 30).alloc(6, 40).end(Scope::block(1));
+  script.alloc(7, 500).free(6).end(kForward);
+  script.begin(kBackward).free(3).free(5).end(kBackward);
   const Attribution result = script.attribute();
   ASSERT_EQ(result.blocks.size(), 2U);
+  EXPECT_EQ(result.blocks[0].index, 0);
   EXPECT_EQ(result.blocks[0].bytes, 20);
   EXPECT_EQ(result.blocks[0].tensors, 1);
+  EXPECT_EQ(result.blocks[1].index, 1);
   EXPECT_EQ(result.blocks[1].bytes, 37);
   EXPECT_EQ(result.blocks[1].tensors, 2);
   EXPECT_EQ(result.activation_bytes, 1000 + 20 + 37 + 500);
   EXPECT_EQ(result.cast_cache_bytes, 8);
 }
 
-TEST(Attribution, BlocksAreThoseOfTheLastOfSeveralSteps) {
-  Script script;
-  for (const int64_t size : {11, 22}) {
-    script.begin("forward").begin("block").alloc(1, size).end("block").end("forward");
-    script.begin("backward").free(1).end("backward");
+// Passes may differ: accumulation with a short last one, an actor and its critic.
+TEST(Attribution, OfSeveralPassesTheOneThatSavesMostIsReported) {
+  const Scope block = Scope::block(0);
+  for (const auto& sizes : {std::pair(11, 22), std::pair(22, 11)}) {
+    Script script;
+    for (const int64_t size : {sizes.first, sizes.second}) {
+      script.begin(kForward).begin(block).alloc(1, size).end(block).end(kForward);
+      script.begin(kBackward).free(1).end(kBackward);
+    }
+    const Attribution result = script.attribute();
+    ASSERT_EQ(result.blocks.size(), 1U);
+    EXPECT_EQ(result.blocks[0].bytes, 22);
+    EXPECT_EQ(result.activation_bytes, 22);
+    EXPECT_EQ(result.peak_bytes, 22);
+    EXPECT_EQ(result.categories.at("activations"), 22);
   }
+}
+
+TEST(Attribution, SeveralForwardsMayWaitForOneBackward) {
+  const Scope block = Scope::block(0);
+  Script script;
+  script.begin(kForward).begin(block).alloc(1, 10).end(block).end(kForward);
+  script.begin(kForward).begin(block).alloc(2, 30).end(block).alloc(3, 5).end(kForward);
+  script.begin(kBackward).free(1).free(2).free(3).end(kBackward);
   const Attribution result = script.attribute();
+  EXPECT_EQ(result.activation_bytes, 45);
+  EXPECT_EQ(result.categories.at("activations"), 45);
+  ASSERT_EQ(result.blocks.size(), 1U) << "of the last forward";
+  EXPECT_EQ(result.blocks[0].bytes, 30);
+}
+
+// One forward begins before the backward of the one before it: both are saved when that begins, and
+// what came after it waits for the next.
+TEST(Attribution, ForwardsAndBackwardsMayInterleave) {
+  Script script;
+  script.begin(kForward).alloc(1, 10).end(kForward);
+  script.begin(kForward).alloc(2, 20).end(kForward);
+  script.begin(kBackward).free(1).end(kBackward);
+  script.begin(kForward).alloc(3, 40).end(kForward);
+  script.begin(kBackward).free(2).end(kBackward);
+  script.begin(kBackward).free(3).end(kBackward);
+  const Attribution result = script.attribute();
+  EXPECT_EQ(result.category_peaks.at("activations"), 60);
+  EXPECT_EQ(result.category_peaks.at("temporaries"), 0);
+  EXPECT_EQ(result.activation_bytes, 60);
+}
+
+TEST(Attribution, WhatABackwardRecomputesIsTemporary) {
+  const Scope block = Scope::block(0);
+  Script script;
+  script.begin(kForward).begin(block).alloc(1, 10).alloc(2, 100).free(2).end(block).end(kForward);
+  script.begin(kBackward);
+  script.begin(kForward).begin(block).alloc(3, 100).end(block).end(kForward);  // once more
+  script.free(3).free(1).end(kBackward);
+  script.begin(kForward).alloc(4, 1).end(kForward).begin(kBackward).free(4).end(kBackward);
+  const Attribution result = script.attribute();
+  EXPECT_EQ(result.categories.at("activations"), 10);
+  EXPECT_EQ(result.categories.at("temporaries"), 100);
   ASSERT_EQ(result.blocks.size(), 1U);
-  EXPECT_EQ(result.blocks[0].bytes, 22);
-  EXPECT_EQ(result.activation_bytes, 22);
-  EXPECT_EQ(result.peak_bytes, 22);
-  EXPECT_EQ(result.categories.at("activations"), 22);
+  EXPECT_EQ(result.blocks[0].bytes, 10);
+}
+
+// A reference model scores between an actor's forward and its backward, or inside the forward.
+TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
+  const Scope scoring = {ScopeKind::kPhase, "scoring"};
+  Script script;
+  script.begin(kForward).alloc(1, 10);
+  script.begin(scoring).begin(Scope::block(0)).alloc(2, 500).end(Scope::block(0)).end(scoring);
+  script.alloc(3, 20).end(kForward);
+  script.begin(scoring).alloc(4, 70).end(scoring);  // its result outlives the backward
+  script.begin(kBackward).free(1).free(3).end(kBackward);
+  const Attribution result = script.attribute();
+  EXPECT_EQ(result.activation_bytes, 30);
+  EXPECT_EQ(result.categories.at("activations"), 30);
+  EXPECT_EQ(result.categories.at("temporaries"), 570);
+  EXPECT_TRUE(result.blocks.empty());
+}
+
+TEST(Attribution, TheLaterOfTwoClaimsHolds) {
+  Script script;
+  script.alloc(1, 10).claim(Category::kOther, 1).claim(Category::kGradients, 1);
+  EXPECT_EQ(script.attribute().categories.at("gradients"), 10);
 }
 
 TEST(Attribution, FreesOfUnknownBlocksChangeNothing) {

@@ -18,7 +18,13 @@ Record example() {
   record.phases["forward"] = {100, 400, 90};
   record.phase_order = {"forward"};
   record.categories_at_peak = {{"parameters", 200}, {"other", 100}};
+  record.phase_runs = {{"forward", 3}};
   record.residual_bytes_per_block = 7;
+  record.residual_blocks = {{0, 9, 2}, {1, 7, 1}};
+  record.space = MemorySpace::kHost;
+  record.spaces["host_pinned"] = {.peak = {64, 128, 64},
+                                  .phases = {{"forward", {64, 128, 64}}},
+                                  .categories_at_peak = {{"other", 64}}};
   record.step_ms = {1.5, std::nan("")};
   return record;
 }
@@ -28,6 +34,8 @@ TEST(Record, SurvivesJson) {
   const Record read = record_from_json(nlohmann::json::parse(to_json_line(record)));
   EXPECT_EQ(to_json_line(read), to_json_line(record));
   EXPECT_EQ(read.peak->reserved, 400);
+  EXPECT_EQ(read.spaces.at("host_pinned").phases.at("forward").reserved, 128);
+  EXPECT_EQ(read.residual_blocks.at(1).tensors, 1);
   EXPECT_TRUE(std::isnan(read.step_ms[1]));
 }
 
@@ -47,6 +55,50 @@ TEST(Record, ReadersIgnoreUnknownFieldsAndRefuseOtherThings) {
   json["schema_version"] = Record::kSchemaVersion + 1;
   EXPECT_THROW(record_from_json(json), std::invalid_argument);
   EXPECT_THROW(record_from_json(nlohmann::json::array()), std::invalid_argument);
+}
+
+// Files of Records outlive the program that wrote them.
+TEST(Record, OfVersion1IsReadAndItsSpaceIsThatOfItsDevice) {
+  nlohmann::json json = to_json(example());
+  json["schema_version"] = 1;
+  for (const char* newer : {"space", "spaces", "phase_runs", "residual_blocks"}) json.erase(newer);
+  json["environment"] = {{"device", "cpu"}};
+  const Record on_host = record_from_json(json);
+  EXPECT_EQ(on_host.space, MemorySpace::kHost);
+  EXPECT_EQ(on_host.peak->allocated, 300);
+  EXPECT_TRUE(on_host.spaces.empty());
+  json["environment"] = {{"device", "cuda:0"}};
+  EXPECT_EQ(record_from_json(json).space, MemorySpace::kDevice);
+}
+
+// A reader of version 1 knows these by their names.
+TEST(Record, KeepsTheKeysOfVersion1) {
+  const nlohmann::json json = to_json(example());
+  for (const char* key : {"name",
+                          "status",
+                          "reason",
+                          "spec",
+                          "environment",
+                          "phase_order",
+                          "peak_phase",
+                          "categories_at_peak_bytes",
+                          "category_peak_bytes",
+                          "predicted",
+                          "step_ms",
+                          "losses",
+                          "trace_truncated",
+                          "trace_events",
+                          "notes",
+                          "peak_allocated_bytes",
+                          "peak_reserved_bytes",
+                          "peak_requested_bytes",
+                          "recorded_peak",
+                          "phases",
+                          "residual_bytes_per_block",
+                          "residual_tensors_per_block",
+                          "saved_bytes"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
 }
 
 TEST(Record, ATornLineIsPassedOverAndReportedWhereverItStands) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/train/heard.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 
@@ -117,8 +118,9 @@ TEST(Autocast, AStepThatThrowsLeavesNothingOn) {
   const Bf16Step bf16;
   const auto dtype_before = dtype();
   const BlockRunner run_block = bf16.step->run_block;
-  bf16.step->run_block = [&](TransformerBlock& block, const Tensor& x_BSD) -> Tensor {
-    run_block(block, x_BSD);
+  bf16.step->run_block = [&](int64_t index, TransformerBlock& block,
+                             const Tensor& x_BSD) -> Tensor {
+    run_block(index, block, x_BSD);
     throw std::runtime_error("in the middle of the forward");
   };
   EXPECT_THROW(bf16.step->run(bf16.batch), std::runtime_error);
@@ -140,6 +142,35 @@ TEST(Autocast, WeightsAndGradientsStayFp32) {
   bf16.loss();
   EXPECT_EQ(gradients,
             std::vector<at::ScalarType>(bf16.step->model()->parameters().size(), at::kFloat));
+}
+
+// Each weight is cast once, and what else is cast is nobody's.
+TEST(Autocast, ItsCopiesOfWeightsAreClaimedAsCastCacheWhereSomebodyListens) {
+  const Tensor weight = torch::ones({4, 4}, torch::requires_grad());
+  const Tensor other = torch::ones({4, 4}, torch::requires_grad());
+  const Tensor input = torch::ones({3, 4});
+  Heard heard;
+  Tensor copy;
+  {
+    const AutocastGuard guard(Precision::kBf16, kCpu, &heard, {weight});
+    torch::matmul(torch::matmul(input, weight), weight);
+    torch::matmul(input, other);
+    input.to(torch::kHalf);
+    EXPECT_EQ(heard.claims.size(), 1U);
+    EXPECT_EQ(heard.claims[Category::kCastCache].size(), 1U);
+    {
+      const AutocastGuard inner(Precision::kBf16, kCpu, &heard, {other});
+      copy = other.to(torch::kHalf);
+      weight.to(torch::kHalf);  // not of the inner guard's weights
+    }
+    ASSERT_EQ(heard.claims[Category::kCastCache].size(), 2U);
+    EXPECT_EQ(heard.claims[Category::kCastCache].back(),
+              reinterpret_cast<uint64_t>(copy.storage().data()));
+    weight.to(torch::kHalf);
+    EXPECT_EQ(heard.claims[Category::kCastCache].size(), 3U);
+  }
+  weight.to(torch::kHalf);
+  EXPECT_EQ(heard.claims[Category::kCastCache].size(), 3U) << "nothing is watched any more";
 }
 
 TEST(Precision, BF16IsKeptOnTheCpu) {

@@ -48,6 +48,20 @@ class Profile(unittest.TestCase):
         self.assertEqual(record["predicted"]["residual_bytes_per_block"],
                          record["residual_bytes_per_block"])
 
+    def test_beside_the_card_the_host_has_figures_of_its_own(self):
+        _, record, _ = profile("--model-size", "small", "--profile-type", "training",
+                               "--device", "virtual:h200")
+        self.assertEqual((record["schema_version"], record["space"]), (2, "device"))
+        self.assertEqual(set(record["spaces"]), {"host", "host_pinned"})
+        host = record["spaces"]["host"]
+        # The batch is drawn there: 4 sequences of 512 tokens and one more, 8 bytes each.
+        self.assertGreaterEqual(host["peak_allocated_bytes"], 8 * (4 * 512 + 1))
+        self.assertLess(host["peak_allocated_bytes"], 1 << 20)
+        self.assertEqual(sum(host["categories_at_peak_bytes"].values()),
+                         host["peak_allocated_bytes"])
+        self.assertEqual(list(host["phases"]), sorted(record["phase_order"]))
+        self.assertEqual(record["phase_runs"], dict.fromkeys(record["phase_order"], 1))
+
     def test_the_same_cell_twice_is_the_same_to_the_byte(self):
         cell = ("--model-size", "medium", "--profile-type", "training", "--precision", "bf16",
                 "--device", "virtual:a100-80gb")

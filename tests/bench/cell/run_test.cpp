@@ -50,9 +50,11 @@ TEST(Run, ItsSnapshotIsOneTheViewerOpens) {
   }
   std::vector<std::string> starts;
   for (const Annotation& annotation : read_snapshot(spec.snapshot).annotations) {
-    if (annotation.is_start && annotation.name != "block") starts.push_back(annotation.name);
+    if (annotation.is_start) starts.push_back(annotation.name);
   }
-  EXPECT_EQ(starts, phases_of(Mode::kTraining));
+  std::vector<std::string> expected = phases_of(Mode::kTraining);
+  expected.insert(expected.begin() + 1, {"block 0", "block 1", "block 2"});
+  EXPECT_EQ(starts, expected);
 }
 
 TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
@@ -142,6 +144,31 @@ TEST(Run, ASnapshotThatCannotBeWrittenCostsTheSnapshotAlone) {
   EXPECT_EQ(record.notes, whole.notes);
   EXPECT_EQ(record.categories_at_peak, whole.categories_at_peak);
   EXPECT_TRUE(std::ifstream(spec.save_weights).good()) << "the other file is written all the same";
+}
+
+// Nothing was measured: the recorded steps tell what they can, which is all but times.
+TEST(Run, WithoutMeasuredStepsTheRecordedStepsGiveThePhases) {
+  RunSpec spec = tiny_spec();
+  const Record measured = run_ok(spec);
+  spec.measure_steps = 0;
+  const Record record = run_ok(spec);
+  EXPECT_TRUE(record.step_ms.empty());
+  EXPECT_EQ(record.phase_order, phases_of(Mode::kTraining));
+  EXPECT_EQ(record.peak_phase, measured.peak_phase);
+  ASSERT_TRUE(record.peak.has_value());
+  EXPECT_EQ(record.peak->allocated, measured.peak->allocated);
+  for (const auto& [name, bytes] : measured.phases) {
+    EXPECT_EQ(record.phases.at(name).allocated, bytes.allocated) << name;
+  }
+}
+
+TEST(Run, OnTheCpuTheFiguresAreTheHostsAndThereIsNoOtherSpace) {
+  const Record record = run_ok(tiny_spec());
+  EXPECT_EQ(record.space, MemorySpace::kHost);
+  EXPECT_TRUE(record.spaces.empty());
+  for (const std::string& phase : phases_of(Mode::kTraining)) {
+    EXPECT_EQ(record.phase_runs.at(phase), tiny_spec().measure_steps) << phase;
+  }
 }
 
 TEST(Run, WeightsSavedByOneRunGoOnInTheNext) {

@@ -51,6 +51,18 @@ Snapshot step() {
   return s;
 }
 
+TEST(SnapshotTop, EqualAllocationsOfSeveralBlocksAreOneRow) {
+  Snapshot s = step();
+  s.annotations = {{"forward", true, 0, 100},   {"block 9", true, 0, 105},
+                   {"block 9", false, 0, 115},  {"block 10", true, 0, 116},
+                   {"block 10", false, 0, 190}, {"forward", false, 0, 200},
+                   {"backward", true, 0, 200},  {"backward", false, 0, 300}};
+  const PeakReport report = largest_allocations(s, 10);
+  ASSERT_THAT(report.rows, SizeIs(3));
+  EXPECT_EQ(report.rows[2].count, 3);
+  EXPECT_EQ(report.rows[2].phase, "block");
+}
+
 TEST(SnapshotTop, ThePeakCountsWhatWasLiveBeforeTheTrace) {
   const PeakReport report = largest_allocations(step(), 10);
   EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kMiB);  // the 7 MiB are gone before the 10 come

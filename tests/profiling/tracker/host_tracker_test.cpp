@@ -1,4 +1,3 @@
-#include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -8,7 +7,6 @@
 #include <chrono>
 #include <thread>
 
-#include "profiling/phases.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "tests/profiling/tracker/failing_new.h"
 
@@ -194,12 +192,10 @@ TEST_F(HostTracker, ARecordingIsEveryAllocationInOrder) {
   const Tensor before = bytes(64);
   tracker_->start_recording({.stacks = Stacks::kNone});
   Tensor a = bytes(100);
-  tracker_->mark("forward", true);
-  tracker_->set_hint(Hint::kCastOfParameter);
+  tracker_->mark({ScopeKind::kPhase, "forward"}, true);
   const Tensor b = bytes(200);
-  tracker_->set_hint(Hint::kNone);
   a = Tensor();
-  tracker_->mark("forward", false);
+  tracker_->mark({ScopeKind::kPhase, "forward"}, false);
   EXPECT_EQ(tracker_->events(), 4);
   Snapshot snapshot;
   bool truncated = true;
@@ -213,14 +209,12 @@ TEST_F(HostTracker, ARecordingIsEveryAllocationInOrder) {
                block.size == 64;
       }));
   ASSERT_EQ(recording.events.size(), 4U);
-  EXPECT_EQ(recording.events[0].event.action, TraceAction::kAlloc);
-  EXPECT_EQ(recording.events[0].event.size, 100);
-  EXPECT_EQ(recording.events[0].hint, Hint::kNone);
-  EXPECT_EQ(recording.events[1].event.size, 200);
-  EXPECT_EQ(recording.events[1].hint, Hint::kCastOfParameter);
-  EXPECT_EQ(recording.events[2].event.action, TraceAction::kFreeRequested);
-  EXPECT_EQ(recording.events[3].event.action, TraceAction::kFreeCompleted);
-  EXPECT_EQ(recording.events[3].event.address, recording.events[0].event.address);
+  EXPECT_EQ(recording.events[0].action, TraceAction::kAlloc);
+  EXPECT_EQ(recording.events[0].size, 100);
+  EXPECT_EQ(recording.events[1].size, 200);
+  EXPECT_EQ(recording.events[2].action, TraceAction::kFreeRequested);
+  EXPECT_EQ(recording.events[3].action, TraceAction::kFreeCompleted);
+  EXPECT_EQ(recording.events[3].address, recording.events[0].address);
   ASSERT_EQ(recording.marks.size(), 2U);
   EXPECT_EQ(recording.marks[0].event_index, 1);
   EXPECT_EQ(recording.marks[1].event_index, 4);
@@ -253,56 +247,10 @@ TEST_F(HostTracker, ARefusedAllocationIsInTheTrace) {
   bool truncated = false;
   const Recording recording = tracker_->stop_recording(nullptr, &truncated);
   ASSERT_EQ(recording.events.size(), 1U);
-  EXPECT_EQ(recording.events[0].event.action, TraceAction::kOom);
-  EXPECT_EQ(recording.events[0].event.size, 2 * kMiB);
-  EXPECT_EQ(recording.events[0].event.address, static_cast<uint64_t>(kMiB)) << "free bytes";
+  EXPECT_EQ(recording.events[0].action, TraceAction::kOom);
+  EXPECT_EQ(recording.events[0].size, 2 * kMiB);
+  EXPECT_EQ(recording.events[0].address, static_cast<uint64_t>(kMiB)) << "free bytes";
   tracker_ = make_host_tracker(0);
-}
-
-TEST_F(HostTracker, PhasesHaveTheirOwnPeaksAndTheWholeHasTheHighest) {
-  const PhasePeaks peaks(*tracker_);
-  const int64_t live = tracker_->current().allocated;
-  for (const int64_t extra : {0, 10}) {
-    {
-      RECORD_USER_SCOPE("forward");
-      bytes(100 + extra);
-      bytes(40);
-    }
-    bytes(900);  // between the phases
-    {
-      RECORD_USER_SCOPE("something else");
-      bytes(700);
-    }
-    RECORD_USER_SCOPE("backward");
-    bytes(500 - extra);
-  }
-  EXPECT_THAT(peaks.order(), testing::ElementsAre("forward", "backward"));
-  EXPECT_EQ(peaks.phases().at("forward").allocated, live + 110) << "the higher of two steps";
-  EXPECT_EQ(peaks.phases().at("backward").allocated, live + 500);
-  EXPECT_EQ(peaks.overall().allocated, live + 900);
-}
-
-// Autocast casts a weight once; the casts of anything else carry no hint.
-TEST_F(HostTracker, CastsOfParametersCarryTheHint) {
-  const Tensor weight = torch::ones({4, 4}, torch::requires_grad());
-  const Tensor input = torch::ones({3, 4});
-  tracker_->start_recording({.stacks = Stacks::kNone});
-  {
-    const CastListener listener(*tracker_, {weight});
-    weight.to(torch::kBFloat16);
-    input.to(torch::kBFloat16);
-    weight.t().to(torch::kHalf);
-  }
-  weight.to(torch::kBFloat16);
-  bool truncated = false;
-  const Recording recording = tracker_->stop_recording(nullptr, &truncated);
-  std::vector<std::pair<int64_t, Hint>> allocations;
-  for (const auto& [event, hint] : recording.events) {
-    if (event.action == TraceAction::kAlloc) allocations.emplace_back(event.size, hint);
-  }
-  EXPECT_THAT(allocations, testing::ElementsAre(
-                               std::pair(32, Hint::kCastOfParameter), std::pair(24, Hint::kNone),
-                               std::pair(32, Hint::kCastOfParameter), std::pair(32, Hint::kNone)));
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "profiling/step_recording.h"
+
+namespace headroom {
+namespace {
+
+std::vector<MemoryTracker*> trackers_of(const Memories& memories) {
+  std::vector<MemoryTracker*> trackers;
+  for (const TrackedMemory& memory : memories) trackers.push_back(memory.tracker.get());
+  return trackers;
+}
+
+}  // namespace
+
+StepRecording::StepRecording(const Memories& memories, const RecordingOptions& options)
+    : memories_(memories), peaks_(trackers_of(memories)), owned_(memories.size()) {
+  memories_.front().tracker->start_recording(options);
+  for (size_t i = 1; i < memories_.size(); ++i) {
+    memories_[i].tracker->start_recording({.stacks = Stacks::kNone});
+  }
+}
+
+void StepRecording::on_scope(const Scope& scope, bool begins) {
+  peaks_.on_scope(scope, begins);
+  for (const TrackedMemory& memory : memories_) memory.tracker->mark(scope, begins);
+}
+
+void StepRecording::claim(Category category, MemorySpace space, uint64_t address) {
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    if (memories_[i].space != space) continue;
+    owned_[i].push_back({category, address, memories_[i].tracker->events()});
+  }
+}
+
+std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot) {
+  std::vector<Result> results;
+  for (size_t i = 0; i < memories_.size(); ++i) {
+    MemoryTracker& tracker = *memories_[i].tracker;
+    Result& result = results.emplace_back();
+    result.peak = peaks_.overall(i);
+    result.events = tracker.events();
+    const Recording recording =
+        tracker.stop_recording(i == 0 ? snapshot : nullptr, &result.truncated);
+    result.attribution = attribute(recording, owned_[i]);
+  }
+  return results;
+}
+
+}  // namespace headroom

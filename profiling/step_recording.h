@@ -1,0 +1,38 @@
+// Steps with every allocation recorded, in every memory that they use. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "profiling/attribution.h"
+#include "profiling/phases.h"
+#include "profiling/tracker/memory_tracker.h"
+
+namespace headroom {
+
+// Hears a step (Step::listen) from its construction to finish(). One at a time.
+class StepRecording final : public ScopeListener, public MemoryClaims {
+ public:
+  // Starts recording. `options` are of the first memory; of the others no stacks are taken.
+  StepRecording(const Memories& memories, const RecordingOptions& options);
+
+  void on_scope(const Scope& scope, bool begins) override;
+  void claim(Category category, MemorySpace space, uint64_t address) override;
+
+  struct Result {
+    MemoryBytes peak;
+    Attribution attribution;
+    int64_t events = 0;
+    bool truncated = false;  // the snapshot lost the oldest events
+  };
+  // Stops recording. By memory; `snapshot` (may be null) is of the first.
+  std::vector<Result> finish(Snapshot* snapshot);
+
+  const PhasePeaks& peaks() const { return peaks_; }
+
+ private:
+  const Memories& memories_;
+  PhasePeaks peaks_;
+  std::vector<std::vector<Owned>> owned_;  // by memory
+};
+
+}  // namespace headroom

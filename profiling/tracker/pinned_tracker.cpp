@@ -1,0 +1,42 @@
+// Pinned host memory, by the statistics of libtorch's caching host allocator.
+#include <ATen/core/CachingHostAllocator.h>
+
+#include "profiling/tracker/memory_tracker.h"
+
+namespace headroom {
+namespace {
+
+class PinnedTracker final : public MemoryTracker {
+ public:
+  MemoryBytes current() const override {
+    const at::HostStats stats = allocator().get_stats();
+    return bytes_of(stats.active_bytes.current, stats.allocated_bytes.current);
+  }
+  MemoryBytes peak() const override {
+    const at::HostStats stats = allocator().get_stats();
+    return bytes_of(stats.active_bytes.peak, stats.allocated_bytes.peak);
+  }
+  void reset_peak() override { allocator().reset_peak_stats(); }
+  void release_cached() override { allocator().empty_cache(); }
+
+  // It tells no single allocation.
+  void start_recording(const RecordingOptions&) override {}
+  void mark(const Scope&, bool) override {}
+  int64_t events() const override { return 0; }
+  Recording stop_recording(Snapshot*, bool* truncated) override {
+    *truncated = false;
+    return {};
+  }
+
+ private:
+  static at::HostAllocator& allocator() { return *at::getHostAllocator(at::kCUDA); }
+  static MemoryBytes bytes_of(int64_t active, int64_t held) {
+    return {.allocated = active, .reserved = held, .requested = active};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryTracker> make_pinned_tracker() { return std::make_unique<PinnedTracker>(); }
+
+}  // namespace headroom

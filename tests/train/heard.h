@@ -1,0 +1,29 @@
+// Somebody who listens to a step and writes down what it says. No torch here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "train/memory_claims.h"
+#include "train/scope.h"
+
+namespace headroom {
+
+struct Heard final : ScopeListener, MemoryClaims {
+  void on_scope(const Scope& scope, bool begins) override {
+    texts.push_back((begins ? "+" : "-") + scope.text());
+    if (begins) kinds[scope.text()] = scope.kind;
+  }
+  void claim(Category category, MemorySpace space, uint64_t address) override {
+    claims[category].push_back(address);
+    spaces.push_back(space);
+  }
+
+  std::vector<std::string> texts;  // "+forward", "+block 0", "-block 0", "-forward"
+  std::map<std::string, ScopeKind> kinds;
+  std::map<Category, std::vector<uint64_t>> claims;  // addresses
+  std::vector<MemorySpace> spaces;
+};
+
+}  // namespace headroom

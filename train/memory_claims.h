@@ -1,0 +1,71 @@
+// What a step says of the memory it makes: whose it is. No torch header.
+//
+// Note [The step says what is whose]
+// Rationale: an allocator knows addresses and sizes. What a block is for, only its maker knows;
+//   guessed afterwards from when it came and went, it holds for one workload and one optimizer.
+// Approach: whoever makes a tensor that stays claims it for a category, where it is made or, at
+//   the latest, before it lets go of it. A claim is of the storage that lives at that address at
+//   that moment, for all of its life; the later of two claims holds. What nobody claims is what the
+//   step made in passing: saved for backward or temporary, by profiling/attribution.h.
+//   The Step claims parameters, the rotary tables, the loss scaler's numbers and cuBLAS's
+//   workspaces when somebody begins to listen (the workspaces once more after each run), the batch
+//   when a run begins, gradients when a backward ends, optimizer state when an update ends;
+//   AutocastGuard (train/precision.h) what autocast casts, as it does.
+// Limits: gradients that are gone before backward ends, because an optimizer runs inside it, are
+//   that optimizer's to claim. Views and shares of one storage are one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "text/enum_words.h"
+#include "train/memory_space.h"
+
+namespace at {
+class Tensor;
+}
+
+namespace headroom {
+
+enum class Category {
+  kParameters,
+  kGradients,
+  kOptimizerState,
+  kActivations,  // told from lifetimes, not claimed
+  kCastCache,
+  kWorkspaces,
+  kTemporaries,  // likewise
+  kOther,
+};
+
+inline const EnumWords<Category>& words_of(Category) {
+  static const EnumWords<Category> kWords = {
+      {Category::kParameters, "parameters", "weights that are trained"},
+      {Category::kGradients, "gradients", "of the parameters"},
+      {Category::kOptimizerState, "optimizer_state", "moments and step counts"},
+      {Category::kActivations, "activations", "saved for backward"},
+      {Category::kCastCache, "cast_cache", "low-precision copies of weights"},
+      {Category::kWorkspaces, "workspaces", "what cuBLAS computes in"},
+      {Category::kTemporaries, "temporaries", "what nobody claims and nothing saves"},
+      {Category::kOther, "other", "inputs, tables, what was there before"}};
+  return kWords;
+}
+
+inline std::string to_string(Category category) { return word_of(category); }
+
+class MemoryClaims {
+ public:
+  virtual ~MemoryClaims() = default;
+  virtual void claim(Category category, MemorySpace space, uint64_t address) = 0;
+};
+
+// Claims the storage of each tensor that is defined. Nothing where nobody listens.
+void claim(MemoryClaims* claims, Category category, const at::Tensor& tensor);
+void claim(MemoryClaims* claims, Category category, const std::vector<at::Tensor>& tensors);
+
+// cuBLAS's and cuBLASLt's workspaces, which libtorch keeps in its caching allocator. Nothing where
+// no CUDA is in use.
+void claim_workspaces(MemoryClaims* claims);
+
+}  // namespace headroom
