@@ -157,6 +157,28 @@ Table residual_table(const Record& record) {
   return table;
 }
 
+// What other memories held, where it is as much as a person would ask about.
+Table spaces_table(const Record& record) {
+  constexpr int64_t kWorthARow = 1 << 20;
+  Table table{.title = "Other memory, in the recorded steps", .columns = {{"memory"}, {"phase"}}};
+  add_bytes_columns(table, "allocated");
+  add_bytes_columns(table, "reserved");
+  for (const auto& [name, space] : record.spaces) {
+    if (space.peak.reserved < kWorthARow) continue;
+    const auto add = [&](const std::string& phase, const MemoryBytes& bytes) {
+      table.rows.push_back({readable(name), phase});
+      add_bytes_cells(table.rows.back(), bytes.allocated);
+      add_bytes_cells(table.rows.back(), bytes.reserved);
+    };
+    add("all", space.peak);
+    for (const std::string& phase : record.phase_order) {
+      const auto it = space.phases.find(phase);
+      if (it != space.phases.end()) add(phase, it->second);
+    }
+  }
+  return table;
+}
+
 // What was measured of the quantity that theory calls `name`.
 std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
@@ -224,6 +246,7 @@ std::vector<Table> profile_report(const Record& record) {
   std::vector<Table> tables = {protocol_table(record)};
   if (record.peak) tables.push_back(peak_table(record));
   if (!record.phases.empty()) tables.push_back(phase_table(record));
+  if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (record.residual_bytes_per_block) tables.push_back(residual_table(record));
   if (!record.predicted.empty()) tables.push_back(theory_table(record));

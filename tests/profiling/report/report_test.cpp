@@ -77,6 +77,29 @@ TEST(Report, CategoriesSumToThePeakToTheByte) {
   EXPECT_THAT(profile_report(record)[3].notes, Contains(HasSubstr("MISMATCH")));
 }
 
+TEST(Report, OtherMemoryIsShownWhereItIsWorthARow) {
+  Record record = ok(Mode::kTraining, Precision::kFp32, 512, 10 * kGib);
+  record.spaces["host"].peak = {1000, 1000, 1000};
+  const auto titles = [&] {
+    std::vector<std::string> all;
+    for (const Table& table : profile_report(record)) all.push_back(table.title);
+    return all;
+  };
+  EXPECT_THAT(titles(), testing::Not(testing::Contains(testing::HasSubstr("Other memory"))));
+  record.spaces["host_pinned"] = {.peak = {3 * kGib, 4 * kGib, 3 * kGib},
+                                  .phases = {{"forward", {kGib, 4 * kGib, kGib}}}};
+  const std::vector<Table> tables = profile_report(record);
+  expect_presentable(tables);
+  const auto spaces = std::find_if(tables.begin(), tables.end(), [](const Table& table) {
+    return table.title == "Other memory, in the recorded steps";
+  });
+  ASSERT_NE(spaces, tables.end());
+  ASSERT_EQ(spaces->rows.size(), 2U) << "1000 bytes of ordinary host memory are not worth one";
+  EXPECT_EQ(spaces->rows[0][0], "host pinned");
+  EXPECT_EQ(cell(*spaces, "host pinned", "reserved_bytes"), std::to_string(4 * kGib));
+  EXPECT_EQ(spaces->rows[1][1], "forward");
+}
+
 TEST(Report, TheoryStandsBesideWhatWasMeasured) {
   Record record = ok(Mode::kTraining, Precision::kFp32, 512, 2 * kGib);
   record.category_peaks = {{"parameters", kGib}};
