@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Writes not_supported.inc and cublas_other.inc: the names that the stand-in answers without doing.
+"""Writes report/not_supported.inc and cublas/other.inc: names that are answered without doing.
 
-usage: make_lists.py TORCH_DIR OBJECT_DIR   (the wheel's torch/, the build's objects of virtual_gpu)
+usage: make_lists.py TORCH_DIR OBJECT_DIR [--check]
+TORCH_DIR: the wheel's torch/. OBJECT_DIR: the build's virtual_gpu/. --check writes nothing and
+fails when a list is not what would be written; it exits with 77 where NVIDIA's libraries are not
+beside TORCH_DIR.
 
 Every function of the CUDA runtime, cuBLAS and cuBLASLt, every one of cuDNN that takes a handle, and
-every one of the other libraries that libtorch imports, is either defined in a source file here or on
-one of the two lists. cuDNN's other functions need no device: the real ones run (cudnn.cpp). Run it
-when libtorch or the sources change; a test compares the lists with libtorch's imports.
+every one of the other libraries that libtorch imports is either defined in a source file here or
+on one of the two lists. cuDNN's other functions need no device: the real ones run
+(cudnn/cudnn.cpp). Run it when libtorch or the sources change; tests run it with --check and
+compare libtorch's imports.
 """
 
 import re
@@ -15,6 +19,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+NOT_SUPPORTED, OTHER = HERE / "report/not_supported.inc", HERE / "cublas/other.inc"
 
 # Library -> (file, what "not supported" is in its own enumeration).
 WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcublas.so.13", 15),
@@ -23,12 +28,13 @@ IMPORTED = {"cusolver": 9, "cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl"
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
 # Of the driver. The first six cuDNN looks up before it plans, and calls none of them: by both names
 # where there are two. The others libtorch looks up when it first needs any function of the driver.
-DRIVER = {name: 801 for name in (
-    "cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkCreate", "cuLinkCreate_v2", "cuLinkDestroy",
-    "cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMulticastAddDevice",
-    "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastUnbind", "cuCtxFromGreenCtx", "cuGreenCtxCreate",
-    "cuGreenCtxDestroy", "cuGreenCtxStreamCreate", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount",
-    "cuDeviceGetDevResource", "cuStreamWriteValue32")}
+DRIVER = dict.fromkeys((
+    "cuLinkAddData", "cuLinkAddData_v2", "cuLinkComplete", "cuLinkCreate", "cuLinkCreate_v2",
+    "cuLinkDestroy", "cuMemExportToShareableHandle", "cuMemImportFromShareableHandle",
+    "cuMulticastAddDevice", "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastUnbind",
+    "cuCtxFromGreenCtx", "cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxStreamCreate",
+    "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
+    "cuStreamWriteValue32"), 801)
 CUDNN_NOT_SUPPORTED = 3000
 # Return text, which a caller prints: defined in report/returned_text.cpp.
 NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}
@@ -41,11 +47,15 @@ def symbols(path: Path, kind: str) -> set[str]:
 
 
 def defined_here(objects: Path) -> set[str]:
+    """By every source file but the two that take their names from the lists."""
     names: set[str] = set()
-    for path in objects.rglob("*.o"):
-        if path.name.startswith(("refusal", "cublas_other")):
+    for source in sorted(HERE.rglob("*.cpp")):
+        if source in (HERE / "report/refusal.cpp", HERE / "cublas/other.cpp"):
             continue
-        command = ["nm", "--defined-only", "--extern-only", str(path)]
+        found = sorted(objects.glob(f"CMakeFiles/*.dir/{source.relative_to(HERE)}.o"))
+        if not found:
+            sys.exit(f"make_lists.py: {source} is not built in {objects}")
+        command = ["nm", "--defined-only", "--extern-only", str(found[0])]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         names |= {line.split()[-1] for line in text.splitlines() if line}
     return names
@@ -57,12 +67,11 @@ def cudnn_with_handle(headers: Path) -> set[str]:
     return {name for name, parameters in functions if "cudnnHandle_t" in parameters}
 
 
-def write(path: Path, head: str, lines: list[str]) -> None:
-    path.write_text(f"// Written by make_lists.py. {head}\n" + "\n".join(lines) + "\n")
+def text_of(head: str, lines: list[str]) -> str:
+    return f"// Written by make_lists.py. {head}\n" + "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    torch, objects = Path(sys.argv[1]), Path(sys.argv[2])
+def lists(torch: Path, objects: Path) -> dict[Path, str]:
     imported: set[str] = set()
     for name in IMPORTERS:
         imported |= symbols(torch / "lib" / name, "undefined")
@@ -86,11 +95,27 @@ def main() -> None:
     headers = torch.parent / "nvidia" / "cudnn" / "include"
     for name in sorted(cudnn_with_handle(headers) - have):
         refused[name] = CUDNN_NOT_SUPPORTED
-    write(HERE / "report/not_supported.inc", "HEADROOM_REFUSE(name, the library's \"not supported\").",
-          [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()])
-    write(HERE / "cublas/other.inc", "HEADROOM_DONE(name).",
-          [f"HEADROOM_DONE({name})" for name in done])
+    return {
+        NOT_SUPPORTED: text_of(
+            "HEADROOM_REFUSE(name, the library's \"not supported\").",
+            [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()]),
+        OTHER: text_of("HEADROOM_DONE(name).", [f"HEADROOM_DONE({name})" for name in done]),
+    }
+
+
+def main() -> int:
+    torch, objects = Path(sys.argv[1]).absolute(), Path(sys.argv[2])
+    is_check = "--check" in sys.argv
+    if is_check and not (torch.parent / "nvidia").is_dir():
+        return 77
+    old = {path: path.read_text() for path in (NOT_SUPPORTED, OTHER)}
+    new = lists(torch, objects)
+    for path in (path for path in old if old[path] != new[path]):
+        print(path.relative_to(HERE), "is out of date" if is_check else "is written anew")
+        if not is_check:
+            path.write_text(new[path])
+    return 1 if is_check and new != old else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
