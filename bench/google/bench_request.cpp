@@ -16,8 +16,6 @@ namespace {
 
 using Values = std::map<std::string, std::string>;  // by flag, "--context-length"
 
-bool is_flag(const Field& field) { return field.timed; }
-
 // The axes of the assignment: always part of the name.
 Values default_axes(bool has_card) {
   return {{"--model-size", has_card ? "small,medium,large,xl,2.7B,10B" : "small"},
@@ -29,7 +27,7 @@ Values default_axes(bool has_card) {
 void check_known(const std::string& word) {
   std::vector<std::string> known = {"--help", "--host-memory", "--peak-flops"};
   for (const Field& field : fields()) {
-    if (is_flag(field)) known.push_back(field.flag());
+    if (field.timed) known.push_back(field.flag());
   }
   if (is_one_of(word, known)) return;
   if (!word.starts_with("-")) refuse_argument(word);
@@ -95,9 +93,8 @@ std::vector<StepCase> cases_from(Values values, bool has_card, bool fixed_iterat
   }
   std::vector<StepCase> cases;
   for (RunSpec& spec : expand(base, axes)) {
-    const bool on_card = spec.device.kind == DeviceKind::kAuto
-                             ? has_card
-                             : spec.device.kind == DeviceKind::kCuda;
+    const bool on_card =
+        spec.device.kind == DeviceKind::kAuto ? has_card : spec.device.kind == DeviceKind::kCuda;
     if (values.count("--measure-steps") == 0 && on_card) spec.measure_steps = 10;
     cases.push_back({name_of(spec, axes), spec, fixed_iterations});
   }
@@ -139,7 +136,7 @@ std::string bench_help() {
     text += "  " + flag + std::string(flag.size() < 20 ? 20 - flag.size() : 1, ' ') + help + "\n";
   };
   for (const Field& field : fields()) {
-    if (!is_flag(field)) continue;
+    if (!field.timed) continue;
     const std::string choices = join(field.choices, "|");
     row(field.flag(), field.help + (choices.empty() ? "" : ": " + choices));
   }

@@ -61,7 +61,7 @@ TEST(Limits, StatesAndTokensBeyondThemAreRefused) {
 
 TEST(Limits, WhatSomebodyMayAskAboutIsNot) {
   for (const ModelConfig& config : named_configs()) {
-    RunSpec spec{.model_size = config.name, .mode = Mode::kTraining};
+    RunSpec spec{.model_size = config.name, .profile_type = Mode::kTraining};
     for (const int64_t context : {512, 4096, 131072}) {
       spec.context_length = context;
       spec.batch_size = context == 512 ? 65536 : context == 4096 ? 1024 : 16;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "profiling/theory/forward.h"
 #include "profiling/theory/rows.h"
 
@@ -31,16 +33,17 @@ void expect_bounded(const RunSpec& spec) {
 
 TEST(Limits, NoSumOfTheoryIsBeyondItsBound) {
   for (const ModelConfig& config : named_configs()) {
-    for (const Field* axis : {find_field("profile_type"), find_field("precision"),
-                              find_field("attention"), find_field("optimizer_impl")}) {
+    for (const Field* axis :
+         {find_field("profile_type"), find_field("precision"), find_field("attention"),
+          find_field("optimizer"), find_field("optimizer_impl")}) {
       for (const std::string& choice : axis->choices) {
         for (const std::string device : {"cpu", "cuda"}) {
           for (const int64_t context : {1, 512, 131072}) {
             RunSpec spec{.model_size = config.name,
                          .context_length = context,
                          .batch_size = 1,
-                         .mode = Mode::kTraining,
-                         .device = device};
+                         .profile_type = Mode::kTraining};
+            find_field("device")->set(spec, device);
             axis->set(spec, choice);
             expect_bounded(spec);
           }
@@ -59,7 +62,7 @@ TEST(Limits, NorForShapesThatAreAllOfOneDimension) {
                      .vocab_size = 1,
                      .context_length = 1,
                      .batch_size = 1,
-                     .mode = Mode::kTraining};
+                     .profile_type = Mode::kTraining};
   for (const char* name :
        {"d_model", "d_ff", "layers", "heads", "vocab_size", "context_length", "batch_size"}) {
     RunSpec spec = tiny;
