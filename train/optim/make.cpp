@@ -1,6 +1,7 @@
 // make_optimizer(): the constructor of every optimizer that a step can run.
 #include "train/optim/adamw.h"
 #include "train/optim/optimizer.h"
+#include "train/optim/sgd.h"
 
 namespace headroom {
 
@@ -11,6 +12,10 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
       return std::make_unique<Adamw>(
           std::move(parameters), spec.optimizer_impl,
           AdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+    case OptimizerKind::kSgd:
+      return std::make_unique<Sgd>(
+          std::move(parameters), spec.optimizer_impl,
+          SgdOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
     case OptimizerKind::kAdamw8bit:
       break;
   }

@@ -49,6 +49,11 @@ const std::vector<OptimizerInfo>& optimizers() {
        .word = "adamw-8bit",
        .meaning = "AdamW, two moments of 8 bits",
        .state = {{.name = "m", .form = StateForm::k8Bit}, {.name = "v", .form = StateForm::k8Bit}}},
+      {.kind = OptimizerKind::kSgd,
+       .word = "sgd",
+       .meaning = "SGD with a momentum of 0.9",
+       .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
+       .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}}},
   };
   return kOptimizers;
 }

@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-enum class OptimizerKind { kAdamw, kAdamw8bit };
+enum class OptimizerKind { kAdamw, kAdamw8bit, kSgd };
 const EnumWords<OptimizerKind>& words_of(OptimizerKind);
 std::string to_string(OptimizerKind kind);  // "adamw"
 
