@@ -23,7 +23,7 @@ RunSpec five_blocks(Precision precision) {
   spec.batch_size = 2;
   spec.profile_type = Mode::kForwardBackward;
   spec.precision = precision;
-  spec.device = "cuda";
+  spec.device = parse_device("cuda");
   return spec;
 }
 

@@ -39,7 +39,7 @@ TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
 
 TEST(TheoryStates, AutocastCastsWhatGoesThroughAMatrixProduct) {
   RunSpec spec = small(Mode::kForward);
-  spec.device = "cuda";
+  spec.device = parse_device("cuda");
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
   spec.precision = Precision::kBf16;
   // All but the token table and 25 norm weights, also where no graph is kept.
