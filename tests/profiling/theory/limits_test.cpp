@@ -21,7 +21,7 @@ void expect_bounded(const RunSpec& spec) {
     states += static_cast<double>(total(rows, group));
   }
   EXPECT_LT(states, bounds.states) << to_json(spec).dump();
-  const auto activations = static_cast<double>(activation_bytes(spec, rows)) +
+  const auto activations = static_cast<double>(activation_bytes(rows)) +
                            static_cast<double>(total(rows, kTables) + total(rows, kInputs)) +
                            static_cast<double>(forward_temporaries(spec));
   EXPECT_LT(activations, bounds.activations) << to_json(spec).dump();
