@@ -12,7 +12,7 @@ namespace headroom {
 
 struct Heard final : ScopeListener, MemoryClaims {
   void on_scope(const Scope& scope, bool begins) override {
-    texts.push_back((begins ? "+" : "-") + scope.text());
+    texts.emplace_back(1, begins ? '+' : '-').append(scope.text());
     if (begins) kinds[scope.text()] = scope.kind;
   }
   void claim(Category category, MemorySpace space, uint64_t address) override {
