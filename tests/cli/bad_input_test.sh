@@ -48,7 +48,7 @@ expect 2 "--model-size: 'custom' with .*--vocab-size 1099511627776 may have stat
 expect 0 '' theory --model-size 405b --context-length 131072 --batch-size 1 --output large.txt
 
 expect 2 "--tokens: 'missing.bin' cannot be read: No such file" profile "${small[@]}" --tokens missing.bin
-expect 2 "--load-weights: '/' is not a safetensors file" sweep "${small[@]}" --load-weights /
+expect 2 "--load-weights: '/' cannot be read: not a regular file" sweep "${small[@]}" --load-weights /
 printf '\x01\x00\xff\xff' >ids.bin
 expect 2 "--tokens: 'ids.bin' holds id 65535 at position 1" profile "${small[@]}" --tokens ids.bin
 printf '\x01\x00\xff' >odd.bin
