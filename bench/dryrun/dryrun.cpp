@@ -14,6 +14,7 @@
 #include <iterator>
 #include <map>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "bench/dryrun/program.h"
@@ -58,9 +59,9 @@ volatile std::sig_atomic_t child = 0;
 
 // While a program of the user's runs: ^C reaches it by itself (same process group) and must not
 // end us before its report; a SIGTERM comes to us alone and is handed on.
-class Bystander {
+class SignalForwarding {
  public:
-  explicit Bystander(pid_t pid) {
+  explicit SignalForwarding(pid_t pid) {
     child = pid;
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
@@ -72,7 +73,7 @@ class Bystander {
     sigaction(SIGTERM, &forward, &previous_[2]);
     sigaction(SIGHUP, &forward, &previous_[3]);
   }
-  ~Bystander() {
+  ~SignalForwarding() {
     constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
     for (int i = 0; i < 4; ++i) sigaction(kSignals[i], &previous_[i], nullptr);
   }
@@ -150,7 +151,7 @@ DryRunOutcome run_dry(const DryRun& request) {
   const pid_t pid = start(program, request.words, variables);
   DryRunOutcome outcome;
   {
-    const Bystander bystander(pid);
+    const SignalForwarding forwarding(pid);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -17,6 +17,7 @@
 #include <torch/headeronly/version.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 

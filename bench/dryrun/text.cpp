@@ -1,4 +1,7 @@
 // The tables and lines of bench/dryrun/report.h.
+#include <optional>
+#include <vector>
+
 #include "bench/dryrun/report.h"
 #include "bench/process/child_process.h"
 #include "profiling/report/cells.h"
@@ -60,7 +63,7 @@ std::vector<std::string> row_of(const ordered_json& document, const ordered_json
   return row;
 }
 
-std::string of_process(const ordered_json& document, const ordered_json& process) {
+std::string process_prefix(const ordered_json& document, const ordered_json& process) {
   if (document["processes"].size() == 1) return "";
   return "process " + std::to_string(process["pid"].get<int64_t>()) + ": ";
 }
@@ -115,7 +118,7 @@ std::string dryrun_text(const ordered_json& document) {
   Table table = table_of(document);
   std::string remarks;
   for (const ordered_json& process : document["processes"]) {
-    const std::string who = of_process(document, process);
+    const std::string who = process_prefix(document, process);
     for (const ordered_json& device : process["devices"]) {
       table.rows.push_back(row_of(document, process, device));
       add_out_of_memory(remarks, who, process, device);

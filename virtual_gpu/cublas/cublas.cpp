@@ -1,5 +1,5 @@
 // cuBLAS: handles and matrix products, which are counted. What else ATen calls does nothing and
-// succeeds (cublas_other.inc): it reads and writes device memory, which holds no values.
+// succeeds (other.inc): it reads and writes device memory, which holds no values.
 #include <cublas_v2.h>
 
 #include "virtual_gpu/cublas/matrix_product.h"
@@ -16,7 +16,7 @@ struct Handle {
   cublasAtomicsMode_t atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
 };
 
-Handle& of(cublasHandle_t handle) { return *reinterpret_cast<Handle*>(handle); }
+Handle& as_handle(cublasHandle_t handle) { return *reinterpret_cast<Handle*>(handle); }
 
 constexpr uint64_t kReal = 2;
 constexpr uint64_t kComplex = 8;
@@ -25,7 +25,7 @@ cublasStatus_t product(cublasHandle_t handle, int64_t m, int64_t n, int64_t k, i
                        uint64_t per_multiply_add) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (m < 0 || n < 0 || k < 0 || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
-  count_matrix_product(of(handle).stream, static_cast<uint64_t>(m), static_cast<uint64_t>(n),
+  count_matrix_product(as_handle(handle).stream, static_cast<uint64_t>(m), static_cast<uint64_t>(n),
                        static_cast<uint64_t>(k), static_cast<uint64_t>(batch), per_multiply_add);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -46,7 +46,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
-  delete &of(handle);
+  delete &as_handle(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -56,12 +56,12 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
 }
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
-  of(handle).stream = stream;
+  as_handle(handle).stream = stream;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
-  *stream = of(handle).stream;
+  *stream = as_handle(handle).stream;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -70,32 +70,32 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, size_t) {
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  of(handle).math_mode = mode;
+  as_handle(handle).math_mode = mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
-  *mode = of(handle).math_mode;
+  *mode = as_handle(handle).math_mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
-  of(handle).pointer_mode = mode;
+  as_handle(handle).pointer_mode = mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t* mode) {
-  *mode = of(handle).pointer_mode;
+  *mode = as_handle(handle).pointer_mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode) {
-  of(handle).atomics_mode = mode;
+  as_handle(handle).atomics_mode = mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* mode) {
-  *mode = of(handle).atomics_mode;
+  *mode = as_handle(handle).atomics_mode;
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -22,7 +22,7 @@ struct Layout {
 };
 
 template <typename Object, typename Handle>
-Object& of(Handle handle) {
+Object& as(Handle handle) {
   return *reinterpret_cast<Object*>(const_cast<void*>(static_cast<const void*>(handle)));
 }
 
@@ -45,7 +45,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  delete &of<Preference>(handle);
+  delete &as<Preference>(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -56,7 +56,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cubla
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
-  delete &of<Description>(description);
+  delete &as<Description>(description);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -64,7 +64,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, size_t bytes) {
   if (attribute == CUBLASLT_MATMUL_DESC_TRANSA && bytes == sizeof(cublasOperation_t)) {
-    std::memcpy(&of<Description>(description).transpose_a, value, bytes);
+    std::memcpy(&as<Description>(description).transpose_a, value, bytes);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -77,7 +77,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDa
 }
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  delete &of<Layout>(layout);
+  delete &as<Layout>(layout);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -85,7 +85,7 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* value, size_t bytes) {
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof(int32_t)) {
-    std::memcpy(&of<Layout>(layout).batch, value, bytes);
+    std::memcpy(&as<Layout>(layout).batch, value, bytes);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -96,7 +96,7 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* prefer
 }
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  delete &of<Preference>(preference);
+  delete &as<Preference>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -126,9 +126,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               cublasLtMatrixLayout_t, const void*, const void*,
                               cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t d,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
-  const Layout& left = of<Layout>(a);
-  const Layout& out = of<Layout>(d);
-  const bool plain = of<Description>(description).transpose_a == CUBLAS_OP_N;
+  const Layout& left = as<Layout>(a);
+  const Layout& out = as<Layout>(d);
+  const bool plain = as<Description>(description).transpose_a == CUBLAS_OP_N;
   count_matrix_product(stream, out.rows, out.columns, plain ? left.columns : left.rows,
                        static_cast<uint64_t>(out.batch));
   return CUBLAS_STATUS_SUCCESS;

@@ -1,5 +1,6 @@
 // The CUDA runtime's copies. Device memory holds no values: what is read from it is zero, what is
 // written to it is gone.
+#include <atomic>
 #include <cstring>
 
 #include "virtual_gpu/cudart/error.h"

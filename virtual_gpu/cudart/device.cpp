@@ -1,7 +1,6 @@
 // The CUDA runtime's calls about devices.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "virtual_gpu/cudart/error.h"
 

@@ -1,5 +1,7 @@
 #include "virtual_gpu/cudart/error.h"
 
+#include <utility>
+
 namespace virtual_gpu {
 namespace {
 

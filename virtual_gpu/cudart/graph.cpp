@@ -1,7 +1,9 @@
 // CUDA graphs of the runtime: captured, instantiated, launched. A launch counts what was captured.
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "virtual_gpu/cudart/error.h"
 
@@ -120,9 +122,6 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
       break;
     case NodeKind::kHost:
       *type = cudaGraphNodeTypeHost;
-      break;
-    case NodeKind::kEmpty:
-      *type = cudaGraphNodeTypeEmpty;
       break;
   }
   return cudaSuccess;

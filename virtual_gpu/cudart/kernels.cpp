@@ -1,6 +1,7 @@
 #include "virtual_gpu/cudart/kernels.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <vector>

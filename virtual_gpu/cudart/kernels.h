@@ -2,8 +2,6 @@
 // card's launch heuristics ask about some of them.
 #pragma once
 
-#include <cstdint>
-
 namespace virtual_gpu {
 
 struct KernelCode {

@@ -23,16 +23,16 @@ thread_local std::array<CallConfiguration, 16> configurations;
 thread_local size_t configuration_count = 0;
 
 // The calling thread's device while it does not change: a launch costs a few nanoseconds.
-struct Here {
+struct KnownDevice {
   int ordinal = -1;
   Device* device = nullptr;
 };
-thread_local Here here;
+thread_local KnownDevice known;
 
 Device* current_device() {
   const int ordinal = Machine::current();
-  if (here.ordinal != ordinal) here = {ordinal, &Machine::get().device(ordinal)};
-  return here.device;
+  if (known.ordinal != ordinal) known = {ordinal, &Machine::get().device(ordinal)};
+  return known.device;
 }
 
 bool is_runnable(const dim3& grid, const dim3& block) {
@@ -41,7 +41,7 @@ bool is_runnable(const dim3& grid, const dim3& block) {
 }
 
 cudaError_t launch(const dim3& grid, const dim3& block, size_t shared_bytes, cudaStream_t stream) {
-  if (here.device == nullptr || Machine::forked()) {
+  if (known.device == nullptr || Machine::forked()) {
     if (const cudaError_t error = usable()) return error;
   }
   Device* device = current_device();

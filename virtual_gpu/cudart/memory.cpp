@@ -1,6 +1,4 @@
 // The CUDA runtime's calls that give and take memory.
-#include <cstring>
-
 #include "virtual_gpu/cudart/error.h"
 
 using namespace virtual_gpu;

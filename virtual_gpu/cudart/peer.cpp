@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,14 +25,14 @@ struct IpcHandle {
 constexpr uint64_t kIpcTag = 0x7669727475616c47;
 static_assert(sizeof(IpcHandle) <= sizeof(cudaIpcMemHandle_t));
 
-struct Shared {
+struct PeerState {
   std::mutex mutex;
   std::set<std::pair<int, int>> enabled;
   std::map<uint64_t, uint64_t> opened;  // address -> bytes
 };
 
-Shared& shared() {
-  static auto* all = new Shared();
+PeerState& peer_state() {
+  static auto* all = new PeerState();
   return *all;
 }
 
@@ -42,14 +45,14 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
   if (peer < 0 || peer >= Machine::get().count() || peer == Machine::current()) {
     return result(cudaErrorInvalidDevice);
   }
-  const std::lock_guard lock(shared().mutex);
-  const bool is_new = shared().enabled.insert({Machine::current(), peer}).second;
+  const std::lock_guard lock(peer_state().mutex);
+  const bool is_new = peer_state().enabled.insert({Machine::current(), peer}).second;
   return is_new ? cudaSuccess : result(cudaErrorPeerAccessAlreadyEnabled);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  const std::lock_guard lock(shared().mutex);
-  const bool was = shared().enabled.erase({Machine::current(), peer}) > 0;
+  const std::lock_guard lock(peer_state().mutex);
+  const bool was = peer_state().enabled.erase({Machine::current(), peer}) > 0;
   return was ? cudaSuccess : result(cudaErrorPeerAccessNotEnabled);
 }
 
@@ -83,8 +86,8 @@ cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsi
   if (const Status status = machine.mappings.reserve(bytes, 0, &address); status != Status::kOk) {
     return result(status);
   }
-  const std::lock_guard shared_lock(shared().mutex);
-  shared().opened[address] = bytes;
+  const std::lock_guard state_lock(peer_state().mutex);
+  peer_state().opened[address] = bytes;
   *pointer = reinterpret_cast<void*>(address);
   return cudaSuccess;
 }
@@ -93,11 +96,11 @@ cudaError_t cudaIpcCloseMemHandle(void* pointer) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
   const std::lock_guard lock(machine.mappings_mutex);
-  const std::lock_guard shared_lock(shared().mutex);
-  const auto found = shared().opened.find(reinterpret_cast<uint64_t>(pointer));
-  if (found == shared().opened.end()) return result(cudaErrorInvalidValue);
+  const std::lock_guard state_lock(peer_state().mutex);
+  const auto found = peer_state().opened.find(reinterpret_cast<uint64_t>(pointer));
+  if (found == peer_state().opened.end()) return result(cudaErrorInvalidValue);
   machine.mappings.release_range(found->first, found->second);
-  shared().opened.erase(found);
+  peer_state().opened.erase(found);
   return cudaSuccess;
 }
 

@@ -3,9 +3,8 @@
 // Note [Pools]
 // Rationale: PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync takes all its memory here.
 // Approach: a block is an address of the device's own space; the pool's reserved bytes grow in
-// steps
-//   of 32 MiB to cover what is in use, and fall back to it when trimmed. libtorch sets the release
-//   threshold to "never", as its own documentation says.
+//   steps of 32 MiB to cover what is in use, and fall back to it when trimmed. libtorch sets the
+//   release threshold to "never", as its own documentation says.
 // Limits: how the driver's pool places and reuses blocks is not documented, so what it reserves
 //   beyond use is an assumption. What is in use is exact.
 #include <algorithm>

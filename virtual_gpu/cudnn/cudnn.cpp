@@ -7,7 +7,7 @@
 //   (docs.nvidia.com/deeplearning/cudnn, "Deviceless Ahead-of-time Compilation"). Descriptors,
 //   graphs, heuristics and support checks are therefore the real library's; where a caller sets a
 //   handle we set the description of the card. Functions that take no handle are not defined here:
-//   the real ones run. Those that take one are defined here or refused (not_supported.inc).
+//   the real ones run. Those that take one are defined here or refused (report/not_supported.inc).
 //   A plan is not built: building it compiles kernels, one to two seconds each, and the engine
 //   configuration it would be built from already knows the workspace.
 // Limits: plans that are timed against each other (torch.backends.cudnn.benchmark) all take no
@@ -25,7 +25,7 @@ using namespace virtual_gpu;
 
 namespace {
 
-CudnnHandle* of(cudnnHandle_t handle) { return reinterpret_cast<CudnnHandle*>(handle); }
+CudnnHandle* as_handle(cudnnHandle_t handle) { return reinterpret_cast<CudnnHandle*>(handle); }
 
 struct Plan {
   cudnnBackendDescriptor_t configuration = nullptr;  // alive until the plan is finalized
@@ -133,19 +133,19 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  delete of(handle);
+  delete as_handle(handle);
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  of(handle)->stream = stream;
+  as_handle(handle)->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
   if (handle == nullptr || stream == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  *stream = of(handle)->stream;
+  *stream = as_handle(handle)->stream;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -201,7 +201,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 // One launch, however many kernels the engine has.
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t,
                                   cudnnBackendDescriptor_t) {
-  return static_cast<cudnnStatus_t>(launch(of(handle)));
+  return static_cast<cudnnStatus_t>(launch(as_handle(handle)));
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 #include "virtual_gpu/device/address_space.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace virtual_gpu {
 namespace {

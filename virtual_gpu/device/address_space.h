@@ -1,14 +1,12 @@
 // The addresses of one device's memory: which are taken, and where the next block goes.
 //
 // Note [Addresses]
-// Rationale: a pointer of the virtual card must never be readable, must be told from a host
-// pointer,
-//   and costs the host nothing however large the card is.
-// Approach: pages of 2 MiB, as the driver maps them. A request of 1 MiB or more takes whole pages
-// at
-//   the lowest address with room; smaller ones share a page in slots of 512 bytes. One 32-bit word
-//   per page and two bits per slot are all the books there are: ten million live blocks stay under
-//   40 MB.
+// Rationale: a pointer of the virtual card must never be readable, must be told from a pointer of
+//   the host, and costs the host nothing however large the card is.
+// Approach: pages of 2 MiB, as the driver maps them. A request of 1 MiB or more takes whole pages,
+//   at the lowest address with room; smaller ones share a page in slots of 512 bytes. One 32-bit
+//   word per page and two bits per slot are all the books there are: ten million live blocks stay
+//   under 40 MB.
 // Limits: where the driver places a block beyond "aligned, and low addresses first" is not
 //   documented; nothing of ours depends on it.
 #pragma once

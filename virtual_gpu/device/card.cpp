@@ -1,5 +1,6 @@
 #include "virtual_gpu/device/card.h"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <system_error>

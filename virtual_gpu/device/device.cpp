@@ -33,7 +33,7 @@ std::optional<uint64_t> reserve_addresses(uint64_t bytes, uint64_t alignment) {
   if (aligned > address) munmap(start, aligned - address);
   const uint64_t tail = address + alignment - aligned;
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-  // A core dump or a fork need not know of it.
+  // Nothing is there for a core dump to hold.
   madvise(reinterpret_cast<void*>(aligned), bytes, MADV_DONTDUMP);
   return aligned;
 }

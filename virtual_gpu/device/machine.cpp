@@ -4,14 +4,15 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 namespace virtual_gpu {
 namespace {

@@ -1,8 +1,7 @@
 #include "virtual_gpu/device/mapping.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <iterator>
 
 #include "virtual_gpu/device/device.h"
 

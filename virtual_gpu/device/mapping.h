@@ -42,11 +42,11 @@ class Mappings {
 
   // The range that holds this address, and the device whose memory is mapped there (nullptr: none).
   bool contains(uint64_t address) const;
-  std::optional<uint64_t> range_start(uint64_t address) const;
   Device* device_at(uint64_t address) const;
 
  private:
   void drop(uint64_t handle);
+  std::optional<uint64_t> range_start(uint64_t address) const;
   std::map<uint64_t, Mapping>::const_iterator mapping_at(uint64_t address) const;
 
   std::map<uint64_t, uint64_t> ranges_;  // start -> bytes

@@ -16,7 +16,7 @@
 
 namespace virtual_gpu {
 
-enum class NodeKind { kKernel, kCopy, kSet, kHost, kEmpty };
+enum class NodeKind { kKernel, kCopy, kSet, kHost };
 
 struct Node {
   NodeKind kind;

@@ -1,5 +1,5 @@
 // The driver API (libcuda): devices, contexts, modules, launches. Its virtual memory management is
-// in driver_mapping.cpp. The stand-in libcuda.so.1 is an empty library that depends on this one.
+// in driver/mapping.cpp. The stand-in libcuda.so.1 is an empty library that depends on this one.
 #include "virtual_gpu/driver/driver.h"
 
 #include <cuda.h>

@@ -1,1 +1,1 @@
-// Empty on purpose: see CMakeLists.txt.
+// Empty on purpose: virtual_gpu/CMakeLists.txt says why.

@@ -1,6 +1,8 @@
 // The driver's virtual memory management: what expandable segments are made of.
 #include <cuda.h>
 
+#include <mutex>
+
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/driver/driver.h"
 

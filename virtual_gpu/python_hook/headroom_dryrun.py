@@ -1,8 +1,8 @@
 """What a Python process under `headroom dryrun` tells of itself: the allocator's statistics.
 
-The stand-in (virtual_gpu/report/report.cpp) knows what the card was asked for; what was live inside the
-allocator's segments only libtorch knows. Written at exit, beside its report.
-No error of ours reaches the program.
+The stand-in (virtual_gpu/report/report.cpp) knows what the card was asked for; what was live inside
+the allocator's segments only libtorch knows. Written at exit, beside its report. No error of ours
+reaches the program.
 """
 
 import atexit

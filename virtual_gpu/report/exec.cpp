@@ -15,9 +15,9 @@ namespace {
 
 // libc's own function of this name.
 template <typename... Arguments>
-class Real {
+class LibcFunction {
  public:
-  constexpr explicit Real(const char* name) : name_(name) {}
+  constexpr explicit LibcFunction(const char* name) : name_(name) {}
   void find() { function_ = found(); }
   int operator()(Arguments... arguments) const {
     return (function_ != nullptr ? function_ : found())(arguments...);
@@ -30,21 +30,21 @@ class Real {
   Function function_ = nullptr;
 };
 
-constinit Real<const char*, char* const*, char* const*> real_execve("execve");
-constinit Real<const char*, char* const*> real_execv("execv");
-constinit Real<const char*, char* const*> real_execvp("execvp");
-constinit Real<const char*, char* const*, char* const*> real_execvpe("execvpe");
-constinit Real<int, char* const*, char* const*> real_fexecve("fexecve");
-constinit Real<int, const char*, char* const*, char* const*, int> real_execveat("execveat");
+constinit LibcFunction<const char*, char* const*, char* const*> libc_execve("execve");
+constinit LibcFunction<const char*, char* const*> libc_execv("execv");
+constinit LibcFunction<const char*, char* const*> libc_execvp("execvp");
+constinit LibcFunction<const char*, char* const*, char* const*> libc_execvpe("execvpe");
+constinit LibcFunction<int, char* const*, char* const*> libc_fexecve("fexecve");
+constinit LibcFunction<int, const char*, char* const*, char* const*, int> libc_execveat("execveat");
 
 // Before main(), because a child of fork may not ask the loader.
 __attribute__((constructor)) void find_all() {
-  real_execve.find();
-  real_execv.find();
-  real_execvp.find();
-  real_execvpe.find();
-  real_fexecve.find();
-  real_execveat.find();
+  libc_execve.find();
+  libc_execv.find();
+  libc_execvp.find();
+  libc_execvpe.find();
+  libc_fexecve.find();
+  libc_execveat.find();
 }
 
 // `call` returns only when it failed. A child of vfork is in our memory: nothing is written there.
@@ -82,28 +82,28 @@ char** as_array(void* space, const char* first, va_list* rest) {
 extern "C" {
 
 int execve(const char* path, char* const words[], char* const environment[]) noexcept {
-  return replace_program([&] { return real_execve(path, words, environment); });
+  return replace_program([&] { return libc_execve(path, words, environment); });
 }
 
 int execv(const char* path, char* const words[]) noexcept {
-  return replace_program([&] { return real_execv(path, words); });
+  return replace_program([&] { return libc_execv(path, words); });
 }
 
 int execvp(const char* name, char* const words[]) noexcept {
-  return replace_program([&] { return real_execvp(name, words); });
+  return replace_program([&] { return libc_execvp(name, words); });
 }
 
 int execvpe(const char* name, char* const words[], char* const environment[]) noexcept {
-  return replace_program([&] { return real_execvpe(name, words, environment); });
+  return replace_program([&] { return libc_execvpe(name, words, environment); });
 }
 
 int fexecve(int file, char* const words[], char* const environment[]) noexcept {
-  return replace_program([&] { return real_fexecve(file, words, environment); });
+  return replace_program([&] { return libc_fexecve(file, words, environment); });
 }
 
 int execveat(int folder, const char* path, char* const words[], char* const environment[],
              int flags) noexcept {
-  return replace_program([&] { return real_execveat(folder, path, words, environment, flags); });
+  return replace_program([&] { return libc_execveat(folder, path, words, environment, flags); });
 }
 
 int execl(const char* path, const char* first, ...) noexcept {

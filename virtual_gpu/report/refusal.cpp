@@ -9,39 +9,39 @@ namespace virtual_gpu {
 
 namespace {
 
-struct Said {
+struct SaidOnce {
   std::mutex mutex;
   std::set<std::string> names;
   std::set<std::string> assumptions;
 };
 
-Said& said() {
-  static auto* all = new Said();
+SaidOnce& said_once() {
+  static auto* all = new SaidOnce();
   return *all;
 }
 
 }  // namespace
 
 void say_refused(const char* name) {
-  const std::lock_guard lock(said().mutex);
-  if (!said().names.insert(name).second) return;
+  const std::lock_guard lock(said_once().mutex);
+  if (!said_once().names.insert(name).second) return;
   std::fprintf(stderr, "virtual GPU: %s is not covered; it returns \"not supported\"\n", name);
 }
 
 void say_assumed(const std::string& what) {
-  const std::lock_guard lock(said().mutex);
-  if (!said().assumptions.insert(what).second) return;
+  const std::lock_guard lock(said_once().mutex);
+  if (!said_once().assumptions.insert(what).second) return;
   std::fprintf(stderr, "virtual GPU: assumed, not known: %s\n", what.c_str());
 }
 
 std::vector<std::string> assumptions() {
-  const std::lock_guard lock(said().mutex);
-  return {said().assumptions.begin(), said().assumptions.end()};
+  const std::lock_guard lock(said_once().mutex);
+  return {said_once().assumptions.begin(), said_once().assumptions.end()};
 }
 
 std::vector<std::string> refused_names() {
-  const std::lock_guard lock(said().mutex);
-  return {said().names.begin(), said().names.end()};
+  const std::lock_guard lock(said_once().mutex);
+  return {said_once().names.begin(), said_once().names.end()};
 }
 
 }  // namespace virtual_gpu
