@@ -154,8 +154,9 @@ void change_shared(const std::string& where, Json& known, const Json& entry,
                         : path;
 }
 
-// Puts what `user` has over what `document` has.
-void put_over(const std::string& where, Json& document, const Json& user, const std::string& path) {
+// Entries of the user's file change those of the document or join them.
+void merge_user_file(const std::string& where, Json& document, const Json& user,
+                     const std::string& path) {
   if (!user.is_object()) throw UsageError(where + ": is no object; allowed: {\"cards\": [...]}");
   refuse_unknown_keys(where, user, {"about", "context_rule", "compute_capabilities", "cards"});
   if (user.contains("context_rule")) {
@@ -192,7 +193,7 @@ void put_over(const std::string& where, Json& document, const Json& user, const 
 std::vector<Card> read_cards(const std::string& path) {
   Json document = Json::parse(builtin_cards());
   const std::string where = path.empty() ? "cards.json" : "HEADROOM_CARDS: " + path;
-  if (!path.empty()) put_over(where, document, read_document(where, path), path);
+  if (!path.empty()) merge_user_file(where, document, read_document(where, path), path);
   std::vector<Card> cards;
   for (const Json& card : document.at("cards")) {
     cards.push_back(card_from_json(where + ": card '" + card.at("name").get<std::string>() + "'",

@@ -41,7 +41,8 @@ void add_rows(Table& table, const Record& record) {
   };
   add("weights", precision.weight * elements, "parameters");
   add("gradients", precision.gradient * elements, "gradients");
-  add("Adam's moments", 2 * precision.moment * elements, "optimizer_state");
+  add("optimizer's moments",
+      optimizer_state_bytes(record.spec.optimizer, elements, precision.moment), "optimizer_state");
   add("activations and logits", kept_for_backward(shape, record.spec), "activations");
 }
 

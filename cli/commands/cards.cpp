@@ -99,14 +99,12 @@ Table table_of(const std::vector<Card>& shown) {
   }
   table.notes.emplace_back(
       "fp64 to int8: dense peaks in TFLOP/s (int8: TOP/s), FP32 accumulation, n/a where the card "
-      "has "
-      "no such unit.");
+      "has no such unit.");
   table.notes.emplace_back(
       "host GB/s: the peak of the link to the host in one direction; a copy gets less.");
   table.notes.emplace_back(
       "GiB: what the driver reports, 1 GiB = 1024^3 bytes. context: what a CUDA context takes of "
-      "it; "
-      "--format json says where each figure is from.");
+      "it; --format json says where each figure is from.");
   return table;
 }
 

@@ -135,11 +135,11 @@ std::vector<Flag> rlhf_flags() {
       {"sequence-parallel", "", "split by tokens what tensor parallelism leaves whole", kMachine},
       {"precision", "WORD",
        join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
-      {"optimizer", "WORD", "adamw, adamw-8bit (default adamw)", kRun},
-      {"attention", "WORD", join(find_field("attention")->choices) + " (default flash)", kRun},
+      {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
+      {"attention", "WORD", choices_with_default(defaults.attention), kRun},
       {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint), kRun},
       {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
-      {"optimizer-offload", "", "Adam's states and update on the host", kRun},
+      {"optimizer-offload", "", "the optimizer's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
       {"formula", "WORD",
        choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
@@ -165,16 +165,12 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   spec.card = card_from(arguments);
   spec.precision =
       find_state_precision(arguments.get("precision", state_precisions().front().name));
-  check_name("--optimizer", arguments.get("optimizer", "adamw"), {"adamw", "adamw-8bit"},
-             "--optimizer adamw");
-  if (arguments.get("optimizer") == "adamw-8bit") spec.moments = Moments::k8Bit;
-  RunSpec run{.attention = spec.attention};
-  if (arguments.has("attention")) find_field("attention")->set(run, arguments.get("attention"));
-  spec.attention = run.attention;
+  spec.optimizer = choice(arguments, "optimizer", spec.optimizer);
+  spec.attention = choice(arguments, "attention", spec.attention);
   spec.setup.checkpoint = choice(arguments, "checkpoint", spec.setup.checkpoint);
   const bool wide = spec.precision.low == bytes_of(ElementType::kFp32);
   spec.cache = choice(arguments, "kv-dtype", wide ? ElementType::kFp32 : ElementType::kBf16);
-  if (arguments.has("optimizer-offload")) spec.setup.optimizer_place = Place::kHost;
+  if (arguments.has("optimizer-offload")) spec.setup.optimizer_space = MemorySpace::kHost;
   spec.setup.swap_phases = arguments.has("swap-phases");
   read_layout(spec, arguments);
   validate(spec);

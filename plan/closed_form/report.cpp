@@ -182,9 +182,8 @@ Table setup_table(const RlhfSpec& spec, const ClosedFormModel& model) {
     const auto wanted = static_cast<int64_t>(required / gpu * 0.7);
     const int64_t tp = std::min({std::max<int64_t>(1, wanted), spec.num_gpus, int64_t{8}});
     table.rows.push_back({"fits", "across " + std::to_string(spec.num_gpus) +
-                                      " GPUs: tensor "
-                                      "parallelism " +
-                                      std::to_string(tp) + ", data or pipeline parallelism " +
+                                      " GPUs: tensor parallelism " + std::to_string(tp) +
+                                      ", data or pipeline parallelism " +
                                       std::to_string(spec.num_gpus / tp)});
   } else {
     table.rows.push_back(
@@ -205,7 +204,7 @@ States states_of(RlhfSpec spec, const char* precision, int64_t zero) {
   spec.critic.reset();
   spec.reward.reset();
   spec.precision = find_state_precision(precision);
-  spec.moments = Moments::kFull;
+  spec.optimizer = OptimizerKind::kAdamw;
   spec.setup = {.layout = {.dp = spec.num_gpus, .zero = zero}, .reference = Reference::kNone};
   const std::vector<std::string> lasting = {"Actor (weights)", "Actor (gradients)",
                                             "Actor (optimizer)"};
@@ -262,8 +261,9 @@ std::vector<Table> closed_form_report(const RlhfSpec& spec) {
   }
   tables.back().notes.push_back(
       "GB of 10^9 bytes, whole models on no particular number of GPUs, batch " +
-      std::to_string(spec.batch_size) + ", " + grouped(spec.seq_len) + " tokens. Ours: " +
-      spec.precision.in_words + ", " + to_string(spec.attention) + " attention.");
+      std::to_string(spec.batch_size) + ", " + grouped(spec.seq_len) +
+      " tokens. Ours: " + states_in_words(spec.precision, spec.optimizer) + ", " +
+      to_string(spec.attention) + " attention.");
   tables.push_back(scaling_table(one, model));
   tables.push_back(setup_table(spec, model));
   tables.push_back(zero_table(spec, model));

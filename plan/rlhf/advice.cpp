@@ -68,9 +68,9 @@ Table offload_table(const RlhfPlan& plan) {
   Table table{.title = "Optimizer offload", .columns = {{"training phase"}}};
   for (const char* name : {"per GPU", "in host memory per GPU"}) add_bytes_columns(table, name);
   table.columns.push_back({"one GPU"});
-  for (const Place place : {Place::kDevice, Place::kHost}) {
+  for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {
     RlhfSpec spec = plan.spec;
-    spec.setup.optimizer_place = place;
+    spec.setup.optimizer_space = space;
     const RankMemory memory = worst_rank(spec, plan.models);
     const int64_t bytes = memory.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
     std::vector<std::string> cells = {spec.setup.offloads_optimizer() ? "with optimizer offload"

@@ -65,7 +65,8 @@ Activations activations(const RankBook& book, const Model& model) {
   const Checkpoint checkpoint = book.spec().setup.checkpoint;
   const int64_t in_flight =
       micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
-  int64_t blocks = book.held(model).layers * book.on_rank(model, cost.block_kept(checkpoint));
+  int64_t blocks =
+      book.elements_here(model).layers * book.on_rank(model, cost.block_kept(checkpoint));
   if (book.stage() == 0) blocks += book.on_rank(model, cost.embedding);
   return {.blocks = in_flight * blocks,
           .head = book.last_stage() ? book.on_rank(model, cost.head + cost.head_backward) : 0,

@@ -13,7 +13,7 @@ void RankBook::add(Component component) {
   if (component.bytes > 0 && component.needed != 0) memory_.components.push_back(component);
 }
 
-StageElements RankBook::held(const Model& model) const {
+StageElements RankBook::elements_here(const Model& model) const {
   return stage_elements(model.elements, layout(), stage());
 }
 

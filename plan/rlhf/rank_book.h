@@ -34,7 +34,7 @@ class RankBook {
   bool last_stage() const { return memory_.stage == layout().pp - 1; }
   bool gathers() const { return layout().zero >= 3 && layout().dp > 1; }  // weights, for a pass
 
-  StageElements held(const Model& model) const;                      // parameters
+  StageElements elements_here(const Model& model) const;             // parameters
   int64_t on_rank(const Model& model, const Extent& extent) const;   // bytes
   int64_t sharded(int64_t elements, int64_t from_zero_stage) const;  // of those, one replica's
 

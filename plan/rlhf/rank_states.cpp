@@ -28,7 +28,7 @@ void add_gradients(RankBook& book, int64_t elements, const char* name) {
 }
 
 void add_trained(RankBook& book, const Model& model, const Names& names, unsigned needed) {
-  const int64_t elements = book.held(model).total();
+  const int64_t elements = book.elements_here(model).total();
   const StatePrecision& precision = book.spec().precision;
   book.add({.name = names.weights,
             .kind = ComponentKind::kWeights,
@@ -39,23 +39,24 @@ void add_trained(RankBook& book, const Model& model, const Names& names, unsigne
             .why = "bytes per parameter x parameters of this rank"});
   add_gradients(book, elements, names.gradients);
   const int64_t updated = book.sharded(elements, 1);
-  const int64_t optimizer =
-      precision.master * updated + moment_bytes(precision, book.spec().moments, updated);
+  const int64_t optimizer = precision.master * updated +
+                            optimizer_state_bytes(book.spec().optimizer, updated, precision.moment);
   if (book.spec().setup.offloads_optimizer()) {
     book.add_to_host(optimizer);
     return;
   }
-  book.add({.name = names.optimizer,
-            .kind = ComponentKind::kOptimizer,
-            .bytes = optimizer,
-            .needed = kWhenTraining,
-            .resident = true,
-            .trained = true,
-            .why = "Adam's two moments and the FP32 master weights where the precision has them"});
+  book.add(
+      {.name = names.optimizer,
+       .kind = ComponentKind::kOptimizer,
+       .bytes = optimizer,
+       .needed = kWhenTraining,
+       .resident = true,
+       .trained = true,
+       .why = "the optimizer's moments, and FP32 master weights where the precision has them"});
 }
 
 void add_frozen(RankBook& book, const char* name, const Model& model, bool streamed) {
-  const StageElements elements = book.held(model);
+  const StageElements elements = book.elements_here(model);
   const int64_t bytes = book.spec().precision.low * book.sharded(elements.total(), 3);
   if (streamed) {
     book.add_to_host(bytes);
@@ -84,11 +85,13 @@ void add_reference(RankBook& book) {
 // ZeRO-2 and 3: what is whole for a moment, between computing and being sharded.
 void add_gathered(RankBook& book) {
   const int64_t low = book.spec().precision.low;
-  const auto neighbours = [&](const Model& model) { return book.held(model).largest_neighbours(); };
+  const auto neighbours = [&](const Model& model) {
+    return book.elements_here(model).largest_neighbours();
+  };
   if (book.gathers()) {
     book.add({.name = "Actor, gathered",
               .kind = ComponentKind::kWeights,
-              .bytes = low * book.held(book.models().actor).total(),
+              .bytes = low * book.elements_here(book.models().actor).total(),
               .needed = kWhenGenerating,
               .why = "ZeRO-3's shards put together: every token reads every weight"});
     book.add({.name = "Gathered layers",
@@ -112,7 +115,7 @@ void add_casts(RankBook& book) {
     return;  // gathered in low precision
   const auto casts = [&](const Model& model) {
     const ModelElements& elements = model.elements;
-    Extent cast = book.held(model).layers * elements.block;
+    Extent cast = book.elements_here(model).layers * elements.block;
     if (book.last_stage()) cast += elements.final;
     cast.whole = 0;  // norms meet no matrix product
     return book.spec().precision.cast * book.on_rank(model, cast);

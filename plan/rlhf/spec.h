@@ -8,9 +8,10 @@
 #include "cards/cards.h"
 #include "model/config.h"
 #include "plan/cost/layout.h"
+#include "train/memory_space.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/element_type.h"
-#include "train/vocabulary/offload.h"
+#include "train/vocabulary/kernels.h"
 #include "train/vocabulary/weights.h"
 
 namespace headroom {
@@ -29,10 +30,10 @@ struct RlhfSetup {
   int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
   Checkpoint checkpoint = Checkpoint::kNone;
   Reference reference = Reference::kResident;
-  Place optimizer_place = Place::kDevice;  // of moments, master weights and the update
-  bool swap_phases = false;                // a phase's idle models and states are in host memory
+  MemorySpace optimizer_space = MemorySpace::kDevice;  // of moments, master weights and the update
+  bool swap_phases = false;  // a phase's idle models and states are in host memory
 
-  bool offloads_optimizer() const { return optimizer_place != Place::kDevice; }
+  bool offloads_optimizer() const { return optimizer_space != MemorySpace::kDevice; }
 };
 
 struct RlhfSpec {
@@ -52,7 +53,7 @@ struct RlhfSpec {
 
   // How it is run.
   StatePrecision precision;
-  Moments moments = Moments::kFull;
+  OptimizerKind optimizer = OptimizerKind::kAdamw;
   ElementType cache = ElementType::kBf16;  // of keys and values
   Attention attention = Attention::kFlash;
   RlhfSetup setup;

@@ -11,11 +11,11 @@ namespace headroom {
 namespace {
 
 // Models take milliseconds to add up, and depend on nothing of a set-up but the micro-batch.
-class Memory {
+class TrialMemory {
  public:
-  explicit Memory(const RlhfSpec& spec) : trial_(spec) {}
+  explicit TrialMemory(const RlhfSpec& spec) : trial_(spec) {}
 
-  void try_on(int64_t num_gpus) { trial_.num_gpus = num_gpus; }
+  void set_num_gpus(int64_t num_gpus) { trial_.num_gpus = num_gpus; }
   const RlhfSpec& spec(const RlhfSetup& setup) {
     trial_.setup = setup;
     return trial_;
@@ -45,14 +45,14 @@ RlhfPhase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
   });
 }
 
-Recommended recommended(const RlhfSetup& setup, Memory& memory) {
+Recommended recommended(const RlhfSetup& setup, TrialMemory& memory) {
   Recommended result{.spec = memory.spec(setup), .worst = memory.worst(setup)};
   result.phase = fullest_phase(result.spec, result.worst);
   result.peak = result.worst.phase_bytes(result.phase, setup.swap_phases);
   return result;
 }
 
-std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Memory& memory) {
+std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, TrialMemory& memory) {
   std::vector<Reason> reasons;
   for (const StepBack& step : one_step_back(spec, setup)) {
     if (!step.refused.empty()) {
@@ -80,7 +80,7 @@ struct Candidate {
   int64_t peak = 0;
 };
 
-std::vector<Candidate> candidates(const RlhfSpec& spec, Memory& memory) {
+std::vector<Candidate> candidates(const RlhfSpec& spec, TrialMemory& memory) {
   std::vector<Candidate> all;
   for (const RlhfSetup& setup : all_setups(spec)) {
     all.push_back({cost_of(spec, setup), setup, memory.peak(setup)});
@@ -89,11 +89,11 @@ std::vector<Candidate> candidates(const RlhfSpec& spec, Memory& memory) {
 }
 
 // The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried do.
-int64_t gpus_that_fit(RlhfSpec spec, Memory& memory) {
+int64_t gpus_that_fit(RlhfSpec spec, TrialMemory& memory) {
   constexpr int64_t kMostGpus = 65536;
   while (spec.num_gpus * 2 <= kMostGpus) {
     spec.num_gpus *= 2;
-    memory.try_on(spec.num_gpus);
+    memory.set_num_gpus(spec.num_gpus);
     const std::vector<RlhfSetup> all = all_setups(spec);
     if (std::any_of(all.begin(), all.end(), [&](const RlhfSetup& setup) {
           return memory.peak(setup) <= spec.card.total_bytes;
@@ -130,7 +130,7 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   const auto level = [&](Technique technique) -> int64_t& {
     return cost[static_cast<size_t>(technique)];
   };
-  level(Technique::kOptimizerOffload) = static_cast<int64_t>(setup.optimizer_place);
+  level(Technique::kOptimizerOffload) = static_cast<int64_t>(setup.optimizer_space);
   level(Technique::kPipeline) = layout.pp - 1;
   level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
   level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;
@@ -143,7 +143,7 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
 }
 
 Recommendation recommend(const RlhfSpec& spec, size_t most) {
-  Memory memory(spec);
+  TrialMemory memory(spec);
   std::vector<Candidate> all = candidates(spec, memory);
   Recommendation result{.tried = static_cast<int64_t>(all.size())};
   if (all.empty()) return result;

@@ -58,24 +58,24 @@ std::vector<Reference> references(const RlhfSpec& spec) {
 }
 
 // Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away.
-std::vector<int64_t> zero_stages(const Layout& layout, Place optimizer) {
+std::vector<int64_t> zero_stages(const Layout& layout, MemorySpace optimizer) {
   if (layout.dp > 1) return {0, 1, 2, 3};
-  return optimizer != Place::kDevice ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
+  return optimizer != MemorySpace::kDevice ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
 }
 
 void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
   const bool one_phase = !spec.scores() && !spec.generates();
   for (const Checkpoint checkpoint : checkpoints(spec)) {
     for (const Reference reference : references(spec)) {
-      for (const Place place : {Place::kDevice, Place::kHost}) {
+      for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {
         for (const bool swap : {false, true}) {
           if (swap && one_phase) continue;
-          for (const int64_t zero : zero_stages(shape.layout, place)) {
+          for (const int64_t zero : zero_stages(shape.layout, space)) {
             RlhfSetup setup = shape;
             setup.layout.zero = zero;
             setup.checkpoint = checkpoint;
             setup.reference = reference;
-            setup.optimizer_place = place;
+            setup.optimizer_space = space;
             setup.swap_phases = swap;
             all.push_back(setup);
           }
@@ -129,7 +129,7 @@ std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup
   };
   const Layout& layout = setup.layout;
   if (setup.offloads_optimizer()) {
-    step("optimizer offload", "Adam on the GPU").optimizer_place = Place::kDevice;
+    step("optimizer offload", "the optimizer on the GPU").optimizer_space = MemorySpace::kDevice;
   }
   if (layout.pp > 1) {
     const Layout less = narrower(spec, layout, &Layout::pp);

@@ -1,6 +1,8 @@
 #include "train/vocabulary/weights.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "text/words.h"
 
@@ -10,24 +12,19 @@ const std::vector<StatePrecision>& state_precisions() {
   // name, compute, weight, gradient, master, moment, cast, low
   static const std::vector<StatePrecision> kPrecisions = {
       {"bf16-mixed", Precision::kBf16, 2, 2, 4, 4, 0, 2,
-       "BF16 weights and gradients, FP32 master weights and moments: 16 bytes per parameter"},
+       "BF16 weights and gradients, FP32 master weights and moments"},
       {"fp16-mixed", Precision::kFp16, 2, 2, 4, 4, 0, 2,
-       "FP16 weights and gradients, FP32 master weights and moments: 16 bytes per parameter"},
+       "FP16 weights and gradients, FP32 master weights and moments"},
       {"bf16-fp32-grads", Precision::kBf16, 2, 4, 4, 4, 0, 2,
-       "BF16 weights, FP32 gradients, master weights and moments, as Megatron-LM: 18 bytes per "
-       "parameter"},
+       "BF16 weights, FP32 gradients, master weights and moments, as Megatron-LM"},
       {"bf16-pure", Precision::kBf16, 2, 2, 0, 2, 0, 2,
-       "BF16 weights, gradients and moments, no master weights: 8 bytes per parameter"},
+       "BF16 weights, gradients and moments, no master weights"},
       {"bf16", Precision::kBf16, 4, 4, 0, 4, 2, 2,
-       "autocast to BF16: FP32 weights, gradients and moments, cached casts: 16 + 2 bytes per "
-       "parameter"},
+       "autocast to BF16: FP32 weights, gradients and moments, cached casts"},
       {"fp16", Precision::kFp16, 4, 4, 0, 4, 2, 2,
-       "autocast to FP16: FP32 weights, gradients and moments, cached casts: 16 + 2 bytes per "
-       "parameter"},
-      {"fp32", Precision::kFp32, 4, 4, 0, 4, 0, 4,
-       "FP32 weights, gradients and moments: 16 bytes per parameter"},
-      {"tf32", Precision::kTf32, 4, 4, 0, 4, 0, 4,
-       "FP32 states, TF32 matrix products: 16 bytes per parameter"},
+       "autocast to FP16: FP32 weights, gradients and moments, cached casts"},
+      {"fp32", Precision::kFp32, 4, 4, 0, 4, 0, 4, "FP32 weights, gradients and moments"},
+      {"tf32", Precision::kTf32, 4, 4, 0, 4, 0, 4, "FP32 states, TF32 matrix products"},
   };
   return kPrecisions;
 }
@@ -45,11 +42,16 @@ const StatePrecision& find_state_precision(std::string_view name) {
                        [&](const StatePrecision& known) { return known.name == name; });
 }
 
-int64_t moment_bytes(const StatePrecision& precision, Moments moments, int64_t elements) {
-  if (moments == Moments::kFull) return 2 * precision.moment * elements;
-  constexpr int64_t kBlock = 256;
-  constexpr int64_t kScale = 4;
-  return 2 * (elements + kScale * ((elements + kBlock - 1) / kBlock));
+std::string states_in_words(const StatePrecision& precision, OptimizerKind optimizer) {
+  constexpr int64_t kMany = 1 << 20;  // whole blocks of scales
+  const auto state = static_cast<double>(optimizer_state_bytes(optimizer, kMany, precision.moment));
+  const double bytes = static_cast<double>(precision.weight + precision.gradient) +
+                       static_cast<double>(precision.master) + state / kMany;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", bytes);
+  std::string words = precision.in_words + ": " + text.data();
+  if (precision.cast > 0) words += " + " + std::to_string(precision.cast);
+  return words + " bytes per parameter";
 }
 
 }  // namespace headroom

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "train/spec.h"
+#include "train/optim/table.h"
+#include "train/vocabulary/precision.h"
 
 namespace headroom {
 
@@ -23,7 +24,7 @@ struct StatePrecision {
   int64_t moment = 0;    // each of the optimizer's
   int64_t cast = 0;      // low-precision copy of every weight in a matrix product
   int64_t low = 0;       // of a frozen model's parameter, a gathered one, a KV-cache entry
-  std::string in_words;  // one line
+  std::string in_words;  // one line, without the number of bytes
 };
 const std::vector<StatePrecision>& state_precisions();
 std::vector<std::string> state_precision_names();
@@ -31,9 +32,8 @@ std::vector<std::string> state_precision_names();
 // Throws UsageError naming the nearest and all.
 const StatePrecision& find_state_precision(std::string_view name);
 
-// Adam's two moments. 8 bits: one byte each and an FP32 scale per block of 256 (bitsandbytes' block
-// since 0.44).
-enum class Moments { kFull, k8Bit };
-int64_t moment_bytes(const StatePrecision& precision, Moments moments, int64_t elements);
+// "BF16 weights ... and moments: 16 bytes per parameter", of all states under that optimizer;
+// autocast's casts as "16 + 2".
+std::string states_in_words(const StatePrecision& precision, OptimizerKind optimizer);
 
 }  // namespace headroom

@@ -60,10 +60,10 @@ RlhfSpec random_plan(Random& random) {
       random.one_of({Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull});
   spec.setup.reference =
       random.one_of({Reference::kNone, Reference::kOffload, Reference::kResident});
-  spec.setup.optimizer_place = random.one_of({Place::kDevice, Place::kHost});
+  spec.setup.optimizer_space = random.one_of({MemorySpace::kDevice, MemorySpace::kHost});
   spec.setup.swap_phases = random.coin();
   spec.attention = random.one_of({Attention::kEager, Attention::kFlash});
-  spec.moments = random.one_of({Moments::kFull, Moments::k8Bit});
+  spec.optimizer = random.one_of({OptimizerKind::kAdamw, OptimizerKind::kAdamw8bit});
   const auto& precisions = state_precisions();
   spec.precision =
       precisions[static_cast<size_t>(random.up_to(static_cast<int64_t>(precisions.size()))) - 1];
@@ -145,13 +145,13 @@ TEST(RlhfInvariants, MoreOffloadNeverNeedsMore) {
   for_each_plan([](Random&, RlhfSpec& spec) {
     const RlhfModels models(spec);
     RlhfSpec other = spec;
-    spec.setup.optimizer_place = Place::kDevice;
+    spec.setup.optimizer_space = MemorySpace::kDevice;
     spec.setup.swap_phases = false;
     other.setup.swap_phases = true;
-    other.setup.optimizer_place = Place::kDevice;
+    other.setup.optimizer_space = MemorySpace::kDevice;
     EXPECT_LE(peak(other, models), peak(spec, models)) << "swapping";
     RlhfSpec offloaded = spec;
-    offloaded.setup.optimizer_place = Place::kHost;
+    offloaded.setup.optimizer_space = MemorySpace::kHost;
     EXPECT_LE(peak(offloaded, models), peak(spec, models)) << "optimizer";
     if (spec.setup.reference == Reference::kNone) return;
     RlhfSpec resident = spec;

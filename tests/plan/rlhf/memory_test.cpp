@@ -46,7 +46,7 @@ TEST(RlhfMemory, AutocastCastsEveryMatrixButTheTokenTable) {
 
 TEST(RlhfMemory, EightBitMomentsHaveAScalePerBlockOf256) {
   RlhfSpec spec = small_plan();
-  spec.moments = Moments::k8Bit;
+  spec.optimizer = OptimizerKind::kAdamw8bit;
   // 2536 elements are ten blocks.
   EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"), 4 * kActor + 2 * (kActor + 4 * 10));
 }
@@ -111,7 +111,7 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
 
 TEST(RlhfMemory, OffloadTakesTheOptimizerAndWithShardsTheGradientsToo) {
   RlhfSpec spec = small_plan();
-  spec.setup.optimizer_place = Place::kHost;
+  spec.setup.optimizer_space = MemorySpace::kHost;
   RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (optimizer)"), 0);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 2 * kActor);

@@ -59,7 +59,7 @@ TEST(Transitions, AccountForEveryByteOfBothPhases) {
 
 TEST(Transitions, AnOffloadedOptimizerMovesGradientsAndWeightsEachStep) {
   RlhfSpec spec = small_plan();
-  spec.setup.optimizer_place = Place::kHost;
+  spec.setup.optimizer_space = MemorySpace::kHost;
   spec.setup.reference = Reference::kOffload;
   const std::vector<Transition> within =
       traffic_within_phases(spec, RlhfModels(spec), memory_of(spec));

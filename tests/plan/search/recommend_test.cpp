@@ -47,7 +47,7 @@ TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
     return cost_of(spec, setup);
   };
   const std::vector<Cost> costs = {
-      cost([](RlhfSetup& setup) { setup.optimizer_place = Place::kHost; }),
+      cost([](RlhfSetup& setup) { setup.optimizer_space = MemorySpace::kHost; }),
       cost([](RlhfSetup& setup) { setup.layout.pp = 4; }),
       cost([](RlhfSetup& setup) { setup.layout.pp = 2; }),
       cost([](RlhfSetup& setup) { setup.swap_phases = true; }),

@@ -7,6 +7,8 @@
 #include "text/quantity.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/element_type.h"
+#include "train/vocabulary/kernels.h"
+#include "train/vocabulary/mode.h"
 #include "train/vocabulary/offload.h"
 #include "train/vocabulary/weights.h"
 
@@ -18,7 +20,8 @@ using ::testing::HasSubstr;
 
 template <typename Enum>
 class Vocabulary : public ::testing::Test {};
-using Enums = ::testing::Types<Checkpoint, ElementType, Place>;
+using Enums = ::testing::Types<Attention, Checkpoint, ElementType, MemorySpace, Mode, OptimizerImpl,
+                               OptimizerKind, Precision>;
 TYPED_TEST_SUITE(Vocabulary, Enums);
 
 TYPED_TEST(Vocabulary, EachWordIsOneValuesAndReadsBackAsIt) {
@@ -55,7 +58,10 @@ TEST(Checkpoint, TheWordsAreThoseOfTheFlag) {
 }
 
 TEST(Offload, TheWordsSayWhatItGoesTo) {
-  EXPECT_THAT(choices_of<Place>(), ElementsAre("none", "cpu", "nvme"));
+  std::vector<std::string> words;
+  for (const EnumWord<MemorySpace>& known : offload_words()) words.push_back(known.word);
+  EXPECT_THAT(words, ElementsAre("none", "cpu", "nvme"));
+  EXPECT_EQ(words.size(), words_of(MemorySpace{}).size());
 }
 
 TEST(ElementType, HasTheBytesOfItsName) {
@@ -65,16 +71,18 @@ TEST(ElementType, HasTheBytesOfItsName) {
   }
 }
 
-// Weights, gradients, master weights and two moments; autocast's casts come and go.
-TEST(StatePrecision, TheLineSaysTheBytesPerParameterOfTheColumns) {
-  for (const StatePrecision& known : state_precisions()) {
-    const int64_t bytes = known.weight + known.gradient + known.master + 2 * known.moment;
-    const std::string said = ": " + std::to_string(bytes) +
-                             (known.cast > 0 ? " + " + std::to_string(known.cast) : "") +
-                             " bytes per parameter";
-    EXPECT_THAT(known.in_words, HasSubstr(said));
-    EXPECT_EQ(find_state_precision(known.name).name, known.name);
-  }
+TEST(StatePrecision, SaysItsBytesPerParameterUnderAnOptimizer) {
+  const auto said = [](const char* name, OptimizerKind optimizer) {
+    return states_in_words(find_state_precision(name), optimizer);
+  };
+  EXPECT_EQ(said("bf16-mixed", OptimizerKind::kAdamw),
+            "BF16 weights and gradients, FP32 master weights and moments: 16 bytes per parameter");
+  EXPECT_THAT(said("bf16-fp32-grads", OptimizerKind::kAdamw), HasSubstr(": 18 bytes"));
+  EXPECT_THAT(said("bf16-pure", OptimizerKind::kAdamw), HasSubstr(": 8 bytes"));
+  EXPECT_THAT(said("bf16", OptimizerKind::kAdamw), HasSubstr(": 16 + 2 bytes"));
+  EXPECT_THAT(said("fp32", OptimizerKind::kAdamw), HasSubstr(": 16 bytes"));
+  // A byte and a scale's part of one, twice.
+  EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdamw8bit), HasSubstr(": 10.03 bytes"));
 }
 
 TEST(StatePrecision, AnUnknownOneIsRefusedWithTheNearest) {
