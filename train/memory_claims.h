@@ -7,9 +7,10 @@
 //   the latest, before it lets go of it. A claim is of the storage that lives at that address at
 //   that moment, for all of its life; the later of two claims holds. What nobody claims is what the
 //   step made in passing: saved for backward or temporary, by profiling/attribution.h.
-//   The Step claims parameters, the rotary tables, the loss scaler's numbers and cuBLAS's
-//   workspaces when somebody begins to listen (the workspaces once more after each run), the batch
-//   when a run begins, gradients when a backward ends, optimizer state when an update ends;
+//   The Step claims when somebody begins to listen what is there: parameters, rotary tables, the
+//   loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As it runs: the batch
+//   when a run begins, gradients when a backward ends, optimizer state when an update ends,
+//   workspaces when a run ends;
 //   AutocastGuard (train/precision.h) what autocast casts, as it does.
 // Limits: gradients that are gone before backward ends, because an optimizer runs inside it, are
 //   that optimizer's to claim. Views and shares of one storage are one.

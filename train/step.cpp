@@ -22,6 +22,7 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   if (claims_ == nullptr) return;
   claim(claims_, Category::kOther, model_->tables());
   claim(claims_, Category::kParameters, parameters_);
+  claim_gradients();
   if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state());
   if (optimizer) claim(claims_, Category::kOptimizerState, optimizer->state());
   claim_workspaces(claims_);
@@ -84,6 +85,10 @@ void Step::backward(const Tensor& loss) {
   } else {
     loss.backward();
   }
+  claim_gradients();
+}
+
+void Step::claim_gradients() {
   if (claims_ == nullptr) return;
   for (const Tensor& parameter : parameters_) {
     claim(claims_, Category::kGradients, parameter.grad());

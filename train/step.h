@@ -47,6 +47,7 @@ class Step {
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
   void backward(const torch::Tensor& loss);
+  void claim_gradients();
   void update();
 
   Transformer model_;

@@ -81,6 +81,7 @@ TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
   const Listening listening(*tiny.step, nullptr, &heard);
   EXPECT_THAT(heard.claims[Category::kParameters],
               ElementsAreArray(addresses(tiny.step->model()->parameters())));
+  EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
   EXPECT_THAT(heard.claims[Category::kOptimizerState],
               ElementsAreArray(addresses(tiny.step->optimizer->state())));
   EXPECT_THAT(heard.claims[Category::kOther],

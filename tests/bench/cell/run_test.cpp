@@ -162,6 +162,14 @@ TEST(Run, WithoutMeasuredStepsTheRecordedStepsGiveThePhases) {
   }
 }
 
+// The gradients of the step before live until a recorded step begins. They are gradients then, too.
+TEST(Run, WhatTheStepBeforeLeftIsNotOther) {
+  const Record record = run_ok(tiny_spec());
+  const int64_t gradients = 4 * parameter_count(model_config(tiny_spec()));
+  EXPECT_EQ(record.category_peaks.at("gradients"), gradients);
+  EXPECT_LT(record.category_peaks.at("other"), gradients) << "inputs and tables";
+}
+
 TEST(Run, OnTheCpuTheFiguresAreTheHostsAndThereIsNoOtherSpace) {
   const Record record = run_ok(tiny_spec());
   EXPECT_EQ(record.space, MemorySpace::kHost);
