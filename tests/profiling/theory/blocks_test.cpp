@@ -12,7 +12,7 @@ constexpr int64_t kLayers = 5;
 
 RunSpec five_blocks(Precision precision) {
   RunSpec spec;
-  spec.profile_typel_size = "custom";
+  spec.model_size = "custom";
   spec.d_model = 32;
   spec.d_ff = 48;
   spec.layers = kLayers;
