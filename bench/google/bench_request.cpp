@@ -71,8 +71,10 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
   for (const Axis& axis : axes) {
     const Field& field = *find_field(axis.field);
     if (field.in_name == InName::kAlways) continue;
-    const bool is_chosen =
-        field.in_name == InName::kIfChanged && field.get(spec) != field.get(defaults);
+    // Of the model's dimensions "-custom" says enough.
+    const bool is_chosen = field.group == FieldGroup::kStep &&
+                           field.in_name == InName::kIfChanged &&
+                           field.get(spec) != field.get(defaults);
     if (axis.values.size() < 2 && !is_chosen) continue;
     name += "/" + field.flag().substr(2) + ":" + field.get(spec);
   }

@@ -52,8 +52,8 @@ TEST(BenchRequest, WithACardAllSizesRunUnlessTheDeviceIsTheProcessor) {
 TEST(BenchRequest, ANameSaysWhatWasChosenOrVaries) {
   EXPECT_THAT(names(parse({"--context-length", "64", "--profile-type", "training", "--precision",
                            "fp32", "--attention=eager,flash", "--batch-size", "2"})),
-              ElementsAre("step/small/ctx64/training/fp32/batch-size:2/attention:eager",
-                          "step/small/ctx64/training/fp32/batch-size:2/attention:flash"));
+              ElementsAre("step/small/ctx64/training/fp32/attention:eager",
+                          "step/small/ctx64/training/fp32/attention:flash"));
   EXPECT_THAT(names(parse({"--context-length", "64", "--profile-type", "training", "--precision",
                            "fp32", "--layers", "1,2"})),
               ElementsAre("step/small-custom/ctx64/training/fp32/layers:1",
