@@ -91,6 +91,7 @@ struct Field {
   bool required = false;       // has no default that anyone would want
   bool stated = false;         // tables state it where all rows share it, a default too
   bool timed = true;           // a setting of headroom_bench, which times and records nothing
+  bool sizes = true;           // a tensor's size or presence depends on it: a setting of theory
   char separator = ',';        // of a list of values; '\0' = one value only
 
   std::string (*get)(const RunSpec&) = nullptr;

@@ -86,7 +86,13 @@ Field word(Field field) {
   if (field.choices.empty()) field.choices = choices_of<Enum>();
   field.get = [](const RunSpec& spec) { return word_of(spec.*kMember); };
   field.set = [](RunSpec& spec, std::string_view value) {
-    spec.*kMember = parse_word<Enum>(flag_of(name_of<kMember>()), value);
+    const Field& row = *find_field(name_of<kMember>());
+    // A word that is known and not among the row's choices is refused by validate(), which says
+    // why.
+    if (!is_one_of(value, choices_of<Enum>())) {
+      check_name(row.flag(), value, row.choices, row.flag() + " " + row.choices.front());
+    }
+    spec.*kMember = parse_word<Enum>(row.flag(), value);
   };
   return field;
 }
@@ -148,32 +154,40 @@ std::vector<Field> step_fields() {
       word<&R::attention>({"attention", "written-out softmax, or scaled_dot_product_attention"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps", runnable_optimizers()}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
-      number<&R::learning_rate>({"learning_rate", "constant learning rate"}),
-      number<&R::weight_decay>({"weight_decay", "decoupled weight decay"}),
+      number<&R::learning_rate>(
+          {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),
+      number<&R::weight_decay>(
+          {.name = "weight_decay", .help = "decoupled weight decay", .sizes = false}),
       device({.name = "device",
               .help = "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]",
               .in_name = InName::kNever}),
       integer<&R::threads, 0, 4096>({.name = "threads",
                                      .help = "CPU threads per operation (0 = libtorch's choice)",
-                                     .in_name = InName::kNever}),
+                                     .in_name = InName::kNever,
+                                     .sizes = false}),
       text<&R::alloc_conf>({.name = "alloc_conf",
                             .help = "PYTORCH_CUDA_ALLOC_CONF of the run",
                             .timed = false,
+                            .sizes = false,
                             .separator = ';'}),
-      integer<&R::seed, 0, kHuge>({"seed", "seed of weights and random tokens"}),
+      integer<&R::seed, 0, kHuge>(
+          {.name = "seed", .help = "seed of weights and random tokens", .sizes = false}),
       text<&R::tokens>({.name = "tokens",
                         .help = "file of token ids; random tokens when empty",
                         .value = FieldValue::kInputFile,
                         .timed = false,
+                        .sizes = false,
                         .separator = '\0'}),
       choice<&R::token_type>({.name = "token_type",
                               .help = "width of the ids in --tokens",
                               .choices = {"uint16", "uint32"},
-                              .timed = false}),
+                              .timed = false,
+                              .sizes = false}),
       text<&R::load_weights>({.name = "load_weights",
                               .help = "safetensors file with the initial weights",
                               .value = FieldValue::kInputFile,
                               .timed = false,
+                              .sizes = false,
                               .separator = '\0'}),
   };
 }
@@ -185,32 +199,38 @@ std::vector<Field> measurement_fields() {
       integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",
                                             .help = "steps before anything is measured",
                                             .group = kGroup,
-                                            .in_name = InName::kNever}),
+                                            .in_name = InName::kNever,
+                                            .sizes = false}),
       integer<&R::measure_steps, 0, 100000>({.name = "measure_steps",
                                              .help = "timed steps",
                                              .group = kGroup,
-                                             .in_name = InName::kNever}),
+                                             .in_name = InName::kNever,
+                                             .sizes = false}),
       integer<&R::record_steps, 0, 1000>({.name = "record_steps",
                                           .help = "recorded steps, after the timed ones",
                                           .group = kGroup,
                                           .in_name = InName::kNever,
-                                          .timed = false}),
+                                          .timed = false,
+                                          .sizes = false}),
       word<&R::stacks>({.name = "stacks",
                         .help = "stacks of the recorded allocations",
                         .group = kGroup,
                         .changes_result = false,
-                        .timed = false}),
+                        .timed = false,
+                        .sizes = false}),
       integer<&R::max_entries, 1, 100000000>({.name = "max_entries",
                                               .help = "allocator events kept",
                                               .group = kGroup,
                                               .changes_result = false,
-                                              .timed = false}),
+                                              .timed = false,
+                                              .sizes = false}),
       text<&R::snapshot>({.name = "snapshot",
                           .help = "memory_viz snapshot to write",
                           .group = kGroup,
                           .value = FieldValue::kOutputFile,
                           .changes_result = false,
                           .timed = false,
+                          .sizes = false,
                           .separator = '\0'}),
       text<&R::save_weights>({.name = "save_weights",
                               .help = "safetensors file to write at the end",
@@ -218,6 +238,7 @@ std::vector<Field> measurement_fields() {
                               .value = FieldValue::kOutputFile,
                               .changes_result = false,
                               .timed = false,
+                              .sizes = false,
                               .separator = '\0'}),
   };
 }

@@ -1,6 +1,5 @@
 // headroom theory: what a configuration needs, derived tensor by tensor; nothing is run.
 #include <algorithm>
-#include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
@@ -15,12 +14,12 @@
 namespace headroom {
 namespace {
 
-// Settings that change a size. The others (seed, steps, files) are unknown flags here.
+// The others (seed, steps, files) are unknown flags here; so are second names of theirs.
 bool changes_a_size(const Flag& flag) {
-  static const std::set<std::string> kOthers = {"learning-rate", "weight-decay", "threads",
-                                                "alloc-conf",    "seed",         "tokens",
-                                                "token-type",    "load-weights"};
-  return flag.group != "What is measured and written" && kOthers.count(flag.name) == 0;
+  for (const Field& field : fields()) {
+    if (field.flag() == "--" + flag.name) return field.sizes;
+  }
+  return flag.group != to_string(FieldGroup::kMeasurement);
 }
 
 CommandLine command_line() {

@@ -33,8 +33,8 @@ class MemoryTracker {
   virtual void start_recording(const RecordingOptions& options) = 0;
   virtual void mark(const Scope& scope, bool begins) = 0;  // only while recording
   virtual int64_t events() const = 0;                      // logged so far
-  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost events: the
-  // oldest to max_entries, or one that there was no memory to log.
+  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` whether it lost events:
+  // the oldest to max_entries, or one that there was no memory to log.
   virtual Recording stop_recording(Snapshot* snapshot, bool* truncated) = 0;
 };
 

@@ -161,7 +161,8 @@ TEST(RmsNorm, EpsilonIsAddedToTheMeanSquareAndShowsOnSmallInputs) {
   EXPECT_EQ(named_configs().front().norm_eps, document().at("norm_eps").get<double>());
   const Tensor x = torch::full({1, 1, 8}, 1e-3F);
   const double expected = 1e-3 / std::sqrt(1e-6 + 1e-5);
-  EXPECT_LE(error_of(norm.forward(x), torch::full({1, 1, 8}, expected, torch::kDouble)), kFp32Tolerance);
+  EXPECT_LE(error_of(norm.forward(x), torch::full({1, 1, 8}, expected, torch::kDouble)),
+            kFp32Tolerance);
 }
 
 }  // namespace

@@ -71,6 +71,25 @@ TEST(Spec, RefusesADeviceItDoesNotKnowAndNothingToMeasure) {
   EXPECT_THROW(validate(RunSpec{.record_steps = 0, .snapshot = "a.pickle"}), UsageError);
 }
 
+TEST(Spec, AnOptimizerThatNoStepRunsIsRefusedWithThoseThatOneDoes) {
+  RunSpec spec;
+  find_field("optimizer")->set(spec, "adamw-8bit");
+  try {
+    validate(spec);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("--optimizer: 'adamw-8bit' is computed with by headroom rlhf"));
+    EXPECT_THAT(error.what(), HasSubstr("allowed: adamw, sgd"));
+  }
+  try {
+    find_field("optimizer")->set(spec, "lion");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'lion' is unknown; allowed: adamw, sgd ("));
+  }
+}
+
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
   EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),
