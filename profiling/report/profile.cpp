@@ -161,14 +161,12 @@ Table residual_table(const Record& record) {
 Table spaces_table(const Record& record) {
   constexpr int64_t kWorthARow = 1 << 20;
   Table table{.title = "Other memory, in the recorded steps", .columns = {{"memory"}, {"phase"}}};
-  add_bytes_columns(table, "allocated");
-  add_bytes_columns(table, "reserved");
+  add_bytes_columns(table, "held");
   for (const auto& [name, space] : record.spaces) {
-    if (space.peak.reserved < kWorthARow) continue;
+    if (space.peak.allocated < kWorthARow) continue;
     const auto add = [&](const std::string& phase, const MemoryBytes& bytes) {
       table.rows.push_back({readable(name), phase});
       add_bytes_cells(table.rows.back(), bytes.allocated);
-      add_bytes_cells(table.rows.back(), bytes.reserved);
     };
     add("all", space.peak);
     for (const std::string& phase : record.phase_order) {

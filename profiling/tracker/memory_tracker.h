@@ -47,9 +47,8 @@ std::unique_ptr<MemoryTracker> make_host_tracker(int64_t limit_bytes);
 // libtorch's CUDA caching allocator on one device.
 std::unique_ptr<MemoryTracker> make_cuda_tracker(int device_index);
 
-// Host memory that libtorch's caching allocator holds pinned for CUDA. Counters only, and its peaks
-// are upper bounds: libtorch adds up the peaks of its size classes. Bytes are rounded up to powers
-// of two; requested is the same figure as allocated.
+// Host memory that libtorch's caching allocator holds pinned for CUDA, in use or cached, in powers
+// of two: allocated, reserved and requested are one figure. Counters only.
 std::unique_ptr<MemoryTracker> make_pinned_tracker();
 
 // The memories that one run uses. First the one where the model lives.

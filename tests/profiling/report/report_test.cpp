@@ -86,7 +86,7 @@ TEST(Report, OtherMemoryIsShownWhereItIsWorthARow) {
     return all;
   };
   EXPECT_THAT(titles(), testing::Not(testing::Contains(testing::HasSubstr("Other memory"))));
-  record.spaces["host_pinned"] = {.peak = {3 * kGib, 4 * kGib, 3 * kGib},
+  record.spaces["host_pinned"] = {.peak = {4 * kGib, 4 * kGib, 4 * kGib},
                                   .phases = {{"forward", {kGib, 4 * kGib, kGib}}}};
   const std::vector<Table> tables = profile_report(record);
   expect_presentable(tables);
@@ -96,7 +96,7 @@ TEST(Report, OtherMemoryIsShownWhereItIsWorthARow) {
   ASSERT_NE(spaces, tables.end());
   ASSERT_EQ(spaces->rows.size(), 2U) << "1000 bytes of ordinary host memory are not worth one";
   EXPECT_EQ(spaces->rows[0][0], "host pinned");
-  EXPECT_EQ(cell(*spaces, "host pinned", "reserved_bytes"), std::to_string(4 * kGib));
+  EXPECT_EQ(cell(*spaces, "host pinned", "held_bytes"), std::to_string(4 * kGib));
   EXPECT_EQ(spaces->rows[1][1], "forward");
 }
 
