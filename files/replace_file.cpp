@@ -98,10 +98,13 @@ void ReplaceFile::commit() {
   sync_directory_of(target_);
 }
 
-void sync_directory_of(const std::string& path) {
+std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int handle = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+void sync_directory_of(const std::string& path) {
+  const int handle = open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return;
   fsync(handle);
   close(handle);

@@ -41,6 +41,9 @@ class ReplaceFile {
   int descriptor_ = -1;
 };
 
+// Where a file of that path lies: "a/" of "a/b", "." of "b".
+std::string directory_of(const std::string& path);
+
 // Puts the name of a file that was just created or renamed on the disk too. Best effort: its data
 // is safe without, only the name may be lost with the power.
 void sync_directory_of(const std::string& path);

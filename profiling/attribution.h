@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "profiling/record.h"
 #include "profiling/tracker/recording.h"
 #include "train/memory_claims.h"
 
@@ -26,13 +27,6 @@ struct Owned {
   Category category = Category::kOther;
   uint64_t address = 0;
   int64_t event_index = 0;
-};
-
-// What one run of a block left alive for backward.
-struct BlockResidual {
-  int64_t index = 0;  // of the block, from 0 at the input
-  int64_t bytes = 0;
-  int64_t tensors = 0;  // distinct storages
 };
 
 struct Attribution {

@@ -37,6 +37,12 @@ void PhasePeaks::on_scope(const Scope& scope, bool begins) {
   if (++runs_[scope.name] == 1) order_.push_back(scope.name);
 }
 
+void PhasePeaks::fill_phases(Record& record) const {
+  record.phases = phases(0);
+  record.phase_order = order();
+  record.phase_runs = runs();
+}
+
 MemoryBytes PhasePeaks::overall(size_t memory) const {
   return highest(peaks_[memory].overall, memories_[memory]->peak());
 }

@@ -23,6 +23,7 @@ class PhasePeaks final : public ScopeListener {
   const std::map<std::string, MemoryBytes>& phases(size_t memory) const {
     return peaks_[memory].phases;
   }
+  void fill_phases(Record& record) const;                               // of the first memory
   const std::vector<std::string>& order() const { return order_; }      // as they first began
   const std::map<std::string, int64_t>& runs() const { return runs_; }  // how often each began
 

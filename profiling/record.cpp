@@ -77,8 +77,8 @@ void spaces_from_json(const json& object, Record& record) {
   }
 }
 
-std::vector<BlockFigures> blocks_from_json(const json& object) {
-  std::vector<BlockFigures> blocks;
+std::vector<BlockResidual> blocks_from_json(const json& object) {
+  std::vector<BlockResidual> blocks;
   const json found = object.value("residual_blocks", json::array());
   for (const json& block : found) {
     blocks.push_back({block.value("index", int64_t{0}), block.value("bytes", int64_t{0}),
@@ -153,7 +153,7 @@ json to_json(const Record& record) {
   object["residual_bytes_per_block"] = or_null(record.residual_bytes_per_block);
   object["residual_tensors_per_block"] = or_null(record.residual_tensors_per_block);
   object["residual_blocks"] = json::array();
-  for (const BlockFigures& block : record.residual_blocks) {
+  for (const BlockResidual& block : record.residual_blocks) {
     object["residual_blocks"].push_back(
         {{"index", block.index}, {"bytes", block.bytes}, {"tensors", block.tensors}});
   }

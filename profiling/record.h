@@ -41,8 +41,8 @@ struct SpaceFigures {
   std::map<std::string, int64_t> categories_at_peak;  // empty where only counters are kept
 };
 
-// What one block keeps for backward.
-struct BlockFigures {
+// What one run of a block left alive for backward.
+struct BlockResidual {
   int64_t index = 0;  // of the block, from 0 at the input
   int64_t bytes = 0;
   int64_t tensors = 0;  // distinct storages
@@ -76,7 +76,7 @@ struct Record {
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
-  std::vector<BlockFigures> residual_blocks;          // of all blocks, where they differ
+  std::vector<BlockResidual> residual_blocks;         // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities

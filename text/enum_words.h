@@ -50,6 +50,12 @@ std::string meaning_of(Enum value) {
   return "";
 }
 
+// "word: meaning".
+template <typename Enum>
+std::string in_words(Enum value) {
+  return word_of(value) + ": " + meaning_of(value);
+}
+
 // All words, in the order of the list.
 template <typename Enum>
 std::vector<std::string> choices_of() {

@@ -28,9 +28,6 @@ Device parse_virtual(std::string_view text) {
 }  // namespace
 
 Device parse_device(std::string_view text) {
-  if (text == "auto") return {};
-  if (text == "cpu") return {.kind = DeviceKind::kCpu};
-  if (text == "cuda") return {.kind = DeviceKind::kCuda};
   if (text.starts_with(kCudaPrefix)) {
     const int64_t ordinal =
         parse_integer("--device cuda:", text.substr(kCudaPrefix.size()), 0, 127);
@@ -38,9 +35,9 @@ Device parse_device(std::string_view text) {
   }
   if (text.starts_with(kVirtualPrefix)) return parse_virtual(text);
   check_name("--device", text, {"auto", "cpu", "cuda", "cuda:N", "virtual:CARD"}, "--device cpu");
-  // The placeholders themselves, typed as they are printed.
-  throw UsageError("--device", text, "is a placeholder; allowed: cuda:0, virtual:h200 and so on",
-                   "--device cuda:0");
+  if (text == "cpu") return {.kind = DeviceKind::kCpu};
+  if (text == "cuda") return {.kind = DeviceKind::kCuda};
+  return {};
 }
 
 std::string to_string(const Device& device) {

@@ -95,7 +95,8 @@ struct Field {
   char separator = ',';        // of a list of values; '\0' = one value only
 
   std::string (*get)(const RunSpec&) = nullptr;
-  void (*set)(RunSpec&, std::string_view text) = nullptr;  // throws UsageError
+  void (*parse)(const Field&, RunSpec&, std::string_view text) = nullptr;
+  void set(RunSpec& spec, std::string_view text) const { parse(*this, spec, text); }  // UsageError
 
   std::string flag() const;  // "--context-length"
   bool numeric() const { return value == FieldValue::kInteger || value == FieldValue::kNumber; }

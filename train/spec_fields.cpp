@@ -12,12 +12,6 @@ namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 40;
 
-std::string flag_of(std::string_view name) {
-  std::string flag = "--" + std::string(name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
-
 // The shortest text that reads back as the same number.
 std::string shortest(double value) {
   std::array<char, 64> text{};
@@ -25,32 +19,23 @@ std::string shortest(double value) {
   return {text.data(), end};
 }
 
-// The rows below name a member and a few facts; these templates supply get and set for its type. A
-// row's name is kept beside its setter, which is a plain function and cannot carry it.
-template <auto kMember>
-std::string& name_of() {
-  static std::string name;
-  return name;
-}
-
+// The rows below name a member and a few facts; these templates supply get and parse for its type.
 template <auto kMember, int64_t kMinimum, int64_t kMaximum>
 Field integer(Field field) {
-  name_of<kMember>() = field.name;
   field.value = FieldValue::kInteger;
   field.get = [](const RunSpec& spec) { return std::to_string(spec.*kMember); };
-  field.set = [](RunSpec& spec, std::string_view text) {
-    spec.*kMember = parse_integer(flag_of(name_of<kMember>()), text, kMinimum, kMaximum);
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
+    spec.*kMember = parse_integer(row.flag(), text, kMinimum, kMaximum);
   };
   return field;
 }
 
 template <auto kMember>
 Field number(Field field) {
-  name_of<kMember>() = field.name;
   field.value = FieldValue::kNumber;
   field.get = [](const RunSpec& spec) { return shortest(spec.*kMember); };
-  field.set = [](RunSpec& spec, std::string_view text) {
-    spec.*kMember = parse_number(flag_of(name_of<kMember>()), text, 0.0, 10.0);
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
+    spec.*kMember = parse_number(row.flag(), text, 0.0, 10.0);
   };
   return field;
 }
@@ -59,18 +44,29 @@ Field number(Field field) {
 template <auto kMember>
 Field text(Field field) {
   field.get = [](const RunSpec& spec) { return spec.*kMember; };
-  field.set = [](RunSpec& spec, std::string_view value) { spec.*kMember = std::string(value); };
+  field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
+    spec.*kMember = std::string(value);
+  };
   return field;
+}
+
+// A path: one at a time, nothing that is timed or that a size depends on.
+template <auto kMember>
+Field file(FieldValue value, Field field) {
+  field.value = value;
+  field.changes_result = value == FieldValue::kInputFile;
+  field.timed = false;
+  field.sizes = false;
+  field.separator = '\0';
+  return text<kMember>(std::move(field));
 }
 
 // One of the row's choices.
 template <auto kMember>
 Field choice(Field field) {
-  name_of<kMember>() = field.name;
   field = text<kMember>(std::move(field));
   field.value = FieldValue::kWord;
-  field.set = [](RunSpec& spec, std::string_view value) {
-    const Field& row = *find_field(name_of<kMember>());
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
     check_choice(row.flag(), value, row.choices, row.flag() + " " + row.choices.front());
     spec.*kMember = std::string(value);
   };
@@ -81,12 +77,10 @@ Field choice(Field field) {
 template <auto kMember>
 Field word(Field field) {
   using Enum = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
-  name_of<kMember>() = field.name;
   field.value = FieldValue::kWord;
   if (field.choices.empty()) field.choices = choices_of<Enum>();
   field.get = [](const RunSpec& spec) { return word_of(spec.*kMember); };
-  field.set = [](RunSpec& spec, std::string_view value) {
-    const Field& row = *find_field(name_of<kMember>());
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
     // A word that is known and not among the row's choices is refused by validate(), which says
     // why.
     if (!is_one_of(value, choices_of<Enum>())) {
@@ -100,7 +94,9 @@ Field word(Field field) {
 Field device(Field field) {
   field.value = FieldValue::kWord;
   field.get = [](const RunSpec& spec) { return to_string(spec.device); };
-  field.set = [](RunSpec& spec, std::string_view value) { spec.device = parse_device(value); };
+  field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
+    spec.device = parse_device(value);
+  };
   return field;
 }
 
@@ -108,34 +104,26 @@ using R = RunSpec;
 
 // What is computed.
 std::vector<Field> model_fields() {
-  const auto kGroup = FieldGroup::kModel;
   return {
       text<&R::model_size>({.name = "model_size",
                             .help = "named shape, or custom with every dimension given",
                             .choices = model_size_names(),
-                            .group = kGroup,
                             .value = FieldValue::kWord,
                             .in_name = InName::kAlways,
                             .required = true,
                             .stated = true}),
-      integer<&R::d_model, 0, kHuge>(
-          {"d_model", "residual stream width (0 = the named size's)", {}, kGroup}),
-      integer<&R::d_ff, 0, kHuge>(
-          {"d_ff", "SwiGLU inner width (0 = the named size's)", {}, kGroup}),
-      integer<&R::layers, 0, 100000>(
-          {"layers", "transformer blocks (0 = the named size's)", {}, kGroup}),
-      integer<&R::heads, 0, kHuge>({"heads", "query heads (0 = the named size's)", {}, kGroup}),
-      integer<&R::kv_heads, 0, kHuge>(
-          {"kv_heads", "key/value heads (0 = the named size's)", {}, kGroup}),
-      integer<&R::vocab_size, 0, kHuge>(
-          {"vocab_size", "vocabulary (0 = the named size's)", {}, kGroup}),
+      integer<&R::d_model, 0, kHuge>({"d_model", "residual stream width (0 = the named size's)"}),
+      integer<&R::d_ff, 0, kHuge>({"d_ff", "SwiGLU inner width (0 = the named size's)"}),
+      integer<&R::layers, 0, 100000>({"layers", "transformer blocks (0 = the named size's)"}),
+      integer<&R::heads, 0, kHuge>({"heads", "query heads (0 = the named size's)"}),
+      integer<&R::kv_heads, 0, kHuge>({"kv_heads", "key/value heads (0 = the named size's)"}),
+      integer<&R::vocab_size, 0, kHuge>({"vocab_size", "vocabulary (0 = the named size's)"}),
       integer<&R::context_length, 1, 1 << 24>({.name = "context_length",
                                                .help = "tokens per sequence",
-                                               .group = kGroup,
                                                .in_name = InName::kAlways,
                                                .stated = true}),
       integer<&R::batch_size, 1, 1 << 24>(
-          {.name = "batch_size", .help = "sequences per step", .group = kGroup, .stated = true}),
+          {.name = "batch_size", .help = "sequences per step", .stated = true}),
   };
 }
 
@@ -172,88 +160,66 @@ std::vector<Field> step_fields() {
                             .separator = ';'}),
       integer<&R::seed, 0, kHuge>(
           {.name = "seed", .help = "seed of weights and random tokens", .sizes = false}),
-      text<&R::tokens>({.name = "tokens",
-                        .help = "file of token ids; random tokens when empty",
-                        .value = FieldValue::kInputFile,
-                        .timed = false,
-                        .sizes = false,
-                        .separator = '\0'}),
+      file<&R::tokens>(FieldValue::kInputFile,
+                       {"tokens", "file of token ids; random tokens when empty"}),
       choice<&R::token_type>({.name = "token_type",
                               .help = "width of the ids in --tokens",
                               .choices = {"uint16", "uint32"},
                               .timed = false,
                               .sizes = false}),
-      text<&R::load_weights>({.name = "load_weights",
-                              .help = "safetensors file with the initial weights",
-                              .value = FieldValue::kInputFile,
-                              .timed = false,
-                              .sizes = false,
-                              .separator = '\0'}),
+      file<&R::load_weights>(FieldValue::kInputFile,
+                             {"load_weights", "safetensors file with the initial weights"}),
   };
 }
 
 // What is measured and written.
 std::vector<Field> measurement_fields() {
-  const auto kGroup = FieldGroup::kMeasurement;
   return {
       integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",
                                             .help = "steps before anything is measured",
-                                            .group = kGroup,
-                                            .in_name = InName::kNever,
-                                            .sizes = false}),
-      integer<&R::measure_steps, 0, 100000>({.name = "measure_steps",
-                                             .help = "timed steps",
-                                             .group = kGroup,
-                                             .in_name = InName::kNever,
-                                             .sizes = false}),
+                                            .in_name = InName::kNever}),
+      integer<&R::measure_steps, 0, 100000>(
+          {.name = "measure_steps", .help = "timed steps", .in_name = InName::kNever}),
       integer<&R::record_steps, 0, 1000>({.name = "record_steps",
                                           .help = "recorded steps, after the timed ones",
-                                          .group = kGroup,
                                           .in_name = InName::kNever,
-                                          .timed = false,
-                                          .sizes = false}),
+                                          .timed = false}),
       word<&R::stacks>({.name = "stacks",
                         .help = "stacks of the recorded allocations",
-                        .group = kGroup,
                         .changes_result = false,
-                        .timed = false,
-                        .sizes = false}),
+                        .timed = false}),
       integer<&R::max_entries, 1, 100000000>({.name = "max_entries",
                                               .help = "allocator events kept",
-                                              .group = kGroup,
                                               .changes_result = false,
-                                              .timed = false,
-                                              .sizes = false}),
-      text<&R::snapshot>({.name = "snapshot",
-                          .help = "memory_viz snapshot to write",
-                          .group = kGroup,
-                          .value = FieldValue::kOutputFile,
-                          .changes_result = false,
-                          .timed = false,
-                          .sizes = false,
-                          .separator = '\0'}),
-      text<&R::save_weights>({.name = "save_weights",
-                              .help = "safetensors file to write at the end",
-                              .group = kGroup,
-                              .value = FieldValue::kOutputFile,
-                              .changes_result = false,
-                              .timed = false,
-                              .sizes = false,
-                              .separator = '\0'}),
+                                              .timed = false}),
+      file<&R::snapshot>(FieldValue::kOutputFile, {"snapshot", "memory_viz snapshot to write"}),
+      file<&R::save_weights>(FieldValue::kOutputFile,
+                             {"save_weights", "safetensors file to write at the end"}),
   };
 }
 
 std::vector<Field> make_fields() {
-  std::vector<Field> all = model_fields();
-  for (auto more : {step_fields(), measurement_fields()}) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
+  std::vector<Field> all;
+  const auto add = [&](FieldGroup group, std::vector<Field> rows) {
+    for (Field& row : rows) {
+      row.group = group;
+      if (group == FieldGroup::kMeasurement) row.sizes = false;  // nothing of the model's
+      all.push_back(std::move(row));
+    }
+  };
+  add(FieldGroup::kModel, model_fields());
+  add(FieldGroup::kStep, step_fields());
+  add(FieldGroup::kMeasurement, measurement_fields());
   return all;
 }
 
 }  // namespace
 
-std::string Field::flag() const { return flag_of(name); }
+std::string Field::flag() const {
+  std::string flag = "--" + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> kFields = make_fields();

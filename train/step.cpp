@@ -100,9 +100,7 @@ void Step::update() {
   if (!loss_scaler) {
     optimizer->step();
   } else {
-    std::vector<Tensor> gradients;
-    for (const Tensor& parameter : parameters_) gradients.push_back(parameter.grad());
-    if (loss_scaler->unscale(gradients)) {
+    if (loss_scaler->unscale(optimizer->gradients())) {
       optimizer->step();
     } else {
       ++skipped_steps_;

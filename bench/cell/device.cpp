@@ -55,16 +55,18 @@ std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_m
 }
 
 Memories track_memories(torch::Device device, int64_t host_memory_bytes) {
-  Memories memories;
-  const auto add = [&](const char* name, MemorySpace space,
-                       std::unique_ptr<MemoryTracker> tracker) {
-    memories.push_back({name, space, std::move(tracker)});
-  };
   // Under a card that only keeps the books, host buffers need cost no memory either.
   if (!is_real(device)) host_memory_bytes = 0;
-  if (device.is_cuda()) add("device", MemorySpace::kDevice, make_cuda_tracker(device.index()));
+  const MemorySpace space = device.is_cuda() ? MemorySpace::kDevice : MemorySpace::kHost;
+  Memories memories;
+  const auto add = [&](const std::string& name, MemorySpace of,
+                       std::unique_ptr<MemoryTracker> tracker) {
+    memories.push_back({name, of, std::move(tracker)});
+  };
+  add(to_string(space), space, make_tracker(device, host_memory_bytes));
+  if (!device.is_cuda()) return memories;
   add("host", MemorySpace::kHost, make_host_tracker(host_memory_bytes));
-  if (device.is_cuda()) add("host_pinned", MemorySpace::kHost, make_pinned_tracker());
+  add("host_pinned", MemorySpace::kHost, make_pinned_tracker());
   return memories;
 }
 

@@ -28,15 +28,7 @@ void fill_blocks(const Attribution& attribution, Record& record) {
                   })) {
     return;
   }
-  for (const BlockResidual& block : attribution.blocks) {
-    record.residual_blocks.push_back({block.index, block.bytes, block.tensors});
-  }
-}
-
-void fill_phases(const PhasePeaks& peaks, Record& record) {
-  record.phases = peaks.phases(0);
-  record.phase_order = peaks.order();
-  record.phase_runs = peaks.runs();
+  record.residual_blocks = attribution.blocks;
 }
 
 }  // namespace
@@ -73,7 +65,7 @@ Snapshot RecordedSteps::finish(Record& record) {
   }
   if (!record.peak) {
     record.peak = record.recorded_peak;
-    fill_phases(peaks, record);
+    peaks.fill_phases(record);
   }
   if (record.peak->allocated != record.recorded_peak->allocated) {
     record.notes.push_back(

@@ -67,9 +67,7 @@ void measure(Bench& bench, Record& record) {
   }
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);
-    record.phases = peaks.phases(0);
-    record.phase_order = peaks.order();
-    record.phase_runs = peaks.runs();
+    peaks.fill_phases(record);
   }
 }
 

@@ -21,9 +21,7 @@ constexpr off_t kWanted = off_t{64} << 10;  // bytes that must be free before an
 // cut it at a size that another program may have gone beyond. File systems that cannot answer find
 // out later.
 int space_error(const std::string& path, off_t size) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int probe = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  const int probe = open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (probe < 0) return errno == ENOSPC || errno == EDQUOT ? errno : 0;
   const int error = fallocate(probe, FALLOC_FL_KEEP_SIZE, size, kWanted) == 0 ? 0 : errno;
   close(probe);

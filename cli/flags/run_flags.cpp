@@ -26,8 +26,9 @@ Flag flag_of(const Field& field, bool list) {
   if (!field.choices.empty()) help += ": " + join(field.choices);
   if (field.required) help += "; required";
   const std::string standard = field.get(RunSpec{});
-  if (!field.required && !standard.empty() && standard != "0")
+  if (!field.required && !standard.empty() && standard != "0") {
     help += " (default " + standard + ")";
+  }
   return {.name = field.flag().substr(2),
           .value = value_of(field, list),
           .help = help,

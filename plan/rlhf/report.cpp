@@ -82,7 +82,7 @@ Table configuration(const RlhfPlan& plan) {
                   format_bytes(spec.card.total_bytes) + " each");
   add("layout", to_string(spec.setup.layout));
   add("precision", spec.precision.name + ": " + states_in_words(spec.precision, spec.optimizer));
-  add("optimizer", to_string(spec.optimizer) + ": " + meaning_of(spec.optimizer));
+  add("optimizer", in_words(spec.optimizer));
   add("attention", to_string(spec.attention) + ", checkpoint " + to_string(spec.setup.checkpoint));
   add("KV cache", to_string(spec.cache));
   add("optimizer offload", spec.setup.offloads_optimizer() ? "yes" : "no");

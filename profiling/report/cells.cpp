@@ -62,12 +62,6 @@ std::string readable(const std::string& name) {
   return text;
 }
 
-std::string mode_in_words(Mode mode) { return word_of(mode) + ": " + meaning_of(mode); }
-
-std::string precision_in_words(Precision precision) {
-  return word_of(precision) + ": " + meaning_of(precision);
-}
-
 std::string device_name(const Record& record) {
   // libtorch calls every card cuda:N, a virtual one too.
   if (is_virtual(record.spec)) return to_string(record.spec.device);

@@ -27,9 +27,6 @@ std::string number_text(double value, int decimals);
 std::string grouped(int64_t value);             // "128,625,408"
 std::string readable(const std::string& name);  // "optimizer_state" as "optimizer state"
 
-std::string mode_in_words(Mode mode);
-std::string precision_in_words(Precision precision);
-
 // The device a Record was measured on: what its environment says, else the --device asked for.
 std::string device_name(const Record& record);
 

@@ -92,7 +92,7 @@ Table peak_memory_table(const std::vector<Record>& records) {
     for (const Mode mode : modes) add_mode_cells(cells, row, mode);
     table.rows.push_back(std::move(cells));
   }
-  for (const Mode mode : modes) table.notes.push_back(mode_in_words(mode) + ".");
+  for (const Mode mode : modes) table.notes.push_back(in_words(mode) + ".");
   table.notes.push_back("Peak = most bytes allocated at one instant of the measured steps.");
   add_closing_notes(table, latest, about);
   return table;

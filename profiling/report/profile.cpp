@@ -50,17 +50,17 @@ Table protocol_table(const Record& record) {
   };
   add("status", record.reason.empty() ? to_string(record.status)
                                       : to_string(record.status) + ": " + record.reason);
-  add("mode", mode_in_words(spec.profile_type));
+  add("mode", in_words(spec.profile_type));
   add("model", shape_in_words(spec));
   const int64_t parameters = parameter_count(model_config(spec));
   add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
   add("batch", std::to_string(spec.batch_size) + " sequences of " +
                    std::to_string(spec.context_length) + " tokens");
-  add("precision", precision_in_words(spec.precision));
+  add("precision", in_words(spec.precision));
   add("attention", to_string(spec.attention));
   if (spec.profile_type == Mode::kTraining) {
     add("optimizer", to_string(spec.optimizer) + ", " + to_string(spec.optimizer_impl));
-  };
+  }
   const std::string device = device_name(record);
   const std::string asked = to_string(spec.device);
   add("device", device == asked ? device : device + " (--device " + asked + ")");

@@ -36,8 +36,7 @@ Table shape_table(const RunSpec& spec) {
   add("K head dimension", grouped(shape.head_dim()));
   add("V vocabulary", grouped(shape.vocab_size));
   add("parameters", grouped(parameter_count(shape)));
-  table.notes = {"mode: " + mode_in_words(spec.profile_type),
-                 "precision: " + precision_in_words(spec.precision),
+  table.notes = {"mode: " + in_words(spec.profile_type), "precision: " + in_words(spec.precision),
                  "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec),
                  kUnitsNote};
   return table;

@@ -3,6 +3,13 @@
 #include "profiling/theory/sheet.h"
 
 namespace headroom {
+namespace {
+
+std::vector<Row> middle_block(const RunSpec& spec, const std::vector<Row>& rows) {
+  return rows_of_block(rows, model_config(spec).layers / 2);
+}
+
+}  // namespace
 
 int64_t element_size(DType dtype) {
   switch (dtype) {
@@ -116,20 +123,12 @@ void drop(std::vector<Row>& rows, const Blocks& blocks,
   std::erase_if(rows, [](const Row& row) { return row.group == kBlock && row.blocks.empty(); });
 }
 
-namespace {
-
-std::vector<Row> rows_of_middle_block(const RunSpec& spec) {
-  return rows_of_block(theory_rows(spec), model_config(spec).layers / 2);
-}
-
-}  // namespace
-
 int64_t residual_bytes_per_block(const RunSpec& spec) {
-  return total(rows_of_middle_block(spec), kBlock);
+  return total(middle_block(spec, theory_rows(spec)), kBlock);
 }
 
 int64_t residual_tensors_per_block(const RunSpec& spec) {
-  return storages(rows_of_middle_block(spec), kBlock);
+  return storages(middle_block(spec, theory_rows(spec)), kBlock);
 }
 
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
@@ -145,7 +144,7 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
 
 std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  const std::vector<Row> block = rows_of_block(rows, model_config(spec).layers / 2);
+  const std::vector<Row> block = middle_block(spec, rows);
   return {{"parameters", total(rows, kParameters)},
           {"gradients", total(rows, kGradients)},
           {"optimizer_state", total(rows, kOptimizerState)},

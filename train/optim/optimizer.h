@@ -25,12 +25,11 @@ class Optimizer {
   // Every tensor of state there is now.
   virtual std::vector<torch::Tensor> state() const = 0;
 
-  const std::vector<torch::Tensor>& parameters() const { return parameters_; }
+  // Of every parameter, in their order; undefined where there is none.
+  std::vector<torch::Tensor> gradients() const;
 
  protected:
   virtual void update() = 0;  // under NoGradGuard; every parameter has a gradient
-
-  std::vector<torch::Tensor> gradients() const;
 
   std::vector<torch::Tensor> parameters_;
 };

@@ -17,7 +17,5 @@ std::string to_string(Mode mode);  // "forward-grad"
 inline bool has_backward(Mode mode) {
   return mode == Mode::kForwardBackward || mode == Mode::kTraining;
 }
-// Whether a forward saves what a backward would need.
-inline bool keeps_for_backward(Mode mode) { return mode != Mode::kForward; }
 
 }  // namespace headroom

@@ -1,23 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "profiling/theory/rows.h"
+#include "tests/train/tiny_spec.h"
 
 namespace headroom {
 namespace {
 
 RunSpec tiny() {
-  RunSpec spec;
-  spec.model_size = "custom";
-  spec.d_model = 32;
-  spec.d_ff = 48;
-  spec.layers = 3;
-  spec.heads = 4;
-  spec.kv_heads = 4;
-  spec.vocab_size = 50;
-  spec.context_length = 16;
-  spec.batch_size = 2;
+  RunSpec spec = tiny_spec();
   spec.profile_type = Mode::kForwardBackward;
-  spec.device = parse_device("cpu");
   return spec;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "profiling/theory/sheet.h"
+#include "tests/train/tiny_spec.h"
 
 namespace headroom {
 namespace {
@@ -11,16 +12,8 @@ namespace {
 constexpr int64_t kLayers = 5;
 
 RunSpec five_blocks(Precision precision) {
-  RunSpec spec;
-  spec.model_size = "custom";
-  spec.d_model = 32;
-  spec.d_ff = 48;
+  RunSpec spec = tiny_spec();
   spec.layers = kLayers;
-  spec.heads = 4;
-  spec.kv_heads = 4;
-  spec.vocab_size = 50;
-  spec.context_length = 16;
-  spec.batch_size = 2;
   spec.profile_type = Mode::kForwardBackward;
   spec.precision = precision;
   spec.device = parse_device("cuda");
