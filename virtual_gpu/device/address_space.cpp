@@ -1,7 +1,6 @@
 #include "virtual_gpu/device/address_space.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace virtual_gpu {
 namespace {
@@ -15,9 +14,8 @@ uint32_t divide_up(uint64_t bytes, uint64_t unit) {
 
 }  // namespace
 
-AddressSpace::AddressSpace(uint64_t base, uint64_t bytes) : base_(base), bytes_(bytes) {
-  free_runs_[0] = static_cast<uint32_t>(bytes / kPageBytes);
-}
+AddressSpace::AddressSpace(uint64_t base, uint64_t bytes)
+    : base_(base), bytes_(bytes), placement_(static_cast<uint32_t>(bytes / kPageBytes)) {}
 
 std::optional<uint32_t> AddressSpace::SharedPage::take(uint32_t slots) {
   uint32_t run = 0;
@@ -42,35 +40,19 @@ std::optional<uint32_t> AddressSpace::SharedPage::take(uint32_t slots) {
 }
 
 std::optional<uint32_t> AddressSpace::take_pages(uint32_t count) {
-  const auto run = std::find_if(free_runs_.begin(), free_runs_.end(),
-                                [count](const auto& free) { return free.second >= count; });
-  if (run == free_runs_.end()) return std::nullopt;
-  const auto [first, length] = *run;
-  free_runs_.erase(run);
-  if (length > count) free_runs_[first + count] = length - count;
-  if (pages_.size() < first + count) pages_.resize(first + count);
-  pages_[first] = kFirst | count;
-  for (uint32_t i = 1; i < count; ++i) pages_[first + i] = i;
+  const auto first = placement_.take(count);
+  if (!first) return std::nullopt;
+  words_.resize(std::max(words_.size(), word_of(*first) + 1));
+  words_[word_of(*first)] = kFirst | count;
+  for (uint32_t i = 1; i < count; ++i) words_[word_of(*first + i)] = i;
   used_pages_ += count;
   return first;
 }
 
 void AddressSpace::give_pages(uint32_t first, uint32_t count) {
-  std::fill_n(pages_.begin() + first, count, 0);
+  for (uint32_t i = 0; i < count; ++i) words_[word_of(first + i)] = 0;
   used_pages_ -= count;
-  auto after = free_runs_.lower_bound(first);
-  if (after != free_runs_.end() && after->first == first + count) {
-    count += after->second;
-    after = free_runs_.erase(after);
-  }
-  if (after != free_runs_.begin()) {
-    const auto before = std::prev(after);
-    if (before->first + before->second == first) {
-      before->second += count;
-      return;
-    }
-  }
-  free_runs_[first] = count;
+  placement_.give(first, count);
 }
 
 std::optional<uint64_t> AddressSpace::allocate_slots(uint32_t slots) {
@@ -87,7 +69,7 @@ std::optional<uint64_t> AddressSpace::allocate_slots(uint32_t slots) {
   }
   const auto first = take_pages(1);
   if (!first) return std::nullopt;
-  pages_[*first] |= kShared;
+  words_[word_of(*first)] |= kShared;
   auto& page = shared_[*first] = std::make_unique<SharedPage>();
   const uint32_t slot = *page->take(slots);
   page->longest_run = page->free_slots;
@@ -110,11 +92,10 @@ std::optional<uint64_t> AddressSpace::allocate(uint64_t bytes) {
 std::optional<AddressSpace::Block> AddressSpace::find(uint64_t address) const {
   if (!contains(address)) return std::nullopt;
   auto page = static_cast<uint32_t>((address - base_) / kPageBytes);
-  if (page >= pages_.size() || pages_[page] == 0) return std::nullopt;
-  if ((pages_[page] & kFirst) == 0) page -= pages_[page];
-  if ((pages_[page] & kShared) == 0) {
-    return Block{page_address(page), (pages_[page] & ~kFirst) * kPageBytes};
-  }
+  if (word_of(page) >= words_.size() || words_[word_of(page)] == 0) return std::nullopt;
+  if ((words_[word_of(page)] & kFirst) == 0) page -= words_[word_of(page)];
+  const uint32_t word = words_[word_of(page)];
+  if ((word & kShared) == 0) return Block{page_address(page), (word & ~kFirst) * kPageBytes};
   const SharedPage& shared = *shared_.at(page);
   auto slot = static_cast<uint32_t>((address - page_address(page)) / kSlotBytes);
   if (!shared.taken[slot]) return std::nullopt;
@@ -129,7 +110,7 @@ std::optional<uint64_t> AddressSpace::release(uint64_t address) {
   if (!block || block->address != address) return std::nullopt;
   const auto page = static_cast<uint32_t>((address - base_) / kPageBytes);
   --live_blocks_;
-  if ((pages_[page] & kShared) == 0) {
+  if ((words_[word_of(page)] & kShared) == 0) {
     give_pages(page, static_cast<uint32_t>(block->bytes / kPageBytes));
     return block->bytes;
   }

@@ -3,12 +3,13 @@
 // Note [Addresses]
 // Rationale: a pointer of the virtual card must never be readable, must be told from a pointer of
 //   the host, and costs the host nothing however large the card is.
-// Approach: pages of 2 MiB, as the driver maps them. A request of 1 MiB or more takes whole pages,
-//   at the lowest address with room; smaller ones share a page in slots of 512 bytes. One 32-bit
-//   word per page and two bits per slot are all the books there are: ten million live blocks stay
-//   under 40 MB.
-// Limits: where the driver places a block beyond "aligned, and low addresses first" is not
-//   documented; nothing of ours depends on it.
+// Approach: pages of 2 MiB, as the driver maps them. A request of 1 MiB or more takes whole pages;
+//   smaller ones share a page in slots of 512 bytes. Which pages: Note [Placement]. One 32-bit word
+//   per page and two bits per slot are all the books there are: ten million live blocks stay under
+//   40 MB. Addresses are taken from the upper end, so the words are counted from there.
+// Limits: what is in use is whole pages; the rest of a 32 MiB region costs addresses, no memory, as
+//   cudaMemGetInfo says on a card. How small blocks share a page there is not known (libtorch asks
+//   for 2 MiB and more).
 #pragma once
 
 #include <bitset>
@@ -19,6 +20,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "virtual_gpu/device/placement.h"
 
 namespace virtual_gpu {
 
@@ -64,12 +67,14 @@ class AddressSpace {
   void give_pages(uint32_t first, uint32_t count);
   std::optional<uint64_t> allocate_slots(uint32_t slots);
   uint64_t page_address(uint32_t page) const { return base_ + page * kPageBytes; }
+  // The highest page's word is the first.
+  size_t word_of(uint32_t page) const { return bytes_ / kPageBytes - 1 - page; }
 
   uint64_t base_;
   uint64_t bytes_;
   // Per page: 0 = free, kFirst | count at a block's first page, the distance to it behind.
-  std::vector<uint32_t> pages_;
-  std::map<uint32_t, uint32_t> free_runs_;  // first page -> count
+  std::vector<uint32_t> words_;
+  Placement placement_;
   std::map<uint32_t, std::unique_ptr<SharedPage>> shared_;
   std::set<std::pair<uint32_t, uint32_t>> open_;  // (longest_run, page) of shared pages with room
   uint64_t used_pages_ = 0;

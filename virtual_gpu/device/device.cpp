@@ -8,15 +8,16 @@
 namespace virtual_gpu {
 namespace {
 
-// Room for every page to be taken, twice: a block must find a run of addresses even where freed
-// ones lie scattered. On a card addresses are as plentiful.
+constexpr uint64_t kRegionBytes = Placement::kRegionPages * AddressSpace::kPageBytes;
+
+// Room for every page to be taken, twice: regions are rounded up, and a block must find a run of
+// addresses even where freed ones lie scattered. On a card addresses are as plentiful.
 uint64_t address_bytes(const Card& card) {
-  const uint64_t page = AddressSpace::kPageBytes;
-  return (card.total_bytes / page + 1) * page * 2;
+  return (card.total_bytes / kRegionBytes + 1) * kRegionBytes * 2;
 }
 
 uint64_t must_reserve(uint64_t bytes) {
-  const auto base = reserve_addresses(bytes, AddressSpace::kPageBytes);
+  const auto base = reserve_addresses(bytes, kRegionBytes);
   if (!base) throw std::bad_alloc();
   return *base;
 }

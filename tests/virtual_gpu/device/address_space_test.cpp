@@ -11,21 +11,23 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kBase = uint64_t{1} << 40;
 
-TEST(AddressSpace, LargeBlocksTakeWholePagesAtTheLowestAddress) {
-  AddressSpace space(kBase, 64 * kMiB);
-  EXPECT_EQ(space.allocate(2 * kMiB), kBase);
-  EXPECT_EQ(space.allocate(3 * kMiB), kBase + 2 * kMiB);
-  EXPECT_EQ(space.allocate(2 * kMiB), kBase + 6 * kMiB);
-  EXPECT_EQ(space.used_bytes(), 8 * kMiB);
-  EXPECT_EQ(space.release(kBase + 2 * kMiB), 4 * kMiB);
-  EXPECT_EQ(space.allocate(4 * kMiB), kBase + 2 * kMiB) << "the hole is used again";
+TEST(AddressSpace, LargeBlocksTakeWholePagesOfARegionAtTheUpperEnd) {
+  AddressSpace space(kBase, 128 * kMiB);
+  EXPECT_EQ(space.allocate(20 * kMiB), kBase + 96 * kMiB);
+  EXPECT_EQ(space.allocate(3 * kMiB), kBase + 116 * kMiB);
+  EXPECT_EQ(space.allocate(10 * kMiB), kBase + 64 * kMiB);
+  EXPECT_EQ(space.used_bytes(), 34 * kMiB) << "pages, not regions";
+  EXPECT_EQ(space.release(kBase + 116 * kMiB), 4 * kMiB);
+  EXPECT_EQ(space.allocate(22 * kMiB), kBase + 74 * kMiB);
+  EXPECT_EQ(space.allocate(4 * kMiB), kBase + 116 * kMiB) << "the hole is used again";
 }
 
 TEST(AddressSpace, SmallBlocksShareAPage) {
   AddressSpace space(kBase, 64 * kMiB);
-  EXPECT_EQ(space.allocate(1), kBase);
-  EXPECT_EQ(space.allocate(513), kBase + 512);
-  EXPECT_EQ(space.allocate(512), kBase + 3 * 512);
+  const uint64_t page = kBase + 32 * kMiB;
+  EXPECT_EQ(space.allocate(1), page);
+  EXPECT_EQ(space.allocate(513), page + 512);
+  EXPECT_EQ(space.allocate(512), page + 3 * 512);
   EXPECT_EQ(space.used_bytes(), 2 * kMiB);
   EXPECT_EQ(space.live_blocks(), 3U);
 }
