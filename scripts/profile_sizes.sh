@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Peak memory of all six named sizes, at every context, mode and precision, and of 2.7B at a context
-# that an 80 GB card cannot hold. A cell that runs out of memory is a row of the table, not a failure.
+# Peak memory of all six named sizes, or of the one that is asked for, at every context, mode and
+# precision, and of 2.7B at a context that an 80 GB card cannot hold. A cell that runs out of memory is
+# a row of the table, not a failure.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
@@ -15,17 +16,16 @@ for line in filter(str.strip, sys.stdin):
 '
 }
 
-# memory_sweep FLAGS...: the grid's Records on stdout.
+# memory_sweep FLAGS...: the grid's Records join sizes_records.
 memory_sweep() {
-  local lines status name
-  lines=$("$headroom" sweep --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" --record-steps 0 \
-    --records "$records" --format jsonl "$@")
+  local status name
+  sweep --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" --record-steps 0 "$@"
   status=$?
   stop_if_hopeless "$status"
   driver_steps=$((driver_steps + 1))
-  while IFS= read -r name; do failed "$name"; done < <(other_failures <<<"$lines")
-  [[ -n $lines ]] || failed "all sizes (sweep exit $status)"
-  sizes_records+=$lines$'\n'
+  while IFS= read -r name; do failed "$name"; done < <(other_failures <<<"$sweep_rows")
+  [[ -n $sweep_rows ]] || failed "all sizes (sweep exit $status)"
+  sizes_records+=$sweep_rows$'\n'
 }
 
 part_sizes() {
@@ -34,9 +34,9 @@ part_sizes() {
     say "all sizes: left out on the CPU, whose memory they exceed"
     return
   fi
-  memory_sweep --model-size small,medium,large,xl,2.7B,10B --context-length "$contexts" --device "$device" \
+  memory_sweep --model-size "$all_sizes" --context-length "$contexts" --device "$device" \
     --profile-type forward,forward-grad,training --precision fp32,bf16
-  if [[ $device == virtual:* ]]; then
+  if [[ $device == virtual:* && ,$all_sizes, == *,2.7B,* ]]; then
     memory_sweep --model-size 2.7B --context-length 2048 --device virtual:a100-80gb \
       --profile-type forward,forward-grad,training --precision fp32,bf16
   fi

@@ -17,14 +17,20 @@ driver_steps=0
 driver_failures=()
 driver_records= # JSON lines of every cell that this script has run
 
+driver_child=   # the sweep that is running
+
 say() { printf '%s\n' "$*" >&2; }
+
+# shellcheck source-path=SCRIPTDIR source=lock.sh
+source "$driver_root/scripts/lib/lock.sh"
 
 driver_usage() {
   cat <<EOF
 usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...] [--device DEVICE] [--output-dir DIR]
        [--warmup-steps N] [--measure-steps N]
 $driver_title
-  --model-size     named size; default 2.7B, on the CPU small                    (environment: MODEL_SIZE)
+  --model-size     named size; default 2.7B, on the CPU small; where all sizes are
+                   profiled, that one only                                       (environment: MODEL_SIZE)
   --contexts       tokens per sequence; default 128,256,512                      (CONTEXTS)
   --device         default cuda when the machine has a card, else virtual:h200   (DEVICE)
   --output-dir     default results/memory_profiling in this repository           (OUTPUT_DIR)
@@ -60,6 +66,7 @@ parse_options() {
       value=$2
       shift 2
     fi
+    [[ -n $value ]] || usage_error "$flag '' is empty; leave it out for the default"
     case $flag in
       --model-size) MODEL_SIZE=$value ;;
       --contexts) CONTEXTS=$value ;;
@@ -89,6 +96,8 @@ settle_options() {
   fi
   [[ $model_size =~ ^[A-Za-z0-9.-]+$ ]] ||
     usage_error "--model-size '$model_size' is not one named size (example: --model-size small)"
+  # shellcheck disable=SC2034  # profile_sizes.sh uses it
+  all_sizes=${MODEL_SIZE:-small,medium,large,xl,2.7B,10B}
   output_dir=${OUTPUT_DIR:-$driver_root/results/memory_profiling}
   [[ $output_dir == /* ]] || output_dir=$PWD/$output_dir
 }
@@ -96,12 +105,14 @@ settle_options() {
 build_programs() {
   local log=build/release-build.log
   scripts/setup.sh || exit
+  lock 8 build/build.lock "$driver_root/build"
   say "building (minutes the first time, then seconds)"
-  if ! cmake --build --preset release --target headroom headroom-cell >"$log" 2>&1; then
+  if ! cmake --build --preset release --target headroom headroom-cell headroom_bench >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     say "the build failed; the whole output is in $log"
     exit 5
   fi
+  exec 8>&-
   headroom=$driver_root/build/release/bin/headroom
 }
 
@@ -111,13 +122,36 @@ open_output_dir() {
     exit 5
   fi
   rm -f "$records"
+  lock 9 "$output_dir/cells/.lock" "$output_dir"
   # One file for every part, so that a cell that two parts want runs once, and a second run finds
   # it.
   records=$output_dir/records.jsonl
 }
 
+# A shell waits for a program in the foreground before it acts on a signal, so sweeps run in the
+# background, where they are deaf to ^C: it is handed on.
+interrupted() {
+  trap '' INT TERM
+  [[ -z $driver_child ]] || { kill -TERM "$driver_child" && wait "$driver_child"; } 2>/dev/null
+  say "interrupted; run it again to go on where it stopped"
+  exit 130
+}
+
+# sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
+sweep() {
+  local file=$output_dir/cells/.rows status
+  "$headroom" sweep "$@" --records "$records" --format jsonl >"$file" &
+  driver_child=$!
+  wait "$driver_child"
+  status=$?
+  driver_child=
+  sweep_rows=$(<"$file")
+  rm -f "$file"
+  return "$status"
+}
+
 driver_start() {
-  trap 'say "interrupted; run it again to go on where it stopped"; exit 130' INT TERM
+  trap interrupted INT TERM
   parse_options "$@"
   settle_options
   cd "$driver_root" || exit 5
@@ -211,11 +245,11 @@ cells() {
   contexts_left=$(missing_values 1 <<<"$rows")
   precisions_left=$(missing_values 3 <<<"$rows")
   if [[ -n $contexts_left ]]; then
-    driver_records+=$'\n'$("$headroom" sweep --model-size "$model_size" --device "$device" \
+    sweep --model-size "$model_size" --device "$device" \
       --context-length "$contexts_left" --profile-type "$4" --precision "$precisions_left" \
-      --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" \
-      --records "$records" --snapshot-dir "$output_dir/cells" --format jsonl)
+      --warmup-steps "$warmup_steps" --measure-steps "$measure_steps" --snapshot-dir "$output_dir/cells"
     status=$?
+    driver_records+=$'\n'$sweep_rows
     stop_if_hopeless "$status"
     rows=$(select_records "${grid[@]}" <<<"$driver_records")
   fi

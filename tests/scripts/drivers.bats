@@ -104,7 +104,7 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
 
 @test "bad flags and values: one line, exit 2, nothing runs" {
   for flags in "--siz small" "--contexts 128,,256" "--contexts 512x" "--contexts 0" "--model-size" \
-    "--model-size small,medium" "--model-size ../x" "stray"; do
+    "--model-size small,medium" "--model-size ../x" "--output-dir=" "--contexts=" "--device=" "stray"; do
     # shellcheck disable=SC2086  # words on purpose
     run "$scripts/run_all.sh" $flags
     echo "$flags: $output"
@@ -161,4 +161,75 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   STUB_FAIL=xl_ctx128_training_fp32_device-virtual:h200 run "$scripts/profile_sizes.sh"
   [ "$status" -eq 3 ]
   [[ "$(last_line)" == "failed, 1 of "*"xl_ctx128_training_fp32_device-virtual:h200 (killed: killed by signal 9)" ]]
+}
+
+@test "an empty output folder is refused, not taken for the default" {
+  for flags in "--output-dir=" "--output-dir"; do
+    run "$scripts/run_all.sh" "$flags" ""
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [[ "${lines[0]}" == "run_all.sh: --output-dir '' is empty; "* ]]
+  done
+}
+
+@test "two in one folder: the second says who is at work, waits, and finds everything done" {
+  STUB_SECONDS=3 "$scripts/profile_part_b.sh" >"$BATS_TEST_TMPDIR/first" 2>&1 &
+  for _ in {1..100}; do
+    [ -s "$OUTPUT_DIR/cells/.lock" ] && break
+    sleep 0.05
+  done
+  run "$scripts/run_all.sh"
+  echo "$output"
+  wait $!
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"waiting: profile_part_b.sh (process $!, since "*") is at work in $OUTPUT_DIR"* ]]
+  [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
+  [ "$(sort "$STUB_LOG" | uniq -d)" = "" ]
+  [[ "$(<"$BATS_TEST_TMPDIR/first")" == *"part b done: "* ]]
+}
+
+@test "two in folders of their own do not wait for each other" {
+  STUB_SECONDS=20 "$scripts/profile_part_b.sh" --output-dir "$BATS_TEST_TMPDIR/other" >/dev/null 2>&1 3>&- &
+  run "$scripts/profile_part_b.sh"
+  kill $!
+  [ "$status" -eq 0 ]
+  [[ "$output" != *waiting* ]]
+}
+
+@test "a signal to the script alone ends it and its sweep within a second, waiting or working" {
+  STUB_SECONDS=20 "$scripts/profile_part_b.sh" >/dev/null 2>&1 3>&- &
+  working=$!
+  for _ in {1..100}; do
+    [ -s "$OUTPUT_DIR/cells/.lock" ] && break
+    sleep 0.05
+  done
+  "$scripts/profile_part_b.sh" >/dev/null 2>&1 3>&- &
+  waiting=$!
+  sleep 0.5
+  for script in $waiting $working; do
+    began=$SECONDS
+    kill -TERM "$script"
+    status=0
+    wait "$script" || status=$?
+    [ "$status" -eq 130 ]
+    [ $((SECONDS - began)) -le 2 ] # one, and a machine that is busy
+  done
+  run "$scripts/profile_part_b.sh" # nobody holds the folder
+  [[ "$output" != *waiting* ]]
+}
+
+@test "--model-size small profiles small and nothing else" {
+  DEVICE=virtual:h200 CONTEXTS=128 run "$scripts/run_all.sh" --model-size small
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(grep -vc '^small_' "$STUB_LOG")" -eq 0 ]
+  [ "$(grep -c . "$OUTPUT_DIR/all_sizes_memory_summary.jsonl")" -eq 6 ]
+  DEVICE=virtual:h200 CONTEXTS=128 run "$scripts/profile_sizes.sh" --model-size 2.7B --output-dir "$BATS_TEST_TMPDIR/one"
+  [ "$(grep -c . "$BATS_TEST_TMPDIR/one/all_sizes_memory_summary.jsonl")" -eq 12 ]
+  grep -q 2.7B_ctx2048_ "$STUB_LOG"
+}
+
+@test "what the README promises is built" {
+  grep -q 'headroom_bench' "$scripts/../README.md"
+  grep -q -- '--target headroom headroom-cell headroom_bench ' "$scripts/lib/driver.sh"
 }

@@ -1,18 +1,20 @@
 """Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
 
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep itself dies before that cell.
-STUB_LOG: gets one line per cell that ran. Cells that --records holds as ok do not run again.
+STUB_LOG: gets one line per cell that ran. STUB_SECONDS: the sweep begins with a pause. Cells that --records holds as ok do not run again.
 """
 import itertools
 import json
 import os
 import pathlib
 import sys
+import time
 
 flags = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
 
 
 def sweep():
+    time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     known = {"small", "medium", "large", "xl", "2.7B", "10B"}
     for size in flags["--model-size"].split(","):
         if size not in known:
