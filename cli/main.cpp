@@ -68,6 +68,14 @@ int dispatch(int argc, char** argv) {
   return kExitUsage;  // check_name() threw
 }
 
+// What was typed may be of any length, and a message repeats it.
+std::string shortened(std::string message) {
+  constexpr size_t kMost = 2000;  // bytes
+  constexpr size_t kEnd = 500;    // where what is allowed stands
+  if (message.size() <= kMost) return message;
+  return message.substr(0, kMost - kEnd) + " [...] " + message.substr(message.size() - kEnd);
+}
+
 }  // namespace
 }  // namespace headroom
 
@@ -77,10 +85,10 @@ int main(int argc, char** argv) {
   try {
     return headroom::dispatch(argc, argv);
   } catch (const headroom::UsageError& error) {
-    headroom::log_error(error.what());
+    headroom::log_error(headroom::shortened(error.what()));
     return headroom::kExitUsage;
   } catch (const std::exception& error) {
-    headroom::log_error(error.what());
+    headroom::log_error(headroom::shortened(error.what()));
     return headroom::kExitEnvironment;
   }
 }

@@ -1,6 +1,10 @@
 #include "cli/flags/flags.h"
 
 #include <algorithm>
+
+// The flag library's regular expressions recurse once per byte: a word of 20,000 would end the
+// program. Its other parser, for compilers without <regex>, takes the same words.
+#define CXXOPTS_NO_REGEX true
 #include <cxxopts.hpp>
 
 #include "cli/exit_code.h"

@@ -104,6 +104,17 @@ expect 2 'conflicts with --output' profile "${small[@]}" --output a --snapshot b
 expect 2 'unknown option --snapshot' sweep "${small[@]}" --snapshot a
 expect 2 "command: 'profle' is unknown.*did you mean profile" profle
 expect 2 'a command is needed'
+# Words of any length, in every place.
+long=$(head -c 120000 /dev/zero | tr '\0' x)
+for command in profile sweep theory table dryrun rlhf budget snapshot cards; do
+  expect 2 'unknown option --xxx' "$command" "--$long"
+  expect 2 'unknown option --xxx' "$command" "--$long=1"
+  expect 2 'unknown option -xxx|unknown option xxx' "$command" "-$long"
+  expect 2 . "$command" "--format=$long"
+done
+expect 2 "'xxx.*is unknown" "$long"
+expect 2 "--model-size: 'xxx" profile --model-size "$long"
+[[ $(wc -c <err) -lt 2500 ]] || fail 'a word of 120,000 bytes is said in full'
 expect 2 "'line\\\\nbreak" profile --model-size $'line\nbreak'
 
 # An inference engine's budget.
