@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cards/builtin_cards.h"
 #include "cards/card_json.h"
+#include "files/mapped_file.h"
+#include "files/whole_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -37,16 +35,15 @@ bool same_name(const std::string& a, const std::string& b) {
          });
 }
 
+constexpr int64_t kMostBytes = int64_t{16} << 20;  // a file of cards has some KiB
+
 Json read_document(const std::string& where, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
   std::string text;
-  bool was_read = file.is_open();
   try {
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  } catch (const std::ios_base::failure&) {  // a directory opens, and fails here
-    was_read = false;
+    text = read_whole_file(path, kMostBytes);
+  } catch (const ReadError& error) {
+    throw UsageError(where + ": cannot be read: " + error.reason());
   }
-  if (!was_read) throw UsageError(where + ": cannot be read: " + std::strerror(errno));
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

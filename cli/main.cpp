@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
@@ -81,7 +80,7 @@ std::string shortened(std::string message) {
 
 int main(int argc, char** argv) {
   headroom::hold_standard_descriptors();
-  const headroom::InterruptGuard guard;  // ^C ends the cell, not the tables; see there
+  headroom::survive_failed_writes();
   try {
     return headroom::dispatch(argc, argv);
   } catch (const headroom::UsageError& error) {

@@ -1,14 +1,21 @@
 #include "cli/output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
 namespace headroom {
+namespace {
+
+int report_descriptor = STDOUT_FILENO;
+
+}  // namespace
 
 void hold_standard_descriptors() {
   // Opened for reading, so that writing to it is an error and not silence.
@@ -19,13 +26,26 @@ void hold_standard_descriptors() {
   if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
 
+void survive_failed_writes() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void print_to_stderr() { report_descriptor = STDERR_FILENO; }
+
 void print(std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t written = ::write(report_descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EPIPE) return;
+    if (written < 0 && errno == EAGAIN) {  // left non-blocking by whoever shares it
+      pollfd waited{report_descriptor, POLLOUT, 0};
+      ::poll(&waited, 1, -1);
+      continue;
+    }
     if (written < 0) {
-      throw std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(errno));
+      const std::string stream = report_descriptor == STDOUT_FILENO ? "stdout" : "stderr";
+      throw std::runtime_error("cannot write to " + stream + ": " + std::strerror(errno));
     }
     text.remove_prefix(static_cast<size_t>(written));
   }

@@ -9,9 +9,15 @@ namespace headroom {
 // descriptors 0 to 2 are taken; those that were closed fail to write. First thing in main().
 void hold_standard_descriptors();
 
-// Writes all of it. Quiet when the reader has gone ("| head"; SIGPIPE must be ignored, see
-// bench/process/interrupt.h); std::runtime_error (one line) on any other failure, a full disk for
-// one.
+// From here on a write that fails is an error with a reason, where the kernel would end the
+// program: a pipe whose reader has gone, a limit on file sizes (ulimit -f).
+void survive_failed_writes();
+
+// From here on print() goes to stderr: stdout has been asked for by name, for a file.
+void print_to_stderr();
+
+// Writes all of it. Quiet when the reader has gone ("| head"); std::runtime_error (one
+// line) on any other failure, a full disk for one.
 void print(std::string_view text);
 
 }  // namespace headroom

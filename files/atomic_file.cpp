@@ -1,11 +1,12 @@
 #include "files/atomic_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <stdexcept>
+#include <system_error>
 
+#include "files/links.h"
 #include "files/replace_file.h"
 
 namespace headroom {
@@ -17,11 +18,18 @@ void write_file_atomically(const std::string& path, std::string_view text) {
 }
 
 void check_writable(const std::string& path) {
+  const auto refuse = [&](int error) {
+    throw WriteError("cannot write " + with_link_target(path) + ": " +
+                     std::generic_category().message(error));
+  };
+  struct stat existing {};
+  const bool exists = stat(path.c_str(), &existing) == 0;
   // A file that exists but may not be written would be replaced all the same: its directory allows
   // it. Refused, because whoever took the permission away meant it.
-  if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), W_OK) != 0) {
-    throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
-  }
+  if (exists && access(path.c_str(), W_OK) != 0) refuse(errno);
+  if (exists && S_ISDIR(existing.st_mode)) refuse(EISDIR);
+  // Opening a pipe waits for its reader, and closing it again would end that reader.
+  if (exists && S_ISFIFO(existing.st_mode) && !named_descriptor(path)) return;
   const ReplaceFile probe(path);  // never committed, so it removes itself
 }
 

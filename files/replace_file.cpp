@@ -1,14 +1,17 @@
 #include "files/replace_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
+
+#include "files/links.h"
 
 namespace headroom {
 namespace {
@@ -21,34 +24,43 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
-// Where a write through `path` ends: links are followed, to a file that need not exist yet.
-std::string resolve_link(std::string path) {
-  constexpr int kMaxLinks = 40;  // the kernel's own limit; beyond it opening fails and says why
-  char link[PATH_MAX];
-  for (int i = 0; i < kMaxLinks; ++i) {
-    const ssize_t length = readlink(path.c_str(), link, sizeof(link));
-    if (length < 0 || length == sizeof(link)) return path;  // not a link
-    const std::string target(link, static_cast<size_t>(length));
-    // A relative link starts at its own directory.
-    path.resize(target.starts_with('/') ? 0 : path.rfind('/') + 1);
-    path += target;
+// A descriptor of our own for the stream behind `descriptor`; -1 and errno when it takes no
+// writing.
+int duplicate_for_writing(int descriptor) {
+  const int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0) return -1;
+  if ((flags & O_ACCMODE) == O_RDONLY) {
+    errno = EBADF;
+    return -1;
   }
-  return path;
+  return fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+// A stream may have been left non-blocking by whoever shares it.
+void wait_until_writable(int descriptor) {
+  pollfd waited{descriptor, POLLOUT, 0};
+  poll(&waited, 1, -1);
 }
 
 }  // namespace
 
-ReplaceFile::ReplaceFile(const std::string& path) : path_(path), target_(resolve_link(path)) {
+ReplaceFile::ReplaceFile(const std::string& path) : path_(path) {
+  if (const std::optional<int> stream = named_descriptor(path)) {
+    descriptor_ = duplicate_for_writing(*stream);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
   struct stat existing {};
   mode_t mode = default_mode();
-  if (stat(target_.c_str(), &existing) == 0) {
+  if (stat(path.c_str(), &existing) == 0) {
     if (!S_ISREG(existing.st_mode)) {
-      descriptor_ = open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
       if (descriptor_ < 0) fail(errno);
       return;
     }
     mode = existing.st_mode & 07777;
   }
+  target_ = follow_links(path);
   temporary_ = target_ + ".XXXXXX.tmp";
   descriptor_ = mkostemps(temporary_.data(), 4, O_CLOEXEC);
   if (descriptor_ < 0) {
@@ -70,7 +82,8 @@ void ReplaceFile::close_and_remove() {
 
 void ReplaceFile::fail(int error) {
   close_and_remove();  // a throwing constructor runs no destructor
-  throw WriteError("cannot write " + path_ + ": " + std::generic_category().message(error));
+  throw WriteError("cannot write " + with_link_target(path_) + ": " +
+                   std::generic_category().message(error));
 }
 
 void ReplaceFile::write(const void* data, size_t size) {
@@ -79,7 +92,9 @@ void ReplaceFile::write(const void* data, size_t size) {
     const ssize_t written = ::write(descriptor_, next, size);
     if (written < 0) {
       if (errno == EINTR) continue;
-      fail(errno);
+      if (errno != EAGAIN) fail(errno);
+      wait_until_writable(descriptor_);
+      continue;
     }
     next += written;
     size -= static_cast<size_t>(written);

@@ -18,8 +18,10 @@ class WriteError : public std::runtime_error {
 //   survive that, and nobody may find half a file under the final name.
 // Approach: bytes go to a temporary name in the same directory; commit() syncs it, renames it over
 //   the old file and syncs the directory. A symbolic link is followed, so the link survives.
-// Limits: a target that is not a regular file (/dev/full, a pipe) is written in place. A killed
-//   process leaves its temporary file, named <path>.<six letters>.tmp, behind.
+//   What is no regular file (/dev/full, a pipe) is written in place, and a stream that is open
+//   already ("/dev/stdout", the "/dev/fd/63" of a shell's ">(command)") where it stands: never is a
+//   file put in the place of what stdout was redirected into.
+// Limits: a killed process leaves its temporary file, named <path>.<six letters>.tmp, behind.
 class ReplaceFile {
  public:
   // Throws WriteError, one line with path and reason, like every member below.
@@ -36,7 +38,7 @@ class ReplaceFile {
   void close_and_remove();
 
   std::string path_;       // as the user gave it, for messages
-  std::string target_;     // with links resolved
+  std::string target_;     // with links resolved; empty: written in place
   std::string temporary_;  // empty: the target is written in place
   int descriptor_ = -1;
 };

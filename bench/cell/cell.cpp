@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/cell/request.h"
 #include "bench/process/child_process.h"
 #include "bench/process/program_folder.h"
 #include "bench/process/virtual_card.h"
@@ -125,6 +126,13 @@ Record read_record(const Outcome& outcome, const RunSpec& spec, const CellOption
   return record;
 }
 
+// See Note [Names of files in a request].
+void name_files_as_typed(const RunSpec& spec, Record& record) {
+  for (const Field& field : fields()) {
+    if (field.is_file()) field.set(record.spec, field.get(spec));
+  }
+}
+
 }  // namespace
 
 std::string cell_program(const CellOptions& options) {
@@ -136,7 +144,7 @@ std::string cell_program(const CellOptions& options) {
 }
 
 Record run_cell(const RunSpec& spec, const CellOptions& options) {
-  const json input = {{"spec", to_json(spec)}, {"host_memory_bytes", options.host_memory_bytes}};
+  const InheritedStreams streams(spec);
   const std::string program = cell_program(options);
   std::optional<VirtualCard> card;
   if (is_virtual(spec)) card = virtual_card(spec.device);
@@ -145,7 +153,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
       run_command({.program = program,
                    .arguments = {},
                    .environment = cell_environment(spec, card),
-                   .input = input.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+                   .input = to_json_line({streams.spec(), options.host_memory_bytes}),
                    .deadline_seconds = options.deadline_seconds,
                    .on_error_line = options.on_talk});
   if (!outcome.spawn_error.empty()) {
@@ -157,6 +165,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
   const auto kills_after = oom_kills(options.kernel);
   const bool oom_killer_ran = kills_before && kills_after && *kills_after > *kills_before;
   Record record = read_record(outcome, spec, options, oom_killer_ran);
+  name_files_as_typed(spec, record);
   record.environment["cell"] = {{"pid", outcome.pid},
                                 {"seconds", std::round(outcome.seconds * 1e3) / 1e3},
                                 {"max_rss_bytes", outcome.max_rss_bytes},

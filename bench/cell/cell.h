@@ -5,11 +5,12 @@
 // Rationale: an out-of-memory, a crash or a poisoned CUDA context must cost one row, not the sweep.
 // Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the program that links libtorch; beside
 //   it only headroom_bench does, which times steps in its own process. It reads one JSON object
-//   {"spec": {...}, "host_memory_bytes": N} on stdin, writes exactly one Record as one JSON line on
-//   stdout, talks on stderr, and exits 0 when it wrote a Record, whatever the Record's status.
-//   `headroom-cell --identity` prints what it is, as JSON (cell_identity below). Its main() begins
-//   with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in its
-//   environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
+//   {"spec": {...}, "host_memory_bytes": N} on stdin (bench/cell/request.h), writes exactly one
+//   Record as one JSON line on stdout, talks on stderr, and exits 0 when it wrote a Record,
+//   whatever the Record's status. `headroom-cell --identity` prints what it is, as JSON
+//   (cell_identity below). Its main() begins with die_with_parent()
+//   (bench/process/child_process.h). spec.alloc_conf is already in its environment as
+//   PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
 // Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/cell/environment.h"
+#include "bench/cell/request.h"
 #include "bench/cell/run.h"
 #include "bench/process/child_process.h"
 
@@ -23,6 +24,7 @@ int print_line(const std::string& line) {
 int main(int argc, char** argv) {
   headroom::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a Record with a reason
   if (argc == 2 && std::strcmp(argv[1], "--identity") == 0) {
     return print_line(headroom::build_identity().dump());
   }
@@ -32,12 +34,9 @@ int main(int argc, char** argv) {
   }
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
   try {
-    const auto request = nlohmann::json::parse(input);
-    const headroom::RunSpec spec = headroom::spec_from_json(request.at("spec"));
-    headroom::RunOptions options;
-    const auto limit = request.find("host_memory_bytes");
-    if (limit != request.end() && limit->is_number()) options.host_memory_bytes = *limit;
-    return print_line(headroom::to_json_line(headroom::run(spec, options)));
+    const headroom::CellRequest request = headroom::request_from_json(input);
+    const headroom::RunOptions options{.host_memory_bytes = request.host_memory_bytes};
+    return print_line(headroom::to_json_line(headroom::run(request.spec, options)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "headroom-cell: bad request: %s\n", error.what());
     return 2;

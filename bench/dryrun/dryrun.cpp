@@ -30,9 +30,10 @@ class Scratch {
  public:
   Scratch() {
     const char* named = std::getenv("TMPDIR");
+    std::error_code deleted;  // the working directory may be gone
     for (const std::string& parent :
          {std::string(named == nullptr ? "" : named), std::string("/tmp"), std::string("/dev/shm"),
-          fs::current_path().string()}) {
+          fs::current_path(deleted).string()}) {
       std::string path = parent + "/headroom-dryrun.XXXXXX";
       if (!parent.empty() && mkdtemp(path.data()) != nullptr) {
         path_ = fs::absolute(path).string();
@@ -103,7 +104,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& words,
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
   sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);  // which we ignore
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);  // which we ignore
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;

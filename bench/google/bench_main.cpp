@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -15,6 +17,7 @@
 #include "bench/google/step_benchmark.h"
 #include "bench/google/whole_csv.h"
 #include "files/atomic_file.h"
+#include "files/same_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -79,7 +82,11 @@ int run(int argc, char** argv) {
   std::vector<std::string> flags = request.library_flags;
   flags.push_back("--benchmark_out=" + (out.empty() ? "" : file.path()));
   initialize_library(argv[0], flags);
-  if (!out.empty()) check_writable(out);
+  if (!out.empty()) {
+    const char* cards = std::getenv("HEADROOM_CARDS");
+    check_apart({{"HEADROOM_CARDS", cards == nullptr ? "" : cards}}, {{"--benchmark_out", out}});
+    check_writable(out);
+  }
 
   StepBenchmarks benchmarks(request);
   benchmarks.add_context();
@@ -95,6 +102,8 @@ int run(int argc, char** argv) {
 }  // namespace headroom
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a limit on file sizes is an error with a line, as a full disk is
   try {
     return headroom::run(argc, argv);
   } catch (const headroom::UsageError& error) {

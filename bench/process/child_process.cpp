@@ -87,7 +87,7 @@ int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
 
   // A group of its own: the terminal's ^C reaches only us, and killing the group kills whatever the
-  // program started. Signals as a fresh program expects them: ignoring SIGPIPE would be inherited.
+  // program started. Signals as a fresh program expects them: what we ignore would be inherited.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -96,7 +96,8 @@ int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawnattr_setsigmask(&attributes, &none);
   sigset_t defaults;
   sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&defaults, signal);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT, SIGTERM})
+    sigaddset(&defaults, signal);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

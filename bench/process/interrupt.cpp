@@ -29,21 +29,18 @@ InterruptGuard::InterruptGuard() {
   descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  // The second signal finds the default action again.
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+  // The second signal finds the default action again. Nothing is restarted: the first must get
+  // through to a program that waits for a reader.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &previous_int_);
   // A shell script's background job is started deaf to ^C, and stays so.
   if (previous_int_.sa_handler == SIG_IGN) sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &action, &previous_term_);
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &previous_pipe_);
 }
 
 InterruptGuard::~InterruptGuard() {
   sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &previous_term_, nullptr);
-  sigaction(SIGPIPE, &previous_pipe_, nullptr);
   if (descriptor >= 0) close(descriptor);
   descriptor = -1;
   raised = 0;

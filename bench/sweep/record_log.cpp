@@ -9,6 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "files/links.h"
 #include "files/replace_file.h"
 
 namespace headroom {
@@ -48,7 +49,8 @@ RecordLog::RecordLog(std::string path, const std::function<void(const std::strin
 RecordLog::~RecordLog() { close(fd_); }
 
 void RecordLog::fail(const std::string& action, int error) const {
-  throw std::runtime_error("cannot " + action + " " + path_ + ": " + strerror(error));
+  throw std::runtime_error("cannot " + action + " " + with_link_target(path_) + ": " +
+                           strerror(error));
 }
 
 void RecordLog::open_and_lock(const std::function<void(const std::string& line)>& on_talk) {
@@ -58,10 +60,11 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
   if (exists && !S_ISREG(status.st_mode)) {
     throw std::runtime_error("cannot write " + path_ + ": not a regular file");
   }
-  if (const int error = space_error(path_, exists ? status.st_size : 0)) fail("write", error);
+  if (const int error = space_error(follow_links(path_), exists ? status.st_size : 0))
+    fail("write", error);
   fd_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) fail("write", errno);
-  sync_directory_of(path_);
+  sync_directory_of(follow_links(path_));
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       throw std::runtime_error("cannot write " + path_ + ": another sweep is writing it");

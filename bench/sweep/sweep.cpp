@@ -13,6 +13,7 @@
 
 #include "bench/process/interrupt.h"
 #include "bench/sweep/record_log.h"
+#include "files/same_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -35,26 +36,58 @@ std::string eta_text(double seconds) {
   return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
 }
 
-// Two cells must not write one file: the later would replace the earlier one's.
-void check_outputs(const std::vector<RunSpec>& specs) {
-  std::map<std::string, const RunSpec*> writers;
+// Two cells must not write one file: the later would replace the earlier one's. Nor may a cell
+// write what another reads, or the Records.
+void check_files(const std::vector<RunSpec>& specs, const std::string& records_path) {
+  std::map<FileIdentity, const RunSpec*> writers;
+  std::map<std::string, NamedFile> read;  // by path: all cells of a grid read the same
+  std::vector<NamedFile> written;
+  if (!records_path.empty()) written.push_back({"--records", records_path});
   for (const RunSpec& spec : specs) {
-    for (const auto& [flag, path] :
-         {std::pair{"--snapshot", spec.snapshot}, std::pair{"--save-weights", spec.save_weights}}) {
+    for (const Field& field : fields()) {
+      const std::string path = field.is_file() ? field.get(spec) : "";
       if (path.empty()) continue;
-      const auto [known, is_new] = writers.try_emplace(path, &spec);
-      if (is_new) continue;
-      throw UsageError(flag, path,
+      const NamedFile file{field.flag(), path};
+      if (!field.writes_a_file()) {
+        read.try_emplace(path, file);
+        continue;
+      }
+      written.push_back(file);
+      const auto identity = file_identity(path);
+      if (!identity) continue;
+      const auto [known, is_new] = writers.try_emplace(*identity, &spec);
+      if (is_new || known->second == &spec) continue;
+      throw UsageError(file.flag, path,
                        "would be written by two runs (" + row_name(*known->second) + " and " +
                            row_name(spec) + "); allowed: a file of its own for each run",
-                       std::string(flag) + " " + row_name(spec) + ".out");
+                       file.flag + " " + row_name(spec) + ".out");
     }
   }
+  std::vector<NamedFile> inputs;
+  for (const auto& [path, file] : read) inputs.push_back(file);
+  check_apart(inputs, written);
+}
+
+// What the cell program is; nothing after ^C.
+std::optional<json> identity_unless_interrupted(const CellOptions& options) {
+  const InterruptGuard guard;
+  try {
+    json identity = cell_identity(options);
+    if (!interrupted()) return identity;
+  } catch (const std::runtime_error&) {
+    if (!interrupted()) throw;
+  }
+  return std::nullopt;
 }
 
 bool exists(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0;
+}
+
+// As a Record's JSON holds it: the name of a file need not be UTF-8.
+std::string as_stored(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 // Whether a Record of the same key also stands for what was written and for what was refused.
@@ -70,7 +103,9 @@ bool answers(const Record& old, const RunSpec& spec, int64_t host_memory_bytes) 
   if (writes_nothing) return true;
   // Not only the same paths: the same stacks and limits inside the snapshot.
   for (const Field& field : fields()) {
-    if (!field.changes_result && field.get(old.spec) != field.get(spec)) return false;
+    if (!field.changes_result && as_stored(field.get(old.spec)) != as_stored(field.get(spec))) {
+      return false;
+    }
   }
   return (spec.snapshot.empty() || exists(spec.snapshot)) &&
          (spec.save_weights.empty() || exists(spec.save_weights));
@@ -96,6 +131,7 @@ class Sweep {
   }
 
   SweepResult run() {
+    const InterruptGuard guard;
     for (size_t i = 0; i < cells_.size() && !interrupted(); ++i) {
       if (cells_[i].record) continue;
       const auto start = std::chrono::steady_clock::now();
@@ -181,17 +217,14 @@ class Sweep {
 SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& options) {
   if (specs.empty()) throw UsageError("the sweep has no cell to run");
   for (const RunSpec& spec : specs) validate(spec);
-  check_outputs(specs);
-  json identity;
-  try {
-    identity = cell_identity(options.cell);
-  } catch (const std::runtime_error&) {
-    if (!interrupted()) throw;
+  check_files(specs, options.records_path);
+  std::optional<json> identity = identity_unless_interrupted(options.cell);
+  if (!identity) {
     SweepResult nothing;
     nothing.interrupted = true;
     return nothing;
   }
-  return Sweep(specs, std::move(identity), options).run();
+  return Sweep(specs, std::move(*identity), options).run();
 }
 
 int exit_code(const SweepResult& result) {

@@ -45,7 +45,8 @@ struct SweepResult {
 // written with the same output files and these still exist, and, if oom, ran with as much host
 // memory as there is now. Rows of other keys (another build, another setting) stay in the file and
 // are never returned.
-// Throws UsageError when there is no cell or two cells would write the same file. Throws
+// Throws UsageError when there is no cell, or a file that is written is read or written by another
+// (Note [Files apart] in files/same_file.h). Throws
 // std::runtime_error (one line) when the cell program is missing, when records_path cannot be
 // opened, locked and read, which is before the first cell runs, or when a line cannot be written
 // and synced (disk full); the lines written before stay whole.

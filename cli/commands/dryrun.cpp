@@ -15,6 +15,8 @@
 #include "cli/log.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"
+#include "files/links.h"
+#include "files/same_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -37,9 +39,36 @@ CommandLine command_line() {
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes FILE.<pid> each, before the extension",
-        "Output"},
-       {"json", "FILE", "everything that was counted, as JSON", "Output"}},
+        "Output", FileUse::kWritten},
+       {"json", "FILE", "everything that was counted, as JSON", "Output", FileUse::kWritten}},
       true};
+}
+
+// Every process writes a file of its own beside it, and the only one is renamed to it: a link is
+// followed now, and a stream is none.
+std::string snapshot_from(const Arguments& arguments) {
+  const std::string typed = arguments.get("snapshot");
+  if (typed.empty()) return "";
+  std::string file = follow_links(typed);
+  std::error_code error;
+  const auto there = std::filesystem::status(file, error);
+  if (named_descriptor(typed) || (exists(there) && !is_regular_file(there))) {
+    throw UsageError("--snapshot", typed,
+                     "is no regular file, and every process writes one of its own beside it; "
+                     "allowed: the name of a file",
+                     "--snapshot run.pickle");
+  }
+  return file;
+}
+
+// A program's words may be files, its own code for one.
+void check_words(const std::vector<std::string>& words, const std::vector<NamedFile>& written) {
+  std::vector<NamedFile> read;
+  for (const std::string& word : words) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(word, error)) read.push_back({"", word});
+  }
+  check_apart(read, written);
 }
 
 DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
@@ -61,7 +90,7 @@ DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
   request.count =
       static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
   request.alloc_conf = arguments.get("alloc-conf");
-  request.snapshot = arguments.get("snapshot");
+  request.snapshot = snapshot_from(arguments);
   request.words = std::move(words);
   return request;
 }
@@ -76,7 +105,9 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
   if (written.empty()) return "no snapshot was written: no Python process that used CUDA ended\n";
   std::string lines;
   for (auto* process : written) {
-    std::string path = (*process)["snapshot"];
+    // Of the name that it reports, what is not UTF-8 is lost.
+    std::string path = snapshot_of_process(std::filesystem::absolute(file).string(),
+                                           (*process)["pid"].get<int64_t>());
     if (written.size() == 1) {
       std::error_code error;  // then it stays where it is
       std::filesystem::rename(path, file, error);
@@ -92,14 +123,20 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
 int run_program(const Arguments& arguments, std::vector<std::string> words) {
   const DryRun request = request_of(arguments, std::move(words));
   const std::string json_file = arguments.get("json");
-  for (const std::string& file : {json_file, request.snapshot}) {
-    if (!file.empty()) check_writable(file);
+  std::vector<NamedFile> written;
+  for (const NamedFile& file :
+       {NamedFile{"--json", json_file}, NamedFile{"--snapshot", request.snapshot}}) {
+    if (!file.path.empty()) written.push_back(file);
   }
+  check_words(request.words, written);
+  for (const NamedFile& file : written) check_writable(file.path);
   const DryRunOutcome outcome = run_dry(request);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
   const std::string snapshots = settle_snapshots(request.snapshot, document);
   std::fputs((dryrun_text(document) + snapshots).c_str(), stderr);
-  if (!json_file.empty()) write_file_atomically(json_file, document.dump(2) + "\n");
+  const std::string text =
+      document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (!json_file.empty()) write_file_atomically(json_file, text);
   return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
 }
 

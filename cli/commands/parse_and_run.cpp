@@ -1,16 +1,22 @@
 #include "cli/commands/parse_and_run.h"
 
 #include "cli/exit_code.h"
+#include "cli/flags/file_flags.h"
 #include "cli/output.h"
 
 namespace headroom {
 
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body) {
-  const Arguments arguments = line.parse(argc, argv);
-  if (!arguments.has("help")) return body(arguments);
-  print(help);
-  return kExitOk;
+  Arguments arguments = line.parse(argc, argv);
+  if (arguments.has("help")) {
+    print(help);
+    return kExitOk;
+  }
+  const FileArguments files = name_files(line, arguments);
+  check_apart(files.read, files.written);
+  if (writes_stdout(files)) print_to_stderr();
+  return body(arguments);
 }
 
 int parse_and_run(const CommandLine& line, int argc, const char* const* argv,

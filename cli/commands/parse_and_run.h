@@ -12,7 +12,8 @@ namespace headroom {
 using CommandBody = std::function<int(const Arguments&)>;
 
 // Prints `help` where --help was typed, else runs the body. Throws UsageError on arguments that
-// the line does not take, and whatever the body throws.
+// the line does not take, on files that are not apart (Note [Files of a command line]), and
+// whatever the body throws.
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body);
 

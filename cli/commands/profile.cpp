@@ -51,14 +51,20 @@ int profile_cell(const Arguments& arguments) {
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
   }
-  Record record = run_cell(spec, options);
+  bool was_interrupted = false;
+  Record record;
+  {
+    const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
+    record = run_cell(spec, options);
+    was_interrupted = interrupted();
+  }
+  if (was_interrupted) {
+    log_error("interrupted");
+    return kExitInterrupted;
+  }
   if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
     record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +
                            "; --device cpu gives values and times");
-  }
-  if (interrupted()) {
-    log_error("interrupted");
-    return kExitInterrupted;
   }
   if (record.status != Status::kOk) {
     log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));

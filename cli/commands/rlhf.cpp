@@ -1,6 +1,4 @@
 // headroom rlhf: the memory of an RLHF iteration, phase by phase, computed.
-#include <stdexcept>
-
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -11,6 +9,7 @@
 #include "cli/record_files.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
+#include "files/links.h"
 #include "plan/closed_form/report.h"
 #include "plan/measured.h"
 #include "plan/rlhf/report.h"
@@ -38,7 +37,7 @@ std::vector<Record> records_from(const Arguments& arguments) {
 std::string output_from(const Arguments& arguments) {
   if (!arguments.has("output")) return "";
   std::string path = arguments.get("output");
-  if (!path.ends_with(".svg")) {
+  if (!path.ends_with(".svg") && !named_descriptor(path)) {
     throw UsageError("--output", path, "is not a name for the timeline; allowed: FILE.svg",
                      "--output timeline.svg");
   }
@@ -50,12 +49,7 @@ void write_svg(const RlhfPlan& plan, const std::string& path) {
   const std::string title = "RLHF memory timeline: " + spec.actor.name + " on " +
                             std::to_string(spec.num_gpus) + " x " + spec.card.name + ", " +
                             to_string(spec.setup.layout);
-  try {
-    write_file_atomically(path, svg(timeline(plan), title));
-  } catch (const std::runtime_error& error) {
-    throw UsageError(std::string("--output: ") + error.what() +
-                     " (example: --output timeline.svg)");
-  }
+  write_file_atomically(path, svg(timeline(plan), title));
 }
 
 void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableFormat format) {
@@ -96,6 +90,7 @@ int print_rlhf(const Arguments& arguments) {
     log_warning("--records: none of the " + std::to_string(records.size()) +
                 " Records is a training step of this shape");
   }
+  if (!output.empty()) check_writable(output);  // before the search, not after it
   const RlhfPlan plan(spec);
   if (!output.empty()) write_svg(plan, output);
   print_plan(plan, same_shape, format);

@@ -102,7 +102,7 @@ int run_verb(const Arguments& arguments) {
 }  // namespace
 
 int run_snapshot_command(int argc, char** argv) {
-  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true);
+  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true, 1);
   return parse_and_run(line, kHelp, argc, argv, run_verb);
 }
 

@@ -22,7 +22,8 @@ CommandLine command_line() {
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
   const std::vector<Flag> own = {
-      {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results"},
+      {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results",
+       FileUse::kWritten},
       {"snapshot-dir", "DIR", "each cell writes <its name>_snapshot.pickle there", "Results"},
       {"no-resume", "", "run again what --records already holds", "Results"},
       {"format", "WORD", "table, csv, md; json (array) or jsonl: the Records", "Results"},

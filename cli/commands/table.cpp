@@ -21,8 +21,10 @@ CommandLine command_line() {
   return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
           "Prints tables from the Records that sweep --records or profile --format json saved.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
-           {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"}},
-          true};
+           {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output",
+            FileUse::kWritten}},
+          true,
+          1};
 }
 
 std::vector<Record> read_all(const std::vector<std::string>& paths) {
@@ -56,13 +58,19 @@ int print_tables(const Arguments& arguments) {
   const std::string kind = arguments.positional.front();
   check_name("table", kind, kKinds, "headroom table summary records.jsonl");
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
+  const std::string output = arguments.get("output");
+  if (arguments.has("output") && output.empty()) {
+    throw UsageError("--output", output, "is empty; allowed: the name of a file",
+                     "--output summary.md");
+  }
+  if (!output.empty()) check_writable(output);
   const std::vector<Record> records =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});
   const std::string text = to_string(make_tables(kind, records, format), format);
-  if (arguments.has("output")) {
-    write_file_atomically(arguments.get("output"), text);
-  } else {
+  if (output.empty()) {
     print(text);
+  } else {
+    write_file_atomically(output, text);
   }
   return kExitOk;
 }

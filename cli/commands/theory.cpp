@@ -35,8 +35,8 @@ CommandLine command_line() {
     }
   }
   flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
-  flags.push_back(
-      {"output", "FILE", "write there, whole or not at all, instead of stdout", "Output"});
+  flags.push_back({"output", "FILE", "write there, whole or not at all, instead of stdout",
+                   "Output", FileUse::kWritten});
   return {"theory --model-size NAME [flags]",
           "Prints what a configuration needs, derived and not run: the residual-stream tensor,\n"
           "every tensor kept for backward with its derivation, states, totals per mode.",
@@ -50,6 +50,7 @@ int write_theory(Arguments arguments) {
     throw UsageError("--output", output, "is empty; allowed: the name of a file",
                      "--output theory.md");
   }
+  if (!output.empty()) check_writable(output);
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
   const std::string text = to_string(theory_report(cell_from(arguments)), format);

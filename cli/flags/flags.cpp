@@ -83,11 +83,12 @@ std::string Arguments::get(const std::string& name, const std::string& otherwise
 }
 
 CommandLine::CommandLine(std::string usage, std::string summary, std::vector<Flag> flags,
-                         bool takes_positional)
+                         bool takes_positional, size_t first_file)
     : usage_(std::move(usage)),
       summary_(std::move(summary)),
       flags_(std::move(flags)),
-      takes_positional_(takes_positional) {
+      takes_positional_(takes_positional),
+      first_file_(first_file) {
   flags_.push_back({.name = "help", .help = "print this and exit", .group = "Other"});
 }
 
@@ -112,7 +113,8 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
   const size_t plain =
       unmatched.size() - std::min(unmatched.size(), count_after_dashes(argc, argv));
   for (size_t i = 0; i < unmatched.size(); ++i) {
-    if (i < plain && unmatched[i].starts_with("-")) {
+    // A lone dash is stdin, where files are taken.
+    if (i < plain && unmatched[i].starts_with("-") && unmatched[i] != "-") {
       refuse_unknown(typed_word(unmatched[i], argc, argv), flags_);
     }
     arguments.positional.push_back(unmatched[i]);

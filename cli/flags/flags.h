@@ -4,17 +4,23 @@
 // flag library take "0.5GB" for 0.5 and drop what stands behind a comma.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace headroom {
 
+// What a command does with the file that a flag names: see cli/flags/file_flags.h.
+enum class FileUse { kNone, kRead, kWritten };
+
 struct Flag {
   std::string name;   // without the dashes
   std::string value;  // what stands for the value in --help: "FILE"; "" = a switch without value
   std::string help;
   std::string group;  // heading in --help
+  FileUse file = FileUse::kNone;
 };
 
 // What the user typed.
@@ -28,9 +34,12 @@ struct Arguments {
 
 class CommandLine {
  public:
-  // usage: what follows the program's name, "profile --model-size NAME [flags]".
+  static constexpr size_t kNoFiles = SIZE_MAX;
+
+  // usage: what follows the program's name, "profile --model-size NAME [flags]". Positional
+  // arguments are files to read from the one numbered first_file on.
   CommandLine(std::string usage, std::string summary, std::vector<Flag> flags,
-              bool takes_positional = false);
+              bool takes_positional = false, size_t first_file = kNoFiles);
 
   // argv[0] is the command's own name. Throws UsageError, one line, on: an unknown flag (with the
   // nearest known one), a flag twice, a flag without its value, an argument that belongs to no
@@ -39,11 +48,15 @@ class CommandLine {
 
   std::string help() const;
 
+  const std::vector<Flag>& flags() const { return flags_; }
+  size_t first_file() const { return first_file_; }
+
  private:
   std::string usage_;
   std::string summary_;
   std::vector<Flag> flags_;
   bool takes_positional_;
+  size_t first_file_;
 };
 
 }  // namespace headroom

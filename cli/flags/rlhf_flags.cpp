@@ -145,9 +145,10 @@ std::vector<Flag> rlhf_flags() {
        choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
        "Output"},
       {"records", "FILE",
-       "Records of headroom profile: what was measured of the same shape is shown beside",
-       "Output"},
-      {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output"},
+       "Records of headroom profile: what was measured of the same shape is shown beside", "Output",
+       FileUse::kRead},
+      {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output",
+       FileUse::kWritten},
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
   for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
     flags.insert(flags.end(), group.begin(), group.end());

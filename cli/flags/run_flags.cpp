@@ -21,6 +21,11 @@ std::string value_of(const Field& field, bool list) {
   return list && field.separator != '\0' ? value + field.separator + "..." : value;
 }
 
+FileUse use_of(const Field& field) {
+  if (!field.is_file()) return FileUse::kNone;
+  return field.writes_a_file() ? FileUse::kWritten : FileUse::kRead;
+}
+
 Flag flag_of(const Field& field, bool list) {
   std::string help = field.help;
   if (!field.choices.empty()) help += ": " + join(field.choices);
@@ -32,7 +37,8 @@ Flag flag_of(const Field& field, bool list) {
   return {.name = field.flag().substr(2),
           .value = value_of(field, list),
           .help = help,
-          .group = to_string(field.group)};
+          .group = to_string(field.group),
+          .file = use_of(field)};
 }
 
 std::vector<Flag> run_flags(bool list) {
@@ -42,7 +48,8 @@ std::vector<Flag> run_flags(bool list) {
     flags.push_back(flag_of(field, list));
   }
   if (!list) {
-    flags.push_back({"output", "FILE", "same as --snapshot", to_string(FieldGroup::kMeasurement)});
+    flags.push_back({"output", "FILE", "same as --snapshot", to_string(FieldGroup::kMeasurement),
+                     FileUse::kWritten});
   }
   flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or what --dtype says",
                    to_string(FieldGroup::kStep)});

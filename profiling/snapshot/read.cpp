@@ -1,18 +1,13 @@
 #include "profiling/snapshot/read.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
 #include <iterator>
 #include <new>
 #include <stdexcept>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 
+#include "files/whole_file.h"
 #include "profiling/snapshot/fields.h"
 
 namespace headroom {
@@ -235,33 +230,8 @@ class SnapshotConverter {
   bool unknown_category_seen_ = false;
 };
 
-std::string read_bytes(const std::string& path) {
-  const auto fail = [&](const std::string& reason) {
-    throw std::runtime_error("cannot read " + path + ": " + reason);
-  };
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail(std::generic_category().message(errno));
-  struct stat status {};
-  std::string bytes;
-  std::string problem;
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    problem = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
-  } else {
-    bytes.resize(static_cast<size_t>(status.st_size));
-    size_t filled = 0;
-    while (filled < bytes.size()) {
-      const ssize_t got = read(descriptor, bytes.data() + filled, bytes.size() - filled);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) problem = std::generic_category().message(errno);
-      if (got <= 0) break;
-      filled += static_cast<size_t>(got);
-    }
-    bytes.resize(filled);
-  }
-  close(descriptor);
-  if (!problem.empty()) fail(problem);
-  return bytes;
-}
+// No viewer opens a larger one, and values are numbered with 32 bits.
+constexpr int64_t kMostBytes = int64_t{4} << 30;
 
 }  // namespace
 
@@ -275,7 +245,7 @@ SnapshotFile parse_snapshot(std::string_view bytes) {
 
 SnapshotFile read_snapshot_file(const std::string& path) {
   try {
-    return parse_snapshot(read_bytes(path));
+    return parse_snapshot(read_whole_file(path, kMostBytes));
   } catch (const PickleError& error) {
     throw std::runtime_error(path + ": " + error.what());
   } catch (const std::bad_alloc&) {

@@ -81,7 +81,7 @@ expect 2 '--formula: .closed-form. prints tables only' rlhf --formula closed-for
 expect 2 "--formula: 'seed' is called closed-form now" rlhf --formula seed
 expect 2 "--formula: 'closed' is unknown; allowed: exact, closed-form" rlhf --formula closed
 expect 2 "--output: 'timeline.png' is not a name for the timeline; allowed: FILE.svg" rlhf --output timeline.png
-expect 2 '--output: cannot write missing/timeline.svg: No such file' rlhf --output missing/timeline.svg
+expect 5 'cannot write missing/timeline.svg: No such file' rlhf --output missing/timeline.svg
 expect 2 '--records: cannot read missing.jsonl' rlhf --records missing.jsonl
 expect 2 "--swap-phases: 'yes' is not wanted: it is a switch" rlhf --swap-phases=yes
 
@@ -219,8 +219,10 @@ expect 5 'cannot write' table summary r.jsonl --output no/such/table.txt
 printf old >old.txt
 expect 5 'cannot write /dev/full: No space left' table summary r.jsonl --output /dev/full
 [[ -c /dev/full ]] || fail '/dev/full was replaced'
-(ulimit -f 1 && trap '' XFSZ && "$program" table summary all.jsonl --format json --output old.txt) 2>err
+(ulimit -f 1 && "$program" table summary all.jsonl --format json --output old.txt) 2>err
 [[ $? -eq 5 ]] || fail 'a file that cannot grow did not give exit 5'
+(ulimit -f 1 && "$program" table summary all.jsonl --format json >cut.txt) 2>err
+[[ $? -eq 5 && $(grep -c 'cannot write to stdout: File too large' err) -eq 1 ]] || fail 'a stdout that cannot grow'
 [[ $(cat old.txt) == old ]] || fail 'a failed write changed the old file'
 compgen -G '*.tmp.*' >/dev/null && fail 'a temporary file was left behind'
 expect 5 'cannot open|cannot write|records' sweep "${small[@]}" --records no/such/r.jsonl

@@ -1,12 +1,15 @@
 // Stands in for headroom-cell in tests of the program: invents a Record at once, by the protocol of
 // Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14
-// hangs, cuda is not there.
+// hangs, cuda is not there. The snapshot is a line of text.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <thread>
 
+#include "bench/cell/request.h"
+#include "files/atomic_file.h"
+#include "files/replace_file.h"
 #include "profiling/record.h"
 
 namespace {
@@ -59,12 +62,19 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  const RunSpec spec = spec_from_json(nlohmann::json::parse(input).at("spec"));
+  const RunSpec spec = request_from_json(input).spec;
   if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
   if (spec.batch_size == 13) {
     std::cerr << "stub: thirteen is too many\n";
     std::abort();
   }
-  std::cout << to_json_line(invent(spec)) << '\n';
+  Record record = invent(spec);
+  try {
+    if (!spec.snapshot.empty()) write_file_atomically(spec.snapshot, "a snapshot\n");
+  } catch (const WriteError& error) {
+    record.status = Status::kUnwritable;
+    record.reason = error.what();
+  }
+  std::cout << to_json_line(record) << '\n';
   return 0;
 }

@@ -141,8 +141,9 @@ class Process:
                 self.write_snapshot()
             report["snapshot"] = self.written_snapshot
         path = report_stem() + ".torch.json"
-        with open(path + ".tmp", "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        # Names of files need not be UTF-8, and JSON must be.
+        with open(path + ".tmp", "w", encoding="utf-8", errors="replace") as file:
+            json.dump(report, file, ensure_ascii=False)
         os.replace(path + ".tmp", path)
 
 

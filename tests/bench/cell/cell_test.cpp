@@ -1,5 +1,6 @@
 #include "bench/cell/cell.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -169,6 +170,30 @@ TEST(Cell, TheProgramIsFoundBesideThisOneUnlessTheEnvironmentNamesOne) {
   EXPECT_EQ(cell_program({}), STUB_CELL);
   EXPECT_EQ(cell_identity({})["build"], "b1");
   unsetenv("HEADROOM_CELL");
+}
+
+// A cell's own stdout carries its Record.
+TEST(Cell, TheStreamsOfTheUserAreNotTheCells) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.write("out", "");
+  const int before = dup(STDOUT_FILENO);
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  dup2(file, STDOUT_FILENO);
+  const Record record = run_cell({.snapshot = "/dev/stdout"}, stub());
+  dup2(before, STDOUT_FILENO);
+  for (const int descriptor : {before, file}) close(descriptor);
+  EXPECT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.spec.snapshot, "/dev/stdout");
+  EXPECT_EQ(read_text(path), "a snapshot");
+}
+
+TEST(Cell, NamesOfFilesAreAnyBytes) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.file("\xff\xfe \xc3\xa9.pickle");
+  const Record record = run_cell({.snapshot = path}, stub());
+  EXPECT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.spec.snapshot, path);
+  EXPECT_EQ(read_text(path), "a snapshot");
 }
 
 TEST(Cell, AnAnswerToIdentityThatIsNoneIsAnError) {

@@ -12,7 +12,9 @@
 #include <iterator>
 #include <string>
 
+#include "bench/cell/request.h"
 #include "bench/process/child_process.h"
+#include "files/atomic_file.h"
 #include "profiling/record.h"
 
 namespace headroom {
@@ -23,7 +25,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "(unset)" : value;
 }
 
-Record ok_record(const RunSpec& spec, const nlohmann::json& request) {
+Record ok_record(const CellRequest& request) {
+  const RunSpec& spec = request.spec;
   Record record;
   record.spec = spec;
   record.status = Status::kOk;
@@ -31,10 +34,10 @@ Record ok_record(const RunSpec& spec, const nlohmann::json& request) {
   record.peak = MemoryBytes{bytes, bytes, bytes};
   record.environment = {{"pid", getpid()},
                         {"group", getpgrp()},
-                        {"host_memory_bytes", request.at("host_memory_bytes")},
+                        {"host_memory_bytes", request.host_memory_bytes},
                         {"cuda_alloc_conf", variable("PYTORCH_CUDA_ALLOC_CONF")},
                         {"alloc_conf", variable("PYTORCH_ALLOC_CONF")}};
-  if (!spec.snapshot.empty()) std::ofstream(spec.snapshot) << "a snapshot";
+  if (!spec.snapshot.empty()) write_file_atomically(spec.snapshot, "a snapshot");
   return record;
 }
 
@@ -118,8 +121,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  const auto request = nlohmann::json::parse(input);
-  std::cout << behave(ok_record(spec_from_json(request.at("spec")), request)) << std::flush;
+  std::cout << behave(ok_record(request_from_json(input))) << std::flush;
   return 0;
 }
 

@@ -3,13 +3,11 @@
 #include <exception>
 #include <iostream>
 
-#include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
 #include "text/quantity.h"
 
 int main(int argc, char** argv) {
   using namespace headroom;
-  const InterruptGuard guard;
   const auto say = [](const std::string& line) { std::cerr << line << std::endl; };
   try {
     if (argc != 3) throw UsageError("sweep_driver RECORDS SEED,SEED...");
