@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -111,6 +112,15 @@ nlohmann::json environment(torch::Device device) {
     result["multiprocessors"] = properties->multiProcessorCount;
   }
   return result;
+}
+
+std::string pci_bus_id(torch::Device device) {
+  if (!device.is_cuda() || !is_real(device)) return "";
+  const auto* properties = at::cuda::getDeviceProperties(device.index());
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%08X:%02X:%02X.0", properties->pciDomainID,
+                properties->pciBusID, properties->pciDeviceID);
+  return text.data();
 }
 
 nlohmann::json build_identity() {

@@ -4,11 +4,15 @@
 #include <torch/torch.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace headroom {
 
 // Device, host, libtorch, build, allocator settings, UTC time.
 nlohmann::json environment(torch::Device device);
+
+// "00000000:3B:00.0", by which the driver's library knows a card. "" = the CPU, a virtual card.
+std::string pci_bus_id(torch::Device device);
 
 // The part that decides whether two results may be mixed: build and how it was built, libtorch,
 // devices, processor.

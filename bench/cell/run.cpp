@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 
+#include "bench/cell/card_watch.h"
 #include "bench/cell/device.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
@@ -53,6 +54,7 @@ void warm_up(Bench& bench) {
 void measure(Bench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
   const Listening listening(*bench.step, &peaks);
+  CardWatch watch(pci_bus_id(bench.device));
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.data->batch(bench.next_step++);
@@ -63,8 +65,10 @@ void measure(Bench& bench, Record& record) {
     if (!has_values) continue;
     record.step_ms.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    watch.look();
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
+  watch.fill(record);
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);
     peaks.fill_phases(record);

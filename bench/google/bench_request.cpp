@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/google/flops.h"
+#include "profiling/flops.h"
 #include "bench/google/library_flags.h"
 #include "bench/process/host_memory.h"
 #include "bench/sweep/sweep.h"

@@ -20,7 +20,7 @@ struct BenchRequest {
   std::vector<std::string> library_flags;  // "--benchmark_...=...", as typed
   std::vector<StepCase> cases;
   int64_t host_memory_bytes = 0;  // CPU tensors beyond it are refused; 0 = no limit
-  double peak_flops = 0;          // FLOP/s; 0 = the table of bench/google/flops.h
+  double peak_flops = 0;          // FLOP/s; 0 = the table of profiling/flops.h
 };
 
 // Throws UsageError, one line. `has_card` decides the default grid and step counts.

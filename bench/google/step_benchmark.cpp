@@ -15,7 +15,7 @@
 #include "bench/cell/device.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
-#include "bench/google/flops.h"
+#include "profiling/flops.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/build.h"
 #include "train/data/data.h"

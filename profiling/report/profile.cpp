@@ -4,7 +4,7 @@
 
 #include "profiling/report/cells.h"
 #include "profiling/report/report.h"
-#include "profiling/report/step_times.h"
+#include "profiling/report/time.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -218,23 +218,6 @@ Table theory_table(const Record& record) {
     table.rows.push_back({readable(name)});
     add_theory_cells(table.rows.back(), name, predicted, measured(record, name));
   }
-  return table;
-}
-
-Table time_table(const Record& record, const StepTimes& times) {
-  Table table{.title = "Time per step, " + std::to_string(times.steps) + " measured steps",
-              .columns = {{"statistic"}, {"value", true}, {"unit"}}};
-  const auto add = [&](const char* name, double value, int decimals, const char* unit) {
-    table.rows.push_back({name, number_text(value, decimals), unit});
-  };
-  add("mean", times.mean_ms, 3, "ms");
-  add("median", times.median_ms, 3, "ms");
-  add("min", times.min_ms, 3, "ms");
-  add("max", times.max_ms, 3, "ms");
-  add("standard deviation", times.deviation_ms, 3, "ms");
-  const auto tokens = static_cast<double>(record.spec.batch_size * record.spec.context_length);
-  if (times.median_ms > 0) add("throughput", tokens * 1000 / times.median_ms, 1, "tokens/s");
-  table.notes.push_back("Throughput is batch x context / median step.");
   return table;
 }
 

@@ -1,13 +1,31 @@
 // summary_table: any Records, the columns that vary.
 #include <algorithm>
+#include <array>
 
 #include "profiling/report/cells.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
-#include "profiling/report/step_times.h"
+#include "profiling/report/time.h"
 
 namespace headroom {
 namespace {
+
+constexpr std::array<const char*, 4> kRateColumns = {"p90_step_ms", "tokens_per_second",
+                                                     "tflops_per_second", "mfu"};
+
+// For programs: the page has the median.
+void add_rate_cells(std::vector<std::string>& row, const Record& record,
+                    const std::optional<StepTimes>& times) {
+  if (!times || times->median_ms <= 0) {
+    row.insert(row.end(), kRateColumns.size(), kNotAvailable);
+    return;
+  }
+  const StepRates rates = step_rates(record, times->median_ms);
+  row.push_back(number_text(times->p90_ms, 3));
+  row.push_back(number_text(rates.tokens_per_second, 1));
+  row.push_back(number_text(rates.flops_per_second / 1e12, 3));
+  row.push_back(rates.mfu ? number_text(*rates.mfu, 4) : kNotAvailable);
+}
 
 std::vector<std::string> summary_row(const Record& record,
                                      const std::vector<const Field*>& columns) {
@@ -24,6 +42,7 @@ std::vector<std::string> summary_row(const Record& record,
   const auto times = step_times(record.step_ms);
   const bool has_time = record.status == Status::kOk && times.has_value();
   row.push_back(has_time ? number_text(times->median_ms, 3) : otherwise);
+  add_rate_cells(row, record, has_time ? times : std::nullopt);
   row.push_back(record.reason.empty() ? "none" : record.reason);
   return row;
 }
@@ -45,6 +64,9 @@ Table summary_table(const std::vector<Record>& records) {
   add_bytes_columns(table, "peak allocated");
   add_bytes_columns(table, "peak reserved");
   table.columns.push_back({.name = "median step ms", .number = true});
+  for (const char* name : kRateColumns) {
+    table.columns.push_back({.name = name, .number = true, .exact = true});
+  }
   table.columns.push_back({.name = "reason", .exact = true});
   for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns));
   add_closing_notes(table, latest, about);

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "profiling/report/cells.h"
-#include "profiling/report/step_times.h"
 
 namespace headroom {
 namespace {
@@ -196,17 +195,6 @@ TEST(Report, ResultsOfDifferentDevicesAreNotMixedSilently) {
   b.environment["device"] = {{"name", "cpu"}};
   EXPECT_THAT(summary_table({a, b}).notes,
               Contains(HasSubstr("different devices: NVIDIA H200, cpu")));
-}
-
-TEST(StepTimes, SkipWhatIsNoNumber) {
-  const auto times = step_times({3, 1, std::nan(""), 2, 10});
-  ASSERT_TRUE(times);
-  EXPECT_EQ(times->steps, 4);
-  EXPECT_DOUBLE_EQ(times->mean_ms, 4);
-  EXPECT_DOUBLE_EQ(times->median_ms, 2.5);
-  EXPECT_DOUBLE_EQ(times->deviation_ms, std::sqrt(50.0 / 3));
-  EXPECT_FALSE(step_times({std::nan("")}));
-  EXPECT_EQ(step_times({7})->deviation_ms, 0);
 }
 
 }  // namespace

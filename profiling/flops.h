@@ -32,6 +32,8 @@ std::optional<double> peak_flops(std::string_view device_name, Precision precisi
 inline constexpr const char* kFlopsFormula =
     "6*N*T + 6*L*d*ctx*T per step (causal attention); forward modes one third; "
     "N = L*(2*d^2 + 2*d*d_kv + 3*d*d_ff) + V*d, T = batch*ctx";
+inline constexpr const char* kFlopsSource =
+    "(PaLM, arXiv 2204.02311, appendix B, with the causal half of attention)";
 inline constexpr const char* kMfuFormula =
     "FLOP/s over the dense peak of the device at the precision; no MFU where no peak is known";
 

@@ -1,4 +1,4 @@
-#include "bench/google/flops.h"
+#include "profiling/flops.h"
 
 #include "cards/cards.h"
 
