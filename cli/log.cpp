@@ -3,8 +3,11 @@
 // The only file that sees spdlog: it brings a fmt of its own, which must not meet torch's.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include "cli/terminal.h"
 #include "text/printable.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -22,15 +25,52 @@ spdlog::logger& logger() {
   return *kLogger;
 }
 
+bool status_shown = false;
+
+// Begins the line anew.
+constexpr const char* kErase = "\r\033[K";
+
+void write_status(const std::string& text) {
+  // Not through the logger, which ends lines. A terminal that has gone costs nothing.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  status_shown = text != kErase;
+}
+
+// What is to be logged, made ready: the status line is gone, the text is printable and fits.
+std::string settled(const std::string& message) {
+  if (status_shown) write_status(kErase);
+  constexpr size_t kContinuation = 2;
+  std::string text;
+  for (const std::string& line :
+       wrapped(printable(message), terminal_width(STDERR_FILENO), kContinuation)) {
+    text.append(text.empty() ? "" : "\n").append(line);
+  }
+  return text;
+}
+
 }  // namespace
+
+bool shows_status() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+void log_status(const std::string& message) {
+  if (!shows_status() || (message.empty() && !status_shown)) return;
+  const std::string text = printable(message);
+  const size_t width = terminal_width(STDERR_FILENO);
+  // The last column stays free: a terminal may begin a new line after it.
+  write_status(kErase + text.substr(0, width == 0 ? text.size() : bytes_within(text, width - 1)));
+}
 
 // The text is an argument, not the format: it may hold braces.
 void log_error(const std::string& message) {
-  logger().error("{}", "headroom: " + printable(message));
+  logger().error("{}", settled("headroom: " + message));
 }
 void log_warning(const std::string& message) {
-  logger().warn("{}", "headroom: warning: " + printable(message));
+  logger().warn("{}", settled("headroom: warning: " + message));
 }
-void log_line(const std::string& message) { logger().info("{}", printable(message)); }
+void log_line(const std::string& message) { logger().info("{}", settled(message)); }
 
 }  // namespace headroom

@@ -1,9 +1,11 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -34,6 +36,16 @@ bool locale_is_utf8() {
     return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   }
   return false;
+}
+
+size_t terminal_width(int descriptor) {
+  if (::isatty(descriptor) != 1) return 0;
+  const std::string_view columns = variable("COLUMNS");
+  size_t width = 0;
+  const auto [end, error] = std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  if (error == std::errc{} && end == columns.data() + columns.size() && width > 0) return width;
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool takes_colour() {

@@ -1,6 +1,9 @@
-// What the terminal behind stdout can show. No torch here.
+// What the terminal behind stdout, or stderr, can show. No torch here.
 #pragma once
 
+#include <unistd.h>
+
+#include <cstddef>
 #include <string>
 
 namespace headroom {
@@ -8,6 +11,10 @@ namespace headroom {
 // Whether the locale's character set is UTF-8, as the C library decides it: LC_ALL before LC_CTYPE
 // before LANG, the first that is not empty; none of them is plain ASCII.
 bool locale_is_utf8();
+
+// Columns of the terminal behind a descriptor: what COLUMNS says, else what the terminal says. 0 =
+// as wide as needed: it is none (a file, a pipe), or does not say.
+size_t terminal_width(int descriptor = STDOUT_FILENO);
 
 // Whether stdout is a terminal that takes colours: not TERM=dumb, and NO_COLOR is not set.
 bool takes_colour();

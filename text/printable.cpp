@@ -86,15 +86,45 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+namespace {
+
+// What stands at `position`: its bytes and its columns.
+struct Character {
+  size_t length = 1;
+  size_t width = 0;
+};
+
+Character character_at(std::string_view text, size_t position) {
+  if (text.substr(position).starts_with("\033[")) {
+    const size_t end = text.find('m', position);
+    if (end != std::string_view::npos) return {end + 1 - position, 0};
+  }
+  const CodePoint point = decode(text, position);
+  if (contains(kZeroWidth, point.value)) return {point.length, 0};
+  return {point.length, contains(kWide, point.value) ? size_t{2} : size_t{1}};
+}
+
+}  // namespace
+
 size_t display_width(std::string_view text) {
   size_t width = 0;
   for (size_t position = 0; position < text.size();) {
-    const CodePoint point = decode(text, position);
-    position += point.length;
-    if (contains(kZeroWidth, point.value)) continue;
-    width += contains(kWide, point.value) ? 2 : 1;
+    const Character character = character_at(text, position);
+    position += character.length;
+    width += character.width;
   }
   return width;
+}
+
+size_t bytes_within(std::string_view text, size_t width) {
+  size_t position = 0;
+  for (size_t used = 0; position < text.size();) {
+    const Character character = character_at(text, position);
+    used += character.width;
+    if (used > width) break;
+    position += character.length;
+  }
+  return position;
 }
 
 }  // namespace headroom

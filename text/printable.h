@@ -11,8 +11,12 @@ namespace headroom {
 // UTF-8 the replacement character.
 std::string printable(std::string_view text);
 
-// Terminal columns that printable text takes: 0 for combining marks, 2 for wide East Asian
-// characters and emoji, 1 for the rest.
+// Terminal columns that printable text takes: 0 for combining marks and for colours (ANSI escapes,
+// which only we write), 2 for wide East Asian characters and emoji, 1 for the rest.
 size_t display_width(std::string_view text);
+
+// Bytes of the longest beginning of the text that takes no more than `width` columns; no character
+// is cut.
+size_t bytes_within(std::string_view text, size_t width);
 
 }  // namespace headroom

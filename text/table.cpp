@@ -4,59 +4,32 @@
 #include <cassert>
 #include <nlohmann/json.hpp>
 
+#include "text/columns.h"
 #include "text/csv.h"
 #include "text/printable.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
 
 // The table as people see it: exact columns left out, every text on one line.
 Table for_people(const Table& table) {
-  Table seen{.title = printable(table.title)};
+  Table seen{.title = printable(table.title), .keys = 0};
   for (const auto& note : table.notes) seen.notes.push_back(printable(note));
   seen.rows.resize(table.rows.size());
   for (size_t column = 0; column < table.columns.size(); ++column) {
     if (table.columns[column].exact) continue;
+    if (column < table.keys) ++seen.keys;
     seen.columns.push_back(table.columns[column]);
     seen.columns.back().name = printable(table.columns[column].name);
     for (size_t row = 0; row < table.rows.size(); ++row) {
       assert(table.rows[row].size() == table.columns.size());
-      seen.rows[row].push_back(printable(table.rows[row][column]));
+      const std::string& cell = table.rows[row][column];
+      seen.rows[row].push_back(printable(cell.empty() ? table.columns[column].when_empty : cell));
     }
   }
   return seen;
-}
-
-std::string padded(const std::string& text, size_t width, bool right) {
-  const std::string space(width - std::min(width, display_width(text)), ' ');
-  return right ? space + text : text + space;
-}
-
-std::string to_text(const Table& table) {
-  const Table seen = for_people(table);
-  std::vector<size_t> widths;
-  for (size_t column = 0; column < seen.columns.size(); ++column) {
-    widths.push_back(display_width(seen.columns[column].name));
-    for (const auto& row : seen.rows) {
-      widths.back() = std::max(widths.back(), display_width(row[column]));
-    }
-  }
-  const auto line = [&](const auto& text_of) {
-    std::string text;
-    for (size_t column = 0; column < seen.columns.size(); ++column) {
-      if (column > 0) text += "  ";
-      text += padded(text_of(column), widths[column], seen.columns[column].number);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  };
-  std::string text = seen.title.empty() ? "" : seen.title + "\n";
-  text += line([&](size_t column) { return seen.columns[column].name; });
-  text += line([&](size_t column) { return std::string(widths[column], '-'); });
-  for (const auto& row : seen.rows) text += line([&](size_t column) { return row[column]; });
-  for (const auto& note : seen.notes) text += note + "\n";
-  return text;
 }
 
 // Characters that Markdown or the HTML in it would take for its own.
@@ -93,20 +66,38 @@ std::string to_markdown(const Table& table) {
   return text;
 }
 
+std::string csv_value(const std::string& cell) { return cell == kNotAvailable ? "" : cell; }
+
+// A drawing is for people.
 std::string to_csv(const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& column : table.columns) names.push_back(column.name);
-  std::string text = csv_line(names);
-  for (const auto& row : table.rows) text += csv_line(row);
+  std::string text;
+  const auto add = [&](const auto& text_of) {
+    std::vector<std::string> cells;
+    for (size_t column = 0; column < table.columns.size(); ++column) {
+      if (!table.columns[column].picture) cells.push_back(text_of(column));
+    }
+    text += csv_line(cells);
+  };
+  add([&](size_t column) { return table.columns[column].name; });
+  for (const auto& row : table.rows) {
+    add([&](size_t column) { return csv_value(row[column]); });
+  }
   return text;
+}
+
+std::string key_of(const Table& table, const std::vector<std::string>& row) {
+  const auto keys = static_cast<std::ptrdiff_t>(std::min(table.keys, row.size()));
+  return join({row.begin(), row.begin() + keys}, " / ");
 }
 
 std::string to_long_csv(const std::vector<Table>& tables) {
   std::string text = csv_line({"table", "row", "column", "value"});
   for (const Table& table : tables) {
     for (const auto& row : table.rows) {
-      for (size_t column = 1; column < table.columns.size(); ++column) {
-        text += csv_line({table.title, row[0], table.columns[column].name, row[column]});
+      for (size_t column = table.keys; column < table.columns.size(); ++column) {
+        if (table.columns[column].picture) continue;
+        text += csv_line(
+            {table.title, key_of(table, row), table.columns[column].name, csv_value(row[column])});
       }
     }
   }
@@ -132,6 +123,20 @@ nlohmann::ordered_json to_json_object(const Table& table) {
   return {{"title", table.title}, {"rows", std::move(rows)}, {"notes", table.notes}};
 }
 
+nlohmann::ordered_json to_json_array(const std::vector<Table>& tables) {
+  auto array = nlohmann::ordered_json::array();
+  for (const Table& table : tables) array.push_back(to_json_object(table));
+  return array;
+}
+
+// An empty line between two.
+template <typename Print>
+std::string one_after_another(const std::vector<Table>& tables, const Print& print) {
+  std::string text;
+  for (const Table& table : tables) text += (text.empty() ? "" : "\n") + print(table);
+  return text;
+}
+
 std::string dumped(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -147,31 +152,26 @@ TableFormat parse_table_format(std::string_view flag, std::string_view word) {
                    std::string(flag) + " md");
 }
 
-std::string to_string(const Table& table, TableFormat format) {
+std::string to_string(const Table& table, TableFormat format, size_t width) {
+  return to_string(std::vector<Table>{table}, format, width);
+}
+
+std::string to_string(const std::vector<Table>& tables, TableFormat format, size_t width) {
+  const bool one = tables.size() == 1;
   switch (format) {
     case TableFormat::kCsv:
-      return to_csv(table);
+      return one ? to_csv(tables.front()) : to_long_csv(tables);
     case TableFormat::kMarkdown:
-      return to_markdown(table);
+      return one_after_another(tables, to_markdown);
     case TableFormat::kJson:
-      return dumped(to_json_object(table));
+      return dumped(one ? to_json_object(tables.front()) : to_json_array(tables));
     case TableFormat::kText:
       break;
   }
-  return to_text(table);
-}
-
-std::string to_string(const std::vector<Table>& tables, TableFormat format) {
-  if (tables.size() == 1) return to_string(tables.front(), format);
-  if (format == TableFormat::kCsv) return to_long_csv(tables);
-  if (format == TableFormat::kJson) {
-    auto array = nlohmann::ordered_json::array();
-    for (const Table& table : tables) array.push_back(to_json_object(table));
-    return dumped(array);
-  }
-  std::string text;
-  for (const Table& table : tables) text += (text.empty() ? "" : "\n") + to_string(table, format);
-  return text;
+  bool folded = false;
+  std::string text = one_after_another(
+      tables, [&](const Table& table) { return text_of(for_people(table), width, folded); });
+  return folded ? text + "\n" + folded_note(width) : text;
 }
 
 }  // namespace headroom

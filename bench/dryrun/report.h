@@ -12,7 +12,8 @@ namespace headroom {
 // out. docs/dryrun.md names the fields.
 nlohmann::ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome);
 
-// For people: one row per process and device, where memory ran out, and what was noticed.
-std::string dryrun_text(const nlohmann::ordered_json& document);
+// For people: one row per process and device, where memory ran out, and what was noticed. width: of
+// the page, in columns; 0 = as wide as needed.
+std::string dryrun_text(const nlohmann::ordered_json& document, size_t width = 0);
 
 }  // namespace headroom

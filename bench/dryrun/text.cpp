@@ -9,6 +9,7 @@
 #include "text/quantity.h"
 #include "text/table.h"
 #include "text/words.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -106,14 +107,14 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
 
 }  // namespace
 
-std::string dryrun_text(const ordered_json& document) {
+std::string dryrun_text(const ordered_json& document, size_t width) {
   // One line, whatever the arguments hold: python -c takes a whole program.
   const std::string program =
       printable(join(document["program"].get<std::vector<std::string>>(), " "));
   std::string head = "headroom dryrun: " + program + ": " + ending(document) + " after " +
                      number_text(document["seconds"].get<double>(), 1) + " s";
   if (document["processes"].empty()) {
-    return head + "; no process reported any use of CUDA\n";
+    return fitted(head + "; no process reported any use of CUDA\n", width);
   }
   Table table = table_of(document);
   std::string remarks;
@@ -125,7 +126,9 @@ std::string dryrun_text(const ordered_json& document) {
     }
     add_remarks(remarks, who, process);
   }
-  return head + "\n\n" + to_string(table, TableFormat::kText) + remarks;
+  table.keys = 2;
+  return fitted(head + "\n\n", width) + to_string(table, TableFormat::kText, width) +
+         fitted(remarks, width);
 }
 
 }  // namespace headroom

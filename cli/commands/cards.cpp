@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "profiling/report/cells.h"
 #include "text/quantity.h"
 #include "text/table.h"
@@ -124,7 +125,8 @@ int print_cards(const Arguments& arguments) {
   std::vector<Card> shown;
   for (const std::string& name : arguments.positional) shown.push_back(find_card(name));
   if (shown.empty()) shown = cards();
-  print(format == TableFormat::kJson ? json_of(shown) : to_string(table_of(shown), format));
+  print(format == TableFormat::kJson ? json_of(shown)
+                                     : to_string(table_of(shown), format, terminal_width()));
   return kExitOk;
 }
 

@@ -14,10 +14,12 @@
 #include "cli/flags/flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "files/links.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -133,7 +135,8 @@ int run_program(const Arguments& arguments, std::vector<std::string> words) {
   const DryRunOutcome outcome = run_dry(request);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
   const std::string snapshots = settle_snapshots(request.snapshot, document);
-  std::fputs((dryrun_text(document) + snapshots).c_str(), stderr);
+  const size_t width = terminal_width(STDERR_FILENO);
+  std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
   const std::string text =
       document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (!json_file.empty()) write_file_atomically(json_file, text);

@@ -3,6 +3,8 @@
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
+#include "text/wrap.h"
 
 namespace headroom {
 
@@ -10,7 +12,7 @@ int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body) {
   Arguments arguments = line.parse(argc, argv);
   if (arguments.has("help")) {
-    print(help);
+    print(fitted(help, terminal_width()));
     return kExitOk;
   }
   const FileArguments files = name_files(line, arguments);

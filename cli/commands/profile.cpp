@@ -13,6 +13,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
 
@@ -72,7 +73,8 @@ int profile_cell(const Arguments& arguments) {
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
-    print(to_string(profile_report(record), parse_table_format("--format", format)));
+    print(to_string(profile_report(record), parse_table_format("--format", format),
+                    terminal_width()));
   }
   return exit_code_of(record);
 }

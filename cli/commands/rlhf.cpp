@@ -55,8 +55,10 @@ void write_svg(const RlhfPlan& plan, const std::string& path) {
 void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableFormat format) {
   const bool text = format == TableFormat::kText;
   const bool colour = text && takes_colour();
-  const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour};
-  std::vector<Table> before = phase_report(plan, style);
+  const size_t width = terminal_width();
+  const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour, .width = width};
+  std::vector<Table> before = setup_report(plan);  // the answer
+  for (Table& table : phase_report(plan, style)) before.push_back(std::move(table));
   std::vector<Table> after = advice_report(plan);
   if (!records.empty()) after.push_back(measured_table(records));
   if (!text) {
@@ -64,8 +66,8 @@ void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableF
     print(to_string(before, format));
     return;
   }
-  const std::string page = to_string(before, format) + "\n" + drawing(timeline(plan), style) +
-                           "\n" + to_string(after, format);
+  const std::string page = to_string(before, format, width) + "\n" +
+                           drawing(timeline(plan), style) + "\n" + to_string(after, format, width);
   print(colour ? with_coloured_verdicts(page) : page);
 }
 
@@ -82,7 +84,7 @@ int print_rlhf(const Arguments& arguments) {
                      "--formula exact --output timeline.svg");
   }
   if (closed_form) {
-    print(to_string(closed_form_report(spec), format));
+    print(to_string(closed_form_report(spec), format, terminal_width()));
     return kExitOk;
   }
   const std::vector<Record> same_shape = comparable(records, &spec.actor);

@@ -9,11 +9,13 @@
 #include "cli/flags/flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "profiling/report/diff.h"
 #include "profiling/report/largest.h"
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"
 #include "text/quantity.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -48,7 +50,7 @@ int run_top(const std::vector<std::string>& files, int64_t limit, TableFormat fo
     return kExitBadFile;
   }
   if (report.peak_bytes == 0) log_error(files[0] + ": nothing is live at any time");
-  print(to_string(report, format));
+  print(to_string(report, format, terminal_width()));
   return kExitOk;
 }
 
@@ -61,7 +63,8 @@ int run_validate(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     const std::vector<SnapshotProblem> problems = validate_snapshot_file(path);
     for (const SnapshotProblem& problem : problems) {
-      print((problem.is_error ? "error: " : "warning: ") + problem.text + "\n");
+      print(fitted((problem.is_error ? "error: " : "warning: ") + problem.text + "\n",
+                   terminal_width()));
     }
     if (!has_error(problems)) print("ok: " + path + "\n");
     failed |= has_error(problems);
@@ -81,7 +84,7 @@ int run_diff(const std::vector<std::string>& files, TableFormat format) {
     log_error(error.what());
     return kExitBadFile;
   }
-  print(to_string(snapshot_diff_table(diff), format));
+  print(to_string(snapshot_diff_table(diff), format, terminal_width()));
   return diff.same() ? kExitOk : kExitBadFile;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
 #include "text/quantity.h"
@@ -53,7 +54,8 @@ void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) 
 
 std::string rendered(const std::vector<Record>& records, const std::string& format) {
   if (!is_record_format(format)) {
-    return to_string(summary_table(records), parse_table_format("--format", format));
+    return to_string(summary_table(records), parse_table_format("--format", format),
+                     terminal_width());
   }
   const bool array = format == "json";
   std::string text = array ? "[" : "";

@@ -5,6 +5,7 @@
 #include "cli/flags/flags.h"
 #include "cli/output.h"
 #include "cli/record_files.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "plan/measured.h"
 #include "profiling/report/report.h"
@@ -66,11 +67,11 @@ int print_tables(const Arguments& arguments) {
   if (!output.empty()) check_writable(output);
   const std::vector<Record> records =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});
-  const std::string text = to_string(make_tables(kind, records, format), format);
+  const std::vector<Table> tables = make_tables(kind, records, format);
   if (output.empty()) {
-    print(text);
+    print(to_string(tables, format, terminal_width()));
   } else {
-    write_file_atomically(output, text);
+    write_file_atomically(output, to_string(tables, format));
   }
   return kExitOk;
 }

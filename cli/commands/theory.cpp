@@ -7,6 +7,7 @@
 #include "cli/flags/flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/theory/report.h"
 #include "text/quantity.h"
@@ -53,11 +54,11 @@ int write_theory(Arguments arguments) {
   if (!output.empty()) check_writable(output);
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
-  const std::string text = to_string(theory_report(cell_from(arguments)), format);
+  const std::vector<Table> tables = theory_report(cell_from(arguments));
   if (output.empty()) {
-    print(text);
+    print(to_string(tables, format, terminal_width()));
   } else {
-    write_file_atomically(output, text);
+    write_file_atomically(output, to_string(tables, format));
   }
   return kExitOk;
 }

@@ -1,4 +1,4 @@
-// The second half of the report: what grows, what offload buys, what to do.
+// What to do, what grows, what offload buys.
 #include <algorithm>
 
 #include "plan/rlhf/report.h"
@@ -140,7 +140,9 @@ Table setup_table(const RlhfPlan& plan) {
 }
 
 Table reason_table(const std::vector<Recommended>& fitting) {
-  Table table{.title = "Why each step is needed", .columns = {{"", true}, {"technique"}, {"why"}}};
+  Table table{.title = "Why each step is needed",
+              .columns = {{"", true}, {"technique"}, {"why"}},
+              .keys = 2};
   for (size_t i = 0; i < fitting.size(); ++i) {
     const std::string number = std::to_string(i + 1);
     for (const Reason& reason : fitting[i].reasons) {
@@ -210,13 +212,16 @@ Table insight_table(const RlhfPlan& plan) {
 
 }  // namespace
 
-std::vector<Table> advice_report(const RlhfPlan& plan) {
+std::vector<Table> setup_report(const RlhfPlan& plan) {
   const Recommendation& found = plan.recommendation;
-  std::vector<Table> tables = {scaling_table(plan), offload_table(plan), setup_table(plan)};
+  std::vector<Table> tables = {setup_table(plan)};
   if (!found.fitting.empty()) tables.push_back(reason_table(found.fitting));
   if (found.nearest) tables.push_back(largest_table(*found.nearest));
-  tables.push_back(insight_table(plan));
   return tables;
+}
+
+std::vector<Table> advice_report(const RlhfPlan& plan) {
+  return {scaling_table(plan), offload_table(plan), insight_table(plan)};
 }
 
 }  // namespace headroom

@@ -29,7 +29,7 @@ Table component_table(const std::string& title, const RlhfPlan& plan,
                       int64_t most, const TextStyle& style) {
   Table table{.title = title, .columns = {{"component"}}};
   add_bytes_columns(table, "memory");
-  if (style.bars) table.columns.push_back({""});
+  if (style.bars) table.columns.push_back({.name = "", .picture = true});
   for (const char* name : {"basis", "why"}) table.columns.push_back({name});
   const auto add = [&](const std::string& name, int64_t bytes, const std::string& basis,
                        const std::string& reason, bool drawn) {

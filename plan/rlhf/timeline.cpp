@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "text/printable.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -67,12 +68,24 @@ std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const 
 }
 
 std::string legend(const Timeline& timeline, const TextStyle& style) {
-  std::string text = "legend:";
+  std::vector<std::string> entries;
   for (size_t kind = 0; kind < kComponentKinds; ++kind) {
-    if (timeline.has(kind))
-      text += "  " + glyph_of(kind, style) + " " + to_string(static_cast<ComponentKind>(kind));
+    if (timeline.has(kind)) {
+      entries.push_back(glyph_of(kind, style) + " " + to_string(static_cast<ComponentKind>(kind)));
+    }
   }
-  return text + "  --- the GPU's memory\n";
+  entries.emplace_back("--- the GPU's memory");
+  std::string text = "legend:";
+  size_t used = text.size();
+  for (const std::string& entry : entries) {  // a glyph stays with its name
+    used += 2 + display_width(entry);
+    if (style.width > 0 && used > style.width) {
+      text += "\n       ";
+      used = 7 + 2 + display_width(entry);
+    }
+    text.append("  ").append(entry);
+  }
+  return text + "\n";
 }
 
 Stretch stretch_of(const std::string& name, bool is_phase,
@@ -169,7 +182,7 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
   const std::string corner = style.ascii ? "+" : "\u2514";
   const std::string other = style.ascii ? "+" : "\u2518";
   text += right_aligned("0 B", kLabelWidth) + corner + base + other + "\n";
-  text += std::string(kLabelWidth + 1, ' ') + names + "  time ->\n";
+  text += std::string(kLabelWidth + 1, ' ') + names + "  ->\n";
   text += std::string(kLabelWidth + 1, ' ') + totals + "\n";
   return text + legend(timeline, style);
 }

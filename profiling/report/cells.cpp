@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 
@@ -73,6 +75,61 @@ std::string device_name(const Record& record) {
     }
   }
   return to_string(record.spec.device);
+}
+
+std::string setting_text(const Record& record, const Field& field) {
+  ModelConfig shape;
+  try {
+    shape = model_config(record.spec);
+  } catch (const UsageError&) {  // the run was refused for it
+    return field.get(record.spec);
+  }
+  if (field.name == "model_size") return shape.name;
+  const std::array<std::pair<const char*, int64_t>, 6> dimensions = {
+      {{"d_model", shape.d_model},
+       {"d_ff", shape.d_ff},
+       {"layers", shape.layers},
+       {"heads", shape.heads},
+       {"kv_heads", shape.kv_heads},
+       {"vocab_size", shape.vocab_size}}};
+  for (const auto& [name, size] : dimensions) {
+    if (field.name == name) return std::to_string(size);
+  }
+  return field.get(record.spec);
+}
+
+namespace {
+
+bool tells_apart(const Field& field, const std::vector<std::string>& shown) {
+  return field.changes_result && !is_one_of(field.name, shown);
+}
+
+}  // namespace
+
+void add_setting_columns(Table& table, const std::vector<std::string>& shown) {
+  for (const Field& field : fields()) {
+    if (!tells_apart(field, shown)) continue;
+    table.columns.push_back({.name = field.name, .number = field.numeric(), .exact = true});
+  }
+  for (const char* name : {"device_name", "build"}) {
+    table.columns.push_back({.name = name, .exact = true});
+  }
+}
+
+void add_setting_cells(std::vector<std::string>& row, const Record& record,
+                       const std::vector<std::string>& shown) {
+  for (const Field& field : fields()) {
+    if (tells_apart(field, shown)) row.push_back(setting_text(record, field));
+  }
+  const auto fact = [&](const char* name, const std::string& otherwise) {
+    const auto it = record.environment.find(name);
+    const bool known = it != record.environment.end() && it->is_string();
+    return known ? it->get<std::string>() : otherwise;
+  };
+  // libtorch calls a card cuda:0, whichever it is.
+  row.push_back(is_virtual(record.spec) ? device_name(record)
+                                        : fact("device_name", device_name(record)));
+  row.push_back(fact("build", ""));
 }
 
 std::string status_or_not_available(const Record& record) {

@@ -35,6 +35,16 @@ inline std::optional<int64_t> peak_allocated(const Record& record) {
   if (record.status != Status::kOk || !record.peak) return std::nullopt;
   return record.peak->allocated;
 }
+// The setting of a field as a table has it: a dimension that was not given is the named size's, and
+// a size with a changed dimension is custom.
+std::string setting_text(const Record& record, const Field& field);
+
+// For programs, in the order of fields(): every setting that changes a result and is not among
+// `shown` (JSON keys), then the device's name and the build. Rows of several files stay apart.
+void add_setting_columns(Table& table, const std::vector<std::string>& shown);
+void add_setting_cells(std::vector<std::string>& row, const Record& record,
+                       const std::vector<std::string>& shown);
+
 // What stands in a number's place: the status of a failed run, n/a for a run without that number.
 std::string status_or_not_available(const Record& record);
 

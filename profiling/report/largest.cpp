@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "profiling/report/cells.h"
 #include "text/csv.h"
+#include "text/printable.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -52,25 +55,58 @@ std::vector<std::string> stack_lines(const LiveAllocation& row) {
   return {row.before_recording ? "(allocated before the recording)" : "(no stack recorded)"};
 }
 
-std::string to_text(const PeakReport& report) {
-  std::string text = headline(report) + "\n";
+std::vector<std::string> shown_stack(const LiveAllocation& row) {
+  std::vector<std::string> stack = stack_lines(row);
+  for (std::string& line : stack) line = printable(line);
+  if (stack.size() > kTableStackLines) {  // the outermost of our frames say least
+    stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
+    stack.insert(stack.end() - 1, "...");
+  }
+  return stack;
+}
+
+// The lines of a page, each begun by `indent` spaces.
+std::string indented(const std::vector<std::string>& lines, size_t indent, size_t width) {
+  const size_t room = width == 0 ? 0 : width - indent;
+  std::vector<std::string> all;
+  for (const std::string& line : lines) {
+    for (std::string& piece : wrapped(line, room, /*indent=*/2)) all.push_back(std::move(piece));
+  }
+  return join(all, "\n" + std::string(indent, ' '));
+}
+
+// On a page without room for them beside the figures the stacks stand under these.
+std::string to_text(const PeakReport& report, size_t page) {
+  constexpr size_t kPhase = 16;
+  constexpr size_t kLongestPhase = 40;
+  constexpr size_t kLeast = 40;  // that a stack wants
+  constexpr size_t kUnder = 5;   // where it begins otherwise
+  const size_t width = page == 0 ? 0 : std::max<size_t>(page, 80);
+  std::string text = fitted(headline(report), page) + "\n";
   char line[160];
   snprintf(line, sizeof line, "%3s  %12s  %6s  %12s  %7s  %-16s  %s\n", "#", "each", "count",
            "together", "share", "phase", "allocated at");
   text += line;
   int number = 0;
   for (const LiveAllocation& row : report.rows) {
-    snprintf(line, sizeof line, "%3d  %12s  %6s  %12s  %7s  %-16.40s  ", ++number,
+    snprintf(line, sizeof line, "%3d  %12s  %6s  %12s  %7s  ", ++number,
              format_bytes(row.size).c_str(), count_of(row).c_str(),
-             format_bytes(bytes_of(row)).c_str(), percent(bytes_of(row), report.peak_bytes).c_str(),
-             phase_of(row).c_str());
-    const std::string indent(std::string_view(line).size(), ' ');
-    std::vector<std::string> stack = stack_lines(row);
-    if (stack.size() > kTableStackLines) {  // the outermost of our frames say least
-      stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
-      stack.insert(stack.end() - 1, "...");
+             format_bytes(bytes_of(row)).c_str(),
+             percent(bytes_of(row), report.peak_bytes).c_str());
+    std::string figures = line;
+    const size_t room = width == 0 ? kLongestPhase : width - std::min(width, figures.size());
+    const std::string phase = printable(phase_of(row));
+    figures += phase.substr(0, bytes_within(phase, std::min(room, kLongestPhase)));
+    const size_t end = std::strlen(line) + kPhase;
+    figures += std::string(end - std::min(end, display_width(figures)), ' ') + "  ";
+    const size_t beside = display_width(figures);
+    if (width == 0 || width >= beside + kLeast) {
+      text += figures + indented(shown_stack(row), beside, width) + "\n";
+    } else {
+      figures.erase(figures.find_last_not_of(' ') + 1);
+      text += figures + "\n" + std::string(kUnder, ' ') +
+              indented(shown_stack(row), kUnder, width) + "\n";
     }
-    text += line + join(stack, "\n" + indent) + "\n";
   }
   return text;
 }
@@ -145,7 +181,7 @@ std::string to_json_object(const PeakReport& report) {
 
 }  // namespace
 
-std::string to_string(const PeakReport& report, TableFormat format) {
+std::string to_string(const PeakReport& report, TableFormat format, size_t width) {
   switch (format) {
     case TableFormat::kCsv:
       return to_csv(report);
@@ -156,7 +192,7 @@ std::string to_string(const PeakReport& report, TableFormat format) {
     case TableFormat::kText:
       break;
   }
-  return to_text(report);
+  return to_text(report, width);
 }
 
 }  // namespace headroom

@@ -17,7 +17,8 @@ namespace {
 struct Group {
   std::string key;
   std::map<Precision, const Record*> by_precision;
-  const RunSpec& spec() const { return by_precision.begin()->second->spec; }
+  const Record& any() const { return *by_precision.begin()->second; }
+  const RunSpec& spec() const { return any().spec; }
   const Record* find(Precision precision) const {
     const auto it = by_precision.find(precision);
     return it == by_precision.end() ? nullptr : it->second;
@@ -66,12 +67,15 @@ class Comparison {
   Comparison(const RecordPointers& records, std::vector<const Field*> varying)
       : varying_(std::move(varying)),
         others_(autocast_columns(records)),
-        categories_(all_categories(records)) {}
+        categories_(all_categories(records)) {
+    for (const Field* field : varying_) shown_.push_back(field->name);
+  }
 
   std::vector<Column> columns() const {
     Table table{.columns = {{.name = "mode"}, {.name = "context length", .number = true}}};
     for (const Field* field : varying_) {
-      table.columns.push_back({.name = field->name, .number = field->numeric()});
+      table.columns.push_back(
+          {.name = field->name, .number = field->numeric(), .when_empty = "none"});
     }
     add_precision_columns(table, Precision::kFp32);
     for (const Precision precision : others_) {
@@ -79,13 +83,14 @@ class Comparison {
       add_bytes_columns(table, upper_word(precision) + " - FP32");
       table.columns.push_back({.name = upper_word(precision) + " change", .number = true});
     }
+    add_setting_columns(table, shown_);
     return table.columns;
   }
 
   std::vector<std::string> row(const Group& group) const {
     std::vector<std::string> row = {to_string(group.spec().profile_type),
                                     std::to_string(group.spec().context_length)};
-    for (const Field* field : varying_) row.push_back(field->get(group.spec()));
+    for (const Field* field : varying_) row.push_back(setting_text(group.any(), *field));
     const Record* fp32 = group.find(Precision::kFp32);
     add_precision_cells(row, fp32);
     for (const Precision precision : others_) {
@@ -93,10 +98,12 @@ class Comparison {
       add_precision_cells(row, other);
       add_difference_cells(row, fp32, other);
     }
+    add_setting_cells(row, group.any(), shown_);
     return row;
   }
 
   const std::vector<Precision>& others() const { return others_; }
+  size_t keys() const { return 2 + varying_.size(); }
 
  private:
   void add_precision_columns(Table& table, Precision precision) const {
@@ -135,6 +142,7 @@ class Comparison {
   }
 
   std::vector<const Field*> varying_;
+  std::vector<std::string> shown_ = {"profile_type", "context_length", "precision"};
   std::vector<Precision> others_;
   std::vector<std::string> categories_;
 };
@@ -150,8 +158,9 @@ std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
 
   const Comparison comparison(
       latest, varying_fields(latest, {"profile_type", "context_length", "precision"}));
-  std::vector<Table> tables = {
-      {.title = "Peak memory, FP32 and mixed precision", .columns = comparison.columns()}};
+  std::vector<Table> tables = {{.title = "Peak memory, FP32 and mixed precision",
+                                .columns = comparison.columns(),
+                                .keys = comparison.keys()}};
   for (const Group& group : gather_groups(latest)) {
     tables.front().rows.push_back(comparison.row(group));
     const Record* fp32 = group.find(Precision::kFp32);

@@ -64,7 +64,7 @@ void add_mode_cells(std::vector<std::string>& cells, const Row& row, Mode mode) 
   const Record& record = *it->second;
   add_bytes_cells(cells, peak_allocated(record), status_or_not_available(record));
   cells.push_back(to_string(record.status));
-  cells.push_back(record.reason.empty() ? "none" : record.reason);
+  cells.push_back(record.reason);
 }
 
 }  // namespace
@@ -75,21 +75,27 @@ Table peak_memory_table(const std::vector<Record>& records) {
   const RecordPointers latest = latest_of_each(records, about);
   const auto varying = varying_fields(latest, {"context_length", "profile_type"});
   const auto modes = modes_present(latest);
+  std::vector<std::string> shown = {"context_length", "profile_type"};
   for (const Field* field : varying) {
-    table.columns.push_back({.name = field->name, .number = field->numeric()});
+    table.columns.push_back(
+        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
+    shown.push_back(field->name);
   }
   table.columns.push_back({.name = "context length", .number = true});
+  table.keys = table.columns.size();
   for (const Mode mode : modes) {
     add_bytes_columns(table, to_string(mode) + " peak");
     table.columns.push_back({.name = to_string(mode) + "_status", .exact = true});
     table.columns.push_back({.name = to_string(mode) + "_reason", .exact = true});
   }
+  add_setting_columns(table, shown);
   for (const Row& row : gather_rows(latest, varying)) {
     std::vector<std::string> cells;
     cells.reserve(table.columns.size());
-    for (const Field* field : varying) cells.push_back(field->get(row.any().spec));
+    for (const Field* field : varying) cells.push_back(setting_text(row.any(), *field));
     cells.push_back(std::to_string(row.any().spec.context_length));
     for (const Mode mode : modes) add_mode_cells(cells, row, mode);
+    add_setting_cells(cells, row.any(), shown);
     table.rows.push_back(std::move(cells));
   }
   for (const Mode mode : modes) table.notes.push_back(in_words(mode) + ".");

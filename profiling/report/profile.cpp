@@ -82,21 +82,37 @@ void add_exact_bytes(std::vector<std::string>& row, int64_t bytes) {
   row.push_back(std::to_string(bytes));
 }
 
+// The phase in which a quantity is highest; the first of several.
+std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity) {
+  std::string fullest = kNotAvailable;
+  int64_t most = -1;
+  for (const std::string& name : record.phase_order) {
+    const auto it = record.phases.find(name);
+    if (it == record.phases.end() || it->second.*quantity <= most) continue;
+    most = it->second.*quantity;
+    fullest = name;
+  }
+  return fullest;
+}
+
+// The answer: the first thing that is printed.
 Table peak_table(const Record& record) {
+  const std::string of = " of " + row_name(record.spec) + " on " + device_name(record);
   const bool whole = record.status == Status::kOk;
-  Table table{.title = whole ? "Peak memory, highest over the measured steps"
-                             : "Highest memory before the run ended",
+  Table table{.title = whole ? "Peak memory" + of + ", highest over the measured steps"
+                             : "Highest memory" + of + " before the run ended",
               .notes = {"reserved = taken from the device by the allocator, live or cached; "
                         "requested = as the program asked, before rounding.",
                         kUnitsNote},
-              .columns = {{"peak"}, {"size", true}, {"bytes", true}}};
-  const auto add = [&](const char* name, int64_t bytes) {
+              .columns = {{"peak"}, {"size", true}, {"bytes", true}, {"in phase"}}};
+  const auto add = [&](const char* name, int64_t MemoryBytes::*quantity) {
     table.rows.push_back({name});
-    add_exact_bytes(table.rows.back(), bytes);
+    add_exact_bytes(table.rows.back(), *record.peak.*quantity);
+    table.rows.back().push_back(fullest_phase(record, quantity));
   };
-  add("allocated", record.peak->allocated);
-  add("reserved", record.peak->reserved);
-  add("requested", record.peak->requested);
+  add("allocated", &MemoryBytes::allocated);
+  add("reserved", &MemoryBytes::reserved);
+  add("requested", &MemoryBytes::requested);
   return table;
 }
 
@@ -160,7 +176,9 @@ Table residual_table(const Record& record) {
 // What other memories held, where it is as much as a person would ask about.
 Table spaces_table(const Record& record) {
   constexpr int64_t kWorthARow = 1 << 20;
-  Table table{.title = "Other memory, in the recorded steps", .columns = {{"memory"}, {"phase"}}};
+  Table table{.title = "Other memory, in the recorded steps",
+              .columns = {{"memory"}, {"phase"}},
+              .keys = 2};
   add_bytes_columns(table, "held");
   for (const auto& [name, space] : record.spaces) {
     if (space.peak.allocated < kWorthARow) continue;
@@ -224,14 +242,18 @@ Table theory_table(const Record& record) {
 }  // namespace
 
 std::vector<Table> profile_report(const Record& record) {
-  std::vector<Table> tables = {protocol_table(record)};
+  // The answer first: of a run that failed, how; else the peak and where it is, then times.
+  const bool whole = record.status == Status::kOk;
+  std::vector<Table> tables;
+  if (!whole) tables.push_back(protocol_table(record));
   if (record.peak) tables.push_back(peak_table(record));
   if (!record.phases.empty()) tables.push_back(phase_table(record));
-  if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
+  if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
+  if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
   if (record.residual_bytes_per_block) tables.push_back(residual_table(record));
   if (!record.predicted.empty()) tables.push_back(theory_table(record));
-  if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
+  if (whole) tables.push_back(protocol_table(record));
   return tables;
 }
 

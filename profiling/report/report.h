@@ -1,7 +1,8 @@
 // Tables from Records: every number that headroom prints goes through here. No torch here.
 //
 // A cell that failed keeps its row: where its number would be stands its status ("oom"), and the
-// reason is in a note and, for programs, in a column. Never a blank, never NaN.
+// reason is in a note and, for programs, in a column. For people never a blank, never NaN; programs
+// read an empty text where there is none, and every setting that tells a row from another.
 #pragma once
 
 #include <vector>
@@ -11,8 +12,9 @@
 
 namespace headroom {
 
-// One run in full: protocol, peaks, peak per phase, categories at the peak (they sum to it to the
-// byte), bytes kept for backward, theory beside measurement, time per step.
+// One run in full, the answer first: peaks and the phase that holds them, peak per phase, time per
+// step; then categories at the peak (they sum to it to the byte), bytes kept for backward, theory
+// beside measurement, protocol. Of a run that failed the protocol, with its status, comes first.
 std::vector<Table> profile_report(const Record& record);
 
 // Part b of the assignment: one row per context length, one column per mode.

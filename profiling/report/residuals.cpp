@@ -1,62 +1,89 @@
 // residuals_table: theory held against measurement, block by block.
+#include <algorithm>
+#include <optional>
+
 #include "profiling/report/cells.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
-#include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
 
-// A measured figure, theory's beside it and the difference.
-void add_pair(std::vector<std::string>& row, const Record& record,
-              const std::optional<int64_t>& measured, const char* predicted,
-              std::string (*text)(int64_t)) {
-  const auto theory = record.predicted.find(predicted);
-  if (record.status != Status::kOk || !measured || theory == record.predicted.end()) {
-    row.insert(row.end(), 3, status_or_not_available(record));
-    return;
-  }
-  row.push_back(text(*measured));
-  row.push_back(text(theory->second));
-  row.push_back(signed_percent(theory->second - *measured, *measured));
-}
+const std::vector<std::string> kShown = {"model_size", "context_length", "precision", "attention"};
 
 std::string plain(int64_t value) { return std::to_string(value); }
 
-std::vector<std::string> residuals_row(const Record& record) {
+// A measured figure, theory's beside it and the difference.
+struct Pair {
+  Pair(const Record& record, const std::optional<int64_t>& figure, const char* predicted) {
+    const auto row = record.predicted.find(predicted);
+    if (record.status != Status::kOk || !figure || row == record.predicted.end()) return;
+    measured = figure;
+    theory = row->second;
+  }
+  std::string difference(const std::string& otherwise) const {
+    return measured ? signed_percent(*theory - *measured, *measured) : otherwise;
+  }
+  std::optional<int64_t> measured;
+  std::optional<int64_t> theory;
+};
+
+std::vector<std::string> residuals_row(const Record& record,
+                                       const std::vector<const Field*>& varying,
+                                       const std::vector<std::string>& shown) {
   const ModelConfig config = model_config(record.spec);
+  const std::string otherwise = status_or_not_available(record);
   std::vector<std::string> row = {
-      record.spec.model_size,
+      setting_text(record, *find_field("model_size")),
       plain(config.d_model) + "/" + plain(config.layers) + "/" + plain(config.heads),
       plain(record.spec.context_length), to_string(record.spec.precision),
       to_string(record.spec.attention)};
+  for (const Field* field : varying) row.push_back(setting_text(record, *field));
   const auto& tensors = record.residual_tensors_per_block;
-  row.push_back(record.status == Status::kOk && tensors ? plain(*tensors)
-                                                        : status_or_not_available(record));
-  add_pair(row, record, record.residual_bytes_per_block, "residual_bytes_per_block", plain);
-  add_pair(row, record, record.saved_bytes, "activations", format_bytes);
+  row.push_back(record.status == Status::kOk && tensors ? plain(*tensors) : otherwise);
+  const Pair block(record, record.residual_bytes_per_block, "residual_bytes_per_block");
+  for (const auto& bytes : {block.measured, block.theory}) {
+    row.push_back(bytes ? plain(*bytes) : otherwise);
+  }
+  row.push_back(block.difference(otherwise));
+  const Pair whole(record, record.saved_bytes, "activations");
+  add_bytes_cells(row, whole.measured, otherwise);
+  add_bytes_cells(row, whole.theory, otherwise);
+  row.push_back(whole.difference(otherwise));
+  add_setting_cells(row, record, shown);
   return row;
 }
 
 }  // namespace
 
 Table residuals_table(const std::vector<Record>& records) {
-  Table table{.title = "Kept for backward: theory held against measurement",
-              .columns = {{"size"},
-                          {"d/L/H"},
-                          {"context", true},
-                          {"precision"},
-                          {"attention"},
-                          {"tensors per block", true},
-                          {"bytes per block", true},
-                          {"theory", true},
-                          {"difference", true},
-                          {"whole model", true},
-                          {"theory, whole model", true},
-                          {"difference, whole model", true}}};
   std::vector<std::string> about;
   const RecordPointers latest = latest_of_each(records, about);
-  for (const Record* record : latest) table.rows.push_back(residuals_row(*record));
+  std::vector<const Field*> varying = varying_fields(latest, kShown);
+  // What a row says already: its sizes stand in d/L/H.
+  std::erase_if(varying, [](const Field* field) {
+    return is_one_of(field->name, {"d_model", "layers", "heads"});
+  });
+  std::vector<std::string> shown = kShown;
+  Table table{.title = "Kept for backward: theory held against measurement",
+              .columns = {{"size"}, {"d/L/H"}, {"context", true}, {"precision"}, {"attention"}}};
+  for (const Field* field : varying) {
+    table.columns.push_back(
+        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
+    shown.push_back(field->name);
+  }
+  table.keys = table.columns.size();
+  for (const char* name : {"tensors per block", "bytes per block", "theory", "difference"}) {
+    table.columns.push_back({name, true});
+  }
+  add_bytes_columns(table, "whole model");
+  add_bytes_columns(table, "theory, whole model");
+  table.columns.push_back({"difference, whole model", true});
+  add_setting_columns(table, shown);
+  for (const Record* record : latest) {
+    table.rows.push_back(residuals_row(*record, varying, shown));
+  }
   add_closing_notes(table, latest, about);
   return table;
 }

@@ -18,9 +18,14 @@ std::string configuration(const Record& record) {
   return key;
 }
 
+// A named size with a changed dimension is not that size.
+std::string compared(const Record& record, const Field& field) {
+  return field.name == "model_size" ? setting_text(record, field) : field.get(record.spec);
+}
+
 bool all_equal(const RecordPointers& records, const Field& field) {
   return std::all_of(records.begin(), records.end(), [&](const Record* record) {
-    return field.get(record->spec) == field.get(records.front()->spec);
+    return compared(*record, field) == compared(*records.front(), field);
   });
 }
 
@@ -51,7 +56,7 @@ std::string common_settings(const RecordPointers& records) {
   std::vector<std::string> settings;
   for (const Field& field : fields()) {
     if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
-    const std::string value = field.get(records.front()->spec);
+    const std::string value = compared(*records.front(), field);
     if (value == field.get(defaults) && !field.stated) continue;
     settings.push_back(field.name + " " + value);
   }

@@ -27,12 +27,17 @@ void add_rate_cells(std::vector<std::string>& row, const Record& record,
   row.push_back(rates.mfu ? number_text(*rates.mfu, 4) : kNotAvailable);
 }
 
+std::vector<std::string> names_of(const std::vector<const Field*>& columns) {
+  std::vector<std::string> names;
+  for (const Field* field : columns) names.push_back(field->name);
+  return names;
+}
+
 std::vector<std::string> summary_row(const Record& record,
                                      const std::vector<const Field*>& columns) {
   std::vector<std::string> row;
   for (const Field* field : columns) {
-    const std::string value = field->get(record.spec);
-    row.push_back(value.empty() ? "none" : value);
+    row.push_back(setting_text(record, *field));
   }
   row.push_back(to_string(record.status));
   const std::string otherwise = status_or_not_available(record);
@@ -43,7 +48,8 @@ std::vector<std::string> summary_row(const Record& record,
   const bool has_time = record.status == Status::kOk && times.has_value();
   row.push_back(has_time ? number_text(times->median_ms, 3) : otherwise);
   add_rate_cells(row, record, has_time ? times : std::nullopt);
-  row.push_back(record.reason.empty() ? "none" : record.reason);
+  row.push_back(record.reason);
+  add_setting_cells(row, record, names_of(columns));
   return row;
 }
 
@@ -58,8 +64,10 @@ Table summary_table(const std::vector<Record>& records) {
   for (const Field* field : varying_fields(latest, {"profile_type"})) columns.push_back(field);
   std::sort(columns.begin(), columns.end());  // fields() is one array: its order
   for (const Field* field : columns) {
-    table.columns.push_back({.name = field->name, .number = field->numeric()});
+    table.columns.push_back(
+        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
   }
+  table.keys = columns.size();
   table.columns.push_back({.name = "status"});
   add_bytes_columns(table, "peak allocated");
   add_bytes_columns(table, "peak reserved");
@@ -68,6 +76,7 @@ Table summary_table(const std::vector<Record>& records) {
     table.columns.push_back({.name = name, .number = true, .exact = true});
   }
   table.columns.push_back({.name = "reason", .exact = true});
+  add_setting_columns(table, names_of(columns));
   for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns));
   add_closing_notes(table, latest, about);
   return table;

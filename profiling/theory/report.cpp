@@ -82,6 +82,7 @@ Table empty_row_table(const std::string& title) {
   for (const char* name : {"derivation", "saved by", "source", "why"}) {
     table.columns.push_back({name});
   }
+  table.keys = 2;
   return table;
 }
 

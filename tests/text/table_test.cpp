@@ -5,8 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "text/columns.h"
 #include "text/printable.h"
 #include "text/quantity.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -52,8 +54,8 @@ TEST(Table, CsvGivesBackEveryCellAndRunsNoFormula) {
   ASSERT_EQ(rows.size(), 5);
   EXPECT_EQ(rows[0][2], "peak_bytes");
   EXPECT_EQ(rows[1][0], "'=HYPERLINK(\"http://x\")");
-  EXPECT_EQ(rows[2], (std::vector<std::string>{"say \"hi\", twice\nor more", "-5.000 MiB",
-                                               "-5242880", "n/a"}));
+  EXPECT_EQ(rows[2],
+            (std::vector<std::string>{"say \"hi\", twice\nor more", "-5.000 MiB", "-5242880", ""}));
   EXPECT_EQ(rows[4][0], "'-1+1|cmd");
 }
 
@@ -64,6 +66,26 @@ TEST(Table, CsvOfSeveralTablesIsOneLongTable) {
   ASSERT_EQ(rows.size(), 1 + 2 * 2 + 4 * 3);
   for (const auto& row : rows) EXPECT_EQ(row.size(), 4);
   EXPECT_EQ(rows[2], (std::vector<std::string>{"T", "x", "b", "2"}));
+}
+
+TEST(Table, WhatACellDoesNotHaveIsEmptyInCsvAndSaidToPeople) {
+  const Table table{.columns = {{"run"}, {.name = "setting", .when_empty = "none"}, {"ms", true}},
+                    .rows = {{"a", "", kNotAvailable}}};
+  EXPECT_EQ(to_string(table, TableFormat::kCsv), "run,setting,ms\na,,\n");
+  EXPECT_THAT(to_string(table, TableFormat::kText), HasSubstr("a    none     n/a"));
+  const auto json = nlohmann::json::parse(to_string(table, TableFormat::kJson));
+  EXPECT_EQ(json["rows"][0]["setting"], "");
+  EXPECT_TRUE(json["rows"][0]["ms"].is_null());
+}
+
+TEST(Table, CsvOfSeveralTablesNamesARowByAllThatTellsItApart) {
+  const Table memory{.title = "M",
+                     .columns = {{"memory"}, {"phase"}, {"held"}},
+                     .rows = {{"host", "forward", "1"}, {"host", "backward", "2"}},
+                     .keys = 2};
+  const auto rows = read_csv(to_string({memory, memory}, TableFormat::kCsv));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"M", "host / forward", "held", "1"}));
+  EXPECT_EQ(rows[2], (std::vector<std::string>{"M", "host / backward", "held", "2"}));
 }
 
 TEST(Table, JsonIsStrictAndKeepsNumbersAsNumbers) {
@@ -116,7 +138,75 @@ TEST(Table, AFormatItDoesNotKnowIsRefused) {
   EXPECT_THROW(parse_table_format("--format", "xml"), UsageError);
 }
 
+// Every line of a page, measured as a terminal shows it.
+size_t widest_line(const std::string& page) {
+  size_t widest = 0;
+  for (size_t begin = 0; begin < page.size();) {
+    const size_t end = page.find('\n', begin);
+    widest = std::max(widest, display_width(page.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return widest;
+}
+
+Table wide() {
+  Table table{
+      .title = "A title of some words that is longer than a narrow page would be",
+      .notes = {"a note of \xE6\xBC\xA2\xE5\xAD\x97 that goes on and on until it is too long"},
+      .columns = {{"run"}, {"why"}}};
+  table.rows = {{"small", "because it was asked for, and for no other reason at all"},
+                {"large", "so that there are two rows"}};
+  for (int i = 0; i < 12; ++i) {
+    table.columns.push_back({"figure " + std::to_string(i), true});
+    for (auto& row : table.rows) row.push_back("1234." + std::to_string(i));
+  }
+  return table;
+}
+
+TEST(Page, NoLineIsWiderThanThePageAndNoFigureIsLost) {
+  for (size_t width = kNarrowestPage; width < 200; ++width) {
+    const std::string page = to_string(wide(), TableFormat::kText, width);
+    EXPECT_LE(widest_line(page), width) << page;
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_THAT(page, HasSubstr("1234." + std::to_string(i))) << width;
+    }
+  }
+}
+
+TEST(Page, AFoldedTableSaysWhichRowEachPartIsOfAndHowToGetItWhole) {
+  const std::string page = to_string(wide(), TableFormat::kText, 80);
+  EXPECT_THAT(page, HasSubstr("Folded to 80 columns"));
+  size_t headers = 0;
+  for (size_t at = page.find("\nsmall "); at != std::string::npos;
+       at = page.find("\nsmall ", at + 1)) {
+    ++headers;
+  }
+  EXPECT_GE(headers, 2);
+  EXPECT_THAT(to_string(wide(), TableFormat::kText), Not(HasSubstr("Folded")));
+}
+
+TEST(Page, WithoutAWidthATableIsAsWideAsItNeeds) {
+  EXPECT_EQ(to_string(wide(), TableFormat::kText), to_string(wide(), TableFormat::kText, 1000));
+}
+
+TEST(Page, TextIsBrokenBetweenWordsAndAPathBehindASlash) {
+  EXPECT_EQ(wrapped("one two three", 8), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrapped("one two three", 8, 2), (std::vector<std::string>{"one two", "  three"}));
+  EXPECT_EQ(wrapped("results/memory/x", 10), (std::vector<std::string>{"results/", "memory/x"}));
+  EXPECT_EQ(wrapped("anything at all", 0), (std::vector<std::string>{"anything at all"}));
+  // Two columns each; three of them are six.
+  EXPECT_EQ(wrapped("\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2", 5),
+            (std::vector<std::string>{"\xE6\xBC\xA2\xE6\xBC\xA2", "\xE6\xBC\xA2"}));
+}
+
+TEST(Page, AListOfFlagsStaysOneAndProseIsFilledUp) {
+  EXPECT_EQ(fitted("  --flag N  what it does for you\n", 24),
+            "  --flag N  what it does\n            for you\n");
+  EXPECT_EQ(fitted("one two three four\nfive six\n", 14), "one two three\nfour five six\n");
+}
+
 TEST(Printable, WidthCountsColumnsNotBytes) {
+  EXPECT_EQ(display_width("\033[31mred\033[0m"), 3);
   EXPECT_EQ(display_width("mod\xC3\xA8le"), 6);
   EXPECT_EQ(display_width("e\xCC\x81"), 1);
   EXPECT_EQ(display_width("\xE6\xBC\xA2"), 2);

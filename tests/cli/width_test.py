@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""headroom on a terminal of 80, 120 and 200 columns: no line runs over, no word is cut or lost.
+
+usage: width_test.py HEADROOM STUB_CELL MAKE_SNAPSHOT [unittest arguments]
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unicodedata
+import unittest
+from pathlib import Path
+
+HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
+ROOT = Path(__file__).resolve().parents[2]
+WIDTHS = (80, 120, 200)
+ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
+COMMANDS = "profile sweep table theory dryrun rlhf budget snapshot cards".split()
+HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for name in COMMANDS)]
+STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
+TABLES = [
+    ["theory", "--model-size", "small"],
+    ["theory", "--model-size", "2.7B", "--profile-type", "forward"],
+    ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "flash"],
+    ["rlhf"],
+    ["rlhf", "--model-size", "405b", "--num-gpus", "8"],
+    ["rlhf", "--num-gpus", "64", "--swap-phases", "--optimizer-offload", "--zero", "3"],
+    ["rlhf", "--formula", "closed-form"],
+    ["budget"],
+    ["budget", "--model-size", "70b", "--card", "h100-80gb", "--tp", "2"],
+    ["cards"],
+    ["cards", "h200", "v100"],
+    ["profile", *STUB_RUNS, "--profile-type", "training"],
+    ["profile", *STUB_RUNS, "--context-length", "1024"],
+    ["profile", *STUB_RUNS, "--snapshot", "深層学習のメモリを測った結果を入れておくとても長い名前の" * 2 + ".pickle"],
+    ["sweep", *STUB_RUNS, "--context-length", "128,256,1024", "--precision", "fp32,bf16",
+     "--attention", "eager,flash", "--batch-size", "1,4"],
+    ["snapshot", "top", "sample.pickle", "--limit", "0"],
+    ["snapshot", "diff", "sample.pickle", "sample.pickle"],
+    ["snapshot", "validate", "sample.pickle"],
+    ["table", "computed", str(ROOT / "results/plan/records.jsonl")],
+    ["table", "residuals", str(ROOT / "results/cpu/residuals.jsonl")],
+    *(["table", kind, str(ROOT / "results" / name)]
+      for kind in ("peak-memory", "mixed-precision", "summary")
+      for name in ("cpu/small_2026-11-22.jsonl", "virtual/h200_2026-11-22.jsonl",
+                   "virtual/published.jsonl")),
+    ["profile", "--model-size", "smal"],
+    ["rlhf", "--model-size", "405b", "--reference", "resident"],
+    ["dryrun", "--card", "h200", "--", "true"],
+]
+
+
+def columns(line):
+    """That a terminal takes for it."""
+    width = 0
+    for character in ESCAPE.sub("", line):
+        if unicodedata.combining(character):
+            continue
+        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return width
+
+
+def environment(**more):
+    return {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", "HEADROOM_CELL": STUB_CELL, **more}
+
+
+def on_a_terminal(words, width, folder, **more):
+    """What the program shows on a terminal so wide; lines that are redrawn count each time."""
+    parent, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    text = b""
+    with subprocess.Popen([HEADROOM, *words], stdout=child, stderr=child, stdin=subprocess.DEVNULL,
+                          cwd=folder, env=environment(**more)):
+        os.close(child)
+        while True:
+            try:
+                piece = os.read(parent, 65536)
+            except OSError:  # the program has gone
+                break
+            if not piece:
+                break
+            text += piece
+    os.close(parent)
+    return re.split(r"[\r\n]+", text.decode())
+
+
+def into_a_pipe(words, folder):
+    done = subprocess.run([HEADROOM, *words], capture_output=True, text=True, check=False,
+                          cwd=folder, env=environment())
+    return done.stdout + done.stderr
+
+
+# Longer ones (paths) may be broken where the page ends; drawn bars go where there is no room.
+def words_of(text):
+    rules = re.compile(r"-{3,}|[\u2500-\u25ff]+|\d+\.\d+|\d+")
+    return {word for word in ESCAPE.sub("", text).split()
+            if len(word) <= 20 and word != "." and not rules.fullmatch(word) and columns(word) == len(word)}
+
+
+class Width(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        subprocess.run([MAKE_SNAPSHOT, "5000", "sample.pickle"], cwd=self.folder.name, check=True,
+                       capture_output=True)
+
+    def check(self, words, **more):
+        plain = into_a_pipe(words, self.folder.name)
+        for width in WIDTHS:
+            with self.subTest(words=" ".join(words), width=width):
+                lines = on_a_terminal(words, width, self.folder.name, **more)
+                over = [line for line in lines if columns(line) > width]
+                self.assertEqual(over, [], f"{len(over)} lines are wider than {width}")
+                lost = words_of(plain) - words_of("\n".join(lines))
+                self.assertEqual(lost, set(), "words of the whole page that are cut or not there")
+
+    def test_help_fits(self):
+        for words in HELP:
+            self.check(words)
+
+    def test_tables_and_messages_fit(self):
+        for words in TABLES:
+            self.check(words)
+
+    def test_what_is_folded_says_how_to_get_whole_rows(self):
+        shown = " ".join(on_a_terminal(["cards"], 80, self.folder.name))
+        self.assertIn("Folded to 80 columns", shown)
+        self.assertIn("--format csv", shown)
+        self.assertNotIn("Folded", " ".join(on_a_terminal(["cards"], 200, self.folder.name)))
+
+    def test_columns_comes_before_what_the_terminal_says(self):
+        lines = on_a_terminal(["cards"], 200, self.folder.name, COLUMNS="80")
+        self.assertLessEqual(max(map(columns, lines)), 80)
+
+    def test_a_file_is_as_wide_as_needed_whatever_columns_says(self):
+        done = subprocess.run([HEADROOM, "cards"], capture_output=True, text=True, check=True,
+                              env=environment(COLUMNS="80"))
+        self.assertGreater(max(map(columns, done.stdout.splitlines())), 120)
+
+    def test_every_cell_of_a_folded_table_is_there(self):
+        lines = on_a_terminal(["cards"], 80, self.folder.name)
+        for number in ("4800", "989.4", "1978.9", "139.80"):
+            self.assertTrue(any(number in line.split() for line in lines), number)
+
+
+if __name__ == "__main__":
+    HEADROOM, STUB_CELL, MAKE_SNAPSHOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    unittest.main()
