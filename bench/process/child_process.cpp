@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include "bench/process/interrupt.h"
@@ -275,7 +276,8 @@ std::vector<std::string> changed_environment(const std::vector<std::string>& uns
     const bool is_unset = std::find(unset.begin(), unset.end(), name) != unset.end();
     if (!is_unset && !is_replaced) environment.push_back(text);
   }
-  environment.insert(environment.end(), set.begin(), set.end());
+  std::copy_if(set.begin(), set.end(), std::back_inserter(environment),
+               [](const std::string& entry) { return entry.find('=') != std::string::npos; });
   return environment;
 }
 

@@ -41,7 +41,8 @@ struct Outcome {
 // throws; nothing that was started lives on then.
 Outcome run_command(const Command& command);
 
-// This process's environment without `unset`, and with `set` ("NAME=value") added or put in place.
+// This process's environment without `unset`, and with `set` ("NAME=value") added or put in place;
+// a "NAME" alone is taken away.
 std::vector<std::string> changed_environment(const std::vector<std::string>& unset,
                                              const std::vector<std::string>& set);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "bench/process/loader_path.h"
 #include "bench/process/program_folder.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -16,6 +17,10 @@ const Device kDefaultDevice{.kind = DeviceKind::kVirtual, .card = "h200"};
 constexpr const char* kExample = "virtual:h200,bytes=80GiB";
 // More than any model's training state, and little enough that addresses suffice.
 constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
+
+// What the shell says of its real cards is nothing to virtual ones, which are numbered from 0. What
+// the program sets itself is read as on a card (virtual_gpu/device/machine.h).
+constexpr const char* kNumbering = "CUDA_VISIBLE_DEVICES";
 
 std::string library_folder() {
   if (const char* given = std::getenv("HEADROOM_VIRTUAL_GPU"); given != nullptr && *given != '\0') {
@@ -63,14 +68,16 @@ Device settled(const Device& device) {
 
 std::vector<std::string> stand_in_libraries() {
   const std::string folder = library_folder();
-  std::vector<std::string> paths = {folder + "/libvirtual_gpu.so", folder + "/driver/libcuda.so.1"};
-  for (const std::string& path : paths) {
+  const std::vector<std::string> names = {"/libvirtual_gpu.so", "/driver/libcuda.so.1"};
+  for (const std::string& name : names) {
+    const std::string path = folder + name;
     if (::access(path.c_str(), R_OK) == 0) continue;
     throw std::runtime_error("the virtual GPU is not built: " + path +
                              " is missing (cmake --build --preset release, or set "
                              "HEADROOM_VIRTUAL_GPU to the folder that holds it)");
   }
-  return paths;
+  const std::string loadable = loader_path(folder);
+  return {loadable + names[0], loadable + names[1]};
 }
 
 std::string path_list_variable(const std::string& name, const std::string& path) {
@@ -87,7 +94,7 @@ std::vector<std::string> stand_in_environment(const VirtualCard& card, int count
   std::vector<std::string> environment = {
       path_list_variable("LD_PRELOAD", join(libraries, ":")),
       "HEADROOM_VIRTUAL_CARD=" + stand_in_description(card.card),
-      "HEADROOM_VIRTUAL_COUNT=" + std::to_string(count)};
+      "HEADROOM_VIRTUAL_COUNT=" + std::to_string(count), kNumbering};
   if (!report_prefix.empty()) environment.push_back("HEADROOM_VIRTUAL_REPORT=" + report_prefix);
   return environment;
 }

@@ -47,11 +47,12 @@ bool has_nvidia_card();
 // "auto" where there is no card: memory is answered by a virtual one. Other devices as they are.
 Device settled(const Device& device);
 
-// The two libraries to preload: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU. Throws
-// std::runtime_error when they are not there.
+// The two libraries to preload: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU, by a
+// path that LD_PRELOAD can hold. Throws std::runtime_error when they are not there.
 std::vector<std::string> stand_in_libraries();
 
-// What a process needs in its environment to run on `count` of this card, as "NAME=value".
+// What a process needs in its environment to run on `count` of this card, as "NAME=value", and as
+// "NAME" what it may not have there: for changed_environment().
 // LD_PRELOAD keeps what it holds. report_prefix: see virtual_gpu/device/machine.h; "" = no report.
 // observer: one more library to preload, "" = none.
 std::vector<std::string> stand_in_environment(const VirtualCard& card, int count,

@@ -127,6 +127,23 @@ class Profile(unittest.TestCase):
         self.assertTrue(record["environment"]["allocator_variables"]["LD_PRELOAD"]
                         .endswith(":" + Path(other).name))
 
+    def test_a_build_path_may_hold_spaces_and_colons(self):
+        with (tempfile.TemporaryDirectory(prefix="a b:c") as folder,
+              tempfile.TemporaryDirectory() as scratch):
+            library = Path(folder, "lib")
+            library.symlink_to(Path(HEADROOM).resolve().parents[1] / "lib")
+            code, record, error = profile("--model-size", "small", "--device", "virtual:h200",
+                                          HEADROOM_VIRTUAL_GPU=str(library), TMPDIR=scratch)
+            left = os.listdir(scratch)
+        self.assertEqual((code, error), (0, ""), record)
+        self.assertEqual(left, [])
+
+    def test_the_shells_numbering_of_real_cards_is_not_the_virtual_ones(self):
+        for cards in ("", "3", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"):
+            code, record, error = profile("--model-size", "small", "--device", "virtual:h200",
+                                          CUDA_VISIBLE_DEVICES=cards)
+            self.assertEqual((code, error), (0, ""), record)
+
 
 class BadInput(unittest.TestCase):
     def refused(self, device, code, *words, **environment):

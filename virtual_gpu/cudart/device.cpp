@@ -150,7 +150,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
   const auto ask = [&](cudaDeviceAttr attr) { return attribute(card, device, attr); };
   *prop = {};
   std::snprintf(prop->name, sizeof prop->name, "%s", card.name.c_str());
-  std::snprintf(prop->uuid.bytes, sizeof prop->uuid.bytes, "virtual-%02d", device % 64);
+  std::ranges::copy(Machine::get().uuid(device), prop->uuid.bytes);
   prop->totalGlobalMem = card.total_bytes;
   prop->sharedMemPerBlock = card.shared_memory_per_block;
   prop->regsPerBlock = card.registers_per_multiprocessor;

@@ -9,10 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+
+#include "virtual_gpu/device/visible.h"
 
 namespace virtual_gpu {
 namespace {
@@ -51,22 +52,6 @@ std::string unused_stem(const std::string& prefix) {
   std::string stem = first;
   for (int program = 2; is_used(stem); ++program) stem = first + "." + std::to_string(program);
   return stem;
-}
-
-// Ordinals up to the first that is none, as the driver reads it. UUIDs are not known here.
-int visible(int count) {
-  const char* list = getenv("CUDA_VISIBLE_DEVICES");
-  if (list == nullptr) return count;
-  std::istringstream stream(list);
-  std::string word;
-  int seen = 0;
-  while (std::getline(stream, word, ',')) {
-    int ordinal = -1;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), ordinal);
-    if (error != std::errc() || ordinal < 0 || ordinal >= count) break;
-    ++seen;
-  }
-  return seen;
 }
 
 // The stand-in has the structures of CUDA 13; a program built for another runtime would read and
@@ -118,8 +103,9 @@ void Machine::read_environment() {
           "headroom dryrun --card h200 -- PROGRAM");
     }
     const Card card = parse_card(text);
-    const int count = visible(count_from(environment("HEADROOM_VIRTUAL_COUNT")));
-    for (int i = 0; i < count; ++i) {
+    cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"),
+                           count_from(environment("HEADROOM_VIRTUAL_COUNT")));
+    for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
       devices_.push_back(std::make_unique<Device>(card, i));
       default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));
     }
@@ -129,6 +115,10 @@ void Machine::read_environment() {
     std::fprintf(stderr, "virtual GPU: no address space left for the card (ulimit -v?)\n");
     devices_.clear();
   }
+}
+
+std::array<char, 16> Machine::uuid(int ordinal) const {
+  return uuid_of(cards_[static_cast<size_t>(ordinal)]);
 }
 
 int Machine::current() { return current_device; }

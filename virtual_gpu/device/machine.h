@@ -2,9 +2,12 @@
 //   HEADROOM_VIRTUAL_CARD    the card, as virtual_gpu/device/card.h reads it
 //   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
 //   HEADROOM_VIRTUAL_REPORT  prefix of the file to write when the process ends: <prefix>.<pid>.json
-//   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, comma separated
+//   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, or UUIDs of virtual cards
+//   (`headroom`
+//                            takes the shell's away: there it means real cards)
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,6 +40,8 @@ class Machine {
 
   int count() const { return static_cast<int>(devices_.size()); }
   Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
+  // As get_device_properties() shows it; of the card, however it is numbered here.
+  std::array<char, 16> uuid(int ordinal) const;
   // Of the calling thread.
   static int current();
   static void set_current(int ordinal);
@@ -63,6 +68,7 @@ class Machine {
   void read_environment();
   const std::string report_stem_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<int> cards_;  // which of the machine's each device is
   std::vector<std::unique_ptr<Stream>> default_streams_;
 };
 

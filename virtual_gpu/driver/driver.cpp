@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -59,8 +60,8 @@ CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-  std::memset(uuid, 0, sizeof *uuid);
-  std::snprintf(uuid->bytes, sizeof uuid->bytes, "virtual-%02d", device % 64);
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  std::ranges::copy(Machine::get().uuid(device), uuid->bytes);
   return CUDA_SUCCESS;
 }
 

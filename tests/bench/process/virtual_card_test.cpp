@@ -1,11 +1,14 @@
 #include "bench/process/virtual_card.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "bench/process/child_process.h"
+#include "bench/process/loader_path.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -79,6 +82,48 @@ TEST_F(StandIn, WhatWasPreloadedComesAfter) {
   const auto environment = stand_in_environment(virtual_card(parse_device("virtual:h200")), 1, "");
   EXPECT_TRUE(value_of(environment, "LD_PRELOAD").ends_with("libcuda.so.1:/other.so"));
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "(not set)");
+}
+
+TEST_F(StandIn, WhatTheShellSaysOfRealCardsIsTakenAway) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const auto set = stand_in_environment(virtual_card(parse_device("virtual:h200")), 1, "");
+  EXPECT_THAT(set, testing::Contains("CUDA_VISIBLE_DEVICES"));
+  EXPECT_EQ(value_of(changed_environment({}, set), "CUDA_VISIBLE_DEVICES"), "(not set)");
+  EXPECT_EQ(value_of(changed_environment({}, {}), "CUDA_VISIBLE_DEVICES"), "");
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+// The loader splits LD_PRELOAD at both, and knows no quotes.
+TEST_F(StandIn, AFolderWithASpaceOrAColonIsPreloadedThroughALink) {
+  for (const char* name : {"a b", "a:b"}) {
+    const std::filesystem::path folder = directory_ / name;
+    std::filesystem::create_directories(folder / "driver");
+    std::ofstream(folder / "libvirtual_gpu.so") << name;
+    std::ofstream(folder / "driver" / "libcuda.so.1");
+    setenv("HEADROOM_VIRTUAL_GPU", folder.c_str(), 1);
+    const std::vector<std::string> libraries = stand_in_libraries();
+    EXPECT_EQ(libraries, stand_in_libraries()) << "one link for one folder";
+    std::string text;
+    std::getline(std::ifstream(libraries.at(0)), text);
+    EXPECT_EQ(text, name);
+    EXPECT_EQ(libraries[0].find_first_of(" :"), std::string::npos) << libraries[0];
+    EXPECT_TRUE(std::filesystem::exists(libraries.at(1)));
+  }
+}
+
+TEST_F(StandIn, TheLinkGoesWhenTheProcessEnds) {
+  const std::filesystem::path folder = directory_ / "c d";
+  std::filesystem::create_directories(folder);
+  const auto leave = [&] {
+    const std::string link = loader_path(folder);
+    std::ofstream(directory_ / "link") << link;
+    std::exit(std::filesystem::is_symlink(link) ? 0 : 1);
+  };
+  EXPECT_EXIT(leave(), testing::ExitedWithCode(0), "");
+  std::string link;
+  std::getline(std::ifstream(directory_ / "link"), link);
+  EXPECT_FALSE(link.empty());
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(link).parent_path())) << link;
 }
 
 TEST_F(StandIn, AMissingLibraryIsNamed) {
