@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes report/not_supported.inc and cublas/other.inc: names that are answered without doing.
+"""Writes report/not_supported.inc, cublas/other.inc and cusolver/: names answered without doing.
 
 usage: make_lists.py TORCH_DIR OBJECT_DIR [--check]
 TORCH_DIR: the wheel's torch/. OBJECT_DIR: the build's virtual_gpu/. --check writes nothing and
@@ -8,9 +8,9 @@ beside TORCH_DIR.
 
 Every function of the CUDA runtime, cuBLAS and cuBLASLt, every one of cuDNN that takes a handle, and
 every one of the other libraries that libtorch imports is either defined in a source file here or
-on one of the two lists. cuDNN's other functions need no device: the real ones run
-(cudnn/cudnn.cpp). Run it when libtorch or the sources change; tests run it with --check and
-compare libtorch's imports.
+on one of the lists. Functions of cuDNN and cuSOLVER that take no handle need no device: the real
+ones run (cudnn/cudnn.cpp). Run it when libtorch or the sources change; tests run it with --check
+and compare libtorch's imports.
 """
 
 import re
@@ -20,11 +20,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NOT_SUPPORTED, OTHER = HERE / "report/not_supported.inc", HERE / "cublas/other.inc"
+SIZES, LAUNCHES = HERE / "cusolver/sizes.inc", HERE / "cusolver/launches.inc"
 
 # Library -> (file, what "not supported" is in its own enumeration).
 WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcublas.so.13", 15),
          "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
-IMPORTED = {"cusolver": 9, "cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
+IMPORTED = {"cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
 # Of the driver. The first six cuDNN looks up before it plans, and calls none of them: by both names
 # where there are two. The others libtorch looks up when it first needs any function of the driver.
@@ -47,10 +48,11 @@ def symbols(path: Path, kind: str) -> set[str]:
 
 
 def defined_here(objects: Path) -> set[str]:
-    """By every source file but the two that take their names from the lists."""
+    """By every source file but those that take their names from the lists."""
     names: set[str] = set()
     for source in sorted(HERE.rglob("*.cpp")):
-        if source in (HERE / "report/refusal.cpp", HERE / "cublas/other.cpp"):
+        if source in (HERE / "report/refusal.cpp", HERE / "cublas/other.cpp",
+                      HERE / "cusolver/calls.cpp"):
             continue
         found = sorted(objects.glob(f"CMakeFiles/*.dir/{source.relative_to(HERE)}.o"))
         if not found:
@@ -61,10 +63,15 @@ def defined_here(objects: Path) -> set[str]:
     return names
 
 
-def cudnn_with_handle(headers: Path) -> set[str]:
-    text = " ".join(path.read_text() for path in sorted(headers.glob("cudnn*.h")))
-    functions = re.findall(r"CUDNNWINAPI\s+(cudnn\w+)\s*\(([^;]*)\)\s*;", text)
-    return {name for name, parameters in functions if "cudnnHandle_t" in parameters}
+def with_handle(nvidia: Path) -> set[str]:
+    """Of cuDNN and cuSOLVER, by their headers."""
+    names: set[str] = set()
+    for library, headers, mark in (("cudnn", "cudnn/include/cudnn*.h", "CUDNNWINAPI"),
+                                   ("cusolverDn", "cu13/include/cusolverDn.h", "CUSOLVERAPI")):
+        text = " ".join(path.read_text() for path in sorted(nvidia.glob(headers)))
+        functions = re.findall(rf"{mark}\s+({library}\w+)\s*\(([^;]*)\)\s*;", text)
+        names |= {name for name, parameters in functions if f"{library}Handle_t" in parameters}
+    return names
 
 
 def text_of(head: str, lines: list[str]) -> str:
@@ -92,14 +99,20 @@ def lists(torch: Path, objects: Path) -> dict[Path, str]:
             if re.match(f"{library}[A-Z]", name):
                 refused[name] = code
     refused |= {name: code for name, code in DRIVER.items() if name not in have}
-    headers = torch.parent / "nvidia" / "cudnn" / "include"
-    for name in sorted(cudnn_with_handle(headers) - have):
+    handled = with_handle(torch.parent / "nvidia")
+    for name in sorted(name for name in handled - have if name.startswith("cudnn")):
         refused[name] = CUDNN_NOT_SUPPORTED
+    solver = sorted(n for n in (handled & imported) - have if n.startswith("cusolver"))
+    sizes = [name for name in solver if name.endswith("_bufferSize")]
+    launches = [name for name in solver if not name.endswith("_bufferSize")]
     return {
         NOT_SUPPORTED: text_of(
             "HEADROOM_REFUSE(name, the library's \"not supported\").",
             [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()]),
         OTHER: text_of("HEADROOM_DONE(name).", [f"HEADROOM_DONE({name})" for name in done]),
+        SIZES: text_of("HEADROOM_SIZE(name).", [f"HEADROOM_SIZE({name})" for name in sizes]),
+        LAUNCHES: text_of("HEADROOM_LAUNCH(name).",
+                          [f"HEADROOM_LAUNCH({name})" for name in launches]),
     }
 
 
@@ -108,7 +121,7 @@ def main() -> int:
     is_check = "--check" in sys.argv
     if is_check and not (torch.parent / "nvidia").is_dir():
         return 77
-    old = {path: path.read_text() for path in (NOT_SUPPORTED, OTHER)}
+    old = {path: path.read_text() for path in (NOT_SUPPORTED, OTHER, SIZES, LAUNCHES)}
     new = lists(torch, objects)
     for path in (path for path in old if old[path] != new[path]):
         print(path.relative_to(HERE), "is out of date" if is_check else "is written anew")

@@ -3,8 +3,9 @@
 
 usage: imports_test.py TORCH_LIB_DIR LIBVIRTUAL_GPU
 
-A function on neither list would be the real library's, called without a card: a crash. Of cuDNN's,
-those that take a handle: the others only fill in descriptors, and stay the real library's.
+A function on neither list would be the real library's, called without a card: a crash. Of cuDNN's
+and cuSOLVER's, those that take a handle: the others only fill in descriptors, and stay the real
+library's.
 """
 
 import re
@@ -20,7 +21,7 @@ LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "l
              "libtorch_python.so")
 REAL = re.compile(r"(cuFile|cupti)")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "virtual_gpu"))
-from make_lists import cudnn_with_handle  # noqa: E402
+from make_lists import with_handle  # noqa: E402
 
 
 def symbols(path: Path, kind: str) -> set[str]:
@@ -38,16 +39,16 @@ def looked_up(path: Path) -> set[str]:
 def main() -> int:
     torch_lib, stand_in = Path(sys.argv[1]), Path(sys.argv[2])
     defined = symbols(stand_in, "defined")
-    with_handle = cudnn_with_handle(torch_lib / "../../nvidia/cudnn/include")
+    handled = with_handle(torch_lib / "../../nvidia")
     failures = 0
-    if not with_handle:
-        print("no cuDNN headers beside libtorch: its functions are not checked")
+    if not handled:
+        print("no headers of cuDNN and cuSOLVER beside libtorch: their functions are not checked")
     for name, wanted in [(name, STOOD_IN) for name in LIBRARIES] + [("libcaffe2_nvrtc.so", DRIVER)]:
         path = torch_lib / name
         if not path.exists():
             continue
         imports = {s for s in symbols(path, "undefined") if wanted.match(s) and not REAL.match(s)}
-        imports = {s for s in imports if not s.startswith("cudnn") or s in with_handle}
+        imports = {s for s in imports if not s.startswith(("cudnn", "cusolver")) or s in handled}
         missing = sorted(imports - defined)
         print(f"{name}: {len(imports)} imports, {len(missing)} missing")
         for symbol in missing:

@@ -1,13 +1,13 @@
 #include "virtual_gpu/cudnn/library.h"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include <cstdio>
 #include <map>
 #include <mutex>
 
 #include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/real_library/real_library.h"
 #include "virtual_gpu/report/json_text.h"
 
 namespace virtual_gpu {
@@ -75,11 +75,7 @@ cudnnBackendDescriptor_t make_device(const Card& card, int ordinal) {
 
 }  // namespace
 
-// Whoever uses cuDNN was linked with it or opened it: it is in the process already.
-void* cudnn_function(const char* name) {
-  static void* library = dlopen("libcudnn.so.9", RTLD_NOW);
-  return library == nullptr ? nullptr : dlsym(library, name);
-}
+void* cudnn_function(const char* name) { return real_function("libcudnn.so.9", name); }
 
 std::string cudnn_device_text(const Card& card, int ordinal) {
   std::string text = "{";

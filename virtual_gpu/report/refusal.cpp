@@ -1,17 +1,37 @@
 #include "virtual_gpu/report/refusal.h"
 
+#include <array>
 #include <cstdio>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace virtual_gpu {
 
 namespace {
 
+// A library that is refused as a whole, and what a program calls it for.
+struct Refused {
+  std::string_view prefix;
+  const char* library;
+  const char* used_for;
+};
+
+constexpr std::array kRefused{
+    Refused{"cusparseLt", "cuSPARSELt", "semi-structured sparsity fails"},
+    Refused{"cusparse", "cuSPARSE",
+            "products and solves of sparse tensors (torch.sparse.mm) fail, as their workspaces are "
+            "known only where a card is"},
+    Refused{"cufft", "cuFFT",
+            "torch.fft and torch.stft fail, as their work areas are known only where a card is"},
+    Refused{"nccl", "NCCL", "torch.distributed's backend nccl fails"},
+};
+
 struct SaidOnce {
   std::mutex mutex;
   std::set<std::string> names;
+  std::set<std::string_view> libraries;
   std::set<std::string> assumptions;
 };
 
@@ -25,6 +45,13 @@ SaidOnce& said_once() {
 void say_refused(const char* name) {
   const std::lock_guard lock(said_once().mutex);
   if (!said_once().names.insert(name).second) return;
+  for (const Refused& refused : kRefused) {
+    if (!std::string_view(name).starts_with(refused.prefix)) continue;
+    if (!said_once().libraries.insert(refused.prefix).second) return;
+    std::fprintf(stderr, "virtual GPU: a virtual GPU has no %s: %s (%s)\n", refused.library,
+                 refused.used_for, name);
+    return;
+  }
   std::fprintf(stderr, "virtual GPU: %s is not covered; it returns \"not supported\"\n", name);
 }
 

@@ -1,5 +1,5 @@
-// What the virtual card does not do or know: said once by name, then the library's own "not
-// supported".
+// What the virtual card does not do or know: said once by name, or by library where a whole one is
+// refused, then the library's own "not supported".
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace virtual_gpu {
 
-// One line on stderr the first time this name is refused.
+// One line on stderr the first time this name, or its library, is refused.
 void say_refused(const char* name);
 
 // One line on stderr the first time: a figure the card's answer would give, and ours only supposes.

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""torch.linalg on the virtual GPU, and the libraries that it does not have.
+
+Run with the virtual GPU preloaded and HEADROOM_VIRTUAL_CARD set.
+"""
+
+import ctypes
+import subprocess
+import sys
+import unittest
+import warnings
+
+import torch
+
+TYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+# complex64 matrices of 4 x 4 in batches of 1, 2, 4, ... 256: what cusolverDnCheevjBatched_bufferSize
+# answered on a real card (cupy/cupy issue 7261).
+PUBLISHED_WORDS = (2077, 3126, 5224, 9420, 17812, 34596, 68164, 135300, 269572)
+
+
+def peak_bytes(operation):
+    """What the operation asks for at most, its results among it."""
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_stats()["requested_bytes.all.current"]
+    torch.cuda.reset_peak_memory_stats()
+    operation()
+    return torch.cuda.memory_stats()["requested_bytes.all.peak"] - before
+
+
+def cusolver():
+    """The process's cuSOLVER, a handle of it, and an address on the card."""
+    torch.linalg.cholesky(torch.eye(2, device="cuda"))  # loads it
+    library, handle = ctypes.CDLL(None), ctypes.c_void_p()
+    if library.cusolverDnCreate(ctypes.byref(handle)) != 0:
+        raise RuntimeError("no cuSOLVER handle")
+    return library, handle, ctypes.c_void_p(torch.empty(1, device="cuda").data_ptr())
+
+
+def potrf_bytes(n):
+    library, handle, address = cusolver()
+    on_device, on_host = ctypes.c_size_t(), ctypes.c_size_t()
+    size, real = ctypes.c_int64(n), ctypes.c_int(0)
+    status = library.cusolverDnXpotrf_bufferSize(
+        handle, None, ctypes.c_int(0), size, real, address, size, real, ctypes.byref(on_device),
+        ctypes.byref(on_host))
+    return on_device.value if status == 0 else None
+
+
+class Linalg(unittest.TestCase):
+    def test_a_workspace_is_that_of_a_real_card(self):
+        library, handle, address = cusolver()
+        info, words = ctypes.c_void_p(), ctypes.c_int()
+        real = ctypes.CDLL("libcusolver.so.12")  # of the process
+        self.assertEqual(real.cusolverDnCreateSyevjInfo(ctypes.byref(info)), 0)
+        for power, published in enumerate(PUBLISHED_WORDS):
+            status = library.cusolverDnCheevjBatched_bufferSize(
+                handle, 1, 0, 4, address, 4, address, ctypes.byref(words), info, 2 ** power)
+            self.assertEqual((status, words.value), (0, published))
+
+    def test_cholesky_allocates_its_result_the_workspace_and_the_report(self):
+        for n in (100, 512, 2000):
+            matrix = torch.empty(n, n, device="cuda")
+            wanted = n * n * 4 + potrf_bytes(n) + 4
+            self.assertEqual(peak_bytes(lambda m=matrix: torch.linalg.cholesky(m)), wanted)
+
+    def test_factorizations_and_solves_run(self):
+        linalg = torch.linalg
+        for dtype in TYPES:
+            for shape in ((64, 64), (8, 64, 64)):
+                matrix = torch.empty(shape, device="cuda", dtype=dtype)
+                right = torch.empty(*shape[:-1], 4, device="cuda", dtype=dtype)
+                for name, operation, out in (
+                        ("cholesky", linalg.cholesky, shape),
+                        ("cholesky_solve", lambda m: torch.cholesky_solve(right, m), right.shape),
+                        ("inv", linalg.inv, shape),
+                        ("solve", lambda m: linalg.solve(m, right), right.shape),
+                        ("lu", lambda m: linalg.lu(m).L, shape),
+                        ("qr", lambda m: linalg.qr(m).Q, shape),
+                        ("svd", lambda m: linalg.svd(m).U, shape),
+                        ("gesvd", lambda m: linalg.svd(m, driver="gesvd").U, shape),
+                        ("gesvda", lambda m: linalg.svd(m, driver="gesvda").U, shape),
+                        ("eigh", lambda m: linalg.eigh(m).eigenvectors, shape),
+                        ("lstsq", lambda m: linalg.lstsq(m, right).solution, right.shape),
+                        ("ldl", lambda m: linalg.ldl_factor(m).LD, shape)):
+                    with self.subTest(name, dtype=dtype, shape=shape):
+                        self.assertEqual(operation(matrix).shape, out)
+
+    def test_gradients_run(self):
+        matrix = torch.empty(64, 64, device="cuda", requires_grad=True)
+        for operation in (torch.linalg.cholesky, torch.linalg.inv, torch.linalg.svdvals,
+                          torch.linalg.eigvalsh):
+            operation(matrix).sum().backward()
+        self.assertEqual(matrix.grad.shape, (64, 64))
+
+
+class Absent(unittest.TestCase):
+    """A program that wants more ends with PyTorch's own error, after a line that says why."""
+
+    def ends(self, program):
+        return subprocess.run([sys.executable, "-c", "import torch\n" + program],
+                              capture_output=True, text=True, check=False)
+
+    def test_a_fourier_transform_names_the_virtual_gpu(self):
+        ended = self.ends("torch.fft.fft(torch.empty(64, device='cuda'))")
+        self.assertIn("a virtual GPU has no cuFFT: torch.fft", ended.stderr)
+        self.assertIn("CUFFT_NOT_SUPPORTED", ended.stderr)
+        self.assertEqual(ended.returncode, 1)
+
+    def test_a_sparse_product_names_the_virtual_gpu_once(self):
+        ended = self.ends(
+            "rows = torch.zeros(9, dtype=torch.long, device='cuda')\n"
+            "columns, values = rows[:3].clone(), torch.empty(3, device='cuda')\n"
+            "sparse = torch.sparse_csr_tensor(rows, columns, values, (8, 8))\n"
+            "try: sparse @ sparse\n"
+            "except RuntimeError: pass\n"
+            "sparse @ torch.empty(8, 4, device='cuda')")
+        self.assertEqual(ended.stderr.count("a virtual GPU has no cuSPARSE: products"), 1)
+        self.assertEqual(ended.returncode, 1)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    unittest.main()

@@ -1,0 +1,39 @@
+// cuSOLVER (torch.linalg): handles. Without cuSOLVER's header: of a call only the handle is looked
+// at. Sizes and factorizations are in calls.cpp; what takes no handle is the real library's.
+#include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cusolver/handle.h"
+
+using namespace virtual_gpu;
+
+namespace virtual_gpu {
+
+int launch(const CusolverHandle* handle) {
+  if (handle == nullptr) return kCusolverNotInitialized;
+  const cudaError_t error =
+      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
+  return error == cudaSuccess ? 0 : kCusolverExecutionFailed;
+}
+
+}  // namespace virtual_gpu
+
+extern "C" {
+
+int cusolverDnCreate(CusolverHandle** handle) {
+  if (usable() != cudaSuccess) return kCusolverNotInitialized;
+  Machine::get().here().make_context();
+  *handle = new CusolverHandle();
+  return 0;
+}
+
+int cusolverDnDestroy(CusolverHandle* handle) {
+  delete handle;
+  return 0;
+}
+
+int cusolverDnSetStream(CusolverHandle* handle, cudaStream_t stream) {
+  if (handle == nullptr) return kCusolverNotInitialized;
+  handle->stream = stream;
+  return 0;
+}
+
+}  // extern "C"
