@@ -36,6 +36,7 @@ RUNS = {
     "expandable": (["--alloc-conf", "expandable_segments:True"], python("train_linear.py")),
     "async": (["--alloc-conf", "backend:cudaMallocAsync"], python("train_linear.py")),
     "transformer": ([], python("train_transformer.py")),
+    "transformer_snapshot": (["--snapshot", "transformer.pickle"], python("train_transformer.py")),
     "graphs": ([], python("graphs.py")),
     "streams": (["--count", "2"], python("loader_streams.py")),
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
@@ -130,6 +131,10 @@ class DryRun(unittest.TestCase):
         self.assertIn("reads 4 bytes back at", result.err)
         self.assertIn("train_transformer.py:21", result.err)  # scaler.step
         self.assertEqual(result.err.count("said once"), 1)
+
+    def test_a_snapshot_changes_nothing_where_checkpointing_ends_by_an_exception(self):
+        result = self.result("transformer_snapshot")
+        self.assertEqual(result.out, self.result("transformer").out)
 
     def test_graphs_are_captured_and_replayed(self):
         self.assertGreaterEqual(self.result("graphs").device["graph_launches"], 6)

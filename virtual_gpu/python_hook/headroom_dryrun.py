@@ -66,7 +66,11 @@ class Process:
         torch = self.torch
         self.is_started = True
         if self.snapshot:
-            torch.cuda.memory._record_memory_history(max_entries=1000000, stacks="python")
+            # No stacks of frees ("all"): one taken while an exception unwinds drops it, and
+            # non-reentrant checkpointing ends its recomputation by one (pytorch#179536).
+            torch.cuda.memory._record_memory_history(
+                context="alloc", max_entries=1000000, stacks="python"
+            )
         torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
         if "multiprocessing.process" in sys.modules:
             from multiprocessing import process, util
