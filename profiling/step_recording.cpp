@@ -1,5 +1,7 @@
 #include "profiling/step_recording.h"
 
+#include "profiling/labels.h"
+
 namespace headroom {
 namespace {
 
@@ -24,10 +26,11 @@ void StepRecording::on_scope(const Scope& scope, bool begins) {
   for (const TrackedMemory& memory : memories_) memory.tracker->mark(scope, begins);
 }
 
-void StepRecording::claim(Category category, MemorySpace space, uint64_t address) {
+void StepRecording::claim(Category category, MemorySpace space, uint64_t address,
+                          const std::string& name) {
   for (size_t i = 0; i < memories_.size(); ++i) {
     if (memories_[i].space != space) continue;
-    owned_[i].push_back({category, address, memories_[i].tracker->events()});
+    owned_[i].push_back({category, address, memories_[i].tracker->events(), name});
   }
 }
 
@@ -38,9 +41,10 @@ std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot) {
     Result& result = results.emplace_back();
     result.peak = peaks_.overall(i);
     result.events = tracker.events();
-    const Recording recording =
-        tracker.stop_recording(i == 0 ? snapshot : nullptr, &result.truncated);
+    Snapshot* const wanted = i == 0 ? snapshot : nullptr;
+    const Recording recording = tracker.stop_recording(wanted, &result.truncated);
     result.attribution = attribute(recording, owned_[i]);
+    if (wanted != nullptr) label_blocks(*wanted, recording, lifetimes_of(recording, owned_[i]));
   }
   return results;
 }

@@ -16,7 +16,8 @@ class StepRecording final : public ScopeListener, public MemoryClaims {
   StepRecording(const Memories& memories, const RecordingOptions& options);
 
   void on_scope(const Scope& scope, bool begins) override;
-  void claim(Category category, MemorySpace space, uint64_t address) override;
+  void claim(Category category, MemorySpace space, uint64_t address,
+             const std::string& name) override;
 
   struct Result {
     MemoryBytes peak;

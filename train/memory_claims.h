@@ -57,12 +57,17 @@ inline std::string to_string(Category category) { return word_of(category); }
 class MemoryClaims {
  public:
   virtual ~MemoryClaims() = default;
-  virtual void claim(Category category, MemorySpace space, uint64_t address) = 0;
+  // `name` is for people: "layers.0.ffn.w1.weight"; "" where the tensor has none.
+  virtual void claim(Category category, MemorySpace space, uint64_t address,
+                     const std::string& name) = 0;
 };
 
-// Claims the storage of each tensor that is defined. Nothing where nobody listens.
-void claim(MemoryClaims* claims, Category category, const at::Tensor& tensor);
-void claim(MemoryClaims* claims, Category category, const std::vector<at::Tensor>& tensors);
+// Claims the storage of each tensor that is defined. Nothing where nobody listens. The names are of
+// the tensors in turn, and begin anew where there are more tensors; none: they have no names.
+void claim(MemoryClaims* claims, Category category, const at::Tensor& tensor,
+           const std::string& name = "");
+void claim(MemoryClaims* claims, Category category, const std::vector<at::Tensor>& tensors,
+           const std::vector<std::string>& names = {});
 
 // cuBLAS's and cuBLASLt's workspaces, which libtorch keeps in its caching allocator. Nothing where
 // no CUDA is in use.

@@ -12,7 +12,8 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
       mode_(mode),
       precision_(precision),
       device_(device),
-      parameters_(model_->parameters()) {
+      parameters_(model_->parameters()),
+      names_(model_->named_parameters().keys()) {
   run_block = [](int64_t, TransformerBlock& block, const Tensor& x_BSD) { return block(x_BSD); };
 }
 
@@ -20,16 +21,16 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
   if (claims_ == nullptr) return;
-  claim(claims_, Category::kOther, model_->tables());
-  claim(claims_, Category::kParameters, parameters_);
+  claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
+  claim(claims_, Category::kParameters, parameters_, names_);
   claim_gradients();
-  if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state());
-  if (optimizer) claim(claims_, Category::kOptimizerState, optimizer->state());
+  if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state(), {"loss scaler"});
+  if (optimizer) claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
   claim_workspaces(claims_);
 }
 
 Tensor Step::run(const Batch& batch) {
-  claim(claims_, Category::kOther, {batch.tokens_BS, batch.targets_BS});
+  claim(claims_, Category::kOther, {batch.tokens_BS, batch.targets_BS}, {"tokens", "targets"});
   Tensor loss = run_mode(batch);
   claim_workspaces(claims_);
   return loss;
@@ -90,8 +91,8 @@ void Step::backward(const Tensor& loss) {
 
 void Step::claim_gradients() {
   if (claims_ == nullptr) return;
-  for (const Tensor& parameter : parameters_) {
-    claim(claims_, Category::kGradients, parameter.grad());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    claim(claims_, Category::kGradients, parameters_[i].grad(), names_[i]);
   }
 }
 
@@ -107,7 +108,7 @@ void Step::update() {
     }
     loss_scaler->update();
   }
-  if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer->state());
+  if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
 }
 
 }  // namespace headroom

@@ -8,6 +8,8 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "model/transformer.h"
 #include "train/data/data.h"
@@ -55,6 +57,7 @@ class Step {
   Precision precision_;
   torch::Device device_;
   std::vector<torch::Tensor> parameters_;
+  std::vector<std::string> names_;  // of the parameters, as in a state_dict
   int64_t skipped_steps_ = 0;
   ScopeListener* scopes_ = nullptr;
   MemoryClaims* claims_ = nullptr;

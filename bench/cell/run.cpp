@@ -49,6 +49,11 @@ void warm_up(Bench& bench) {
   bench.tracker().release_cached();
 }
 
+// Whether the snapshot shall say who made what is older than its first event.
+bool wants_older_stacks(const RunSpec& spec) {
+  return !spec.snapshot.empty() && spec.record_steps > 0 && spec.stacks == Stacks::kCpp;
+}
+
 // Timed steps. The batch is made outside the clock, and the loss is read outside it. Nothing of one
 // step is alive in the next.
 void measure(Bench& bench, Record& record) {
@@ -117,9 +122,12 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.memories = track_memories(bench.device, options.host_memory_bytes);
   record.space = bench.memories.front().space;
   const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
+  if (wants_older_stacks(spec)) bench.tracker().keep_stacks(true);
   bench.step = build_step(spec, bench.device, &record.notes);
   bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
   warm_up(bench);
+  // Taking a stack costs time, which on a real device is measured now.
+  if (wants_older_stacks(spec) && is_real(bench.device)) bench.tracker().keep_stacks(false);
   measure(bench, record);
   Snapshot snapshot;
   if (spec.record_steps > 0) {

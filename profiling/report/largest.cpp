@@ -51,7 +51,11 @@ std::string headline(const PeakReport& report) {
 }
 
 std::vector<std::string> stack_lines(const LiveAllocation& row) {
-  if (!row.stack.empty()) return row.stack;
+  std::vector<std::string> lines = row.stack;
+  if (row.before_recording && !row.purpose.empty()) {
+    lines.insert(lines.begin(), "(" + row.purpose + ")");
+  }
+  if (!lines.empty()) return lines;
   return {row.before_recording ? "(allocated before the recording)" : "(no stack recorded)"};
 }
 
@@ -163,6 +167,7 @@ std::string to_json_object(const PeakReport& report) {
                     {"share_of_peak", row.share},
                     {"phase", row.phase},
                     {"before_recording", row.before_recording},
+                    {"purpose", row.purpose},
                     {"stack", row.stack}});
   }
   const json object = {{"schema_version", 1},

@@ -165,9 +165,26 @@ class SnapshotConverter {
       event.stream = fields_.address(value, "stream", need);
       event.time_us = fields_.number(value, "time_us", Need::kOptional);
       event.stack = read_stack(value);
+      event.label = read_label(value);
       read_category(value);
       events.push_back(event);
     }
+  }
+
+  // What the program attached to an event. Python may attach more than text; that is not ours.
+  int32_t read_label(const Value& event) {
+    const Value* value = fields_.find(event, "user_metadata");
+    if (value == nullptr || value->kind != PickleKind::kText) return -1;
+    const auto known = label_index_.find(value->index);
+    if (known != label_index_.end()) return known->second;
+    std::string text = pickle_.text(value->index);
+    int32_t label = -1;
+    if (!text.empty()) {
+      label = static_cast<int32_t>(snapshot_.labels.size());
+      snapshot_.labels.push_back(std::move(text));
+    }
+    label_index_.emplace(value->index, label);
+    return label;
   }
 
   void read_category(const Value& event) {
@@ -226,6 +243,7 @@ class SnapshotConverter {
   std::vector<int32_t> frame_of_dict_;
   std::unordered_map<std::string, int32_t> frame_index_;
   std::unordered_map<std::vector<int32_t>, int32_t, StackHash> stack_index_;
+  std::unordered_map<uint32_t, int32_t> label_index_;  // by text
   bool category_seen_ = false;
   bool unknown_category_seen_ = false;
 };

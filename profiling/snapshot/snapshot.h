@@ -15,6 +15,11 @@ struct Frame {
   std::string name;      // function
   std::string filename;  // "??" when there is no line information
   int64_t line = 0;
+
+  // The one that stands for a block's allocation where the recording has none, and says instead
+  // what the block is: "parameters: lm_head.weight".
+  static constexpr const char* kBeforeRecording = "allocated before the recording";
+  bool is_before_recording() const { return filename == kBeforeRecording; }
 };
 
 enum class TraceAction {
@@ -40,6 +45,7 @@ struct TraceEvent {
   uint64_t stream = 0;
   int64_t time_us = 0;
   int32_t stack = -1;  // index into Snapshot::stacks; -1 = none recorded
+  int32_t label = -1;  // index into Snapshot::labels; -1 = none
 };
 
 enum class BlockState { kActiveAllocated, kActivePendingFree, kInactive };
@@ -90,6 +96,7 @@ struct AllocatorSettings {
 struct Snapshot {
   std::vector<Frame> frames;                 // each distinct frame once
   std::vector<std::vector<int32_t>> stacks;  // innermost first, indices into frames
+  std::vector<std::string> labels;           // what a block is for: "gradients: lm_head.weight"
   std::vector<Segment> segments;
   std::vector<std::vector<TraceEvent>> device_traces;  // by device ordinal
   std::vector<Annotation> annotations;

@@ -16,6 +16,7 @@ struct Live {
   int64_t size = 0;
   int64_t time_us = 0;
   int32_t stack = -1;
+  int32_t label = -1;
   bool before_recording = false;
 };
 using LiveBlocks = std::unordered_map<uint64_t, Live>;
@@ -35,7 +36,7 @@ LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
   for (auto event = trace.rbegin(); event != trace.rend(); ++event) {
     if (event->action == TraceAction::kFreeCompleted) {
       // The event's stack is of the free; who allocated the block was not recorded.
-      live[event->address] = {.size = event->size, .before_recording = true};
+      live[event->address] = {.size = event->size, .label = event->label, .before_recording = true};
     } else if (event->action == TraceAction::kAlloc) {
       live.erase(event->address);
     }
@@ -48,7 +49,8 @@ int64_t apply(const TraceEvent& event, LiveBlocks& live) {
   if (event.action == TraceAction::kAlloc) {
     Live& block = live[event.address];
     const int64_t change = event.size - block.size;
-    block = {.size = event.size, .time_us = event.time_us, .stack = event.stack};
+    block = {
+        .size = event.size, .time_us = event.time_us, .stack = event.stack, .label = event.label};
     return change;
   }
   if (event.action == TraceAction::kFreeCompleted) {
@@ -215,7 +217,20 @@ std::string join_operators(const std::vector<std::string>& innermost_first) {
   return join(chain, " > ");
 }
 
-using GroupKey = std::tuple<int64_t, bool, std::string, std::vector<std::string>>;
+// "gradients: lm_head.weight" as "gradients": tensors of one kind are one row.
+std::string purpose_of(const std::string& words) { return words.substr(0, words.find(": ")); }
+
+// By its label, or by the frame that names a block from before the recording.
+std::string purpose_of(const Snapshot& snapshot, const Live& block) {
+  if (block.label >= 0) return purpose_of(snapshot.labels[static_cast<size_t>(block.label)]);
+  if (block.stack < 0) return "";
+  const auto& stack = snapshot.stacks[static_cast<size_t>(block.stack)];
+  if (stack.empty()) return "";
+  const Frame& frame = snapshot.frames[static_cast<size_t>(stack.front())];
+  return frame.is_before_recording() ? purpose_of(frame.name) : "";
+}
+
+using GroupKey = std::tuple<int64_t, bool, std::string, std::string, std::vector<std::string>>;
 
 }  // namespace
 
@@ -226,6 +241,7 @@ std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack)
   std::string first_foreign;
   for (const int32_t index : snapshot.stacks[static_cast<size_t>(stack)]) {
     const Frame& frame = snapshot.frames[static_cast<size_t>(index)];
+    if (frame.is_before_recording()) continue;
     if (is_ours(frame)) {
       std::string line = short_file(frame.filename) + ":" + std::to_string(frame.line) + " " +
                          short_name(frame.name);
@@ -276,11 +292,12 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit) {
       stack = readable.emplace(block.stack, readable_stack(snapshot, block.stack)).first;
     }
     ++groups[{-block.size, block.before_recording,
-              block.before_recording ? "" : phases.at(block.time_us), stack->second}];
+              block.before_recording ? "" : phases.at(block.time_us), purpose_of(snapshot, block),
+              stack->second}];
   }
   for (const auto& [key, count] : groups) {  // ordered by size, the largest first
     if (limit != 0 && report.rows.size() == limit) break;
-    const auto& [negative_size, before_recording, phase, stack] = key;
+    const auto& [negative_size, before_recording, phase, purpose, stack] = key;
     const int64_t bytes = -negative_size * count;
     report.listed_bytes += bytes;
     report.rows.push_back(
@@ -289,6 +306,7 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit) {
          .share = static_cast<double>(bytes) / static_cast<double>(report.peak_bytes),
          .phase = phase,
          .before_recording = before_recording,
+         .purpose = purpose,
          .stack = stack});
   }
   return report;

@@ -10,13 +10,14 @@
 
 namespace headroom {
 
-// Allocations of one size that were made in one phase by one piece of code.
+// Allocations of one size that were made in one phase by one piece of code for one purpose.
 struct LiveAllocation {
   int64_t size = 0;   // requested bytes of each
   int64_t count = 0;  // live at the peak
   double share = 0;   // of the peak, all of them together
   std::string phase;  // annotation open then, without a number at its end; "" outside any
   bool before_recording = false;
+  std::string purpose;             // "activations", "gradients"; "" where the file does not say
   std::vector<std::string> stack;  // our source lines, innermost first, then "libtorch: ..."
 };
 

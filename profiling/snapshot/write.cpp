@@ -155,7 +155,8 @@ class SnapshotWriter {
     entry(stream_, event.stream);
     entry(time_us_, event.time_us);
     text_entry(compile_context_, not_available_);
-    text_entry(user_metadata_, empty_);
+    text_entry(user_metadata_,
+               event.label < 0 ? empty_ : out_.intern(snapshot_.labels[event.label]));
     if (event.stack >= 0) {  // without a recorded stack torch leaves the key out
       out_.key(frames_);
       write_stack(event.stack);

@@ -1,14 +1,16 @@
 // libtorch's CUDA caching allocator, read through its own statistics, trace and snapshot.
+#include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <torch/csrc/cuda/memory_snapshot.h>
-#include <torch/csrc/profiler/combined_traceback.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "profiling/tracker/event_log.h"
 #include "profiling/tracker/memory_tracker.h"
+#include "profiling/tracker/stacks.h"
 
 namespace headroom {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 namespace cuda = c10::cuda::CUDACachingAllocator;
 using DeviceTraceEntry = c10::CachingDeviceAllocator::TraceEntry;
 using StatType = c10::CachingAllocator::StatType;
+using cuda::RecordContext;
 
 TraceAction action_of(DeviceTraceEntry::Action action) {
   switch (action) {
@@ -46,16 +49,63 @@ EventLog& cuda_log() {
   return *log;
 }
 
+// Note [Stacks of our own]
+// Rationale: libtorch's recorder takes the same program counters, but gives them away only named,
+//   by an addr2line that it starts for every library: seconds, where it runs at all, and an
+//   exception where it does not; and it names one function of an inlined chain.
+// Approach: the allocator lets anybody say what the context of an allocation is. Ours is the number
+//   of a stack in one table of the process, which lives as long as blocks may refer to it.
+// Limits: no frames of Python or TorchScript, which a program of ours has none of.
+struct StackContext final : c10::GatheredContext {
+  explicit StackContext(int32_t id) : id(id) {}
+  int32_t id;
+};
+
+struct CudaStacks {
+  std::mutex mutex;  // the allocator asks for contexts from any thread, outside of its own lock
+  StackTable table;
+  // Who made each segment, by address: of one whose first block was split the allocator forgets it.
+  std::unordered_map<uint64_t, int32_t> segments;
+};
+
+CudaStacks& cuda_stacks() {
+  static auto* stacks = new CudaStacks();
+  return *stacks;
+}
+
+std::shared_ptr<c10::GatheredContext> capture_context() {
+  CudaStacks& stacks = cuda_stacks();
+  const std::lock_guard lock(stacks.mutex);
+  return std::make_shared<StackContext>(stacks.table.capture());
+}
+
+int32_t stack_of(const std::shared_ptr<c10::GatheredContext>& context) {
+  const auto* ours = dynamic_cast<const StackContext*>(context.get());
+  return ours == nullptr ? -1 : ours->id;
+}
+
+void note_segment(const DeviceTraceEntry& entry) {
+  const bool is_new = entry.action_ == DeviceTraceEntry::SEGMENT_ALLOC ||
+                      entry.action_ == DeviceTraceEntry::SEGMENT_MAP;
+  if (!is_new && entry.action_ != DeviceTraceEntry::SEGMENT_FREE) return;
+  const std::lock_guard lock(cuda_stacks().mutex);
+  if (is_new) {
+    cuda_stacks().segments[entry.addr_] = stack_of(entry.context_);
+  } else {
+    cuda_stacks().segments.erase(entry.addr_);
+  }
+}
+
 // The allocator calls back under its own lock, on whichever thread allocates, and a callback can
 // never be detached: one log per process, switched on and off.
-void start_log(int device, std::vector<LiveBlock> live) {
-  static std::atomic<int> logged_device;
+void listen_to(int device) {
+  static std::atomic<int> heard_device;
   static std::once_flag attached;
-  logged_device = device;
-  cuda_log().start(std::move(live));
+  heard_device = device;
   std::call_once(attached, [] {
     cuda::attachAllocatorTraceTracker([](const DeviceTraceEntry& entry) {
-      if (entry.device_ != logged_device || entry.action_ == DeviceTraceEntry::SNAPSHOT) return;
+      if (entry.device_ != heard_device || entry.action_ == DeviceTraceEntry::SNAPSHOT) return;
+      note_segment(entry);
       cuda_log().add({.action = action_of(entry.action_),
                       .address = entry.addr_,
                       .size = static_cast<int64_t>(entry.size_)});
@@ -63,36 +113,17 @@ void start_log(int device, std::vector<LiveBlock> live) {
   });
 }
 
-// Contexts of a snapshot, named all at once.
-class Contexts {
- public:
-  int32_t id_of(const std::shared_ptr<c10::GatheredContext>& context) {
-    auto* traceback = dynamic_cast<torch::CapturedTraceback*>(context.get());
-    if (traceback == nullptr) return -1;
-    const auto [it, is_new] = ids_.try_emplace(traceback, static_cast<int32_t>(order_.size()));
-    if (is_new) order_.push_back(traceback);
-    return it->second;
-  }
-  void symbolize_into(Snapshot& snapshot) const {
-    if (order_.empty()) return;
-    const torch::SymbolizedTracebacks named = torch::symbolize(order_);
-    for (const auto& frame : named.all_frames) {
-      snapshot.frames.push_back(
-          {frame.funcname, frame.filename, static_cast<int64_t>(frame.lineno)});
-    }
-    for (const auto& stack : named.tracebacks) {
-      snapshot.stacks.emplace_back(stack.begin(), stack.end());
-    }
-  }
-
- private:
-  std::unordered_map<torch::CapturedTraceback*, int32_t> ids_;
-  std::vector<torch::CapturedTraceback*> order_;
-};
+int32_t maker_of_segment(const c10::CachingDeviceAllocator::SegmentInfo& info) {
+  const int32_t stack = stack_of(info.context_when_allocated);
+  if (stack >= 0) return stack;
+  const std::lock_guard lock(cuda_stacks().mutex);
+  const auto noted = cuda_stacks().segments.find(info.address);
+  return noted == cuda_stacks().segments.end() ? -1 : noted->second;
+}
 
 uint64_t stream_id(void* stream) { return reinterpret_cast<uint64_t>(stream); }
 
-Segment segment_of(const c10::CachingDeviceAllocator::SegmentInfo& info, Contexts& contexts) {
+Segment segment_of(const c10::CachingDeviceAllocator::SegmentInfo& info) {
   Segment segment{.device = info.device,
                   .address = info.address,
                   .total_size = static_cast<int64_t>(info.total_size),
@@ -102,7 +133,7 @@ Segment segment_of(const c10::CachingDeviceAllocator::SegmentInfo& info, Context
                   .stream = stream_id(info.stream),
                   .is_large = info.is_large,
                   .is_expandable = info.is_expandable,
-                  .stack = contexts.id_of(info.context_when_allocated)};
+                  .stack = maker_of_segment(info)};
   segment.pool_id[0] = static_cast<int64_t>(info.owner_private_pool_id.first);
   segment.pool_id[1] = static_cast<int64_t>(info.owner_private_pool_id.second);
   uint64_t address = segment.address;
@@ -114,7 +145,7 @@ Segment segment_of(const c10::CachingDeviceAllocator::SegmentInfo& info, Context
                               .size = static_cast<int64_t>(block.size),
                               .requested_size = static_cast<int64_t>(block.requested_size),
                               .state = state,
-                              .stack = contexts.id_of(block.context_when_allocated)});
+                              .stack = stack_of(block.context_when_allocated)});
     address += block.size;
   }
   return segment;
@@ -148,12 +179,15 @@ class CudaTracker final : public MemoryTracker {
   void reset_peak() override { cuda::resetPeakStats(device_); }
   void release_cached() override { cuda::emptyCache(); }
 
+  void keep_stacks(bool keep) override {
+    if (!keep) return stop();
+    record(/*max_entries=*/1, RecordContext::ALLOC);  // with less, segments would have no stack
+    listen_to(device_);
+  }
   void start_recording(const RecordingOptions& options) override {
     options_ = options;
-    const bool with_stacks = options.stacks == Stacks::kCpp;
-    torch::cuda::_record_memory_history(
-        "all", with_stacks ? std::optional<std::string>("all") : std::nullopt, "all",
-        static_cast<size_t>(options.max_entries), /*clearHistory=*/true);
+    record(static_cast<size_t>(options.max_entries),
+           options.stacks == Stacks::kCpp ? RecordContext::ALL : RecordContext::NEVER);
     std::vector<LiveBlock> live;
     for (const auto& segment : cuda::snapshot({0, 0}, /*include_traces=*/false).segments) {
       if (segment.device != device_) continue;
@@ -163,7 +197,8 @@ class CudaTracker final : public MemoryTracker {
         address += block.size;
       }
     }
-    start_log(device_, std::move(live));
+    cuda_log().start(std::move(live));
+    listen_to(device_);
   }
   void mark(const Scope& scope, bool begins) override { cuda_log().mark(scope, begins); }
   int64_t events() const override { return cuda_log().size(); }
@@ -172,11 +207,21 @@ class CudaTracker final : public MemoryTracker {
     *truncated = events() > options_.max_entries;
     Recording recording = cuda_log().stop();
     if (snapshot != nullptr) fill(*snapshot, recording.marks);
-    torch::cuda::_record_memory_history(std::nullopt);
+    stop();
     return recording;
   }
 
  private:
+  // With an empty history of at most `max_entries` events.
+  static void record(size_t max_entries, RecordContext contexts) {
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+    cuda::recordHistory(true, contexts == RecordContext::NEVER ? nullptr : &capture_context,
+                        max_entries, contexts, /*clearHistory=*/true, /*skip_actions=*/{});
+  }
+  static void stop() {
+    cuda::recordHistory(false, nullptr, 1, RecordContext::NEVER, /*clearHistory=*/true, {});
+  }
+
   template <typename Pick>
   MemoryBytes read(Pick pick) const {
     const auto stats = cuda::getDeviceStats(device_);
@@ -187,9 +232,8 @@ class CudaTracker final : public MemoryTracker {
 
   void fill(Snapshot& snapshot, const std::vector<Mark>& marks) const {
     const cuda::SnapshotInfo info = cuda::snapshot();
-    Contexts contexts;
     for (const auto& segment : info.segments) {
-      if (segment.device == device_) snapshot.segments.push_back(segment_of(segment, contexts));
+      if (segment.device == device_) snapshot.segments.push_back(segment_of(segment));
     }
     for (const auto& device_trace : info.device_traces) {
       auto& trace = snapshot.device_traces.emplace_back();
@@ -199,12 +243,13 @@ class CudaTracker final : public MemoryTracker {
                          .size = static_cast<int64_t>(entry.size_),
                          .stream = stream_id(entry.stream_),
                          .time_us = static_cast<int64_t>(entry.time_.t_),  // microseconds by now
-                         .stack = contexts.id_of(entry.context_)});
+                         .stack = stack_of(entry.context_)});
       }
     }
     annotate(snapshot, marks, device_);
     snapshot.settings = settings_of(info.config_metadata);
-    contexts.symbolize_into(snapshot);
+    const std::lock_guard lock(cuda_stacks().mutex);
+    cuda_stacks().table.symbolize_into(snapshot);
   }
 
   c10::DeviceIndex device_;

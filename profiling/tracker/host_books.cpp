@@ -140,10 +140,10 @@ Recording HostBooks::stop(Snapshot* snapshot, bool* truncated) {
     if (snapshot != nullptr) live = live_blocks();
   }
   if (snapshot == nullptr) return recording;
-  stacks.symbolize_into(*snapshot);
   const auto& trace = snapshot->device_traces.emplace_back(newest(recording.events, max_entries));
   snapshot->segments = host_segments(std::move(live), trace);
   annotate(*snapshot, recording.marks, 0);
+  stacks.symbolize_into(*snapshot);
   return recording;
 }
 

@@ -30,6 +30,9 @@ class MemoryTracker {
   virtual void reset_peak() = 0;
   virtual void release_cached() = 0;  // gives unused cached memory back to the device
 
+  // Whether blocks remember from now on who allocated them, though nothing is recorded: a recording
+  // that comes later then knows it of what lived before. Recording, or ending it, ends this.
+  virtual void keep_stacks(bool /*keep*/) {}
   virtual void start_recording(const RecordingOptions& options) = 0;
   virtual void mark(const Scope& scope, bool begins) = 0;  // only while recording
   virtual int64_t events() const = 0;                      // logged so far

@@ -2,28 +2,26 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "profiling/snapshot/snapshot.h"
 
 namespace headroom {
 
-// Where `counter` is in the file of the running program; nothing for code of a shared library.
-// Decided by what is loaded where, so that no path and no name of a program matters.
-std::optional<uint64_t> offset_in_program(const void* counter);
-
 // Note [Inlined frames]
 // Rationale: our layers are thin, so the compiler folds them and ATen's inline wrappers into their
-//   callers. A program counter then lies in a line of ATen's headers, and libtorch's symbolizer
-//   names only that: the line of model/ that allocated would be missing.
-// Approach: binutils' addr2line (it comes with the compiler) lists the whole chain of inlined
-//   calls.
-// Limits: without addr2line the frames are libtorch's, without the chain.
+//   callers. A program counter then lies in a line of ATen's headers, and a symbolizer that names
+//   only that loses the line of model/ that allocated.
+// Approach: GCC's libbacktrace, in this process, reads the program's debug information and lists
+//   the whole chain of inlined calls. No other program is started, so none can be missing, hang or
+//   answer in a form nobody expects.
+// Limits: libbacktrace also reads the symbols of every library that is loaded, half a second for
+//   libtorch's, and cannot be told not to. The linker gives it a list of what is loaded that ends
+//   with the program (--wrap, in cmake/FindLibbacktrace.cmake).
 
-// The function at each offset, which is where a call returns to, and behind it those it was inlined
-// into. Nothing where addr2line cannot be run.
-std::optional<std::vector<std::vector<Frame>>> frames_in_program(
-    const std::vector<uint64_t>& offsets);
+// For each address of this process that lies in the program: the function there and behind it
+// those it was inlined into; nothing where there is no debug information. Not safe from several
+// threads at once.
+std::vector<std::vector<Frame>> own_frames_at(const std::vector<uint64_t>& addresses);
 
 }  // namespace headroom

@@ -2,92 +2,117 @@
 
 #include <torch/csrc/profiler/unwind/unwind.h>
 
-#include <optional>
+#include <exception>
 #include <string>
 #include <unordered_map>
 
+#include "profiling/tracker/loaded_code.h"
+#include "profiling/tracker/machinery.h"
 #include "profiling/tracker/own_frames.h"
+#include "profiling/tracker/symbol_table.h"
 
 namespace headroom {
 namespace {
 
-namespace unwind = torch::unwind;
-
-constexpr size_t kMaxDepth = 64;  // program counters kept per stack, innermost first
-
-// Frames of the recorder itself, which say nothing about the allocation.
-bool is_recorder(const Frame& frame) {
-  for (const char* part : {"unwind::unwind", "StackTable::", "HostAllocator::", "HostBooks::"}) {
-    if (frame.name.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
+constexpr size_t kMaxDepth = 128;  // program counters kept per stack, innermost first
 
 // What one program counter stands for: the function there and, around it, those it was inlined
 // into.
 using Names = std::unordered_map<void*, std::vector<Frame>>;
 
-void name_with_libtorch(const std::vector<void*>& counters, unwind::Mode mode, Names& names) {
-  if (counters.empty()) return;
-  const std::vector<unwind::Frame> frames = unwind::symbolize(counters, mode);
+// One byte back: the counter is where the call returns to, possibly on the next line.
+uint64_t call_before(void* counter) { return reinterpret_cast<uint64_t>(counter) - 1; }
+
+void name_those_of(const LoadedCode& code, const std::vector<void*>& counters, Names& names) {
+  std::vector<uint64_t> addresses;
+  std::vector<uint64_t> offsets;
+  for (void* counter : counters) {
+    addresses.push_back(call_before(counter));
+    offsets.push_back(addresses.back() - code.base);
+  }
+  std::vector<std::string> functions = functions_at(code.path, offsets);
+  std::vector<std::vector<Frame>> chains(counters.size());
+  // Only our own program has line tables; libtorch's wheel has none to read.
+  if (code.is_program) chains = own_frames_at(addresses);
   for (size_t i = 0; i < counters.size(); ++i) {
-    // dladdr gives the offset in the library where a line number would be.
-    const auto line = mode == unwind::Mode::dladdr ? 0 : static_cast<int64_t>(frames[i].lineno);
-    names[counters[i]] = {{frames[i].funcname, frames[i].filename, line}};
+    if (chains[i].empty()) chains[i].push_back({"??", code.path});
+    // The outermost of the chain is the function itself, whose symbol says more than its DWARF
+    // name.
+    if (!functions[i].empty()) chains[i].back().name = std::move(functions[i]);
+    names[counters[i]] = std::move(chains[i]);
   }
 }
 
-// Counters of the running program; `offsets` are the same in its file.
-void name_own(const std::vector<void*>& counters, const std::vector<uint64_t>& offsets,
-              Names& names) {
-  if (counters.empty()) return;
-  auto chains = frames_in_program(offsets);
-  if (!chains) return name_with_libtorch(counters, unwind::Mode::fast, names);
-  for (size_t i = 0; i < counters.size(); ++i) names[counters[i]] = std::move((*chains)[i]);
+std::vector<bool> used_stacks(const Snapshot& snapshot, size_t count) {
+  std::vector<bool> used(count, false);
+  const auto use = [&](int32_t stack) {
+    if (stack >= 0) used[static_cast<size_t>(stack)] = true;
+  };
+  for (const Segment& segment : snapshot.segments) {
+    use(segment.stack);
+    for (const Block& block : segment.blocks) use(block.stack);
+  }
+  for (const auto& trace : snapshot.device_traces) {
+    for (const TraceEvent& event : trace) use(event.stack);
+  }
+  return used;
+}
+
+Names names_of(const std::vector<const std::vector<void*>*>& stacks) {
+  const std::vector<LoadedCode> loaded = loaded_code();
+  std::vector<std::vector<void*>> counters(loaded.size());
+  Names names;
+  for (const std::vector<void*>* stack : stacks) {
+    for (void* counter : *stack) {
+      if (!names.try_emplace(counter).second) continue;
+      for (size_t i = 0; i < loaded.size(); ++i) {
+        if (loaded[i].holds(call_before(counter))) counters[i].push_back(counter);
+      }
+    }
+  }
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    if (!counters[i].empty()) name_those_of(loaded[i], counters[i], names);
+  }
+  return names;
 }
 
 }  // namespace
 
 int32_t StackTable::capture() {
-  std::vector<void*> stack = unwind::unwind();
+  std::vector<void*> stack = torch::unwind::unwind();
   if (stack.size() > kMaxDepth) stack.resize(kMaxDepth);
   return ids_.try_emplace(std::move(stack), static_cast<int32_t>(ids_.size())).first->second;
 }
 
-void StackTable::symbolize_into(Snapshot& snapshot) const {
-  Names names;
-  std::vector<void*> own;
-  std::vector<uint64_t> own_offsets;
-  std::vector<void*> others;
-  for (const auto& [stack, id] : ids_) {
-    for (void* counter : stack) {
-      if (!names.try_emplace(counter).second) continue;
-      // Only our own program has line tables; libtorch's wheel has none to read.
-      if (const auto offset = offset_in_program(counter)) {
-        own.push_back(counter);
-        own_offsets.push_back(*offset);
-      } else {
-        others.push_back(counter);
-      }
-    }
-  }
-  name_own(own, own_offsets, names);
-  name_with_libtorch(others, unwind::Mode::dladdr, names);
-
-  std::unordered_map<void*, std::vector<int32_t>> frame_ids;
+void StackTable::symbolize_into(Snapshot& snapshot) const try {
   snapshot.stacks.assign(ids_.size(), {});
+  const std::vector<bool> used = used_stacks(snapshot, ids_.size());
+  std::vector<const std::vector<void*>*> stacks(ids_.size());
+  std::vector<const std::vector<void*>*> wanted;
   for (const auto& [stack, id] : ids_) {
-    for (void* counter : stack) {
-      const auto [it, is_new] = frame_ids.try_emplace(counter);
-      for (size_t i = 0; is_new && i < names[counter].size(); ++i) {
-        if (is_recorder(names[counter][i])) continue;
-        it->second.push_back(static_cast<int32_t>(snapshot.frames.size()));
-        snapshot.frames.push_back(names[counter][i]);
-      }
-      auto& frames = snapshot.stacks[static_cast<size_t>(id)];
-      frames.insert(frames.end(), it->second.begin(), it->second.end());
-    }
+    if (!used[static_cast<size_t>(id)]) continue;
+    stacks[static_cast<size_t>(id)] = &stack;
+    wanted.push_back(&stack);
   }
+  const Names names = names_of(wanted);
+
+  std::unordered_map<void*, int32_t> first_frame;  // of each counter's, which are in a row
+  for (const auto& [counter, frames] : names) {
+    first_frame[counter] = static_cast<int32_t>(snapshot.frames.size());
+    snapshot.frames.insert(snapshot.frames.end(), frames.begin(), frames.end());
+  }
+  for (size_t id = 0; id < stacks.size(); ++id) {
+    if (stacks[id] == nullptr) continue;
+    std::vector<int32_t> frames;
+    for (void* counter : *stacks[id]) {
+      const auto count = static_cast<int32_t>(names.at(counter).size());
+      for (int32_t i = 0; i < count; ++i) frames.push_back(first_frame.at(counter) + i);
+    }
+    frames.erase(frames.begin(), frames.begin() + machinery_frames(snapshot.frames, frames));
+    snapshot.stacks[id] = std::move(frames);
+  }
+} catch (const std::exception&) {
+  // Figures never depend on names.
 }
 
 }  // namespace headroom

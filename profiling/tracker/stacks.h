@@ -15,9 +15,10 @@ class StackTable {
   // several threads at once.
   int32_t capture();
 
-  // Names every program counter once and fills snapshot.frames and snapshot.stacks, indices as
-  // capture() gave them. Frames of the running program carry file and line; those of libraries the
-  // function. Seconds, mostly spent reading debug information.
+  // Names every stack that the snapshot's events, blocks and segments refer to, indices as
+  // capture() gave them: fills snapshot.frames and snapshot.stacks. Frames of the running program
+  // carry file and line, those of libraries the function; the allocator's own are left out. Never
+  // throws: what cannot be named is left without frames.
   void symbolize_into(Snapshot& snapshot) const;
 
  private:

@@ -15,14 +15,17 @@ struct Heard final : ScopeListener, MemoryClaims {
     texts.emplace_back(1, begins ? '+' : '-').append(scope.text());
     if (begins) kinds[scope.text()] = scope.kind;
   }
-  void claim(Category category, MemorySpace space, uint64_t address) override {
+  void claim(Category category, MemorySpace space, uint64_t address,
+             const std::string& name) override {
     claims[category].push_back(address);
+    names[category].push_back(name);
     spaces.push_back(space);
   }
 
   std::vector<std::string> texts;  // "+forward", "+block 0", "-block 0", "-forward"
   std::map<std::string, ScopeKind> kinds;
-  std::map<Category, std::vector<uint64_t>> claims;  // addresses
+  std::map<Category, std::vector<uint64_t>> claims;    // addresses
+  std::map<Category, std::vector<std::string>> names;  // of the same
   std::vector<MemorySpace> spaces;
 };
 

@@ -22,7 +22,8 @@ class Optimizer {
   // c10::Error, before anything is changed, where a parameter has no gradient.
   void step();
 
-  // Every tensor of state there is now.
+  // Every tensor of state there is now: one kind after the other, each in the order of the
+  // parameters.
   virtual std::vector<torch::Tensor> state() const = 0;
 
   // Of every parameter, in their order; undefined where there is none.
