@@ -121,7 +121,9 @@ void add_flash_inputs(Sheet& sheet, const std::string& node) {
              .condition = "the projection's own memory"});
 }
 
-void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_input_order) {
+void add_flash_outputs(Sheet& sheet, const std::string& node) {
+  const AttentionKernel kernel = sheet.attention_kernel();
+  const bool padded = kernel == AttentionKernel::kMemoryEfficient;
   const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
   sheet.add({.name = "attention",
              .shape = "B H S K",
@@ -129,11 +131,12 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
              .source = source,
              .saved_by = {node + ".output"}});
   sheet.add({.name = "logsumexp",
-             .shape = "B H S",
+             .shape = padded ? "B H P" : "B H S",
              .source = source,
              .saved_by = {node + ".logsumexp"},
-             .condition = "FP32 in every precision"});
-  const bool copied = output_in_input_order && merging_copies(sheet);
+             .condition = padded ? "FP32 in every precision; P = S padded to a multiple of 32"
+                                 : "FP32 in every precision"});
+  const bool copied = !padded && merging_copies(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",
              .dtype = sheet.compute(),
@@ -142,6 +145,22 @@ void add_flash_outputs(Sheet& sheet, const std::string& node, bool output_in_inp
              .condition = copied ? "a second copy of attention_BHSK, merged"
                                  : "merged; a view of attention_BHSK",
              .storages = copied ? 1 : 0});
+}
+
+// The flash kernel keeps both words in one tensor and an unused one beside it, cuDNN's a tensor
+// each.
+void add_random_state(Sheet& sheet, const std::string& node) {
+  const bool flash = sheet.attention_kernel() == AttentionKernel::kFlash;
+  for (const char* name :
+       {flash ? "random_state" : "random_seed", flash ? "random_unused" : "random_offset"}) {
+    const bool both = flash && std::string(name) == "random_state";
+    sheet.add({.name = name,
+               .shape = both ? "2" : "",
+               .dtype = DType::kInt64,
+               .source = "model/attention.cpp flash_attention: scaled_dot_product_attention",
+               .saved_by = {node + ".philox"},
+               .condition = "unused without dropout"});
+  }
 }
 
 // libtorch's math kernel: products and softmax one after another, k and v repeated to every query
@@ -174,35 +193,40 @@ void add_math(Sheet& sheet) {
              .condition = "merged"});
 }
 
-// Note [Fused attention on CUDA]
+// Note [Fused attention]
 // Rationale: which kernel runs is chosen by card, dtype and shape at run time.
-// Approach: FP16/BF16 as the flash kernel (output laid out as the query is, so merging copies);
-//   FP32 as the memory-efficient one (output laid out (B, S, H, K), so merging is a view). The
-//   former also keeps two words of random state on the card.
-// Limits: cuDNN's kernel, the default on Hopper, keeps the same tensors but its output may be laid
-//   out either way.
+// Approach: FP32 and TF32 by the memory-efficient one: output laid out (B, S, H, K), so merging is
+//   a view; its log-sum-exp is padded to a multiple of 32 queries. With grouped heads it refuses,
+//   and the math kernel runs. FP16 and BF16 by cuDNN's on compute capabilities 9.0 and 10.0, by the
+//   flash kernel on others and for a single query, by the memory-efficient one before 8.0. cuDNN's
+//   and flash lay their output out as the query is, so merging copies, and keep random state on the
+//   card. Held over such shapes on virtual cards by tests/virtual_gpu/theory_test.py.
+// Limits: a card that is only known as "cuda" is taken for one of 9.0: 8 bytes a block less than
+//   the flash kernel's. Head dimensions that are no multiple of 8 are padded and stand in no row.
 void add_flash(Sheet& sheet) {
-  if (sheet.math_attention()) return add_math(sheet);
-  if (sheet.cpu()) {
-    const std::string node = "ScaledDotProductFlashAttentionForCpuBackward0";
-    add_flash_inputs(sheet, node);
-    add_flash_outputs(sheet, node, /*output_in_input_order=*/true);
-    return;
+  switch (sheet.attention_kernel()) {
+    case AttentionKernel::kMath:
+      return add_math(sheet);
+    case AttentionKernel::kCpuFlash: {
+      const std::string node = "ScaledDotProductFlashAttentionForCpuBackward0";
+      add_flash_inputs(sheet, node);
+      return add_flash_outputs(sheet, node);
+    }
+    case AttentionKernel::kMemoryEfficient: {
+      const std::string node = "ScaledDotProductEfficientAttentionBackward0";
+      add_flash_inputs(sheet, node);
+      return add_flash_outputs(sheet, node);
+    }
+    case AttentionKernel::kFlash:
+    case AttentionKernel::kCudnn:
+      break;
   }
-  const bool low = sheet.autocast();
-  const std::string node = low ? "ScaledDotProductFlashAttentionBackward0"
-                               : "ScaledDotProductEfficientAttentionBackward0";
+  const bool flash = sheet.attention_kernel() == AttentionKernel::kFlash;
+  const std::string node =
+      flash ? "ScaledDotProductFlashAttentionBackward0" : "ScaledDotProductCudnnAttentionBackward0";
   add_flash_inputs(sheet, node);
-  add_flash_outputs(sheet, node, low);
-  if (!low) return;
-  for (const char* name : {"random_seed", "random_offset"}) {
-    sheet.add({.name = name,
-               .shape = "",
-               .dtype = DType::kInt64,
-               .source = "model/attention.cpp flash_attention: scaled_dot_product_attention",
-               .saved_by = {node + ".philox"},
-               .condition = "unused without dropout"});
-  }
+  add_flash_outputs(sheet, node);
+  add_random_state(sheet, node);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ const std::vector<Instant>& instants() {
        .after_backward = true,
        .exists = has_backward},
       {.name = "live in the optimizer step",
-       .groups = {kGradients, kHead, kLoss, kOptimizerTemporaries},
+       .groups = {kGradients, kHead, kLoss, kOptimizerNextState, kOptimizerTemporaries},
        .after_backward = true,
        .exists = [](Mode mode) { return mode == Mode::kTraining; }},
   };
@@ -197,9 +197,9 @@ Table totals_table(const RunSpec& spec) {
     table.rows.push_back(std::move(cells));
   };
   add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
-  for (const char* group :
-       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients, kOptimizerState,
-        kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}) {
+  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients,
+                            kOptimizerState, kOptimizerNextState, kOptimizerTemporaries, kCastCache,
+                            kPassingCast, kLossScaler, kTables, kInputs}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
   add("temporaries of a forward without gradients",
@@ -228,9 +228,10 @@ std::vector<Table> theory_report(const RunSpec& spec) {
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kFinalNorm, kHead, kLoss}));
   }
-  tables.push_back(row_table("States, casts, tables and inputs", rows,
-                             {kParameters, kGradients, kOptimizerState, kOptimizerTemporaries,
-                              kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
+  tables.push_back(
+      row_table("States, casts, tables and inputs", rows,
+                {kParameters, kGradients, kOptimizerState, kOptimizerNextState,
+                 kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
   tables.push_back(totals_table(spec));
   return tables;
 }

@@ -1,9 +1,27 @@
 #include "profiling/theory/rows.h"
 
 #include "profiling/theory/sheet.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
+
+// check_computable() refuses what could get here; a sum that is wrong must not look like one.
+[[noreturn]] void refuse_overflow() {
+  throw UsageError(
+      "theory: these settings make a sum beyond 2^63 bytes "
+      "(example: --batch-size 4 --context-length 512)");
+}
+
+int64_t times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) refuse_overflow();
+  return product;
+}
+
+void add_to(int64_t& sum, int64_t bytes) {
+  if (__builtin_add_overflow(sum, bytes, &sum)) refuse_overflow();
+}
 
 std::vector<Row> middle_block(const RunSpec& spec, const std::vector<Row>& rows) {
   return rows_of_block(rows, model_config(spec).layers / 2);
@@ -47,11 +65,13 @@ std::string to_string(DType dtype) {
 
 int64_t Row::bytes_each() const {
   int64_t product = element_size(dtype);
-  for (const int64_t size : sizes) product *= size;
+  for (const int64_t size : sizes) product = times(product, size);
   return product;
 }
 
-int64_t Row::model_bytes() const { return bytes * (blocks.empty() ? 1 : blocks.count()); }
+int64_t Row::all_bytes() const { return times(bytes_each(), storages); }
+
+int64_t Row::model_bytes() const { return times(bytes, blocks.empty() ? 1 : blocks.count()); }
 
 std::vector<Row> theory_rows(const RunSpec& spec) {
   Sheet sheet(spec);
@@ -63,7 +83,7 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
 int64_t total(const std::vector<Row>& rows, std::string_view group) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
-    if (row.group == group) bytes += row.bytes;
+    if (row.group == group) add_to(bytes, row.bytes);
   }
   return bytes;
 }
@@ -71,7 +91,7 @@ int64_t total(const std::vector<Row>& rows, std::string_view group) {
 int64_t model_total(const std::vector<Row>& rows, std::string_view group) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
-    if (row.group == group) bytes += row.model_bytes();
+    if (row.group == group) add_to(bytes, row.model_bytes());
   }
   return bytes;
 }
@@ -79,7 +99,7 @@ int64_t model_total(const std::vector<Row>& rows, std::string_view group) {
 int64_t activation_bytes(const std::vector<Row>& rows) {
   int64_t bytes = 0;
   for (const char* group : {kBlock, kEmbedding, kFinalNorm, kHead, kLoss}) {
-    bytes += model_total(rows, group);
+    add_to(bytes, model_total(rows, group));
   }
   return bytes;
 }
@@ -147,7 +167,7 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   const std::vector<Row> block = middle_block(spec, rows);
   return {{"parameters", total(rows, kParameters)},
           {"gradients", total(rows, kGradients)},
-          {"optimizer_state", total(rows, kOptimizerState)},
+          {"optimizer_state", total(rows, kOptimizerState) + total(rows, kOptimizerNextState)},
           {"activations", activation_bytes(rows)},
           {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
           {"residual_bytes_per_block", total(block, kBlock)},

@@ -31,6 +31,8 @@ inline constexpr const char* kLoss = "loss";
 inline constexpr const char* kParameters = "parameters";
 inline constexpr const char* kGradients = "gradients";
 inline constexpr const char* kOptimizerState = "optimizer state";
+// The state's next values, before the old ones go: at its fullest the state is both.
+inline constexpr const char* kOptimizerNextState = "optimizer state, next values";
 inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
 inline constexpr const char* kLossScaler = "loss scaler";
 inline constexpr const char* kCastCache = "cast cache";
@@ -72,6 +74,7 @@ struct Row {
   bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
 
   int64_t bytes_each() const;   // of one storage
+  int64_t all_bytes() const;    // of all of them, in one block
   int64_t model_bytes() const;  // `bytes` times the blocks
 };
 
@@ -114,9 +117,9 @@ struct HookTally {
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
 // By the category names of the measurement. Each is the category's own fullest instant: activations
-// at the end of the forward (of the loss where there is one), gradients at the end of backward. At
-// a peak inside the reference optimizer the measured optimizer state is larger by the new m and v
-// of one tensor, whose old ones still live. --device auto must have become the device that runs.
+// at the end of the forward (of the loss where there is one), gradients at the end of backward,
+// optimizer state where the largest tensor has its old values and its new ones. --device auto must
+// have become the device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for

@@ -4,10 +4,13 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "cards/cards.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
+
+constexpr const char* kUsualCapability = "9.0";  // of a card that is only known as "cuda"
 
 std::string letters_of(std::string_view shape) {
   std::string letters;
@@ -38,15 +41,26 @@ DType Sheet::compute() const {
   }
 }
 
-bool Sheet::math_attention() const {
-  return spec_.attention == Attention::kFlash && !cpu() && !autocast() &&
-         config_.kv_heads != config_.heads;
+AttentionKernel Sheet::attention_kernel() const {
+  if (cpu()) return AttentionKernel::kCpuFlash;
+  const bool grouped = config_.kv_heads != config_.heads;
+  const std::string capability =
+      is_virtual(spec_) ? find_card(spec_.device.card).compute_capability : kUsualCapability;
+  const bool has_flash = std::stod(capability) >= 8;
+  if (!autocast() || !has_flash) {
+    return grouped ? AttentionKernel::kMath : AttentionKernel::kMemoryEfficient;
+  }
+  const bool prefers_cudnn = capability == "9.0" || capability == "10.0";
+  return prefers_cudnn && spec_.context_length > 1 ? AttentionKernel::kCudnn
+                                                   : AttentionKernel::kFlash;
 }
 
 int64_t Sheet::size(char letter) const {
   switch (letter) {
     case '1':
       return 1;
+    case '2':
+      return 2;
     case 'B':
       return spec_.batch_size;
     case 'S':
@@ -66,6 +80,8 @@ int64_t Sheet::size(char letter) const {
       return config_.head_dim();
     case 'R':
       return config_.head_dim() / 2;
+    case 'P':  // S, padded: the memory-efficient kernel writes whole tiles of 32 queries
+      return (spec_.context_length + 31) / 32 * 32;
     default:
       assert(false && "unknown shape letter");
       return 0;
@@ -111,7 +127,7 @@ void Sheet::add(const RowInput& input) {
   }
   if (row.storages > 1) row.derivation += ", " + std::to_string(row.storages) + " times";
   if (row.storages == 0) row.derivation = "0 (counted in another row)";
-  row.bytes = row.bytes_each() * row.storages;
+  row.bytes = row.all_bytes();
   rows_.push_back(std::move(row));
 }
 

@@ -12,8 +12,9 @@ namespace headroom {
 
 // What the writer of a row knows; the sheet works out the rest.
 struct RowInput {
-  std::string name;   // without the suffix; the sheet appends the letters of the shape
-  std::string shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h
+  std::string name;  // without the suffix; the sheet appends the letters of the shape
+  std::string
+      shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S padded
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;
@@ -22,6 +23,9 @@ struct RowInput {
   MemorySpace space = MemorySpace::kDevice;
   bool measured = true;
 };
+
+// What computes scaled_dot_product_attention. See Note [Fused attention] in attention.cpp.
+enum class AttentionKernel { kMath, kCpuFlash, kMemoryEfficient, kFlash, kCudnn };
 
 class Sheet {
  public:
@@ -41,9 +45,11 @@ class Sheet {
   DType compute() const;  // what matrix products are computed in
   DType weight() const { return weight_; }
   bool casts_weights() const { return compute() != weight(); }
-  // FP32 with grouped heads on CUDA: no fused kernel takes it, scaled_dot_product_attention runs
-  // libtorch's math kernel.
-  bool math_attention() const;
+  AttentionKernel attention_kernel() const;  // of --attention flash
+  // Whether scaled_dot_product_attention runs libtorch's math kernel.
+  bool math_attention() const {
+    return spec_.attention == Attention::kFlash && attention_kernel() == AttentionKernel::kMath;
+  }
   // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
   DType exponential() const { return cpu() ? compute() : DType::kFp32; }
   int64_t size(char letter) const;  // 'B' -> batch size

@@ -105,6 +105,25 @@ void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
              .storages = tensors});
 }
 
+// The first update of all makes the state: there are no old values beside the new ones.
+bool updates_again(const RunSpec& spec) {
+  return spec.warmup_steps + spec.measure_steps + spec.record_steps > 1;
+}
+
+void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
+  if (made.is_state && !updates_again(sheet.spec())) return;
+  sheet.begin(made.is_state ? kOptimizerNextState : kOptimizerTemporaries);
+  if (made.of_all) {
+    return add_each(sheet, std::string(".") + made.name, made.source, made.condition);
+  }
+  const Parameter& largest = largest_parameter(sheet);
+  sheet.add({.name = std::string(largest.name) + "." + made.name,
+             .shape = largest.shape,
+             .source = made.source,
+             .condition = made.condition,
+             .storages = made.storages});
+}
+
 // By the optimizer's row in train/optim/table.h.
 void add_optimizer(Sheet& sheet) {
   const OptimizerImpl impl = sheet.spec().optimizer_impl;
@@ -113,19 +132,8 @@ void add_optimizer(Sheet& sheet) {
   for (const OptimizerState& state : info.state) {
     if (!state.only || *state.only == impl) add_optimizer_state(sheet, state);
   }
-  sheet.begin(kOptimizerTemporaries);
   for (const OptimizerTemporaries& made : info.temporaries) {
-    if (made.impl != impl) continue;
-    if (made.of_all) {
-      add_each(sheet, std::string(".") + made.name, made.source, made.condition);
-      continue;
-    }
-    const Parameter& largest = largest_parameter(sheet);
-    sheet.add({.name = std::string(largest.name) + "." + made.name,
-               .shape = largest.shape,
-               .source = made.source,
-               .condition = made.condition,
-               .storages = made.storages});
+    if (made.impl == impl) add_optimizer_temporaries(sheet, made);
   }
 }
 

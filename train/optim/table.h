@@ -47,8 +47,9 @@ struct OptimizerState {
 struct OptimizerTemporaries {
   OptimizerImpl impl = OptimizerImpl::kReference;
   const char* name = "";
-  bool of_all = false;   // of every parameter at once; else of the largest
-  int64_t storages = 1;  // so many, each of a parameter's size, FP32
+  bool of_all = false;    // of every parameter at once; else of the largest
+  bool is_state = false;  // the state's own next values: counted with it, not with temporaries
+  int64_t storages = 1;   // so many, each of a parameter's size, FP32
   const char* source = "";
   const char* condition = "";
 };

@@ -153,5 +153,31 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
   for (const Row& row : rows) EXPECT_FALSE(row.measured) << row.tensor;
 }
 
+// As measured on virtual cards: tests/virtual_gpu/theory_test.py.
+TEST(TheoryActivations, TheCardDecidesWhichKernelComputesFusedAttention) {
+  RunSpec spec = tiny();
+  spec.attention = Attention::kFlash;
+  const auto random_state = [&](const char* card, int64_t context) {
+    spec.device = parse_device(card);
+    spec.context_length = context;
+    int64_t bytes = 0;
+    for (const Row& row : theory_rows(spec)) {
+      if (row.tensor.starts_with("random_")) bytes += row.bytes;
+    }
+    return bytes;
+  };
+  EXPECT_EQ(random_state("virtual:h200", 33), 0) << "FP32: the memory-efficient kernel";
+  EXPECT_EQ(find(theory_rows(spec), kBlock, "logsumexp_BHP").bytes, 2 * 4 * 64 * 4);
+  spec.context_length = 32;
+  EXPECT_EQ(find(theory_rows(spec), kBlock, "logsumexp_BHP").bytes, 2 * 4 * 32 * 4);
+  spec.precision = Precision::kBf16;
+  EXPECT_EQ(random_state("virtual:h200", 33), 16) << "cuDNN's";
+  EXPECT_EQ(find(theory_rows(spec), kBlock, "logsumexp_BHS").bytes, 2 * 4 * 33 * 4);
+  EXPECT_EQ(random_state("virtual:h200", 1), 24) << "cuDNN takes no single query";
+  EXPECT_EQ(random_state("virtual:a100-80gb", 33), 24) << "the flash kernel";
+  EXPECT_EQ(random_state("virtual:t4", 33), 0) << "before 8.0: the memory-efficient kernel";
+  EXPECT_EQ(random_state("cuda", 33), 16);
+}
+
 }  // namespace
 }  // namespace headroom

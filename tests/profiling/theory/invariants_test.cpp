@@ -8,11 +8,21 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kGroups[] = {kBlock,      kEmbedding,      kFinalNorm,
-                                   kHead,       kLoss,           kParameters,
-                                   kGradients,  kOptimizerState, kOptimizerTemporaries,
-                                   kLossScaler, kCastCache,      kPassingCast,
-                                   kTables,     kInputs};
+constexpr const char* kGroups[] = {kBlock,
+                                   kEmbedding,
+                                   kFinalNorm,
+                                   kHead,
+                                   kLoss,
+                                   kParameters,
+                                   kGradients,
+                                   kOptimizerState,
+                                   kOptimizerNextState,
+                                   kOptimizerTemporaries,
+                                   kLossScaler,
+                                   kCastCache,
+                                   kPassingCast,
+                                   kTables,
+                                   kInputs};
 
 template <typename T, size_t N>
 T pick(std::mt19937& generator, const T (&choices)[N]) {

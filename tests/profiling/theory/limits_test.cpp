@@ -7,6 +7,7 @@
 
 #include "profiling/theory/forward.h"
 #include "profiling/theory/rows.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -16,8 +17,8 @@ void expect_bounded(const RunSpec& spec) {
   const SumBounds bounds = sum_bounds(spec);
   const auto layers = static_cast<double>(model_config(spec).layers);
   double states = 0;
-  for (const char* group :
-       {kParameters, kGradients, kOptimizerState, kOptimizerTemporaries, kCastCache, kLossScaler}) {
+  for (const char* group : {kParameters, kGradients, kOptimizerState, kOptimizerNextState,
+                            kOptimizerTemporaries, kCastCache, kLossScaler}) {
     states += static_cast<double>(total(rows, group));
   }
   EXPECT_LT(states, bounds.states) << to_json(spec).dump();
@@ -70,6 +71,17 @@ TEST(Limits, NorForShapesThatAreAllOfOneDimension) {
     find_field(name)->set(spec, "4096");
     expect_bounded(spec);
   }
+}
+
+// Whoever asks theory without check_computable() gets no negative bytes.
+TEST(Limits, ASumThatDoesNotFitIsRefusedNotPrinted) {
+  const RunSpec spec{.model_size = "405b",
+                     .context_length = 1 << 24,
+                     .batch_size = 1 << 24,
+                     .profile_type = Mode::kTraining};
+  EXPECT_THROW(check_computable(spec), UsageError);
+  EXPECT_THROW(activation_bytes(theory_rows(spec)), UsageError);
+  EXPECT_THROW(forward_temporaries(spec), UsageError);
 }
 
 }  // namespace

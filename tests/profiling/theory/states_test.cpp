@@ -28,13 +28,27 @@ TEST(TheoryStates, EachModeHasItsOwn) {
 
 TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
   RunSpec spec = small(Mode::kTraining);
-  // The token table, the head: 10000 x 768. Five of them at the fullest line of the reference.
-  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 5LL * 10000 * 768 * 4);
+  // The token table, the head: 10000 x 768. Five of them at the fullest line of the reference, of
+  // which two are state: the next m and v.
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 3LL * 10000 * 768 * 4);
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerNextState), 2LL * 10000 * 768 * 4);
+  EXPECT_EQ(predicted(spec).at("optimizer_state"), 2 * 4 * 128'625'408LL + 2LL * 10000 * 768 * 4);
   spec.optimizer_impl = OptimizerImpl::kForeach;
   EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 4 * 128'625'408LL);
   spec.optimizer_impl = OptimizerImpl::kFused;
   EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 0);
   EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 2 * 4 * 128'625'408LL + 111 * 4);
+}
+
+TEST(TheoryStates, TheFirstUpdateHasNoOldStateBesideTheNew) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.warmup_steps = 0;
+  spec.measure_steps = 0;
+  spec.record_steps = 1;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerNextState), 0);
+  EXPECT_EQ(predicted(spec).at("optimizer_state"), 2 * 4 * 128'625'408LL);
+  spec.record_steps = 2;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerNextState), 2LL * 10000 * 768 * 4);
 }
 
 TEST(TheoryStates, AutocastCastsWhatGoesThroughAMatrixProduct) {
