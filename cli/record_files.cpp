@@ -3,16 +3,18 @@
 #include <stdexcept>
 
 #include "cli/log.h"
+#include "files/line_reader.h"
 #include "text/quantity.h"
 
 namespace headroom {
 
-std::vector<Record> records_of(const std::string& path, const std::string& where) {
+LatestRecords records_of(const std::string& path, const std::string& where) {
   try {
-    std::vector<int> torn;
-    std::vector<Record> records = read_records(path, &torn);
-    for (const int line : torn) log_warning(torn_line_message(path, line));
-    return records;
+    LatestRecords latest = read_latest_records(path);
+    for (const std::string& line : in_words(latest.skipped, path)) log_warning(line);
+    return latest;
+  } catch (const BrokenInput&) {
+    throw;  // the machine's fault, not the command line's
   } catch (const std::runtime_error& error) {
     throw UsageError(where + error.what());
   }

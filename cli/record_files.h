@@ -2,14 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record_file.h"
 
 namespace headroom {
 
-// All of one file; says so when its last line is cut off. Throws UsageError that begins with
-// `where` ("--records: ") on a file that is none.
-std::vector<Record> records_of(const std::string& path, const std::string& where = "");
+// Those of one file, of rows that stand for each other the newest; says which lines are none.
+// Throws UsageError that begins with `where` ("--records: ") on a file that cannot be opened or
+// holds something else; BrokenInput where reading it fails.
+LatestRecords records_of(const std::string& path, const std::string& where = "");
 
 }  // namespace headroom

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -212,36 +211,6 @@ Record record_from_json(const json& object) {
   record.trace_events = object.value("trace_events", int64_t{0});
   record.notes = object.value("notes", std::vector<std::string>{});
   return record;
-}
-
-std::vector<Record> read_records(const std::string& path, std::vector<int>* torn) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  std::vector<Record> records;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.empty()) continue;
-    const json value = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const auto refuse = [&](const std::string& problem) {
-      throw std::runtime_error(path + ":" + std::to_string(number) + ": " + problem);
-    };
-    if (value.is_discarded() && line.front() != '{') refuse("this line is no JSON");
-    if (value.is_discarded()) {
-      if (torn != nullptr) torn->push_back(number);
-      continue;
-    }
-    try {
-      records.push_back(record_from_json(value));
-    } catch (const std::exception& error) {
-      refuse(error.what());
-    }
-  }
-  return records;
-}
-
-std::string torn_line_message(const std::string& path, int line) {
-  return path + ": line " + std::to_string(line) +
-         " is torn (its writer was killed, or the disk was full) and is passed over";
 }
 
 }  // namespace headroom

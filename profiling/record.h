@@ -96,12 +96,4 @@ nlohmann::json to_json(const Record& record);
 // Ignores unknown fields. Throws std::invalid_argument on something that is not a Record.
 Record record_from_json(const nlohmann::json& json);
 
-// All Records of a JSONL file. A torn line (its writer was killed, or the disk was full) is passed
-// over and its number put into `torn`: one that begins as a Record does and is no JSON. Any other
-// bad line throws std::runtime_error with its number.
-std::vector<Record> read_records(const std::string& path, std::vector<int>* torn = nullptr);
-
-// "records.jsonl: line 4 is torn ...", for whoever read it.
-std::string torn_line_message(const std::string& path, int line);
-
 }  // namespace headroom

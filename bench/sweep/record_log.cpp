@@ -11,6 +11,7 @@
 
 #include "files/links.h"
 #include "files/replace_file.h"
+#include "profiling/record_file.h"
 
 namespace headroom {
 namespace {
@@ -35,11 +36,11 @@ RecordLog::RecordLog(std::string path, const std::function<void(const std::strin
     : path_(std::move(path)) {
   try {
     open_and_lock(on_talk);
-    std::vector<int> torn;
-    earlier_ = read_records(path_, &torn);  // refuses what is no file of Records
-    for (const int line : torn) {
-      if (on_talk) on_talk(torn_line_message(path_, line));
+    LatestRecords latest = read_latest_records(path_);  // refuses what is no file of Records
+    for (const std::string& line : in_words(latest.skipped, path_)) {
+      if (on_talk) on_talk(line);
     }
+    earlier_ = std::move(latest.records);
   } catch (...) {
     if (fd_ >= 0) close(fd_);
     throw;

@@ -19,7 +19,7 @@ namespace headroom {
 // Approach: the file only ever grows. One write() and one fsync() per row, opened with O_APPEND and
 //   locked against a second sweep. What a writer that was killed left torn stays where it is; the
 //   next row begins on a line of its own, and readers pass over the torn one and say so
-//   (read_records). A file that does not look like Records is refused and left as it is.
+//   (profiling/record_file.h). A file that does not look like Records is refused and left as it is.
 // Limits: the lock is advisory. O_APPEND is not atomic on network file systems: two writers there
 //   may still write over each other.
 class RecordLog {
@@ -32,7 +32,8 @@ class RecordLog {
   RecordLog(const RecordLog&) = delete;
   RecordLog& operator=(const RecordLog&) = delete;
 
-  // The Records of earlier runs, in file order.
+  // The Records of earlier runs; of rows that stand for each other the newest (Note [Rows that
+  // stand for each other] in profiling/record_file.h).
   const std::vector<Record>& earlier() const { return earlier_; }
 
   // On return the row is on the disk. Throws std::runtime_error; a part of the row may be there

@@ -1,4 +1,7 @@
 // headroom table: tables again, from saved Records.
+#include <iterator>
+#include <utility>
+
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -28,14 +31,15 @@ CommandLine command_line() {
           1};
 }
 
-std::vector<Record> read_all(const std::vector<std::string>& paths) {
-  std::vector<Record> records;
+LatestRecords read_all(const std::vector<std::string>& paths) {
+  LatestRecords all;
   for (const std::string& path : paths) {
-    const std::vector<Record> more = records_of(path);
-    records.insert(records.end(), more.begin(), more.end());
+    LatestRecords more = records_of(path);
+    std::move(more.records.begin(), more.records.end(), std::back_inserter(all.records));
+    all.replaced += more.replaced;
   }
-  if (records.empty()) throw UsageError("no Records in " + paths.front());
-  return records;
+  if (all.records.empty()) throw UsageError("no Records in " + paths.front());
+  return all;
 }
 
 std::vector<Table> make_tables(const std::string& kind, const std::vector<Record>& records,
@@ -47,6 +51,15 @@ std::vector<Table> make_tables(const std::string& kind, const std::vector<Record
   std::vector<Table> tables = mixed_precision_tables(records);
   // The comparison alone: its exact columns hold the breakdowns.
   if (format == TableFormat::kCsv) tables.resize(1);
+  return tables;
+}
+
+// Rows that reading left out, beside those that the table leaves out.
+std::vector<Table> with_replaced(std::vector<Table> tables, int64_t replaced) {
+  if (replaced > 0) {
+    tables.front().notes.push_back("Not shown: " + std::to_string(replaced) +
+                                   " earlier result(s) that later rows repeat.");
+  }
   return tables;
 }
 
@@ -65,9 +78,10 @@ int print_tables(const Arguments& arguments) {
                      "--output summary.md");
   }
   if (!output.empty()) check_writable(output);
-  const std::vector<Record> records =
+  const LatestRecords read =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});
-  const std::vector<Table> tables = make_tables(kind, records, format);
+  const std::vector<Table> tables =
+      with_replaced(make_tables(kind, read.records, format), read.replaced);
   if (output.empty()) {
     print(to_string(tables, format, terminal_width()));
   } else {

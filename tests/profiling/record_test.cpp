@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "tests/files/scratch_directory.h"
-
 namespace headroom {
 namespace {
 
@@ -98,27 +96,6 @@ TEST(Record, KeepsTheKeysOfVersion1) {
                           "residual_tensors_per_block",
                           "saved_bytes"}) {
     EXPECT_TRUE(json.contains(key)) << key;
-  }
-}
-
-TEST(Record, ATornLineIsPassedOverAndReportedWhereverItStands) {
-  const ScratchDirectory scratch;
-  const std::string path = scratch.file("records.jsonl");
-  const std::string line = to_json_line(example());
-  write_text(path, line.substr(0, 20) + "\n" + line + "\n\n" + line.substr(0, line.size() / 2));
-  std::vector<int> torn;
-  EXPECT_EQ(read_records(path, &torn).size(), 1);
-  EXPECT_EQ(torn, (std::vector<int>{1, 4}));
-}
-
-TEST(Record, WhatIsNoRecordIsRefusedWithItsLine) {
-  const ScratchDirectory scratch;
-  const std::string path = scratch.file("records.jsonl");
-  for (const char* bad : {"# a note", "{\"a\": 1}", "[1, 2]", "a 1.5 MiB"}) {
-    write_text(path, to_json_line(example()) + "\n" + bad + "\n");
-    EXPECT_TRUE(
-        message_of<std::runtime_error>([&] { read_records(path); }).starts_with(path + ":2: "))
-        << bad;
   }
 }
 

@@ -19,6 +19,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "profiling/record_file.h"
 #include "tests/files/scratch_directory.h"
 
 namespace {
@@ -170,18 +171,29 @@ TEST_F(RecordLogTest, TwoSweepsAtOnceWithoutLocksLoseNothing) {
   for (const int first : {1000, 2000}) {
     for (int row = 0; row < kRows; ++row) expected.push_back(first + row);
   }
-  std::vector<int> torn;
-  EXPECT_THAT(seeds_of(read_records(path_, &torn)), testing::UnorderedElementsAreArray(expected));
-  EXPECT_THAT(torn, testing::IsEmpty());
+  SkippedLines skipped;
+  EXPECT_THAT(seeds_of(read_records(path_, &skipped)),
+              testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(skipped.count, 0);
 }
 
 TEST_F(RecordLogTest, AFileOfSomethingElseIsRefusedAndUntouched) {
   for (const std::string& text :
-       {std::string("# My notes"), std::string("# My notes\n{\"a\": 1"), "{\"a\": 1}\n" + whole_}) {
+       {"# My notes", "# My notes\n{\"a\": 1", "{\"a\": 1}\n{\"a\": 2}\n"}) {
     write_text(path_, text);
     EXPECT_NE(error_of(path_), "no error") << text;
     EXPECT_EQ(read_text(path_), text);
   }
+}
+
+TEST_F(RecordLogTest, OneLineOfSomethingElseAmongRecordsIsNamedAndStays) {
+  write_text(path_, "{\"a\": 1}\n" + whole_ + "# a note\n");
+  std::vector<std::string> talk;
+  const RecordLog log(path_, [&](const std::string& said) { talk.push_back(said); });
+  EXPECT_EQ(seeds_of(log.earlier()), (std::vector<int64_t>{1, 2, 3}));
+  ASSERT_EQ(talk.size(), 2U);
+  EXPECT_THAT(talk[0], HasSubstr("line 1 is no Record"));
+  EXPECT_THAT(talk[1], HasSubstr("line 5 is no JSON"));
 }
 
 TEST_F(RecordLogTest, TwoSweepsDoNotShareAFile) {

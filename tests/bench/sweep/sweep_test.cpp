@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "profiling/record_file.h"
 #include "tests/bench/cell/stub_cell.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"

@@ -1,0 +1,148 @@
+#include "profiling/record_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "files/line_reader.h"
+#include "files/mapped_file.h"
+#include "tests/files/scratch_directory.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Record record_of(int64_t seed, Status status = Status::kOk, int64_t pid = 1) {
+  Record record;
+  record.spec.seed = seed;
+  record.status = status;
+  record.environment = {{"device", "cpu"},
+                        {"key", "k" + std::to_string(seed)},
+                        {"time_utc", "2026-11-22T00:00:" + std::to_string(pid)},
+                        {"cell", {{"pid", pid}, {"host_memory_bytes", 100}}}};
+  record.peak = MemoryBytes{pid, pid, pid};
+  return record;
+}
+
+class RecordFile : public testing::Test {
+ protected:
+  void write(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    write_text(path_, text);
+  }
+  std::vector<std::string> talk() const {
+    return in_words(read_latest_records(path_).skipped, "r.jsonl");
+  }
+  // "seed peak", in order.
+  std::vector<std::string> latest() const {
+    std::vector<std::string> rows;
+    for (const Record& record : read_latest_records(path_).records) {
+      rows.push_back(std::to_string(record.spec.seed) + " " +
+                     std::to_string(record.peak->allocated));
+    }
+    return rows;
+  }
+  ScratchDirectory scratch_;
+  std::string path_ = scratch_.file("records.jsonl");
+  std::string line_ = to_json_line(record_of(1));
+};
+
+TEST_F(RecordFile, ATornLineIsPassedOverAndNamedWhereverItStands) {
+  write_text(path_,
+             line_.substr(0, 20) + "\n" + line_ + "\n\n" + line_.substr(0, line_.size() / 2));
+  EXPECT_EQ(read_latest_records(path_).records.size(), 1U);
+  EXPECT_EQ(read_records(path_).size(), 1U);
+  EXPECT_THAT(talk(), ElementsAre(HasSubstr("r.jsonl: line 1 is torn"),
+                                  HasSubstr("r.jsonl: line 4 is torn")));
+}
+
+TEST_F(RecordFile, ATailOfNulsIsPassedOverAndNamed) {
+  write_text(path_, line_ + "\n" + std::string(100000, '\0'));
+  EXPECT_EQ(read_latest_records(path_).records.size(), 1U);
+  EXPECT_THAT(talk(), ElementsAre("r.jsonl: line 2 is NULs only and is passed over"));
+}
+
+TEST_F(RecordFile, OneBadLineCostsNoOther) {
+  nlohmann::json newer = to_json(record_of(2));
+  newer["schema_version"] = 99;
+  nlohmann::json wrong = to_json(record_of(3));
+  wrong["spec"]["batch_size"] = "many";
+  write({line_, "# a note", newer.dump(), wrong.dump(), "{\"a\": 1}", "[1, 2]", "7",
+         to_json_line(record_of(4))});
+  EXPECT_THAT(latest(), ElementsAre("1 1", "4 1"));
+  const std::vector<std::string> said = talk();
+  EXPECT_EQ(said.size(), SkippedLines::kNamed + 1) << "the first few, and how many more";
+  EXPECT_THAT(said[0], HasSubstr("line 2 is no JSON"));
+  EXPECT_THAT(said.back(), HasSubstr("1 more lines"));
+  SkippedLines skipped;
+  EXPECT_EQ(read_records(path_, &skipped).size(), 2U);
+  EXPECT_EQ(skipped.count, 6);
+  EXPECT_THAT(skipped.first[1].why, HasSubstr("schema version 99"));
+  EXPECT_THAT(skipped.first[2].why, HasSubstr("batch-size"));
+}
+
+TEST_F(RecordFile, WhatIsNoFileOfRecordsIsRefusedWithItsLine) {
+  for (const char* bad : {"# a note", "{\"a\": 1}", "[1, 2]", "a 1.5 MiB"}) {
+    write({bad, bad});
+    for (const auto& read : {+[](const std::string& path) { read_records(path); },
+                             +[](const std::string& path) { read_latest_records(path); }}) {
+      EXPECT_TRUE(message_of<std::runtime_error>([&] { read(path_); }).starts_with(path_ + ":1: "))
+          << bad;
+    }
+  }
+  write_text(path_, "");
+  EXPECT_TRUE(read_records(path_).empty());
+  write_text(path_, line_.substr(0, 20));
+  EXPECT_TRUE(read_records(path_).empty()) << "a first row that was torn";
+}
+
+TEST_F(RecordFile, OfRowsThatStandForEachOtherTheNewestIsLeft) {
+  write({to_json_line(record_of(1, Status::kOk, 1)), to_json_line(record_of(2, Status::kOk, 2)),
+         to_json_line(record_of(1, Status::kOk, 3)), to_json_line(record_of(3, Status::kOk, 4)),
+         to_json_line(record_of(1, Status::kOk, 5))});
+  EXPECT_THAT(latest(), ElementsAre("1 5", "2 2", "3 4"));
+  EXPECT_EQ(read_latest_records(path_).replaced, 2);
+  EXPECT_EQ(read_records(path_).size(), 5U);
+}
+
+// Which of them count is for the reader to say: they all reach him, in order.
+TEST_F(RecordFile, RowsOfAnotherStatusOrEnvironmentAreKeptApart) {
+  Record other = record_of(1, Status::kOk, 3);
+  other.environment["identity"] = {{"build", "another"}};
+  Record more_memory = record_of(1, Status::kOk, 5);
+  more_memory.environment["cell"]["host_memory_bytes"] = 200;
+  write({to_json_line(record_of(1, Status::kOk, 1)), to_json_line(record_of(1, Status::kOom, 2)),
+         to_json_line(other), to_json_line(record_of(1, Status::kOk, 4)),
+         to_json_line(more_memory)});
+  EXPECT_THAT(latest(), ElementsAre("1 1", "1 2", "1 3", "1 4", "1 5"));
+}
+
+TEST_F(RecordFile, MemoryDoesNotGrowWithRowsThatRepeat) {
+  {
+    std::ofstream file(path_, std::ios::binary);
+    for (int i = 0; i < 50000; ++i) file << line_ << '\n';
+  }
+  rusage before{};
+  getrusage(RUSAGE_SELF, &before);
+  const LatestRecords latest = read_latest_records(path_);
+  rusage after{};
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(latest.records.size(), 1U);
+  EXPECT_EQ(latest.replaced, 49999);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 16 * 1024) << "KiB";
+}
+
+TEST_F(RecordFile, AFileWithoutAnyEndOfLineIsGivenUp) {
+  EXPECT_THAT(message_of<BrokenInput>([] { read_latest_records("/dev/zero"); }),
+              HasSubstr("/dev/zero: line 1 has no end"));
+  EXPECT_THROW(read_latest_records(scratch_.path()), ReadError);
+  EXPECT_THROW(read_latest_records(scratch_.file("none")), ReadError);
+}
+
+}  // namespace
+}  // namespace headroom
