@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <iterator>
@@ -79,6 +80,13 @@ Descriptor input_file(const std::string& input) {
   return file;
 }
 
+// MKL, and with it libtorch, does not load from a working directory that was deleted. No relative
+// path leads anywhere from there, so none can go astray.
+bool working_directory_is_gone() {
+  std::array<char, PATH_MAX> folder{};
+  return getcwd(folder.data(), folder.size()) == nullptr && errno == ENOENT;
+}
+
 // Returns 0 or the errno of the failure.
 int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawn_file_actions_t actions;
@@ -86,6 +94,8 @@ int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+
+  if (working_directory_is_gone()) posix_spawn_file_actions_addchdir_np(&actions, "/");
 
   // A group of its own: the terminal's ^C reaches only us, and killing the group kills whatever the
   // program started. Signals as a fresh program expects them: what we ignore would be inherited.

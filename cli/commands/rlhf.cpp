@@ -88,7 +88,7 @@ int print_rlhf(const Arguments& arguments) {
     return kExitOk;
   }
   const std::vector<Record> same_shape = comparable(records, &spec.actor);
-  if (!records.empty() && same_shape.empty()) {
+  if (arguments.has("records") && same_shape.empty()) {
     log_warning("--records: none of the " + std::to_string(records.size()) +
                 " Records is a training step of this shape");
   }

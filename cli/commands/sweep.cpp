@@ -39,6 +39,10 @@ CommandLine command_line() {
 
 // Every cell writes a file of its own, named after the cell.
 void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) {
+  if (directory.empty()) {
+    throw UsageError("--snapshot-dir", directory, "is empty; allowed: the name of a folder",
+                     "--snapshot-dir snapshots");
+  }
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {

@@ -73,10 +73,6 @@ int print_tables(const Arguments& arguments) {
   check_name("table", kind, kKinds, "headroom table summary records.jsonl");
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::string output = arguments.get("output");
-  if (arguments.has("output") && output.empty()) {
-    throw UsageError("--output", output, "is empty; allowed: the name of a file",
-                     "--output summary.md");
-  }
   if (!output.empty()) check_writable(output);
   const LatestRecords read =
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});

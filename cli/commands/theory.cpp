@@ -47,10 +47,6 @@ CommandLine command_line() {
 int write_theory(Arguments arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::string output = arguments.get("output");
-  if (arguments.has("output") && output.empty()) {
-    throw UsageError("--output", output, "is empty; allowed: the name of a file",
-                     "--output theory.md");
-  }
   if (!output.empty()) check_writable(output);
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");

@@ -25,7 +25,7 @@ struct FileArguments {
 };
 
 // Puts the streams in the place of "-" and returns every file that is named; the user's file of
-// cards is read by all.
+// cards is read by all. Throws UsageError on an empty name.
 FileArguments name_files(const CommandLine& line, Arguments& arguments);
 
 // Whether one of them is stdout by name.

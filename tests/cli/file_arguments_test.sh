@@ -132,9 +132,23 @@ expect 5 'cannot write link.jsonl \(a link to folder/missing.jsonl\): No such fi
 mkdir folder
 expect 0 '' sweep "${small[@]}" --context-length 128 --records link.jsonl
 [[ -L link.jsonl && -s folder/missing.jsonl ]] || fail 'Records through a link'
-for command in "theory --model-size small" "table summary r.jsonl"; do
-  # shellcheck disable=SC2086
-  expect 2 "--output: '' is empty" $command --output ''
+
+# An empty name is a variable that was never set, not "no file".
+expect 2 "--output: '' is empty; allowed: the name of a file" theory "${small[@]}" --output ''
+expect 2 "--output: '' is empty" table summary r.jsonl --output ''
+expect 2 "--output: '' is empty" rlhf --output ''
+expect 2 "--records: '' is empty" rlhf --records ''
+expect 2 "--json: '' is empty" dryrun --card h200 --json '' -- true
+expect 2 "--snapshot: '' is empty" dryrun --card h200 --snapshot= -- true
+expect 2 "a file: '' is empty" snapshot top ''
+expect 2 "a file: '' is empty" table summary ''
+for flag in tokens load-weights snapshot output save-weights; do
+  expect 2 "--$flag: '' is empty; allowed: the name of a file" profile "${small[@]}" "--$flag" ''
 done
+for flag in tokens load-weights records snapshot-dir; do
+  expect 2 "--$flag: '' is empty; allowed: the name of a (file|folder)" sweep "${small[@]}" "--$flag" ''
+done
+: >empty.jsonl
+expect 0 'none of the 0 Records is a training step' rlhf --records empty.jsonl
 
 finish
