@@ -95,6 +95,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
+  if (request.skip_host_init) set.emplace_back("HEADROOM_DRYRUN_SKIP_HOST_INIT=1");
   return torch_environment(request.alloc_conf, std::move(set));
 }
 

@@ -24,6 +24,7 @@ struct DryRun {
   int count = 1;
   std::string alloc_conf;          // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
   std::string snapshot;            // where a memory_viz snapshot goes; "" = none is taken
+  bool skip_host_init = false;     // large weights are not drawn on the host (Python)
   std::vector<std::string> words;  // the program and its arguments
 };
 

@@ -104,12 +104,14 @@ ordered_json device_document(const json& device, const ParsedReport& parsed) {
 }
 
 ordered_json process_document(const ParsedReport& parsed) {
-  ordered_json process = {{"pid", parsed.pid},
-                          {"command", parsed.stand_in.value("command", "")},
-                          {"torch", parsed.allocator.value("torch", "")},
-                          {"statistics_readable", parsed.allocator.value("readable", true)},
-                          {"uncaught", parsed.allocator.value("uncaught", "")},
-                          {"snapshot", parsed.allocator.value("snapshot", "")}};
+  ordered_json process = {
+      {"pid", parsed.pid},
+      {"command", parsed.stand_in.value("command", "")},
+      {"torch", parsed.allocator.value("torch", "")},
+      {"statistics_readable", parsed.allocator.value("readable", true)},
+      {"uncaught", parsed.allocator.value("uncaught", "")},
+      {"snapshot", parsed.allocator.value("snapshot", "")},
+      {"skipped_host_init_bytes", parsed.allocator.value("skipped_host_init_bytes", int64_t{0})}};
   for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed"}) {
     if (parsed.stand_in.contains(field)) process[field] = parsed.stand_in[field];
   }
@@ -134,6 +136,7 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"is_unlimited", card.unlimited},
       {"context_bytes", card.card.context_bytes},
       {"alloc_conf", request.alloc_conf},
+      {"skip_host_init", request.skip_host_init},
       {"exit_code", outcome.exit_code},
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},

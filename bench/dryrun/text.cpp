@@ -99,6 +99,9 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
     text += who + "allocator statistics: none, it does not allocate through libtorch or did not " +
             "end by itself; peak reserved is all that it took of the card\n";
   }
+  if (const int64_t skipped = process["skipped_host_init_bytes"]; skipped > 0) {
+    text += who + "not drawn on the host: " + format_bytes(skipped) + " of initial values\n";
+  }
   if (!process["not_supported"].empty()) {
     text += who + "not covered by the virtual GPU: " +
             join(process["not_supported"].get<std::vector<std::string>>()) + "\n";

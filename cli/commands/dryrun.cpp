@@ -38,6 +38,10 @@ CommandLine command_line() {
        {"count", "N", "how many of it (default 1)", "Card"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
+       {"skip-host-init", "",
+        "large weights that it initializes on the host are not drawn: saves their memory and\n"
+        "time, and their values are worth nothing on a virtual card (Python programs)",
+        "Program"},
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes FILE.<pid> each, before the extension",
@@ -93,6 +97,7 @@ DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
       static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
   request.alloc_conf = arguments.get("alloc-conf");
   request.snapshot = snapshot_from(arguments);
+  request.skip_host_init = arguments.has("skip-host-init");
   request.words = std::move(words);
   return request;
 }

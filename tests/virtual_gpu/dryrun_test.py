@@ -47,6 +47,8 @@ RUNS = {
     "missing_tool": ([], python("endings.py", "_exit")),
     "replaced": ([], python("endings.py", "replaced")),
     "killed_late": ([], python("endings.py", "killed")),
+    "host_weights": ([], python("host_weights.py", "16", "2048")),
+    "skip_host_init": (["--skip-host-init"], python("host_weights.py", "16", "2048")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
     "cpp": ([], [ALLOCATE, str(MEBI)]),
     "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
@@ -121,6 +123,19 @@ class DryRun(unittest.TestCase):
         parameters = int(result.out)
         self.assertGreaterEqual(result.allocator["peak_allocated_bytes"], 12 * parameters)
         self.assertLess(result.allocator["peak_allocated_bytes"], 13 * parameters)
+
+    def test_weights_that_the_host_does_not_draw_cost_it_nothing(self):
+        drawn, skipped = self.result("host_weights"), self.result("skip_host_init")
+        parameters, drawn_bytes, _, _ = map(float, drawn.out.split())
+        _, skipped_bytes, _, spread = map(float, skipped.out.split())
+        self.assertGreater(drawn_bytes, 4 * parameters)
+        self.assertLess(skipped_bytes, 0.1 * drawn_bytes)
+        self.assertAlmostEqual(spread, 1, delta=0.2, msg="small tensors are drawn")
+        for key in ("peak_allocated_bytes", "peak_reserved_bytes", "segments"):
+            self.assertEqual(skipped.allocator[key], drawn.allocator[key], key)
+        self.assertEqual(drawn.processes[0]["skipped_host_init_bytes"], 0)
+        self.assertGreater(skipped.processes[0]["skipped_host_init_bytes"], 4 * parameters)
+        self.assertIn("not drawn on the host: ", skipped.err)
 
     def test_checkpointing_lowers_the_peak_of_a_transformer(self):
         result = self.result("transformer")

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 
+import headroom_host_init
 import headroom_places
 
 SUPPORTED = (
@@ -138,6 +139,7 @@ class Process:
             "devices": [self.device(i) for i in range(self.torch.cuda.device_count())],
             "refused": self.refused,
             "uncaught": self.uncaught,
+            "skipped_host_init_bytes": headroom_host_init.skipped_bytes,
         }
         if self.snapshot:
             # The moment at which memory ran out says more than the moment after.
@@ -235,4 +237,6 @@ def torch_imported(torch):
     watch_errors(process)
     watch_resets(torch, process)
     say_host_reads_to(host_read)
+    if os.environ.get("HEADROOM_DRYRUN_SKIP_HOST_INIT"):
+        headroom_host_init.skip(torch)
     torch.cuda._lazy_call(process.cuda_started)
