@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The same cells on a real card and on the virtual one of the same name: allocated, reserved and
-# requested bytes per phase, segments, and every allocator event must be equal to the byte.
+# requested bytes per phase, segments, and every allocator event must be equal to the byte. Of one
+# snapshot the addresses of the segments are compared too, in one line; they are told, not judged.
 #   gpu_suite.sh [--real DEVICE] [--virtual DEVICE] [--quick] [--output-dir DIR]
 #     --real        default cuda; another virtual card compares the virtual card with itself
 #     --virtual     default: the card of cards.json that the driver names
@@ -90,5 +91,9 @@ run "$virtual" virtual
 python3 -IS scripts/lib/exactness_table.py "$headroom" "$output_dir/real.jsonl" "$output_dir/virtual.jsonl" \
   >"$output_dir/exactness.md"
 status=$?
+{
+  echo
+  python3 -IS scripts/lib/segment_addresses.py "$output_dir/real.jsonl" "$output_dir/virtual.jsonl"
+} >>"$output_dir/exactness.md"
 cat "$output_dir/exactness.md"
 exit "$status"

@@ -7,6 +7,7 @@ usage: profile_test.py HEADROOM [unittest arguments]
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -200,6 +201,27 @@ class Exactness(unittest.TestCase):
         done = self.suite("virtual:h200")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("3 of 3 cells are equal", done.stdout)
+        said = [line for line in done.stdout.splitlines() if line.startswith("Addresses of seg")]
+        self.assertEqual(len(said), 1, done.stdout)
+        count = int(re.search(r"and virtual: (\d+) and", said[0])[1])
+        self.assertIn(f"{count} have the same size in the order of addresses, {count} the same "
+                      "offset", said[0])
+        self.assertNotIn("differs", said[0])
+
+    def test_segments_that_lie_elsewhere_are_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, addresses in (("real", (992, 960, 980)), ("virtual", (992, 960, 928))):
+                segments = [{"address": mib << 20, "total_size": 20 << 20} for mib in addresses]
+                Path(folder, name).write_bytes(pickle.dumps(
+                    {"segments": segments, "device_traces": [[]]}, protocol=2))
+                Path(folder, name + ".jsonl").write_text(json.dumps(
+                    {"name": "cell", "status": "ok", "spec": {"snapshot": f"{folder}/{name}"}}))
+            said = subprocess.run(
+                [sys.executable, ROOT / "scripts/lib/segment_addresses.py", f"{folder}/real.jsonl",
+                 f"{folder}/virtual.jsonl"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("3 and 3 segments; 3 have the same size in the order of addresses, 1 the "
+                      "same offset; 2 and 3 lie a multiple of 32 MiB below the highest", said)
+        self.assertIn("number 2 from the highest: 20 MiB at -32 MiB and 20 MiB at -52 MiB", said)
 
     def test_another_card_is_found_to_differ(self):
         done = self.suite("virtual:a100-80gb")
