@@ -89,6 +89,19 @@ TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
   EXPECT_THAT(heard.spaces, testing::Each(MemorySpace::kHost));
 }
 
+TEST(Step, ClaimsByTheNamesThatTheModelGives) {
+  const TinyStep tiny(Mode::kTraining);
+  tiny.step->run(tiny.data->batch(0));
+  Heard heard;
+  const Listening listening(*tiny.step, nullptr, &heard);
+  const std::vector<std::string> names = tiny.step->model()->named_parameters().keys();
+  EXPECT_THAT(heard.names[Category::kParameters], ElementsAreArray(names));
+  EXPECT_THAT(heard.names[Category::kGradients], ElementsAreArray(names));
+  std::vector<std::string> twice = names;  // of m, then of v
+  twice.insert(twice.end(), names.begin(), names.end());
+  EXPECT_THAT(heard.names[Category::kOptimizerState], ElementsAreArray(twice));
+}
+
 TEST(Step, ClaimsWhatItMakesAsItRuns) {
   const TinyStep tiny(Mode::kTraining);
   Heard heard;

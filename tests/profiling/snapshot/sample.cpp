@@ -70,6 +70,7 @@ class Maker {
         {"headroom::Step::run(headroom::Batch const&)", "/src/headroom/train/step.cpp", 41},
         {"non-ASCII \xc3\xa9 and broken \xff", "/src/headroom/model/odd \"name\".cpp", 7}};
     snapshot.stacks = {{0, 1, 2, 3, 4, 5}, {0, 1, 5}, {1, 6}};
+    snapshot.labels = {"activations", "gradients: odd \"name\" \xc3\xa9"};
     for (int32_t layer = 0; layer < 300; ++layer) {  // more than the 255 short references
       snapshot.frames.push_back(
           {"headroom::Block::forward", "/src/headroom/model/block.cpp", layer});
@@ -103,7 +104,10 @@ class Maker {
     live_.push_back(index);
     bytes_ += slot.requested;
     if (!recorded) return;
-    record({.address = address(index), .size = slot.requested, .stack = slot.stack});
+    record({.address = address(index),
+            .size = slot.requested,
+            .stack = slot.stack,
+            .label = static_cast<int32_t>(random % 3) - 1});
   }
 
   void add_segment(bool recorded) {

@@ -94,6 +94,26 @@ TEST(SnapshotTop, EqualSizesFromOneStackAreOneRowLargestFirst) {
   EXPECT_THAT(largest_allocations(step(), 1).rows, SizeIs(1));
 }
 
+TEST(SnapshotTop, WhatABlockIsForComesFromItsLabelOrFromTheFrameThatNamesIt) {
+  Snapshot s = step();
+  s.labels = {"activations", "optimizer_state: lm_head.weight"};
+  s.frames.push_back({"parameters: lm_head.weight", Frame::kBeforeRecording});
+  s.stacks.push_back({7, 4});
+  s.segments[0].blocks[0].stack = 2;
+  for (const size_t alloc : {0, 1, 4}) s.device_traces[0][alloc].label = 0;
+  for (const size_t release : {2, 3}) s.device_traces[0][release].label = 1;
+  const PeakReport report = largest_allocations(s, 10);
+  EXPECT_EQ(report.rows.at(0).purpose, "");
+  EXPECT_EQ(report.rows.at(1).purpose, "parameters");
+  EXPECT_THAT(report.rows.at(1).stack, ElementsAre("train/step.cpp:41 Step::run"));
+  EXPECT_EQ(report.rows.at(2).purpose, "activations");
+  s.device_traces[0].resize(2);  // what is released later is at the peak now
+  s.device_traces[0].push_back(step().device_traces[0][2]);
+  s.device_traces[0].push_back(step().device_traces[0][3]);
+  s.device_traces[0].back().label = 1;
+  EXPECT_EQ(largest_allocations(s, 1).rows.at(0).purpose, "optimizer_state");
+}
+
 TEST(SnapshotTop, NamesAreShortenedToWhatAPersonReads) {
   Snapshot s;
   s.frames = {

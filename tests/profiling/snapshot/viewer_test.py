@@ -47,8 +47,11 @@ def check_keys(snapshot):
     for event in snapshot["device_traces"][0]:
         wanted = EVENT_KEYS - {"addr"} | {"device_free"} if event["action"] == "oom" else EVENT_KEYS
         equal(set(event) - {"frames"}, wanted, "event keys")
+        equal(type(event["user_metadata"]), str, "type of user_metadata")
         for frame in event.get("frames", []):
             equal(set(frame), {"name", "filename", "line"}, "frame keys")
+    labels = {event["user_metadata"] for event in snapshot["device_traces"][0]}
+    equal(labels, {"", "activations", 'gradients: odd "name" \u00e9'}, "labels")
     settings = snapshot["allocator_settings"]
     equal(set(settings), SETTINGS_KEYS, "settings keys")
     equal(list(settings["roundup_power2_divisions"]), [str(1 << i) for i in range(16)], "divisions")

@@ -59,6 +59,10 @@ void expect_same_event(const Snapshot& a, const TraceEvent& x, const Snapshot& b
   EXPECT_EQ(x.stream, y.stream);
   EXPECT_EQ(x.time_us, y.time_us);
   EXPECT_EQ(stack_text(a, x.stack), stack_text(b, y.stack));
+  const auto label_text = [](const Snapshot& snapshot, int32_t label) {
+    return label < 0 ? "" : snapshot.labels.at(static_cast<size_t>(label));
+  };
+  EXPECT_EQ(label_text(a, x.label), label_text(b, y.label));
 }
 
 TEST_F(SnapshotWrite, WhatIsWrittenIsReadBack) {

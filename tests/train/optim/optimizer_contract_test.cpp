@@ -72,6 +72,19 @@ TEST_P(OptimizerContract, KeepsTheStateThatItsRowSays) {
   }
 }
 
+TEST_P(OptimizerContract, KeepsItsStateInTheOrderOfTheParameters) {
+  auto p = some_parameters();
+  const auto optimizer = optimizer_of(p);
+  quadratic(p).backward();
+  optimizer->step();
+  const std::vector<Tensor> state = optimizer->state();
+  EXPECT_EQ(state.size() % p.size(), 0);
+  for (size_t i = 0; i < state.size(); ++i) {
+    if (state[i].dim() == 0) continue;  // a step count
+    EXPECT_EQ(state[i].sizes(), p[i % p.size()].sizes());
+  }
+}
+
 TEST_P(OptimizerContract, EveryStepLowersAQuadraticLoss) {
   auto p = some_parameters();
   const auto optimizer = optimizer_of(p);
