@@ -4,6 +4,7 @@
 #include <map>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/falling_peak.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
 
@@ -100,6 +101,9 @@ Table peak_memory_table(const std::vector<Record>& records) {
   }
   for (const Mode mode : modes) table.notes.push_back(in_words(mode) + ".");
   table.notes.push_back("Peak = most bytes allocated at one instant of the measured steps.");
+  for (std::string& note : falling_peak_notes(latest, varying)) {
+    table.notes.push_back(std::move(note));
+  }
   add_closing_notes(table, latest, about);
   return table;
 }

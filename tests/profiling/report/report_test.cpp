@@ -10,6 +10,7 @@
 namespace headroom {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::Contains;
 using testing::ElementsAre;
@@ -157,6 +158,23 @@ TEST(Report, PeakMemoryHasContextsDownAndModesAcross) {
   EXPECT_EQ(cell(table, "512", "training peak"), "oom");
   EXPECT_EQ(cell(table, "512", "training_reason"), "out of\nmemory | here");
   EXPECT_THAT(table.notes, Contains(HasSubstr("small_ctx512_training_fp32: oom: out of")));
+}
+
+TEST(Report, APeakThatFallsAsTheContextGrowsIsExplained) {
+  Record shorter = ok(Mode::kTraining, Precision::kFp32, 128, 50 * kGib);
+  Record longer = ok(Mode::kTraining, Precision::kFp32, 256, 49 * kGib);
+  shorter.peak->requested = 47 * kGib;
+  longer.peak->requested = 48 * kGib;
+  const auto notes = [&] { return peak_memory_table({longer, shorter}).notes; };
+  EXPECT_THAT(notes(), Contains(AllOf(HasSubstr("falls from 50.000 GiB at context 128 to 49.000 "
+                                                "GiB at context 256"),
+                                      HasSubstr("asked for 47.000 GiB at context 128 and 48.000"),
+                                      HasSubstr("3.000 GiB and 1.000 GiB, is the allocator's"))));
+  longer.peak->requested = 46 * kGib;
+  longer.peak_phase = "backward";
+  EXPECT_THAT(notes(), Contains(HasSubstr("the fullest moment is in forward, then in backward")));
+  longer.peak->allocated = 51 * kGib;
+  EXPECT_THAT(notes(), Not(Contains(HasSubstr("falls"))));
 }
 
 TEST(Report, WhatElseVariesSplitsTheRows) {
