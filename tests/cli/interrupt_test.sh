@@ -11,13 +11,13 @@ export HEADROOM_CELL
 begin "$1"
 small=(--model-size small --device cpu)
 
-# ends SIGNAL CODE WORDS...: started, left alone until it waits, and asked once. Python starts it, as a
-# shell's background jobs are deaf to ^C.
+# Started, left alone until it waits, and asked once. Python starts it, as a shell's background jobs are
+# deaf to ^C.
 cat >ask.py <<'PYTHON'
 import signal, subprocess, sys, time
-number, code, words = getattr(signal, "SIG" + sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-process = subprocess.Popen(words, stdin=sys.stdin, stdout=open("out", "w"), stderr=open("err", "w"))
-time.sleep(0.4)
+number, words = getattr(signal, "SIG" + sys.argv[1]), sys.argv[2:]
+process = subprocess.Popen(words, stdout=open("out", "w"), stderr=open("err", "w"))
+time.sleep(0.5)
 if process.poll() is not None:
     sys.exit(f"ended by itself with {process.returncode}: " + open("err").read())
 process.send_signal(number)
@@ -26,34 +26,47 @@ try:
 except subprocess.TimeoutExpired:
     process.kill()
     sys.exit("did not end")
-if ended not in (code, -number):
+if ended not in (130, -number):
     sys.exit(f"exit {ended}")
 PYTHON
+
+# ends WORDS...: at the first ^C, and at the first SIGTERM. All at once, each in a folder of its own with
+# a pipe of its own, `silent`, that nobody else opens.
+cases=0
 ends() {
-  local signal=$1 code=$2 problem
-  shift 2
-  problem=$(python3 -IS ask.py "$signal" "$code" "$program" "$@" 2>&1) || fail "$signal: $problem: headroom $*"
+  local signal
+  for signal in INT TERM; do
+    cases=$((cases + 1))
+    mkdir "$cases"
+    mkfifo "$cases/silent"
+    (cd "$cases" && python3 -IS ../ask.py "$signal" "$program" "$@" >problem 2>&1) ||
+      printf '%s: headroom %s\n' "$signal" "$*" >>"$cases/problem" &
+  done
 }
 
-mkfifo silent
-for signal in INT TERM; do
-  # A pipe that nobody writes.
-  ends $signal 130 table summary silent
-  ends $signal 130 snapshot top silent
-  ends $signal 130 snapshot validate silent
-  ends $signal 130 rlhf --records silent
-  HEADROOM_CARDS=silent ends $signal 130 cards
-  HEADROOM_CARDS=silent ends $signal 130 budget
-  # A pipe that nobody reads.
-  ends $signal 130 theory "${small[@]}" --output silent
-  # A cell that hangs, with and without a table to print.
-  ends $signal 130 profile "${small[@]}" --batch-size 14
-  ends $signal 130 sweep "${small[@]}" --batch-size 4,14
+# A pipe that nobody writes.
+ends table summary silent
+ends snapshot top silent
+ends snapshot validate silent
+ends rlhf --records silent
+HEADROOM_CARDS=silent ends cards
+HEADROOM_CARDS=silent ends budget
+# A pipe that nobody reads.
+ends theory "${small[@]}" --output silent
+ends profile "${small[@]}" --snapshot silent
+# A cell that hangs, with and without a table to print.
+ends profile "${small[@]}" --batch-size 14
+ends sweep "${small[@]}" --batch-size 4,14
+wait
+: >err
+for ((i = 1; i <= cases; i++)); do
+  [[ ! -s $i/problem ]] || fail "$(tr '\n' ' ' <"$i/problem")"
 done
 
-# `timeout` sends one signal, and a program that is left alone by it ends with 124.
+# `timeout` sends one signal, and a program that is ended by it gives 124.
+mkfifo silent
 timeout 0.5 "$program" table summary silent >out 2>err
 [[ $? -eq 124 ]] || fail 'timeout'
-compgen -G '*.tmp' && fail 'a temporary file was left behind'
+compgen -G '*/*.tmp' && fail 'a temporary file was left behind'
 
 finish
