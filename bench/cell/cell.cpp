@@ -59,6 +59,18 @@ void describe_virtual_card(const VirtualCard& chosen, Record& record) {
                                         : format_bytes(-shortfall) + " to spare"));
 }
 
+// The cell's lines told apart: how far it is, and its talk.
+std::function<void(const std::string&)> without_progress(const CellOptions& options) {
+  if (!options.on_progress) return options.on_talk;
+  return [&options](const std::string& line) {
+    if (const auto progress = progress_of(line)) {
+      options.on_progress(*progress);
+    } else if (options.on_talk) {
+      options.on_talk(line);
+    }
+  };
+}
+
 // The one line that is not blank. Throws std::invalid_argument on none or several.
 std::string only_line(const std::string& output) {
   std::istringstream stream(output);
@@ -80,6 +92,20 @@ std::string ending(const Outcome& outcome) {
   return "";
 }
 
+// The dynamic loader's own refusal: libtorch is not where it was when the cell was built.
+bool lacks_a_library(const Outcome& outcome) {
+  constexpr int kLoaderExit = 127;
+  return outcome.exit_code == kLoaderExit &&
+         outcome.last_error_line.find("error while loading shared libraries") != std::string::npos;
+}
+
+std::string missing_library(const std::string& program, const Outcome& outcome) {
+  return program + " cannot start: " +
+         outcome.last_error_line.substr(outcome.last_error_line.find(": ") + 2) +
+         "; libtorch is not where it was when headroom was built: run scripts/setup.sh here and "
+         "build again, or move it back";
+}
+
 std::string with_last_line(std::string reason, const Outcome& outcome) {
   if (!outcome.last_error_line.empty()) reason += ": " + outcome.last_error_line;
   return reason;
@@ -99,6 +125,9 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const CellOptions
   if (outcome.signal != 0) {
     return {Status::kKilled,
             ending(outcome) + (oom_killer_ran ? "; the kernel's out-of-memory killer ran" : "")};
+  }
+  if (lacks_a_library(outcome)) {
+    return {Status::kUnsupported, missing_library(cell_program(options), outcome)};
   }
   if (outcome.exit_code != 0) return {Status::kFailed, with_last_line(ending(outcome), outcome)};
   return {Status::kFailed,
@@ -153,9 +182,10 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
       run_command({.program = program,
                    .arguments = {},
                    .environment = cell_environment(spec, card),
-                   .input = to_json_line({streams.spec(), options.host_memory_bytes}),
+                   .input = to_json_line(
+                       {streams.spec(), options.host_memory_bytes, options.on_progress != nullptr}),
                    .deadline_seconds = options.deadline_seconds,
-                   .on_error_line = options.on_talk});
+                   .on_error_line = without_progress(options)});
   if (!outcome.spawn_error.empty()) {
     Record record;
     record.spec = spec;
@@ -190,6 +220,7 @@ json cell_identity(const CellOptions& options) {
   if (outcome.timed_out) {
     refuse("no answer to --identity within " + seconds_text(kIdentityDeadlineSeconds));
   }
+  if (lacks_a_library(outcome)) throw std::runtime_error(missing_library(program, outcome));
   if (!ending(outcome).empty()) refuse(with_last_line(ending(outcome), outcome));
   try {
     json identity = json::parse(only_line(outcome.output));

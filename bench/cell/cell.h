@@ -5,10 +5,10 @@
 // Rationale: an out-of-memory, a crash or a poisoned CUDA context must cost one row, not the sweep.
 // Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the program that links libtorch; beside
 //   it only headroom_bench does, which times steps in its own process. It reads one JSON object
-//   {"spec": {...}, "host_memory_bytes": N} on stdin (bench/cell/request.h), writes exactly one
-//   Record as one JSON line on stdout, talks on stderr, and exits 0 when it wrote a Record,
-//   whatever the Record's status. `headroom-cell --identity` prints what it is, as JSON
-//   (cell_identity below). Its main() begins with die_with_parent()
+//   {"spec": {...}, "host_memory_bytes": N, "progress": true} on stdin (bench/cell/request.h),
+//   writes exactly one Record as one JSON line on stdout, talks on stderr, and exits 0 when it
+//   wrote a Record, whatever the Record's status. `headroom-cell --identity` prints what it is, as
+//   JSON (cell_identity below). Its main() begins with die_with_parent()
 //   (bench/process/child_process.h). spec.alloc_conf is already in its environment as
 //   PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
 // Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
@@ -18,6 +18,7 @@
 #include <functional>
 #include <string>
 
+#include "bench/cell/progress.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
 
@@ -29,7 +30,8 @@ struct CellOptions {
   int64_t host_memory_bytes = 0;  // the run's host allocations are refused beyond it; 0 = no limit
   // One line of the cell's stderr, without the newline.
   std::function<void(const std::string& line)> on_talk;
-  KernelPaths kernel;  // where the out-of-memory killer's counters are
+  OnProgress on_progress;  // asked of the cell where it is set; these lines are no talk
+  KernelPaths kernel;      // where the out-of-memory killer's counters are
 };
 
 // Runs one cell and waits for it. Always returns a Record:

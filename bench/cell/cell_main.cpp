@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/cell/environment.h"
+#include "bench/cell/progress.h"
 #include "bench/cell/request.h"
 #include "bench/cell/run.h"
 #include "bench/process/child_process.h"
@@ -35,7 +36,12 @@ int main(int argc, char** argv) {
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
   try {
     const headroom::CellRequest request = headroom::request_from_json(input);
-    const headroom::RunOptions options{.host_memory_bytes = request.host_memory_bytes};
+    headroom::RunOptions options{.host_memory_bytes = request.host_memory_bytes};
+    if (request.tells_progress) {
+      options.on_progress = [](const headroom::Progress& progress) {
+        std::fputs((headroom::to_line(progress) + "\n").c_str(), stderr);
+      };
+    }
     return print_line(headroom::to_json_line(headroom::run(request.spec, options)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "headroom-cell: bad request: %s\n", error.what());

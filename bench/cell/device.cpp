@@ -28,11 +28,11 @@ torch::Device resolve_device(const Device& asked) {
   if (index < count) return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
   if (count == 0) {
     return refuse(
-        "needs an NVIDIA card and its driver, and this machine has none; "
-        "use --device cpu (example: --device cpu)");
+        "needs an NVIDIA card and its driver, and this machine has none; a virtual one has no "
+        "times (headroom cards lists them), --device cpu has (example: --device virtual:h200)");
   }
   return refuse("is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) +
-                ", cpu");
+                ", cpu, virtual:h200 (example: --device cuda:0)");
 }
 
 Device settled(const Device& asked, torch::Device resolved) {

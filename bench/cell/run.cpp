@@ -35,16 +35,34 @@ struct Bench {
   std::unique_ptr<Step> step;
   std::unique_ptr<Data> data;
   int64_t next_step = 0;
+  OnProgress on_progress = {};
+  Progress progress = {};
+  Clock::time_point told = {};
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
   torch::Tensor run_step() {
     const Batch batch = data->batch(next_step++);
     return step->run(batch);
   }
+  // Before a stage (step 0) and before each of its steps; a step that soon follows another is not
+  // worth a line.
+  void tell(const char* stage, bool is_step = true) {
+    constexpr auto kOften = std::chrono::milliseconds(200);
+    if (!on_progress) return;
+    const bool is_new = progress.stage != stage;
+    if (!is_new && Clock::now() - told < kOften) return;
+    progress.stage = stage;
+    progress.step = is_step ? next_step + 1 : 0;
+    on_progress(progress);
+    told = Clock::now();
+  }
 };
 
 void warm_up(Bench& bench) {
-  for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) bench.run_step();
+  for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) {
+    bench.tell("warm-up");
+    bench.run_step();
+  }
   synchronize(bench.device);
   bench.tracker().release_cached();
 }
@@ -62,6 +80,7 @@ void measure(Bench& bench, Record& record) {
   CardWatch watch(pci_bus_id(bench.device));
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
+    bench.tell("measured");
     const Batch batch = bench.data->batch(bench.next_step++);
     synchronize(bench.device);
     const auto begin = Clock::now();
@@ -123,6 +142,11 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   record.space = bench.memories.front().space;
   const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
   if (wants_older_stacks(spec)) bench.tracker().keep_stacks(true);
+  bench.on_progress = options.on_progress;
+  bench.progress.device =
+      is_virtual(spec) ? to_string(spec.device) : record.environment.value("device_name", "");
+  bench.progress.steps = steps;
+  bench.tell("building", /*is_step=*/false);
   bench.step = build_step(spec, bench.device, &record.notes);
   bench.data = std::make_unique<Data>(spec, model_config(spec).vocab_size, bench.device, steps);
   warm_up(bench);
@@ -133,8 +157,10 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   if (spec.record_steps > 0) {
     RecordedSteps recorded(*bench.step, bench.memories, spec);
     for (int64_t i = 0; i < spec.record_steps; ++i) {
+      bench.tell("recorded");
       recorded.run(bench.data->batch(bench.next_step++));
     }
+    bench.tell("writing", /*is_step=*/false);
     snapshot = recorded.finish(record);
   }
   record.peak_phase = peak_phase_of(record);

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 
+#include "bench/cell/progress.h"
 #include "profiling/record.h"
 
 namespace headroom {
 
 struct RunOptions {
   int64_t host_memory_bytes = 0;  // host allocations beyond it are refused; 0 = no limit
+  OnProgress on_progress;         // told between steps; see Note [Progress of a cell]
 };
 
 // Builds the step, warms up, times the measured steps (peaks per phase come from them), then

@@ -159,7 +159,7 @@ std::string bench_help() {
          "A cell that does not fit has error_message \"oom: ...\" and the rest still runs. All "
          "cells\n"
          "share this process; for long or risky grids use headroom sweep: one process a cell,\n"
-         "every row on disk as it ends. --benchmark_out is written whole, at the end.\n\n"
+         "every Record on disk as it ends. --benchmark_out is written whole, at the end.\n\n"
          "Exit codes: 0 ok; 2 usage, or a filter that matches nothing; 3 some cells failed;\n"
          "  4 all cells failed; 5 environment (no such device, not writable).\n\n";
 }

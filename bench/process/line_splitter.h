@@ -6,8 +6,12 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace headroom {
+
+// How a line begins that says how far the cell is (bench/cell/progress.h).
+inline constexpr std::string_view kProgressMark = "headroom-progress ";
 
 // Cuts a stream into lines, and remembers the last that says something.
 class LineSplitter {
@@ -43,7 +47,8 @@ class LineSplitter {
   void emit() {
     if (!line_.empty() && line_.back() == '\r') line_.pop_back();
     const bool blank = line_.find_first_not_of(" \t") == std::string::npos;
-    if (!blank && !line_.starts_with("frame #")) last_ = line_;
+    const bool says_why = !line_.starts_with("frame #") && !line_.starts_with(kProgressMark);
+    if (!blank && says_why) last_ = line_;
     if (on_line_) on_line_(line_);
     line_.clear();
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -25,15 +24,6 @@ std::string seconds_text(double seconds) {
   std::array<char, 32> text{};
   snprintf(text.data(), text.size(), seconds < 100 ? "%.1f s" : "%.0f s", seconds);
   return text.data();
-}
-
-// A forecast: no more digits than it deserves.
-std::string eta_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::ceil(seconds));
-  if (whole < 120) return std::to_string(whole) + " s";
-  const int64_t minutes = (whole + 59) / 60;
-  if (minutes < 120) return std::to_string(minutes) + " min";
-  return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
 }
 
 // Two cells must not write one file: the later would replace the earlier one's. Nor may a cell
@@ -58,8 +48,8 @@ void check_files(const std::vector<RunSpec>& specs, const std::string& records_p
       const auto [known, is_new] = writers.try_emplace(*identity, &spec);
       if (is_new || known->second == &spec) continue;
       throw UsageError(file.flag, path,
-                       "would be written by two runs (" + row_name(*known->second) + " and " +
-                           row_name(spec) + "); allowed: a file of its own for each run",
+                       "would be written by two cells (" + row_name(*known->second) + " and " +
+                           row_name(spec) + "); allowed: a file of its own for each cell",
                        file.flag + " " + row_name(spec) + ".out");
     }
   }
@@ -135,7 +125,7 @@ class Sweep {
     for (size_t i = 0; i < cells_.size() && !interrupted(); ++i) {
       if (cells_[i].record) continue;
       const auto start = std::chrono::steady_clock::now();
-      Record record = run_one(cells_[i]);
+      Record record = run_one(cells_[i], i);
       if (interrupted() && record.status == Status::kKilled) break;  // by us: not a result
       if (log_) log_->append(record);
       spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -172,15 +162,39 @@ class Sweep {
     }
     if (result_.reused > 0) {
       say(std::to_string(result_.reused) + " of " + std::to_string(cells_.size()) +
-          " rows are already in " + options_.records_path);
+          " Records are already in " + options_.records_path);
     }
   }
 
-  Record run_one(const Cell& cell) {
-    Record record = run_cell(*cell.spec, options_.cell);
+  Record run_one(const Cell& cell, size_t i) {
+    CellOptions options = options_.cell;
+    const auto start = std::chrono::steady_clock::now();
+    if (options_.on_status) {
+      options.on_progress = [&](const Progress& progress) { status(i, start, progress); };
+    }
+    Record record = run_cell(*cell.spec, options);
     record.environment["key"] = cell.key;
     record.environment["identity"] = identity_;
     return record;
+  }
+
+  // Cells that have not ended, here and in what the caller runs after this.
+  size_t left() const { return std::max(to_run_, options_.cells_left) - done_; }
+
+  // While a cell runs. Of the first one only its own end can be foretold.
+  void status(size_t i, std::chrono::steady_clock::time_point start, const Progress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    const double here = std::chrono::duration<double>(now - start).count();
+    std::string line = "cell " + std::to_string(i + 1) + " of " + std::to_string(cells_.size()) +
+                       ": " + row_name(*cells_[i].spec);
+    line += progress.step > 0 ? ", step " + std::to_string(progress.step) + " of " +
+                                    std::to_string(progress.steps)
+                              : ", " + progress.stage;
+    if (done_ > 0) {
+      const double all = spent_ / static_cast<double>(done_) * static_cast<double>(left());
+      line += ", ETA " + eta_text(std::max(all - here, 0.0));
+    }
+    options_.on_status(line);
   }
 
   void progress(size_t i, const Record& record) {
@@ -189,7 +203,7 @@ class Sweep {
     if (record.peak) line += " " + format_bytes(record.peak->allocated);
     line += " " + seconds_text(spent_ - spent_before_);
     spent_before_ = spent_;
-    const size_t left = to_run_ - done_;
+    const size_t left = this->left();
     if (left > 0) {
       line += ", ETA " + eta_text(spent_ / static_cast<double>(done_) * static_cast<double>(left));
     }

@@ -27,10 +27,13 @@ std::string result_key(const RunSpec& spec, const nlohmann::json& identity);
 struct SweepOptions {
   CellOptions cell;
   std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
+  size_t cells_left = 0;     // that its caller has left, these too: the ETA is for all of them
   bool resume = true;        // cells that records_path already answers are not rerun
   // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
   // records_path.
   std::function<void(const std::string& line)> on_progress;
+  // "cell 3 of 63: small_ctx128_training_fp32, step 2 of 16, ETA 40 s": while a cell runs.
+  std::function<void(const std::string& line)> on_status;
 };
 
 struct SweepResult {

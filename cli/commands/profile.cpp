@@ -13,6 +13,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/run_progress.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
@@ -52,6 +53,7 @@ int profile_cell(const Arguments& arguments) {
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
   }
+  options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
   Record record;
   {
@@ -59,6 +61,7 @@ int profile_cell(const Arguments& arguments) {
     record = run_cell(spec, options);
     was_interrupted = interrupted();
   }
+  log_status("");
   if (was_interrupted) {
     log_error("interrupted");
     return kExitInterrupted;

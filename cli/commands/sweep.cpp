@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
+#include "cli/flags/flag_values.h"
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -26,9 +27,12 @@ CommandLine command_line() {
       {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results",
        FileUse::kWritten},
       {"snapshot-dir", "DIR", "each cell writes <its name>_snapshot.pickle there", "Results"},
+      {"cells-left", "N", "a script's cells still to run, these too: the ETA is for all",
+       "Results"},
       {"no-resume", "", "run again what --records already holds", "Results"},
       {"format", "WORD", "table, csv, md; json (array) or jsonl: the Records", "Results"},
-      {"dry-run", "", "print the cells, run nothing", "Results"}};
+      {"dry-run", "", "print the cells (their settings: --format csv, json), run nothing",
+       "Results"}};
   flags.insert(flags.end(), own.begin(), own.end());
   return {"sweep --model-size NAME,... [flags]",
           "Runs every combination of the given values, one process per cell. A cell that fails is\n"
@@ -70,6 +74,31 @@ std::string rendered(const std::vector<Record>& records, const std::string& form
   return array ? text + "\n]\n" : text;
 }
 
+// What would run: a name on each line for people, the settings as well for programs.
+std::string listed(const std::vector<RunSpec>& specs, const std::string& format) {
+  const auto lines = [&](const char* between, const auto& text_of) {
+    std::string text;
+    for (const RunSpec& spec : specs) text += (text.empty() ? "" : between) + text_of(spec);
+    return text;
+  };
+  const auto object = [](const RunSpec& spec) {
+    const nlohmann::json cell = {{"name", row_name(spec)}, {"spec", to_json(spec)}};
+    return cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  if (format == "json") return "[\n" + lines(",\n", object) + "\n]\n";
+  if (format == "jsonl") return lines("\n", object) + "\n";
+  if (format == "table") return lines("\n", row_name) + "\n";
+  Table table{.title = "Cells", .columns = {{"name"}}};
+  for (const Field& field : fields()) {
+    table.columns.push_back({.name = field.name, .number = field.numeric(), .exact = true});
+  }
+  for (const RunSpec& spec : specs) {
+    table.rows.push_back({row_name(spec)});
+    for (const Field& field : fields()) table.rows.back().push_back(field.get(spec));
+  }
+  return to_string(table, parse_table_format("--format", format));
+}
+
 // Not one cell could start: the machine lacks something (a card), the cells are not at fault.
 bool all_unsupported(const std::vector<Record>& records) {
   return !records.empty() && std::all_of(records.begin(), records.end(), [](const Record& record) {
@@ -82,20 +111,21 @@ int sweep_grid(const Arguments& arguments) {
   const std::string format = format_from(arguments);
   SweepOptions options{.cell = limits_from(arguments),
                        .records_path = arguments.get("records"),
+                       .cells_left = static_cast<size_t>(integer(arguments, "cells-left", 0, 0)),
                        .resume = !arguments.has("no-resume"),
                        .on_progress = log_line};
   options.cell.on_talk = log_line;
+  if (shows_status()) options.on_status = log_status;
   std::vector<RunSpec> specs = expand(grid.base, grid.axes);
   settle_devices(specs);
   if (specs.empty()) throw UsageError("the selection is empty: nothing to run");
   if (arguments.has("dry-run")) {
-    std::string names;
-    for (const RunSpec& spec : specs) names += row_name(spec) + "\n";
-    print(names);
+    print(listed(specs, format));
     return kExitOk;
   }
   if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
   const SweepResult result = run_sweep(specs, options);
+  log_status("");
   if (!result.records.empty()) print(rendered(result.records, format));
   if (!result.interrupted && all_unsupported(result.records)) {
     log_error("unsupported: " + result.records.front().reason);

@@ -1,6 +1,7 @@
 // Stands in for headroom-cell in tests of the program: invents a Record at once, by the protocol of
 // Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14
-// hangs, cuda is not there. The snapshot is a line of text.
+// hangs, batch 15 takes a second and says how far it is, cuda is not there. The snapshot is a line
+// of text.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -54,6 +55,19 @@ Record invent(const RunSpec& spec) {
   return record;
 }
 
+// As bench/cell/progress.h has it.
+void take_a_second() {
+  std::cerr << "stub: about to begin\n";
+  for (int step = 0; step <= 4; ++step) {
+    const nlohmann::json line = {{"device", "stub device"},
+                                 {"stage", step == 0 ? "building" : "measured"},
+                                 {"step", step},
+                                 {"steps", 4}};
+    std::cerr << "headroom-progress " << line << '\n';
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,7 +76,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  const RunSpec spec = request_from_json(input).spec;
+  const CellRequest request = request_from_json(input);
+  const RunSpec& spec = request.spec;
+  if (spec.batch_size == 15 && request.tells_progress) take_a_second();
   if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
   if (spec.batch_size == 13) {
     std::cerr << "stub: thirteen is too many\n";

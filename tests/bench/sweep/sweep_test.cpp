@@ -129,7 +129,7 @@ TEST_F(SweepTest, RowsThatAreThereAreNotRunAgain) {
     EXPECT_EQ(to_json_line(second.records[i]), to_json_line(first.records[i]));
   }
   EXPECT_EQ(read_records(options_.records_path).size(), 5U);
-  EXPECT_THAT(progress_, ElementsAre(HasSubstr("3 of 4 rows are already in "),
+  EXPECT_THAT(progress_, ElementsAre(HasSubstr("3 of 4 Records are already in "),
                                      MatchesRegex("\\[3/4\\] .*seed-102 failed .*")));
   options_.resume = false;
   EXPECT_EQ(run_sweep(specs, options_).reused, 0);
