@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/cell/build_revision.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "text/wrap.h"
 
 namespace headroom {
 namespace {
@@ -34,15 +37,33 @@ constexpr std::array<Command, 9> kCommands = {{
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
 
+// What was known when this program was built: nothing of libtorch is loaded for it.
+std::string version() {
+  return "headroom " HEADROOM_VERSION "\ncommit " + build_revision() + " (" + build_settings() +
+         ")\nlibtorch " HEADROOM_LIBTORCH ", CUDA " HEADROOM_CUDA "\n";
+}
+
 std::string help() {
   std::string text =
       "headroom: how long a transformer's step takes, how much memory it needs and where it "
-      "goes.\n\nheadroom COMMAND [flags]; headroom COMMAND --help\n\nCommands\n";
+      "goes.\n\nheadroom COMMAND [flags]; headroom COMMAND --help, headroom help "
+      "COMMAND\n\nCommands\n";
   for (const Command& command : kCommands) {
     const std::string name = command.name;
     text += "  " + name + std::string(10 - name.size(), ' ') + command.help + "\n";
   }
   return text + "\n  --version, --help\n\n" + kExitCodesHelp;
+}
+
+// `headroom help sweep` is `headroom sweep --help`.
+int dispatch_help(std::string word, const std::vector<std::string>& names) {
+  check_name("command", word, names, "headroom help profile");
+  std::string flag = "--help";
+  std::array<char*, 3> words = {word.data(), flag.data(), nullptr};
+  for (const Command& command : kCommands) {
+    if (word == command.name) return command.run(2, words.data());
+  }
+  return kExitUsage;  // check_name() threw
 }
 
 int dispatch(int argc, char** argv) {
@@ -52,14 +73,15 @@ int dispatch(int argc, char** argv) {
     throw UsageError("a command is needed: " + join(names) + " (example: headroom --help)");
   }
   const std::string word = argv[1];
-  if (word == "--help" || word == "-h" || word == "help") {
-    print(help());
+  if (word == "--help" || word == "-h" || (word == "help" && argc == 2)) {
+    print(fitted(help(), terminal_width()));
     return kExitOk;
   }
   if (word == "--version") {
-    print("headroom " HEADROOM_VERSION "\n");
+    print(fitted(version(), terminal_width()));
     return kExitOk;
   }
+  if (word == "help") return dispatch_help(argv[2], names);
   for (const Command& command : kCommands) {
     if (word == command.name) return command.run(argc - 1, argv + 1);
   }

@@ -30,7 +30,34 @@ expect() {
     [[ $(wc -l <err) -eq 1 ]] || fail "not one line: $name $*"
     [[ ! -s out ]] || fail "something on stdout: $name $*"
     grep -q "^$name: " err || fail "the line does not begin with $name: $name $*"
+    [[ $name != headroom ]] || try_example "${1:-}"
   fi
+}
+
+# try_example COMMAND: what the line in err gives as its example is not refused in its turn. An example of flags
+# alone is tried with what that command needs besides. A file that it names need not be there.
+try_example() {
+  local example words=()
+  example=$(sed -nE 's/^.*\(example: (.*)\)$/\1/p; t; s/^.*example: (.*)$/\1/p' err)
+  [[ -n $example ]] || return 0
+  read -ra words <<<"$example"
+  if [[ ${words[0]} == headroom ]]; then
+    words=("${words[@]:1}")
+  elif [[ $example == --* ]]; then
+    case $1 in
+      profile | sweep | theory) [[ $example == *--model-size* ]] || words+=(--model-size small) ;;
+      dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
+      table) words=(summary records.jsonl "${words[@]}") ;;
+      snapshot) words=(top run.pickle "${words[@]}") ;;
+    esac
+    words=("$1" "${words[@]}")
+  else
+    fail "the example '$example' is neither a command nor flags: $1"
+    return
+  fi
+  (mkdir -p examples && cd examples && timeout 60 "$program" "${words[@]}" >out 2>err)
+  [[ $? -ne 2 ]] || grep -qE 'cannot (be )?read|No such file' examples/err ||
+    fail "the example is refused: headroom ${words[*]}: $(<examples/err)"
 }
 
 # The last command of a test.

@@ -24,6 +24,34 @@ int64_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Letters of the longest word that can be left of both by striking letters out.
+int64_t common_letters(std::string_view a, std::string_view b) {
+  std::vector<int64_t> row(b.size() + 1);
+  for (const char letter : a) {
+    int64_t diagonal = 0;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int64_t above = row[j];
+      row[j] = letter == b[j - 1] ? diagonal + 1 : std::max(row[j], row[j - 1]);
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+// The name that the typed word shortens or spells out: "fwd" is forward, "train" is training,
+// "bfloat16" is bf16. It begins with the same letter, and of the shorter of the two at least three
+// letters in four are in the longer one, in order. The shortest of several; else "".
+std::string same_word(std::string_view text, const std::vector<std::string>& candidates) {
+  std::string best;
+  for (const std::string& candidate : candidates) {
+    const auto shorter = static_cast<int64_t>(std::min(text.size(), candidate.size()));
+    if (shorter < 3 || text.front() != candidate.front()) continue;
+    if (4 * common_letters(text, candidate) < 3 * shorter) continue;
+    if (best.empty() || candidate.size() < best.size()) best = candidate;
+  }
+  return best;
+}
+
 [[noreturn]] void refuse_word(std::string_view flag, std::string_view word,
                               const std::vector<std::string>& allowed, const std::string& hint,
                               std::string_view example) {
@@ -70,7 +98,9 @@ void check_choice(std::string_view flag, std::string_view word,
 void check_name(std::string_view flag, std::string_view word,
                 const std::vector<std::string>& allowed, std::string_view example) {
   if (is_one_of(word, allowed)) return;
-  refuse_word(flag, word, allowed, did_you_mean(nearest_name(word, allowed)), example);
+  const std::string near = nearest_name(word, allowed);
+  refuse_word(flag, word, allowed, did_you_mean(near.empty() ? same_word(word, allowed) : near),
+              example);
 }
 
 void refuse_option(const std::string& typed, const std::vector<std::string>& known) {

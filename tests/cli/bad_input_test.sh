@@ -34,6 +34,9 @@ expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline s
 expect 2 "--host-memory: '20gigs' is not a size" sweep "${small[@]}" --host-memory 20gigs
 expect 2 "--format: 'xml' is unknown" profile "${small[@]}" --format xml
 expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "${small[@]}" --profile-type trainin
+expect 2 "--profile-type: 'train' is unknown.*did you mean training" profile "${small[@]}" --profile-type train
+expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${small[@]}" --profile-type fwd
+expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
@@ -147,7 +150,14 @@ for words in --help 'profile --help' 'sweep --help' 'table --help' 'budget --hel
   expect 0 '' $words
   grep -q 'Exit codes: 0 ok; 2 usage; 3 some cells failed; 4 all' out || fail "no exit codes: $words"
 done
+expect 0 '' help sweep
+cp out help
+expect 0 '' sweep --help
+cmp -s out help || fail 'headroom help sweep is not headroom sweep --help'
+expect 2 "command: 'swep' is unknown.*did you mean sweep" help swep
 expect 0 '' --version
+grep -qE '^commit ([0-9a-f]{12}|unknown)' out || fail 'no commit'
+grep -qE '^libtorch 2\.[0-9]+\.[0-9]+, CUDA 1[0-9]\.' out || fail 'no versions of libtorch and CUDA'
 
 # How a run ends.
 expect 0 '' profile "${small[@]}"
@@ -161,6 +171,12 @@ expect 5 'headroom: unsupported: no CUDA device' sweep "${small[@]}" --device cu
 expect 3 '' sweep "${small[@]}" --device cuda,cpu
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' profile "${small[@]}"
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' sweep "${small[@]}"
+# libtorch moved: what the dynamic loader says then.
+printf '#!/bin/sh\necho "$0: error while loading shared libraries: libtorch.so: cannot open shared object file" >&2\nexit 127\n' >moved
+chmod +x moved
+for command in profile sweep; do
+  HEADROOM_CELL=$PWD/moved expect 5 'cannot start: .*libtorch.so.*; libtorch is not where it was' $command "${small[@]}"
+done
 expect 0 '' profile "${small[@]}" --use-mixed-precision --dtype fp16 --profile-type training --format json
 [[ $(wc -l <out) -eq 1 ]] || fail '--format json is not one line'
 python3 -c 'import json; r = json.load(open("out")); assert r["spec"]["precision"] == "fp16", r' ||
@@ -169,6 +185,16 @@ python3 -c 'import json; r = json.load(open("out")); assert r["spec"]["precision
 # A grid.
 expect 0 '' sweep --model-size small,medium --context-length 128,256 --dry-run
 [[ $(wc -l <out) -eq 4 ]] || fail 'dry-run did not print four cells'
+expect 0 '' sweep --model-size small,medium --context-length 128,256 --dry-run --format json
+python3 -c 'import json; cells = json.load(open("out"))
+assert [(c["name"], c["spec"]["context_length"]) for c in cells][3] == ("medium_ctx256_forward_fp32", 256), cells' ||
+  fail '--dry-run --format json is not JSON'
+expect 0 '' sweep --model-size small,medium --context-length 128,256 --dry-run --format jsonl
+python3 -c 'import json; assert len([json.loads(line) for line in open("out")]) == 4' ||
+  fail '--dry-run --format jsonl is not JSON lines'
+expect 0 '' sweep --model-size small,medium --context-length 128,256 --dry-run --format csv
+python3 -c 'import csv; assert [r["context_length"] for r in csv.DictReader(open("out"))] == ["128", "256"] * 2' ||
+  fail '--dry-run --format csv lacks the settings'
 expect 3 '\[3/3\] small_ctx1024' sweep "${small[@]}" --context-length 128,256,1024 --records r.jsonl
 grep -qE '1024 +forward +oom +oom +oom' out || fail 'the row that ran out of memory is not in the table'
 grep -q nan out && fail 'NaN in a table'

@@ -43,6 +43,24 @@ TEST(Words, AnUnknownWordIsRefusedWithAllThatAreAllowed) {
             "--v: 'huge' is unknown; allowed: small, xl (example: --v xl)");
 }
 
+TEST(Words, AShortenedOrSpelledOutWordIsRecognized) {
+  const auto suggested = [](const char* typed, const std::vector<std::string>& known) {
+    const std::string line = refusal([&] { check_name("--v", typed, known, ""); });
+    const size_t at = line.find("did you mean ");
+    return at == std::string::npos ? "" : line.substr(at + 13, line.find('?') - at - 13);
+  };
+  const std::vector<std::string> modes = {"forward-grad", "forward", "forward-backward",
+                                          "training"};
+  const std::vector<std::string> precisions = {"fp32", "tf32", "bf16", "fp16"};
+  EXPECT_EQ(suggested("train", modes), "training");
+  EXPECT_EQ(suggested("fwd", modes), "forward");
+  EXPECT_EQ(suggested("bfloat16", precisions), "bf16");
+  EXPECT_EQ(suggested("float16", precisions), "fp16");
+  EXPECT_EQ(suggested("float32", precisions), "fp32");
+  EXPECT_EQ(suggested("half", precisions), "");
+  EXPECT_EQ(suggested("inference", modes), "");
+}
+
 TEST(Words, AnUnknownOptionIsRefusedWithTheNearestOrTheWayToTheList) {
   EXPECT_EQ(refusal([] {
               refuse_option("--outptu", {"--output", "--format"});
