@@ -7,7 +7,11 @@
 
 using PhdrCallback = int (*)(dl_phdr_info*, size_t, void*);
 
+// The linker's names for the function that it wraps and the one that stands before it.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" int __real_dl_iterate_phdr(PhdrCallback callback, void* data);
+extern "C" int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data);
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
 
@@ -29,7 +33,7 @@ int call_once(dl_phdr_info* program, size_t size, void* data) {
 }  // namespace
 
 // What libbacktrace calls, and whatever else is linked into the program itself.
-extern "C" int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {
+int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {  // NOLINT
   if (!sees_program_only) return __real_dl_iterate_phdr(callback, data);
   FirstOnly first{callback, data};
   __real_dl_iterate_phdr(&call_once, &first);

@@ -84,8 +84,16 @@ int32_t StackTable::capture() {
   return ids_.try_emplace(std::move(stack), static_cast<int32_t>(ids_.size())).first->second;
 }
 
-void StackTable::symbolize_into(Snapshot& snapshot) const try {
+void StackTable::symbolize_into(Snapshot& snapshot) const {
   snapshot.stacks.assign(ids_.size(), {});
+  try {
+    fill_stacks(snapshot);
+  } catch (const std::exception&) {
+    // Figures never depend on names.
+  }
+}
+
+void StackTable::fill_stacks(Snapshot& snapshot) const {
   const std::vector<bool> used = used_stacks(snapshot, ids_.size());
   std::vector<const std::vector<void*>*> stacks(ids_.size());
   std::vector<const std::vector<void*>*> wanted;
@@ -111,8 +119,6 @@ void StackTable::symbolize_into(Snapshot& snapshot) const try {
     frames.erase(frames.begin(), frames.begin() + machinery_frames(snapshot.frames, frames));
     snapshot.stacks[id] = std::move(frames);
   }
-} catch (const std::exception&) {
-  // Figures never depend on names.
 }
 
 }  // namespace headroom

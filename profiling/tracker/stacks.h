@@ -17,11 +17,13 @@ class StackTable {
 
   // Names every stack that the snapshot's events, blocks and segments refer to, indices as
   // capture() gave them: fills snapshot.frames and snapshot.stacks. Frames of the running program
-  // carry file and line, those of libraries the function; the allocator's own are left out. Never
-  // throws: what cannot be named is left without frames.
+  // carry file and line, those of libraries the function; the allocator's own are left out. What
+  // cannot be named is left without frames.
   void symbolize_into(Snapshot& snapshot) const;
 
  private:
+  void fill_stacks(Snapshot& snapshot) const;
+
   std::map<std::vector<void*>, int32_t> ids_;
 };
 

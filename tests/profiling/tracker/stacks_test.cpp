@@ -42,6 +42,7 @@ void capture_into(void* captured) {
 
 std::vector<std::string> named(const Captured& captured) {
   Snapshot snapshot;
+  snapshot.device_traces = {{{.stack = captured.stack}}};
   captured.table.symbolize_into(snapshot);
   return frames_of(snapshot, captured.stack);
 }
@@ -69,6 +70,16 @@ TEST(Stacks, FramesOfALibraryAreItsOwnWhateverItsPathSays) {
   EXPECT_THAT(*caller, HasSubstr("libheadroom_caller.so:0")) << "it has no lines";
   ASSERT_NE(caller, frames.begin());
   EXPECT_THAT(*(caller - 1), ContainsRegex(kInThisFile)) << "what it called";
+}
+
+TEST(Stacks, WhatASnapshotDoesNotReferToIsNotNamed) {
+  Captured captured;
+  capture_into(&captured);
+  Snapshot snapshot;
+  captured.table.symbolize_into(snapshot);
+  EXPECT_EQ(snapshot.stacks.size(), 1U);
+  EXPECT_TRUE(snapshot.stacks[0].empty());
+  EXPECT_TRUE(snapshot.frames.empty());
 }
 
 TEST(Stacks, TheRecorderIsNotInTheStackOfAnAllocation) {
