@@ -84,9 +84,18 @@ void set_matmul_precision(Precision precision) {
 }
 
 Precision supported_precision(Precision wanted, torch::Device device, std::string* note) {
-  if (wanted != Precision::kBf16 || !device.is_cuda()) return wanted;
+  if (wanted == Precision::kTf32 && !device.is_cuda()) {
+    *note = "TF32 is arithmetic of NVIDIA cards; on the CPU the products are FP32";
+    return Precision::kFp32;
+  }
+  if (!device.is_cuda() || (wanted != Precision::kBf16 && wanted != Precision::kTf32))
+    return wanted;
   const auto* properties = at::cuda::getDeviceProperties(device.index());
   if (properties->major >= 8) return wanted;
+  if (wanted == Precision::kTf32) {
+    *note = std::string(properties->name) + " has no TF32; the products are FP32";
+    return Precision::kFp32;
+  }
   *note = std::string("BF16 is not supported by ") + properties->name + "; FP16 is used instead";
   return Precision::kFp16;
 }

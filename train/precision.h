@@ -45,8 +45,9 @@ class AutocastGuard {
 // Turns TF32 matrix products on or off for the process.
 void set_matmul_precision(Precision precision);
 
-// The precision that will really run on this device: BF16 on a card without it becomes FP16 (with a
-// line in `note`), as the profiling assignment asks.
+// The precision that will really run on this device, with a line in `note` where it is not the
+// wanted one: BF16 on a card without it becomes FP16, as the profiling assignment asks, and TF32
+// where there is none is FP32.
 Precision supported_precision(Precision wanted, torch::Device device, std::string* note);
 
 }  // namespace headroom

@@ -74,6 +74,12 @@ void check_optimizer(const RunSpec& spec) {
 void validate(const RunSpec& spec) {
   check_computable(spec);  // first the dimensions themselves
   check_optimizer(spec);
+  if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
+    throw UsageError("--precision", "tf32",
+                     "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "
+                     "nothing would be rounded; allowed there: fp32, bf16, fp16",
+                     "--precision fp32");
+  }
   if (spec.measure_steps + spec.record_steps == 0) {
     throw UsageError("--measure-steps", "0",
                      "with --record-steps 0 leaves nothing to measure; allowed: 1 or more",

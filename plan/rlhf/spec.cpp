@@ -36,6 +36,12 @@ void check_layout(const RlhfSpec& spec) {
 }
 
 void check_sequence(const RlhfSpec& spec) {
+  if (spec.setup.micro_batch_size > spec.batch_size) {
+    throw UsageError("--micro-batch-size", std::to_string(spec.setup.micro_batch_size),
+                     "is more than the batch of " + std::to_string(spec.batch_size) +
+                         " sequences; allowed: 1 to " + std::to_string(spec.batch_size),
+                     "--batch-size 8 --micro-batch-size 2");
+  }
   if (spec.response_len >= spec.seq_len) {
     throw UsageError(
         "--response-len", std::to_string(spec.response_len),

@@ -179,6 +179,12 @@ TEST(Precision, BF16IsKeptOnTheCpu) {
   EXPECT_EQ(note, "");
 }
 
+TEST(Precision, TF32OnTheCpuIsFp32AndSaysSo) {
+  std::string note;
+  EXPECT_EQ(supported_precision(Precision::kTf32, kCpu, &note), Precision::kFp32);
+  EXPECT_NE(note, "");
+}
+
 TEST(Precision, TF32IsASwitchOfTheProcess) {
   set_matmul_precision(Precision::kTf32);
   EXPECT_EQ(at::globalContext().float32MatmulPrecision(), at::Float32MatmulPrecision::HIGH);

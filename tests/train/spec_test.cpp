@@ -71,6 +71,15 @@ TEST(Spec, RefusesADeviceItDoesNotKnowAndNothingToMeasure) {
   EXPECT_THROW(validate(RunSpec{.record_steps = 0, .snapshot = "a.pickle"}), UsageError);
 }
 
+TEST(Spec, Tf32IsRefusedWhereNothingWouldBeRounded) {
+  EXPECT_THROW(validate({.precision = Precision::kTf32, .device = parse_device("cpu")}),
+               UsageError);
+  for (const char* device : {"auto", "cuda", "virtual:h200"}) {
+    EXPECT_NO_THROW(validate({.precision = Precision::kTf32, .device = parse_device(device)}))
+        << device;
+  }
+}
+
 TEST(Spec, AnOptimizerThatNoStepRunsIsRefusedWithThoseThatOneDoes) {
   RunSpec spec;
   find_field("optimizer")->set(spec, "adamw-8bit");

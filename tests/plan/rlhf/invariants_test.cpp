@@ -53,7 +53,7 @@ RlhfSpec random_plan(Random& random) {
   layout.sequence_parallel = random.coin();
   spec.num_gpus = layout.ranks();
   spec.batch_size = random.up_to(20);
-  spec.setup.micro_batch_size = random.coin() ? random.up_to(20) : 0;
+  spec.setup.micro_batch_size = random.coin() ? random.up_to(spec.batch_size) : 0;
   spec.seq_len = random.up_to(200) + 1;
   spec.response_len = random.up_to(spec.seq_len) - 1;
   spec.setup.checkpoint =
