@@ -30,7 +30,7 @@ real=cuda virtual='' quick=0 output_dir=''
 while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) quick=1 && shift && continue ;;
-    --real | --virtual | --output-dir) [[ $# -ge 2 ]] || fail 2 "$1 needs a value" ;;
+    --real | --virtual | --output-dir) [[ -n ${2:-} ]] || fail 2 "$1 needs a value" ;;
     *) fail 2 "unknown option '$1' (allowed: --real, --virtual, --quick, --output-dir)" ;;
   esac
   case $1 in

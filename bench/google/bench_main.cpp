@@ -1,6 +1,7 @@
 // headroom_bench: training steps under Google Benchmark. See Note [Benchmarks share a process].
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,9 +35,16 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+  // Throws std::runtime_error where it is not whole: the library's stream fails in silence when a
+  // limit on file sizes (ulimit -f) stops it.
   std::string text() const {
     std::ifstream file(path());
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes.size() >= limit.rlim_cur) {
+      throw std::runtime_error(std::string("cannot keep the results: ") + std::strerror(EFBIG));
+    }
+    return bytes;
   }
 
  private:
@@ -93,7 +101,7 @@ int run(int argc, char** argv) {
   const size_t matched = run_all(flags, !out.empty());
   check_stdout();
   if (matched == 0) return 2;
-  const std::string text = file.text();
+  const std::string text = out.empty() ? "" : file.text();
   if (!text.empty()) write_file_atomically(out, text);  // empty: the benchmarks were only listed
   return exit_code(benchmarks);
 }

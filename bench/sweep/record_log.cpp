@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "files/links.h"
 #include "files/replace_file.h"
@@ -89,12 +90,13 @@ bool RecordLog::ends_a_line(off_t end) const {
 }
 
 void RecordLog::write_all(const std::string& text) const {
-  ssize_t written = 0;
-  do {
-    written = write(fd_, text.data(), text.size());
-  } while (written < 0 && errno == EINTR);
-  if (written < 0) fail("write", errno);
-  if (written != static_cast<ssize_t>(text.size())) fail("write", ENOSPC);  // or a limit on sizes
+  // One write(), but where the disk or a limit on sizes cuts it short: the next one says which.
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t written = write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", errno);
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 void RecordLog::append(const Record& record) {

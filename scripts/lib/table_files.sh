@@ -8,7 +8,7 @@ read_options() {
   while [[ $# -gt 0 ]]; do
     case $1 in
       --output-dir)
-        [[ $# -ge 2 ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+        [[ -n ${2:-} ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
         output_dir=$2
         shift 2
         ;;

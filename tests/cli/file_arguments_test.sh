@@ -111,9 +111,12 @@ HEADROOM_CARDS=/dev/zero expect 2 'cannot be read: it is neither' cards
 [[ $? -eq 5 ]] || fail 'a limit on file sizes is not exit 5'
 grep -q 'cannot write big.txt: File too large' err || fail 'a limit on file sizes is not said'
 compgen -G '*.tmp' && fail 'a temporary file was left behind'
+(ulimit -f 5 && "$program" sweep "${small[@]}" --context-length 1,2,3,4,5 --records limited.jsonl) >out 2>err
+[[ $? -eq 5 ]] || fail 'Records beyond a limit on file sizes are not exit 5'
+grep -q 'cannot write limited.jsonl: File too large' err || fail 'Records beyond a limit on file sizes: why'
+expect 0 'line [0-9]* is torn' sweep "${small[@]}" --context-length 1,2,3,4,5 --records limited.jsonl
 mkdir gone
-(
-  cd gone && rmdir ../gone || exit 1
+(  cd gone && rmdir ../gone || exit 1
   "$program" theory "${small[@]}" >/dev/null && "$program" profile "${small[@]}" >/dev/null &&
     "$program" sweep "${small[@]}" --records "$work/gone.jsonl" >/dev/null &&
     "$program" dryrun --card h200 -- true

@@ -1,7 +1,8 @@
 """Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
 
-STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep itself dies before that cell.
-STUB_LOG: gets one line per cell that ran. STUB_SECONDS: the sweep begins with a pause. Cells that --records holds as ok do not run again.
+STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
+itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_SECONDS: a pause before
+the first. Cells that --records holds as ok do not run again.
 """
 import itertools
 import json

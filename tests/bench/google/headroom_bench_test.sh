@@ -92,6 +92,12 @@ expect 5 '/dev/full' "${one[@]}" --benchmark_out=/dev/full
 "$program" "${one[@]}" >/dev/full 2>err
 [[ $? -eq 5 ]] || fail 'a full stdout does not exit 5'
 printf old >kept.json
+echo '{"cards": []}' >cards.json
+HEADROOM_CARDS=cards.json expect 2 "--benchmark_out: 'cards.json' is the file that HEADROOM_CARDS reads" \
+  "${one[@]}" --benchmark_out=cards.json
+(ulimit -f 1 && "$program" "${one[@]}" --benchmark_out=kept.json 2>&1 >/dev/null) | cat >err
+[[ ${PIPESTATUS[0]} -eq 5 ]] || fail 'a limit on file sizes is not exit 5'
+grep -q 'File too large' err || fail 'a limit on file sizes is not said'
 "$program" "${tiny[@]}" --benchmark_filter=nothing --benchmark_out=kept.json 2>err
 "$program" "${tiny[@]}" --benchmark_list_tests --benchmark_out=kept.json >out 2>err
 [[ $(cat kept.json) == old ]] || fail 'an earlier result was lost'
