@@ -251,6 +251,24 @@ TEST_F(SweepTest, TwoRunsMayNotWriteOneFile) {
   EXPECT_FALSE(std::filesystem::exists(options_.records_path));
 }
 
+// Note [Files apart] in files/same_file.h.
+TEST_F(SweepTest, WhatACellWritesIsNotReadAndNotTheRecords) {
+  const std::string tokens = folder_.write("tokens.bin", "\x01\x02\x03\x04");
+  std::filesystem::create_symlink("tokens.bin", folder_.file("link"));
+  auto specs = seeds({"1", "2"});
+  for (RunSpec& spec : specs) spec.tokens = tokens;
+  EXPECT_NO_THROW(run_sweep(specs, options_));
+  for (const std::string& output :
+       {tokens, folder_.file("./tokens.bin"), folder_.file("link"), options_.records_path}) {
+    specs.back().snapshot = output;
+    EXPECT_THROW(run_sweep(specs, options_), UsageError) << output;
+  }
+  specs.back().snapshot = folder_.file("one.pickle");
+  specs.front().snapshot = folder_.file("./one.pickle");
+  EXPECT_THAT(message_of<UsageError>([&] { run_sweep(specs, options_); }),
+              HasSubstr("would be written by two runs"));
+}
+
 TEST_F(SweepTest, NothingIsLeftWhenItCannotStart) {
   EXPECT_THROW(run_sweep({}, options_), UsageError);
   options_.cell.program = "/nonexistent/headroom-cell";
