@@ -13,6 +13,7 @@ set -uo pipefail
 
 driver_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 driver_title=
+driver_function= # what this script runs
 driver_steps=0
 driver_failures=()
 driver_records= # JSON lines of every cell that this script has run
@@ -137,10 +138,47 @@ interrupted() {
   exit 130
 }
 
+# How many cells this script has still to run, each once, for one ETA of all of them: what its function asks of
+# `sweep`, less what the Records answer. Nothing is run or written: the functions that would are others here.
+# shellcheck disable=SC2317 # the parts call them
+cells_left() (
+  sweep() {
+    "$headroom" sweep "$@" --dry-run --format jsonl >&8 2>/dev/null
+    sweep_rows=
+  }
+  write_tables() { :; }
+  write_output() { :; }
+  name_snapshots() { :; }
+  say() { :; }
+  failed() { :; }
+  stop_if_hopeless() { :; }
+  { driver_records='' "$driver_function" 8>&1 >/dev/null || :; } | python3 -IS -c '
+import json, os, sys
+def key(line):
+    spec = json.loads(line)["spec"]
+    return tuple(str(spec.get(name)) for name in sys.argv[2:])
+planned = {key(line) for line in filter(str.strip, sys.stdin)}
+answered = set()
+if os.path.exists(sys.argv[1]):
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                if json.loads(line)["status"] in ("ok", "oom"):
+                    answered.add(key(line))
+            except (ValueError, KeyError, TypeError):
+                pass
+print(len(planned - answered))
+' "$records" model_size context_length profile_type precision device record_steps 2>/dev/null || echo 0
+)
+
 # sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
 sweep() {
-  local file=$output_dir/cells/.rows status
-  "$headroom" sweep "$@" --records "$records" --format jsonl >"$file" &
+  local file=$output_dir/cells/.rows left status
+  cells_left >"$file" 9>&- & # without the lock: what it starts may outlive a signal for a moment
+  driver_child=$!
+  wait "$driver_child"
+  left=$(<"$file")
+  "$headroom" sweep "$@" --records "$records" --format jsonl --cells-left "$left" >"$file" &
   driver_child=$!
   wait "$driver_child"
   status=$?
@@ -298,6 +336,7 @@ run_alone() {
   local file=$1 function=$2
   [[ $file == "$0" ]] || return 0
   driver_title=$3
+  driver_function=$function
   shift 3
   driver_start "$@"
   "$function"

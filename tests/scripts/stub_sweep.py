@@ -2,7 +2,8 @@
 
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
 itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_SECONDS: a pause before
-the first. Cells that --records holds as ok do not run again.
+the first. STUB_LEFT: gets the --cells-left of each sweep. --dry-run prints the cells. Cells that
+--records holds as ok do not run again.
 """
 import itertools
 import json
@@ -11,7 +12,25 @@ import pathlib
 import sys
 import time
 
-flags = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+words = [word for word in sys.argv[1:] if word != "--dry-run"]
+dry_run = len(words) < len(sys.argv) - 1
+flags = dict(zip(words[::2], words[1::2], strict=True))
+axes = ("--model-size", "--context-length", "--profile-type", "--precision")
+
+
+def spec_of(size, context, mode, precision):
+    return {
+        "model_size": size,
+        "context_length": int(context),
+        "profile_type": mode,
+        "precision": precision,
+        "device": flags["--device"],
+    }
+
+
+def plan():
+    for cell in itertools.product(*(flags[axis].split(",") for axis in axes)):
+        print(json.dumps({"name": "_".join(cell), "spec": spec_of(*cell)}))
 
 
 def sweep():
@@ -24,7 +43,6 @@ def sweep():
     records = pathlib.Path(flags["--records"])
     lines = records.read_text().splitlines() if records.exists() else []
     done = {json.loads(line)["name"]: line for line in lines if json.loads(line)["status"] == "ok"}
-    axes = ("--model-size", "--context-length", "--profile-type", "--precision")
     lists = (flags[axis].split(",") for axis in axes)
     statuses = []
     for size, context, mode, precision in itertools.product(*lists):
@@ -36,13 +54,7 @@ def sweep():
             snapshot = pathlib.Path(flags.get("--snapshot-dir", ""), f"{name}_snapshot.pickle")
             if not failed and "--snapshot-dir" in flags:
                 snapshot.write_text(name)
-            spec = {
-                "model_size": size,
-                "context_length": int(context),
-                "profile_type": mode,
-                "precision": precision,
-                "snapshot": str(snapshot),
-            }
+            spec = {**spec_of(size, context, mode, precision), "snapshot": str(snapshot)}
             status, reason = ("killed", "killed by signal 9") if failed else ("ok", "")
             if name == os.environ.get("STUB_OOM"):
                 status, reason = "oom", "CUDA out of memory"
@@ -58,4 +70,10 @@ def sweep():
     return 0 if set(statuses) == {"ok"} else 3 if "ok" in statuses else 4
 
 
+if dry_run:
+    plan()
+    sys.exit(0)
+if "STUB_LEFT" in os.environ:
+    with open(os.environ["STUB_LEFT"], "a") as left:
+        left.write(flags["--cells-left"] + "\n")
 sys.exit(sweep())
