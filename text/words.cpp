@@ -113,7 +113,7 @@ void refuse_option(const std::string& typed, const std::vector<std::string>& kno
 void refuse_argument(const std::string& typed) {
   throw UsageError("argument '" + typed +
                    "' belongs to no flag; a list is written without spaces "
-                   "(example: --context-length 128,256)");
+                   "(example: headroom sweep --model-size small --context-length 128,256)");
 }
 
 }  // namespace headroom

@@ -51,8 +51,7 @@ void check_value(const Flag& flag, const std::string& value) {
   if (flag.value.empty()) {
     if (value != kOn) throw UsageError(name, value, "is not wanted: it is a switch", name);
   } else if (value.starts_with("--")) {
-    throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value,
-                     name + " " + flag.value);
+    throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value, "");
   }
 }
 

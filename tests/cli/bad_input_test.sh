@@ -172,6 +172,7 @@ expect 3 '' sweep "${small[@]}" --device cuda,cpu
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' profile "${small[@]}"
 HEADROOM_CELL=/nonexistent/cell expect 5 'cannot run /nonexistent/cell' sweep "${small[@]}"
 # libtorch moved: what the dynamic loader says then.
+# shellcheck disable=SC2016 # the script expands it
 printf '#!/bin/sh\necho "$0: error while loading shared libraries: libtorch.so: cannot open shared object file" >&2\nexit 127\n' >moved
 chmod +x moved
 for command in profile sweep; do
