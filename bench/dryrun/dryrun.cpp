@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -56,33 +56,6 @@ class Scratch {
   std::string path_;
 };
 
-volatile std::sig_atomic_t child = 0;
-
-// While a program of the user's runs: ^C reaches it by itself (same process group) and must not
-// end us before its report; a SIGTERM comes to us alone and is handed on.
-class SignalForwarding {
- public:
-  explicit SignalForwarding(pid_t pid) {
-    child = pid;
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGINT, &ignore, &previous_[0]);
-    sigaction(SIGQUIT, &ignore, &previous_[1]);
-    struct sigaction forward {};
-    forward.sa_handler = [](int signal) { kill(child, signal); };
-    forward.sa_flags = SA_RESTART;
-    sigaction(SIGTERM, &forward, &previous_[2]);
-    sigaction(SIGHUP, &forward, &previous_[3]);
-  }
-  ~SignalForwarding() {
-    constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 4; ++i) sigaction(kSignals[i], &previous_[i], nullptr);
-  }
-
- private:
-  struct sigaction previous_[4];
-};
-
 std::vector<std::string> environment(const DryRun& request, const std::string& prefix) {
   const fs::path folder = fs::path(stand_in_libraries().front()).parent_path();
   std::string observer = (folder / "libheadroom_observer.so").string();
@@ -96,18 +69,22 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
   if (request.skip_host_init) set.emplace_back("HEADROOM_DRYRUN_SKIP_HOST_INIT=1");
+  if (!request.values.empty()) {
+    set.push_back("HEADROOM_DRYRUN_VALUES=" + values_json(request.values));
+  }
   return torch_environment(request.alloc_conf, std::move(set));
 }
 
 pid_t start(const std::string& program, const std::vector<std::string>& words,
-            const std::vector<std::string>& variables) {
+            const std::vector<std::string>& variables, const HeldSignals& signals) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);  // which we ignore
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &signals.previous_mask());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
   const int error = posix_spawn(&pid, program.c_str(), nullptr, &attributes,
                                 exec_pointers(words).data(), exec_pointers(variables).data());
@@ -131,8 +108,66 @@ std::vector<ProcessReport> read_reports(const std::string& folder) {
     (is_allocators ? report.allocator : report.stand_in) = text;
   }
   std::vector<ProcessReport> all;
+  all.reserve(reports.size());
   for (auto& [path, report] : reports) all.push_back(std::move(report));
   return all;
+}
+
+// Neither ended nor waiting for its parent to notice.
+bool is_running(int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
+}
+
+// "<stem>.running" or, once a signal ends the process, "<stem>.ending".
+struct Mark {
+  std::string stem;
+  int64_t pid = 0;
+  bool is_ending = false;
+};
+
+std::vector<Mark> marks(const std::string& folder) {
+  std::vector<Mark> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const bool is_ending = path.extension() == ".ending";
+    if (!is_ending && path.extension() != ".running") continue;
+    Mark mark{.stem = (path.parent_path() / path.stem()).string(), .is_ending = is_ending};
+    std::ifstream(path) >> mark.pid;
+    found.push_back(std::move(mark));
+  }
+  return found;
+}
+
+// A mark without any file beside it.
+std::vector<Unreported> without_report(const std::string& folder) {
+  std::vector<Unreported> found;
+  for (const Mark& mark : marks(folder)) {
+    if (fs::exists(mark.stem + ".json") || fs::exists(mark.stem + ".torch.json")) continue;
+    found.push_back({.pid = mark.pid, .is_running = is_running(mark.pid)});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Unreported& a, const Unreported& b) { return a.pid < b.pid; });
+  return found;
+}
+
+// Of processes that the same signal ends: longer than the stand-in gives them (kGraceSeconds), and
+// not past another signal. One that the signal has not reached in a second goes on.
+void await_reports(const std::string& folder, const HeldSignals& signals) {
+  using std::chrono::seconds;
+  using std::chrono::steady_clock;
+  const auto began = steady_clock::now();
+  for (;;) {
+    const auto passed = steady_clock::now() - began;
+    const std::vector<Mark> all = marks(folder);
+    const bool is_one_coming = std::any_of(all.begin(), all.end(), [&](const Mark& mark) {
+      return passed < seconds(mark.is_ending ? 13 : 1) && is_running(mark.pid);
+    });
+    // `timeout` sends its signal twice.
+    if (!is_one_coming || (signals.comes_within(0.02) && passed > seconds(1))) return;
+  }
 }
 
 }  // namespace
@@ -144,24 +179,21 @@ std::string snapshot_of_process(const std::string& file, int64_t pid) {
   return stem.string() + "." + std::to_string(pid) + path.extension().string();
 }
 
-DryRunOutcome run_dry(const DryRun& request) {
+DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
   const std::string program = find_program(request.words.front());
   check_can_preload(program);
   const Scratch scratch;
   const auto variables = environment(request, scratch.path() + "/report");
   const auto began = std::chrono::steady_clock::now();
-  const pid_t pid = start(program, request.words, variables);
+  const pid_t pid = start(program, request.words, variables, signals);
   DryRunOutcome outcome;
-  {
-    const SignalForwarding forwarding(pid);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-    if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
-  }
+  const Ending ending = wait_handing_on(pid, signals);
+  if (WIFEXITED(ending.status)) outcome.exit_code = WEXITSTATUS(ending.status);
+  if (WIFSIGNALED(ending.status)) outcome.signal = WTERMSIG(ending.status);
+  if (ending.signal != 0 || outcome.signal != 0) await_reports(scratch.path(), signals);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   outcome.reports = read_reports(scratch.path());
+  outcome.unreported = without_report(scratch.path());
   return outcome;
 }
 

@@ -8,13 +8,18 @@
 //   and, when it used CUDA, leaves two files in a folder of ours: what the card was asked for (the
 //   stand-in) and what libtorch's allocator had live (a hook in Python, an observer in C++). A
 //   program that takes another's place in a process (exec) leaves two more.
-// Limits: a process that is killed leaves no file, or only the hook's. A program that empties its
-//   environment or starts a static one has processes we do not see.
+//   A process that used CUDA and has yet to report leaves a mark instead. Who is ended by a signal
+//   writes its files first (virtual_gpu/report/ending_signal.h), so after a signal we wait for
+//   those that have a mark and live.
+// Limits: a process that is killed leaves its mark, or only the hook's file. A program that empties
+//   its environment or starts a static one has processes we do not see.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "bench/dryrun/signals.h"
+#include "bench/dryrun/value.h"
 #include "bench/process/virtual_card.h"
 
 namespace headroom {
@@ -23,6 +28,7 @@ struct DryRun {
   VirtualCard card;
   int count = 1;
   std::string alloc_conf;          // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
+  std::vector<Value> values;       // what it reads at some lines
   std::string snapshot;            // where a memory_viz snapshot goes; "" = none is taken
   bool skip_host_init = false;     // large weights are not drawn on the host (Python)
   std::vector<std::string> words;  // the program and its arguments
@@ -34,16 +40,24 @@ struct ProcessReport {
   std::string allocator;  // what libtorch's allocator had live
 };
 
+// A process that used CUDA and left no report.
+struct Unreported {
+  int64_t pid = 0;
+  bool is_running = false;
+};
+
 struct DryRunOutcome {
   int exit_code = -1;  // -1 when a signal ended it
   int signal = 0;
   double seconds = 0;
   std::vector<ProcessReport> reports;  // of one process in the order of its programs
+  std::vector<Unreported> unreported;
 };
 
-// Blocks until the program ended. Throws UsageError and std::runtime_error, one line, before
-// anything ran: see bench/dryrun/program.h; no folder to write in; the stand-in is not built.
-DryRunOutcome run_dry(const DryRun& request);
+// Blocks until the program ended. `signals`: held until the caller is done. Throws UsageError and
+// std::runtime_error, one line, before anything ran: see bench/dryrun/program.h; no folder to write
+// in; the stand-in is not built.
+DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals);
 
 // FILE of one process; with several each has its own: FILE with ".<pid>" before the extension.
 std::string snapshot_of_process(const std::string& file, int64_t pid);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <filesystem>
 #include <utility>
 #include <vector>
+
+#include "bench/dryrun/frames.h"
+#include "bench/dryrun/host_reads.h"
 
 namespace headroom {
 namespace {
@@ -48,32 +49,6 @@ bool is_used(const json& device) {
                      [&](const char* sign) { return device.value(sign, int64_t{0}) > 0; });
 }
 
-bool is_library(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
-  constexpr std::array kOthers = {"libtorch",   "libc10", "libc.so",  "libstdc++", "libgcc",
-                                  "libpthread", "libcu",  "ld-linux", "libgomp",   "libheadroom"};
-  return std::any_of(kOthers.begin(), kOthers.end(),
-                     [&](const char* other) { return name.starts_with(other); });
-}
-
-// The innermost call that is the program's own: "train(int)", or "train+0x1a2b" of a program that
-// exports no names.
-std::string own_frame(const json& frames) {
-  for (const json& frame : frames) {
-    const std::string library = frame.value("library", "");
-    if (library.empty() || is_library(library)) continue;
-    const std::string file = std::filesystem::path(library).filename().string();
-    const std::string name = frame.value("name", "");
-    std::array<char, 32> offset{};
-    std::snprintf(offset.data(), offset.size(), "0x%llx",
-                  static_cast<unsigned long long>(frame.value("offset", uint64_t{0})));
-    std::string text = name.empty() ? file : name;
-    return name.empty() ? text.append("+").append(offset.data())
-                        : text.append(" (").append(file).append(")");
-  }
-  return "";
-}
-
 // What the Python hook noted of this device, else the stack of the last refusal.
 ordered_json out_of_memory(const json& device, const ParsedReport& parsed) {
   ordered_json places = ordered_json::array();
@@ -112,6 +87,8 @@ ordered_json process_document(const ParsedReport& parsed) {
       {"uncaught", parsed.allocator.value("uncaught", "")},
       {"snapshot", parsed.allocator.value("snapshot", "")},
       {"skipped_host_init_bytes", parsed.allocator.value("skipped_host_init_bytes", int64_t{0})}};
+  process["ended_by_signal"] = parsed.stand_in.value("ended_by_signal", 0);
+  process["host_reads"] = host_reads_document(parsed.stand_in, parsed.allocator);
   for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed"}) {
     if (parsed.stand_in.contains(field)) process[field] = parsed.stand_in[field];
   }
@@ -121,6 +98,19 @@ ordered_json process_document(const ParsedReport& parsed) {
     if (is_used(device)) process["devices"].push_back(device_document(device, parsed));
   }
   return process;
+}
+
+// How often each --value was read, by all processes.
+ordered_json values_document(const DryRun& request, const DryRunOutcome& outcome) {
+  ordered_json values = ordered_json::array();
+  for (const Value& value : request.values) values.push_back({{"text", value.text}, {"reads", 0}});
+  for (const ProcessReport& report : outcome.reports) {
+    const json known = object_of(report.allocator).value("values", json::array());
+    for (size_t i = 0; i < std::min(known.size(), values.size()); ++i) {
+      values[i]["reads"] = values[i]["reads"].get<int64_t>() + known[i].value("reads", int64_t{0});
+    }
+  }
+  return values;
 }
 
 }  // namespace
@@ -140,10 +130,18 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"exit_code", outcome.exit_code},
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},
+      {"peak_may_be_wrong", false},
       {"processes", ordered_json::array()}};
   for (const ParsedReport& parsed : by_process(outcome.reports)) {
     ordered_json process = process_document(parsed);
-    if (!process["devices"].empty()) document["processes"].push_back(std::move(process));
+    if (process["devices"].empty()) continue;
+    if (may_be_steered(process["host_reads"])) document["peak_may_be_wrong"] = true;
+    document["processes"].push_back(std::move(process));
+  }
+  document["values"] = values_document(request, outcome);
+  document["unreported"] = ordered_json::array();
+  for (const Unreported& process : outcome.unreported) {
+    document["unreported"].push_back({{"pid", process.pid}, {"is_running", process.is_running}});
   }
   return document;
 }

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/dryrun/host_reads.h"
 #include "bench/dryrun/report.h"
 #include "bench/process/child_process.h"
 #include "profiling/report/cells.h"
@@ -87,6 +88,10 @@ void add_out_of_memory(std::string& text, const std::string& who, const ordered_
 
 // What makes the numbers less than they seem.
 void add_remarks(std::string& text, const std::string& who, const ordered_json& process) {
+  if (const int signal = process["ended_by_signal"]; signal != 0) {
+    text += who + "signal " + signal_name(signal) + " ended it: the peaks are those until then\n";
+  }
+  text += host_reads_text(who, process["host_reads"]);
   if (!process["devices"].front().contains("peak_bytes")) {
     text += who + "it was killed before the virtual GPU could report: what libtorch's allocator " +
             "had is all that is known\n";
@@ -108,16 +113,39 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
   }
 }
 
-}  // namespace
+// Processes that used CUDA and are in no row, and answers that nobody asked for.
+std::string what_is_missing(const ordered_json& document) {
+  std::string text;
+  for (const ordered_json& process : document["unreported"]) {
+    text += "process " + std::to_string(process["pid"].get<int64_t>()) + " used CUDA and " +
+            (process["is_running"].get<bool>() ? "runs on: it is not in this report\n"
+                                               : "left no report: it was killed\n");
+  }
+  for (const ordered_json& value : document["values"]) {
+    if (value["reads"].get<int64_t>() > 0) continue;
+    text += "--value '" + printable(value["text"].get<std::string>()) +
+            "' was never read: no Python line of that name read a value of the card\n";
+  }
+  return text;
+}
 
-std::string dryrun_text(const ordered_json& document, size_t width) {
+std::string head_of(const ordered_json& document) {
   // One line, whatever the arguments hold: python -c takes a whole program.
   const std::string program =
       printable(join(document["program"].get<std::vector<std::string>>(), " "));
-  std::string head = "headroom dryrun: " + program + ": " + ending(document) + " after " +
-                     number_text(document["seconds"].get<double>(), 1) + " s";
+  return "headroom dryrun: " + program + ": " + ending(document) + " after " +
+         number_text(document["seconds"].get<double>(), 1) + " s";
+}
+
+}  // namespace
+
+std::string dryrun_text(const ordered_json& document, size_t width) {
+  const std::string head = head_of(document);
   if (document["processes"].empty()) {
-    return fitted(head + "; no process reported any use of CUDA\n", width);
+    const bool is_none = document["unreported"].empty();
+    return fitted(head + (is_none ? "; no process reported any use of CUDA\n" : "\n") +
+                      what_is_missing(document),
+                  width);
   }
   Table table = table_of(document);
   std::string remarks;
@@ -131,7 +159,7 @@ std::string dryrun_text(const ordered_json& document, size_t width) {
   }
   table.keys = 2;
   return fitted(head + "\n\n", width) + to_string(table, TableFormat::kText, width) +
-         fitted(remarks, width);
+         fitted(remarks + what_is_missing(document), width);
 }
 
 }  // namespace headroom

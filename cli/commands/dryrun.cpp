@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "bench/dryrun/report.h"
 #include "cli/commands/commands.h"
@@ -42,6 +43,10 @@ CommandLine command_line() {
         "large weights that it initializes on the host are not drawn: saves their memory and\n"
         "time, and their values are worth nothing on a virtual card (Python programs)",
         "Program"},
+       {"value", "FILE:LINE=N",
+        "what is read of the card at that line of a Python program, instead of zero; may be\n"
+        "given several times; 0*99,1: 99 times 0, then 1",
+        "Values"},
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes FILE.<pid> each, before the extension",
@@ -77,7 +82,8 @@ void check_words(const std::vector<std::string>& words, const std::vector<NamedF
   check_apart(read, written);
 }
 
-DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
+DryRun request_of(const Arguments& arguments, const std::vector<std::string>& values,
+                  std::vector<std::string> words) {
   if (!arguments.positional.empty()) {
     throw UsageError("'--' is needed before the program, '" + arguments.positional.front() +
                      "'; example: headroom dryrun --card h200 -- python train.py");
@@ -96,6 +102,7 @@ DryRun request_of(const Arguments& arguments, std::vector<std::string> words) {
   request.count =
       static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
   request.alloc_conf = arguments.get("alloc-conf");
+  for (const std::string& value : values) request.values.push_back(parse_value(value));
   request.snapshot = snapshot_from(arguments);
   request.skip_host_init = arguments.has("skip-host-init");
   request.words = std::move(words);
@@ -127,8 +134,9 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
 }
 
 // words: the program and its arguments.
-int run_program(const Arguments& arguments, std::vector<std::string> words) {
-  const DryRun request = request_of(arguments, std::move(words));
+int run_program(const Arguments& arguments, const std::vector<std::string>& values,
+                std::vector<std::string> words) {
+  const DryRun request = request_of(arguments, values, std::move(words));
   const std::string json_file = arguments.get("json");
   std::vector<NamedFile> written;
   for (const NamedFile& file :
@@ -137,7 +145,8 @@ int run_program(const Arguments& arguments, std::vector<std::string> words) {
   }
   check_words(request.words, written);
   for (const NamedFile& file : written) check_writable(file.path);
-  const DryRunOutcome outcome = run_dry(request);
+  const HeldSignals signals;  // until the report is out
+  const DryRunOutcome outcome = run_dry(request, signals);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
   const std::string snapshots = settle_snapshots(request.snapshot, document);
   const size_t width = terminal_width(STDERR_FILENO);
@@ -148,6 +157,26 @@ int run_program(const Arguments& arguments, std::vector<std::string> words) {
   return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
 }
 
+// Takes every --value with its text out of `words`, because no other flag is given twice. One
+// without a text stays, and is refused with the others.
+std::vector<std::string> take_values(std::vector<char*>& words) {
+  constexpr std::string_view kFlag = "--value";
+  std::vector<std::string> values;
+  std::vector<char*> rest;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == kFlag && i + 1 < words.size()) {
+      values.emplace_back(words[++i]);
+    } else if (word.starts_with(kFlag) && word.substr(kFlag.size()).starts_with("=")) {
+      values.emplace_back(word.substr(kFlag.size() + 1));
+    } else {
+      rest.push_back(words[i]);
+    }
+  }
+  words = std::move(rest);
+  return values;
+}
+
 }  // namespace
 
 int run_dryrun_command(int argc, char** argv) {
@@ -155,10 +184,12 @@ int run_dryrun_command(int argc, char** argv) {
   char** const end = argv + argc;
   char** const dashes =
       std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  std::vector<char*> flags(argv, dashes);
+  const std::vector<std::string> values = take_values(flags);
   const auto body = [&](const Arguments& arguments) {
-    return run_program(arguments, {dashes == end ? end : dashes + 1, end});
+    return run_program(arguments, values, {dashes == end ? end : dashes + 1, end});
   };
-  return parse_and_run(command_line(), static_cast<int>(dashes - argv), argv, body);
+  return parse_and_run(command_line(), static_cast<int>(flags.size()), flags.data(), body);
 }
 
 }  // namespace headroom

@@ -30,6 +30,19 @@ def python(name: str, *arguments: str) -> list[str]:
     return [*PYTHON, str(PROGRAMS / name), *arguments]
 
 
+def line_of(mark: str) -> str:
+    """Of programs/steered.py: "steered.py:15"."""
+    lines = (PROGRAMS / "steered.py").read_text().splitlines()
+    return f"steered.py:{next(i for i, line in enumerate(lines, 1) if line.endswith(f'# {mark}'))}"
+
+
+def values(start: str, *numbers: str) -> list[str]:
+    """--value for the lines of steered.py from the one with this text on."""
+    lines = (PROGRAMS / "steered.py").read_text().splitlines()
+    first = next(i for i, line in enumerate(lines, 1) if start in line)
+    return [word for i, number in enumerate(numbers, first) for word in ("--value", f"steered.py:{i}={number}")]
+
+
 # name: (flags, program). Everything runs on a card of 24 GiB unless the flags say otherwise.
 RUNS = {
     "linear": (["--snapshot", "linear.pickle"], python("train_linear.py")),
@@ -37,6 +50,17 @@ RUNS = {
     "async": (["--alloc-conf", "backend:cudaMallocAsync"], python("train_linear.py")),
     "transformer": ([], python("train_transformer.py")),
     "transformer_snapshot": (["--snapshot", "transformer.pickle"], python("train_transformer.py")),
+    "router": ([], python("steered.py", "router")),
+    "router_hit": (["--value", f"{line_of('router reads')}=8"], python("steered.py", "router")),
+    "equal": ([], python("steered.py", "equal")),
+    "equal_true": (["--value", f"{line_of('equal reads')}=true"], python("steered.py", "equal")),
+    "log": ([], python("steered.py", "log")),
+    "hold": ([], python("steered.py", "hold")),
+    "answers": (values("torch.bfloat16", "1.5", "7", "1", "-2*2,3"), python("steered.py", "answers")),
+    "generate": (["--value", f"{line_of('wait reads')}=0*6,1", "--value", "nosuch.py:3=1"],
+                 python("steered.py", "wait")),
+    "stopped": (["--snapshot", "stopped.pickle"], python("steered.py", "wait", "TERM")),
+    "interrupted": ([], python("steered.py", "wait", "INT")),
     "graphs": ([], python("graphs.py")),
     "streams": (["--count", "2"], python("loader_streams.py")),
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
@@ -50,6 +74,8 @@ RUNS = {
     "host_weights": ([], python("host_weights.py", "16", "2048")),
     "skip_host_init": (["--skip-host-init"], python("host_weights.py", "16", "2048")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
+    "interrupts": ([], python("interrupts.py")),
+    "killed": ([], python("steered.py", "wait", "KILL")),
     "cpp": ([], [ALLOCATE, str(MEBI)]),
     "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
     "no_cuda": ([], [*PYTHON, "-c", "import torch; torch.ones(2); raise SystemExit(7)"]),
@@ -147,9 +173,88 @@ class DryRun(unittest.TestCase):
         self.assertIn("train_transformer.py:21", result.err)  # scaler.step
         self.assertEqual(result.err.count("said once"), 1)
 
+    def test_loss_scaling_is_no_reason_to_doubt_the_peak(self):
+        result = self.result("transformer")
+        self.assertFalse(result.document["peak_may_be_wrong"])
+        self.assertEqual(result.processes[0]["host_reads"]["loss_scaling"], 2)
+        self.assertNotIn("the peak may be wrong", result.err)
+
     def test_a_snapshot_changes_nothing_where_checkpointing_ends_by_an_exception(self):
         result = self.result("transformer_snapshot")
         self.assertEqual(result.out, self.result("transformer").out)
+
+    def assert_steered(self, name: str, mark: str, operation: str, code: int = 0) -> Result:
+        result = self.result(name, code)
+        reads = result.processes[0]["host_reads"]
+        line = reads["lines"][0]
+        self.assertIn(line_of(mark), line["where"])
+        self.assertEqual((line["operation"], line["effect"]), (operation, "steers"))
+        self.assertGreaterEqual(reads["steer"], 1)
+        self.assertTrue(result.document["peak_may_be_wrong"])
+        self.assertRegex(result.err, r"the peak may be wrong: .* decided by them")
+        self.assertRegex(result.err, rf"x .*{line_of(mark)} in \w+: {operation}\n")
+        return result
+
+    def test_experts_that_no_token_hits_are_reported_with_their_line(self):
+        missed = self.assert_steered("router", "router reads", "nonzero")
+        self.assertEqual(missed.out.split(), ["0"])
+        hit = self.result("router_hit")
+        self.assertEqual(hit.out.split(), ["8"])
+        self.assertFalse(hit.document["peak_may_be_wrong"])
+        self.assertNotIn("the peak may be wrong", hit.err)
+        self.assertGreater(hit.allocator["peak_allocated_bytes"],
+                           missed.allocator["peak_allocated_bytes"] + 14 * MEBI)
+
+    def test_a_comparison_of_tensors_is_reported_and_answered(self):
+        self.assert_steered("equal", "equal reads", "equal")
+        self.assertLess(self.result("equal_true").allocator["peak_allocated_bytes"], MEBI)
+
+    def test_what_is_only_printed_is_counted_and_not_warned_of(self):
+        reads = self.result("log").processes[0]["host_reads"]
+        self.assertEqual((reads["steer"], reads["may_steer"], reads["printed"]), (0, 0, 9))
+        self.assertNotIn("the peak may be wrong", self.result("log").err)
+
+    def test_what_leaves_its_function_may_steer(self):
+        result = self.result("hold")
+        reads = result.processes[0]["host_reads"]
+        self.assertEqual((reads["steer"], reads["may_steer"]), (0, 5))
+        self.assertIn("may have decided by them 5 times\n", result.err)
+
+    def test_answers_have_the_type_of_what_is_read(self):
+        self.assertEqual(self.result("answers").out.splitlines(), [
+            "1.5 1.5", "[7, 7, 7] [7.0, 7.0]", "torch.Size([1, 1]) True", "0", "0", "0", "0"])
+
+    def test_a_loop_that_waits_ends_when_its_value_is_given(self):
+        result = self.result("generate")
+        self.assertEqual(result.out.split(), ["steps", "7"])
+        self.assertEqual([value["reads"] for value in result.document["values"]], [7, 0])
+        self.assertIn("--value 'nosuch.py:3=1' was never read", result.err)
+        self.assertFalse(result.document["peak_may_be_wrong"])
+
+    def test_a_loop_that_waits_is_named_and_a_signal_that_stops_it_is_reported(self):
+        result = self.assert_steered("stopped", "wait reads", "bool", code=128 + 15)
+        self.assertIn("1,000 reads of device values and none at a new line", result.err)
+        self.assertRegex(result.err, rf"--value '[^']*{line_of('wait reads')}=1' answers it")
+        self.assertIn("signal 15 (SIGTERM) ended it", result.err)
+        self.assertEqual(result.processes[0]["ended_by_signal"], 15)
+        self.assertGreater(result.allocator["peak_allocated_bytes"], 0)
+        self.assertGreater(result.device["launches"], 1100)
+        self.assertTrue(Path(SCRATCH.name, "stopped.pickle").is_file())
+
+    def test_an_interrupt_is_pythons_own_and_reported(self):
+        result = self.assert_steered("interrupted", "wait reads", "bool", code=128 + 2)
+        self.assertIn("KeyboardInterrupt", result.err)
+        self.assertEqual(result.processes[0]["ended_by_signal"], 2)
+        self.assertGreater(result.device["launches"], 1100)
+
+    def test_no_signal_is_lost_while_the_hook_looks_at_a_read(self):
+        result = self.result("interrupts", code=33)
+        self.assertEqual(result.out.split(), ["100"])
+        self.assertEqual(result.processes[0]["ended_by_signal"], 0)
+
+    def test_a_process_that_is_killed_is_said_to_have_left_nothing(self):
+        result = self.result("killed", code=128 + 9, processes=0)
+        self.assertRegex(result.err, r"process \d+ used CUDA and left no report: it was killed")
 
     def test_graphs_are_captured_and_replayed(self):
         self.assertGreaterEqual(self.result("graphs").device["graph_launches"], 6)

@@ -40,7 +40,7 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   if (source == nullptr) return cudaSuccess;
   count(source->counters.bytes_to_host, bytes * rows);
   count(source->counters.copies_to_host, 1);
-  note_host_read(bytes * rows);
+  note_host_read(rows == 1 ? to : nullptr, from, bytes * rows);
   return cudaSuccess;
 }
 

@@ -86,6 +86,7 @@ Machine::Machine() : report_stem_(unused_stem(environment("HEADROOM_VIRTUAL_REPO
   read_environment();
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   maker = getpid();
+  if (virtual_gpu_machine_made != nullptr) virtual_gpu_machine_made(report_stem_.c_str());
   if (headroom_observe == nullptr || report_stem_.empty()) return;
   // Before libtorch's own handlers, because those were there first.
   std::atexit([] {

@@ -22,6 +22,10 @@
 // observer where one is preloaded (bench/dryrun/observer.cpp), null elsewhere.
 extern "C" __attribute__((weak)) void headroom_observe(const char* stem);
 
+// Called once in a process, at its first use of CUDA, with where its reports go ("" = nowhere);
+// defined in virtual_gpu/report/ending_signal.cpp, null in tests of the device alone.
+extern "C" __attribute__((weak)) void virtual_gpu_machine_made(const char* stem);
+
 namespace virtual_gpu {
 
 class Machine {

@@ -13,6 +13,7 @@ import threading
 
 import headroom_host_init
 import headroom_places
+import headroom_reads
 
 SUPPORTED = (
     "supported: PyTorch 2.11 for CUDA 13 (pip install torch==2.11.0; "
@@ -52,6 +53,7 @@ class Process:
     def __init__(self, torch):
         self.torch = torch
         self.snapshot = os.environ.get("HEADROOM_DRYRUN_SNAPSHOT", "")
+        self.reads = headroom_reads.Reads()
         self.forget()
 
     def forget(self):
@@ -60,6 +62,7 @@ class Process:
         self.refused = []  # places where the allocator found no memory
         self.uncaught = ""  # the message of the error that ended the program
         self.written_snapshot = ""
+        self.reads.forget()
         self.peaks = {}  # before the program reset them: (device, key) to bytes
 
     @never_fails
@@ -132,7 +135,8 @@ class Process:
         if self.is_finished or not self.is_started or not self.torch.cuda.is_initialized():
             return
         self.is_finished = True
-        say_host_reads_to(None)
+        headroom_reads.tell_reads(None)
+        headroom_reads.tell_ending(None)
         report = {
             "pid": os.getpid(),
             "torch": self.torch.__version__,
@@ -140,17 +144,37 @@ class Process:
             "refused": self.refused,
             "uncaught": self.uncaught,
             "skipped_host_init_bytes": headroom_host_init.skipped_bytes,
+            "host_reads": self.reads.report(),
+            "values": self.reads.answers.report(),
         }
+        write_report(report)
         if self.snapshot:
             # The moment at which memory ran out says more than the moment after.
             if not (self.uncaught and self.written_snapshot):
                 self.write_snapshot()
-            report["snapshot"] = self.written_snapshot
-        path = report_stem() + ".torch.json"
-        # Names of files need not be UTF-8, and JSON must be.
-        with open(path + ".tmp", "w", encoding="utf-8", errors="replace") as file:
-            json.dump(report, file, ensure_ascii=False)
-        os.replace(path + ".tmp", path)
+            write_report({**report, "snapshot": self.written_snapshot})
+
+    @never_fails
+    def host_read(self, to, address, size):
+        try:
+            self.reads.note(to, address, size)
+        except BaseException as error:
+            if not headroom_reads.is_of_handler(error):
+                raise
+            headroom_reads.raise_later(error)
+
+    @never_fails
+    def signal_ends_program(self, number):
+        """On a thread of the stand-in's, while the program goes on; see Note [Ending signals]."""
+        self.finish()
+
+
+def write_report(report):
+    path = report_stem() + ".torch.json"
+    # Names of files need not be UTF-8, and JSON must be.
+    with open(path + ".tmp", "w", encoding="utf-8", errors="replace") as file:
+        json.dump(report, file, ensure_ascii=False)
+    os.replace(path + ".tmp", path)
 
 
 def report_stem():
@@ -159,29 +183,6 @@ def report_stem():
     stem = ctypes.CDLL(None).virtual_gpu_report_stem
     stem.restype = ctypes.c_char_p
     return os.fsdecode(stem())
-
-
-callbacks = []  # ctypes calls through them: they must stay
-
-
-def say_host_reads_to(function):
-    import ctypes
-
-    register = getattr(ctypes.CDLL(None), "virtual_gpu_on_host_read", None)
-    if register is None:
-        return
-    callback_type = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
-    callbacks.append(callback_type(function) if function else callback_type())
-    register(callbacks[-1])
-
-
-@never_fails
-def host_read(count):
-    where = headroom_places.here()
-    sys.stderr.write(
-        "virtual GPU: values on a virtual GPU are zeros; "
-        f"the program reads {count} bytes back{' at ' + where if where else ''} (said once)\n"
-    )
 
 
 def refuse_wheel(torch):
@@ -236,7 +237,9 @@ def torch_imported(torch):
     headroom_places.torch_folder = os.path.dirname(torch.__file__) + os.sep
     watch_errors(process)
     watch_resets(torch, process)
-    say_host_reads_to(host_read)
+    headroom_reads.watch_lost()
+    headroom_reads.tell_reads(process.host_read)
+    headroom_reads.tell_ending(process.signal_ends_program)
     if os.environ.get("HEADROOM_DRYRUN_SKIP_HOST_INIT"):
         headroom_host_init.skip(torch)
     torch.cuda._lazy_call(process.cuda_started)

@@ -8,6 +8,7 @@ torch_folder = os.sep + "torch" + os.sep
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 STANDARD = os.path.dirname(os.__file__) + os.sep
+KNOWN = (HERE, STANDARD)  # code that the hook runs
 
 
 def _is_torch(name):
@@ -58,9 +59,57 @@ def of_traceback(traceback):
     return _describe(places[::-1])
 
 
+class ReadingFrames:
+    """Of a thread: its innermost frame, the innermost outside torch and the user's own."""
+
+    def __init__(self, frame):
+        self.innermost = frame
+        self.reading = self.own = None
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if self.reading is None and not _is_torch(name):
+                self.reading = frame
+            if self.reading is not None and not _is_package(name) and not _is_torch(name):
+                self.own = frame
+                break
+            frame = frame.f_back
+        if self.own is None:
+            self.own = self.reading
+
+    def key(self):
+        """Two reads of one instruction have the same."""
+        reading, own = self.reading, self.own
+        return reading.f_code, reading.f_lasti, own.f_code.co_filename, own.f_lineno
+
+    def line(self):
+        """As the user may name it: "train.py:42"."""
+        return f"{_short(self.reading.f_code.co_filename)}:{self.reading.f_lineno}"
+
+    def text(self):
+        frames = (self.reading, self.own)
+        return _describe([(f.f_code.co_filename, f.f_lineno, f.f_code.co_name) for f in frames])
+
+
+def _of_main_thread():
+    """Autograd's threads have no Python: what they do, the main thread waits for."""
+    return sys._current_frames().get(threading.main_thread().ident)
+
+
+def reading_frames():
+    """Of the calling thread, else of the main thread; None where neither runs any but torch's."""
+    for frame in (_outside_hook(sys._getframe(1)), _of_main_thread()):
+        frames = ReadingFrames(frame)
+        if frames.reading is not None:
+            return frames
+    return None
+
+
+def _outside_hook(frame):
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    return frame
+
+
 def here():
     """Of the calling thread; autograd's threads have no Python, so else of the main thread."""
-    found = _of_frame(sys._getframe(1))
-    if found:
-        return found
-    return _of_frame(sys._current_frames().get(threading.main_thread().ident))
+    return _of_frame(sys._getframe(1)) or _of_frame(_of_main_thread())

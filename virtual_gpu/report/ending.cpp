@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "virtual_gpu/device/machine.h"
@@ -15,7 +17,22 @@
 namespace virtual_gpu {
 namespace {
 
+constexpr const char* kRunning = ".running";
+constexpr const char* kEnding = ".ending";
+
 std::atomic<bool> was_observed_here{false};
+
+// One writer at a time: a signal may come while the process ends by itself. Who waits longer waits
+// for itself, or for one that will not end.
+class Turn {
+ public:
+  Turn() : lock_(mutex, std::chrono::seconds(2)) {}
+  explicit operator bool() const { return lock_.owns_lock(); }
+
+ private:
+  static inline std::timed_mutex mutex;
+  std::unique_lock<std::timed_mutex> lock_;
+};
 
 // Whole or not at all.
 void write_report(const std::string& stem) {
@@ -26,6 +43,7 @@ void write_report(const std::string& stem) {
   const bool is_whole = std::fputs(report().c_str(), file) >= 0;
   if (std::fclose(file) == 0 && is_whole) {
     std::rename(temporary.c_str(), path.c_str());
+    for (const char* mark : {kRunning, kEnding}) unlink((stem + mark).c_str());
   } else {
     unlink(temporary.c_str());
   }
@@ -44,7 +62,8 @@ __attribute__((constructor)) void watch_quick_exit() { std::at_quick_exit(report
 // exit(): libtorch may be gone by now, and a handler in machine.cpp has asked it.
 __attribute__((destructor)) void write_at_exit() {
   const std::string stem = virtual_gpu_report_stem();
-  if (!stem.empty()) write_report(stem);
+  if (stem.empty()) return;
+  if (const Turn turn; turn) write_report(stem);
 }
 
 [[noreturn]] void end_process(int code) {
@@ -56,6 +75,8 @@ __attribute__((destructor)) void write_at_exit() {
 void report_ending() {
   const std::string stem = virtual_gpu_report_stem();
   if (stem.empty()) return;
+  const Turn turn;
+  if (!turn) return;
   observe(stem);
   write_report(stem);
 }
@@ -63,8 +84,21 @@ void report_ending() {
 void take_report_back() {
   const std::string stem = virtual_gpu_report_stem();
   if (stem.empty()) return;
+  mark_running(stem);
   unlink((stem + ".json").c_str());
   if (was_observed_here.exchange(false)) unlink((stem + ".torch.json").c_str());
+}
+
+void mark_running(const std::string& stem) {
+  if (std::FILE* file = std::fopen((stem + kRunning).c_str(), "w")) {
+    std::fprintf(file, "%d\n", static_cast<int>(getpid()));
+    std::fclose(file);
+  }
+}
+
+void mark_ending() {
+  const std::string stem = virtual_gpu_report_stem();
+  if (!stem.empty()) std::rename((stem + kRunning).c_str(), (stem + kEnding).c_str());
 }
 
 }  // namespace virtual_gpu

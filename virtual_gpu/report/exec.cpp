@@ -1,6 +1,5 @@
 // The exec family: a program that has used CUDA reports before another takes its place.
 // Note [Endings]
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,36 +7,20 @@
 
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/report/ending.h"
+#include "virtual_gpu/report/libc_function.h"
 
 using namespace virtual_gpu;
 
 namespace {
 
-// libc's own function of this name.
-template <typename... Arguments>
-class LibcFunction {
- public:
-  constexpr explicit LibcFunction(const char* name) : name_(name) {}
-  void find() { function_ = found(); }
-  int operator()(Arguments... arguments) const {
-    return (function_ != nullptr ? function_ : found())(arguments...);
-  }
+constinit LibcFunction<int, const char*, char* const*, char* const*> libc_execve("execve");
+constinit LibcFunction<int, const char*, char* const*> libc_execv("execv");
+constinit LibcFunction<int, const char*, char* const*> libc_execvp("execvp");
+constinit LibcFunction<int, const char*, char* const*, char* const*> libc_execvpe("execvpe");
+constinit LibcFunction<int, int, char* const*, char* const*> libc_fexecve("fexecve");
+constinit LibcFunction<int, int, const char*, char* const*, char* const*, int> libc_execveat(
+    "execveat");
 
- private:
-  using Function = int (*)(Arguments...);
-  Function found() const { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_)); }
-  const char* name_;
-  Function function_ = nullptr;
-};
-
-constinit LibcFunction<const char*, char* const*, char* const*> libc_execve("execve");
-constinit LibcFunction<const char*, char* const*> libc_execv("execv");
-constinit LibcFunction<const char*, char* const*> libc_execvp("execvp");
-constinit LibcFunction<const char*, char* const*, char* const*> libc_execvpe("execvpe");
-constinit LibcFunction<int, char* const*, char* const*> libc_fexecve("fexecve");
-constinit LibcFunction<int, const char*, char* const*, char* const*, int> libc_execveat("execveat");
-
-// Before main(), because a child of fork may not ask the loader.
 __attribute__((constructor)) void find_all() {
   libc_execve.find();
   libc_execv.find();

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/report/ending_signal.h"
 #include "virtual_gpu/report/host_read.h"
 #include "virtual_gpu/report/json_text.h"
 #include "virtual_gpu/report/refusal.h"
@@ -38,12 +39,25 @@ void add_list(std::ostream& out, const char* key, const std::vector<std::string>
   out << "]";
 }
 
-void add_stack(std::ostream& out, const CallStack& stack) {
-  out << ",\"refused_at\":[";
+void add_stack(std::ostream& out, const char* key, const CallStack& stack) {
+  out << ",\"" << key << "\":[";
   const char* comma = "";
   for (const Frame& frame : named(stack)) {
     out << comma << "{\"library\":" << quoted(frame.library) << ",\"name\":" << quoted(frame.name);
     add(out, "offset", frame.offset);
+    out << "}";
+    comma = ",";
+  }
+  out << "]";
+}
+
+void add_host_reads(std::ostream& out) {
+  out << ",\"host_reads\":[";
+  const char* comma = "";
+  for (const HostReadPlace& place : host_read_places()) {
+    out << comma << "{\"count\":" << place.reads;
+    add(out, "bytes", place.bytes);
+    add_stack(out, "stack", place.stack);
     out << "}";
     comma = ",";
   }
@@ -65,7 +79,7 @@ void add_device(std::ostream& out, const Device& device) {
   add(out, "frees", counters.frees);
   add(out, "refused_allocations", counters.refused_allocations);
   add(out, "largest_refused_bytes", device.refused_bytes());
-  add_stack(out, device.refused_at());
+  add_stack(out, "refused_at", device.refused_at());
   add(out, "bytes_to_device", counters.bytes_to_device);
   add(out, "bytes_to_host", counters.bytes_to_host);
   add(out, "copies_to_host", counters.copies_to_host);
@@ -79,7 +93,9 @@ std::string report() {
   Machine& machine = Machine::get();
   std::ostringstream out;
   out << "{\"pid\":" << getpid() << ",\"command\":" << quoted(command_line());
+  add(out, "ended_by_signal", static_cast<uint64_t>(ending_signal()));
   add(out, "small_host_reads", small_host_reads());
+  add_host_reads(out);
   add(out, "peak_pinned_bytes", machine.host.peak_pinned_bytes());
   add_list(out, "not_supported", refused_names());
   add_list(out, "assumed", assumptions());

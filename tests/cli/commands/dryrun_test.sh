@@ -20,6 +20,14 @@ expect 2 '--count.* allowed: 1 to 64' "${card[@]}" --count 0 -- true
 expect 2 '--bytes: .* is not a size' "${card[@]}" --bytes 1x -- true
 expect 2 '--bytes: .* leaves no memory' "${card[@]}" --bytes 1MiB -- true
 
+for bad in train.py train.py=1 train.py:x=1 train.py:0=1 :3=1 train.py:3=x train.py:3= train.py:3=1,,2 \
+  train.py:3=1*0 train.py:3=1*x train.py:3=0x10; do
+  expect 2 "--value: .*example: --value 'train.py:42=1'" "${card[@]}" --value t.py:1=1 --value "$bad" -- touch ran
+done
+expect 2 '--value: needs a value' "${card[@]}" --value
+[[ ! -e ran ]] || fail "the program ran although a value is none"
+expect 0 "'a/b.py:7=0\*99,1.5' was never read" "${card[@]}" --value a/b.py:7=0*99,1.5 --value=b.py:1=nan -- true
+
 # The program.
 expect 5 "cannot run 'nosuch': there is no such program in PATH" "${card[@]}" -- nosuch
 expect 5 'cannot run ./nosuch: No such file' "${card[@]}" -- ./nosuch
@@ -47,6 +55,34 @@ expect 0 '' "${card[@]}" --alloc-conf a:b -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CO
 # ^C reaches program and us: its exit code counts, and the report is printed.
 setsid bash -c '"$0" dryrun --card h200 -- sh -c "trap \"exit 9\" INT; kill -INT 0; sleep 5"' "$program" 2>err
 grep -q 'exit code 9' err || fail "after ^C: $(<err)"
+
+# A signal for the group reaches the program once, one for us alone is handed on. Each word of `got`
+# is one arrival; the program ends a second after the first.
+cat >counts.sh <<'EOS'
+for name in INT TERM; do trap "echo $name >>got; ended=yes" $name; done
+echo "$$" >started
+while [ -z "$ended" ]; do sleep 0.1; done
+sleep 1 &
+wait
+wait
+exit 9
+EOS
+for how in 'timeout -s INT 3 "$0"' 'timeout -s TERM 3 "$0"'; do
+  rm -f got
+  bash -c "$how"' dryrun --card h200 -- sh counts.sh' "$program" 2>err
+  [[ $(wc -l <got) == 1 ]] || fail "$how: the program had $(wc -l <got) signals: $(<got)"
+  grep -q 'exit code 9' err || fail "$how: $(<err)"
+done
+for name in INT TERM; do
+  rm -f got started
+  (trap - INT && exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$program" "${card[@]}" -- sh counts.sh) 2>err &
+  while [[ ! -s started ]]; do sleep 0.1; done
+  kill "-$name" $!
+  wait $!
+  [[ $? == 9 && $(<got) == "$name" ]] || fail "SIG$name to us alone: $(<got) $(<err)"
+done
 
 # The reports' folder: where there is room, and gone afterwards.
 mkdir scratch

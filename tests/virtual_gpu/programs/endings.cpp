@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -49,7 +50,45 @@ void fork_a_child_that(void (*ends)(int)) {
   wait_for(child);
 }
 
+__attribute__((noinline)) void read_often(const void* device) {
+  int value = 1;
+  for (int i = 0; i < 1500; ++i) cudaMemcpy(&value, device, sizeof value, cudaMemcpyDeviceToHost);
+  if (value != 0) std::abort();
+}
+
+void read_values() {
+  void* pointer = nullptr;
+  if (cudaMalloc(&pointer, 4096) != cudaSuccess) std::abort();
+  read_often(pointer);
+  cudaFree(pointer);
+}
+
+// Nobody but the child dies, and by the signal as it would have.
+void kill_a_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  kill(child, SIGTERM);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) std::abort();
+}
+
+// The program sees dispositions as if nobody stood there.
+void check_dispositions() {
+  struct sigaction present {};
+  sigaction(SIGTERM, nullptr, &present);
+  if (present.sa_handler != SIG_DFL || (present.sa_flags & SA_SIGINFO) != 0) std::abort();
+  if (std::signal(SIGTERM, SIG_IGN) != SIG_DFL) std::abort();
+  std::raise(SIGTERM);
+  if (std::signal(SIGTERM, SIG_DFL) != SIG_IGN) std::abort();
+  if (std::signal(SIGTERM, SIG_DFL) != SIG_DFL) std::abort();
+}
+
 void between(std::string_view how) {
+  if (how == "reads") read_values();
+  if (how == "child_killed") kill_a_child();
+  if (how == "dispositions") check_dispositions();
   if (how == "vfork") try_a_missing_tool_with_vfork();
   if (how == "posix_spawn") try_a_missing_tool_with_posix_spawn();
   if (how == "fork_exit") fork_a_child_that(std::exit);
@@ -66,6 +105,21 @@ void end(const char* self, std::string_view how) {
   if (how == "_Exit") std::_Exit(0);
   if (how == "quick_exit") std::quick_exit(0);
   if (how == "abort") std::abort();
+  if (how == "raise") std::raise(SIGTERM);
+  if (how == "default_again") {
+    std::signal(SIGINT, [](int) {});
+    std::signal(SIGINT, SIG_DFL);
+    kill(getpid(), SIGINT);
+  }
+  if (how == "handled") {
+    std::signal(SIGTERM, [](int) { _exit(3); });
+    std::raise(SIGTERM);
+  }
+  if (how == "hangs") {
+    std::puts("ready");
+    std::fflush(stdout);
+    for (;;) pause();
+  }
   if (how == "execl") execl(self, self, "once", nullptr);
   if (how == "execle") execle(self, self, "once", nullptr, environ);
   if (how == "execlp") execlp(self, self, "once", nullptr);

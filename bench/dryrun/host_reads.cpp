@@ -1,0 +1,168 @@
+#include "bench/dryrun/host_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/dryrun/frames.h"
+#include "profiling/report/cells.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr size_t kShownLines = 8;
+
+// Their answer decides a size or a branch whatever is done with it.
+bool decides(const std::string& operation) {
+  static const std::vector<std::string> kNames = {
+      "bool",     "nonzero",    "nonzero_static",     "argwhere",          "masked_select",
+      "index",    "unique",     "unique_consecutive", "repeat_interleave", "equal",
+      "allclose", "is_nonzero", "bincount",           "histogram",         "any",
+      "all",      "__index__",  "__bool__",           "unique_dim",        "_unique2"};
+  return is_one_of(operation, kNames);
+}
+
+// "steers", "may steer", or what else is done with it: "printed", "stored", "loss_scaling".
+std::string effect_of(const std::string& operation, const std::string& use) {
+  if (use == "condition" || use == "index") return "steers";
+  if (!use.empty()) return use;
+  return decides(operation) ? "steers" : "may_steer";
+}
+
+// The operation of libtorch's that the program called: "nonzero" of "at::_ops::nonzero::call(...)",
+// the outermost.
+std::string operation_of(const json& frames) {
+  constexpr std::string_view kOperations = "at::_ops::";
+  std::string operation;
+  for (const json& frame : frames) {
+    const std::string name = frame.value("name", "");
+    const size_t begin = name.find(kOperations);
+    if (begin == std::string::npos) continue;
+    const size_t start = begin + kOperations.size();
+    operation = name.substr(start, name.find("::", start) - start);
+  }
+  return operation;
+}
+
+struct Line {
+  std::string where;
+  std::string line;  // as --value names it; "" in C++
+  std::string operation;
+  std::string use;
+  int64_t count = 0;
+  int64_t bytes = 0;
+  int64_t answered = 0;
+};
+
+// The same line may have been reached in several ways.
+void add(std::vector<Line>& lines, Line line) {
+  const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& other) {
+    return other.where == line.where && other.operation == line.operation && other.use == line.use;
+  });
+  if (same == lines.end()) {
+    lines.push_back(std::move(line));
+    return;
+  }
+  same->count += line.count;
+  same->bytes += line.bytes;
+  same->answered += line.answered;
+}
+
+std::vector<Line> lines_of(const json& stand_in, const json& allocator) {
+  std::vector<Line> lines;
+  for (const json& place : allocator.value("host_reads", json::array())) {
+    add(lines, {.where = place.value("where", ""),
+                .line = place.value("line", ""),
+                .operation = place.value("operation", ""),
+                .use = place.value("use", ""),
+                .count = place.value("count", int64_t{0}),
+                .bytes = place.value("bytes", int64_t{0}),
+                .answered = place.value("answered", int64_t{0})});
+  }
+  for (const json& place : stand_in.value("host_reads", json::array())) {
+    const json frames = place.value("stack", json::array());
+    add(lines, {.where = own_frame(frames),
+                .operation = operation_of(frames),
+                .count = place.value("count", int64_t{0}),
+                .bytes = place.value("bytes", int64_t{0})});
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.count > b.count; });
+  return lines;
+}
+
+std::string times(int64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
+
+}  // namespace
+
+ordered_json host_reads_document(const json& stand_in, const json& allocator) {
+  std::map<std::string, int64_t> counts;
+  int64_t answered = 0;
+  ordered_json lines = ordered_json::array();
+  for (const Line& line : lines_of(stand_in, allocator)) {
+    const std::string effect = effect_of(line.operation, line.use);
+    counts[effect] += line.count - line.answered;
+    answered += line.answered;
+    lines.push_back({{"where", line.where},
+                     {"line", line.line},
+                     {"operation", line.operation},
+                     {"effect", effect},
+                     {"count", line.count},
+                     {"bytes", line.bytes},
+                     {"answered", line.answered}});
+  }
+  return {{"steer", counts["steers"]},
+          {"may_steer", counts["may_steer"]},
+          {"printed", counts["printed"]},
+          {"stored", counts["stored"]},
+          {"loss_scaling", counts["loss_scaling"]},
+          {"answered", answered},
+          {"lines", std::move(lines)}};
+}
+
+bool may_be_steered(const ordered_json& host_reads) {
+  return host_reads["steer"].get<int64_t>() + host_reads["may_steer"].get<int64_t>() > 0;
+}
+
+std::string host_reads_text(const std::string& who, const ordered_json& host_reads) {
+  if (!may_be_steered(host_reads)) return "";
+  const int64_t steer = host_reads["steer"];
+  const int64_t may = host_reads["may_steer"];
+  std::string text = who +
+                     "the peak may be wrong: the program read values of the card, which are "
+                     "all zeros here, and ";
+  if (steer > 0) text += "decided by them " + times(steer);
+  if (steer > 0 && may > 0) text += ", and ";
+  if (may > 0) text += "may have decided by them " + times(may) + (steer > 0 ? " more" : "");
+  text += "\n";
+  size_t shown = 0;
+  size_t left = 0;
+  std::string example;
+  for (const ordered_json& line : host_reads["lines"]) {
+    const std::string effect = line["effect"];
+    const int64_t count = line["count"].get<int64_t>() - line["answered"].get<int64_t>();
+    if ((effect != "steers" && effect != "may_steer") || count <= 0) continue;
+    if (shown == kShownLines) {
+      ++left;
+      continue;
+    }
+    ++shown;
+    const std::string where = line["where"];
+    const std::string operation = line["operation"];
+    if (example.empty()) example = line["line"];
+    text += "  " + grouped(count) + " x " + (where.empty() ? "an unknown place" : where) +
+            (operation.empty() ? "" : ": " + operation) +
+            (effect == "may_steer" ? " (may have)" : "") + "\n";
+  }
+  if (left > 0) text += "  and " + grouped(static_cast<int64_t>(left)) + " more lines (--json)\n";
+  if (!example.empty()) text += "  an answer is given by --value '" + example + "=1'\n";
+  return text;
+}
+
+}  // namespace headroom

@@ -1,0 +1,97 @@
+#include "bench/dryrun/value.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kFlag = "--value";
+constexpr const char* kExample = "--value 'train.py:42=1'";
+constexpr int64_t kMost = 1000000000;
+
+[[noreturn]] void refuse(const std::string& text, const std::string& problem) {
+  throw UsageError(kFlag, text, problem, kExample);
+}
+
+bool is_integer(std::string_view text) {
+  if (text.starts_with("-")) text.remove_prefix(1);
+  return !text.empty() && text.size() <= 18 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string number_of(const std::string& whole, const std::string& word) {
+  if (word == "true") return "1";
+  if (word == "false") return "0";
+  for (const char* named : {"nan", "inf", "-inf"}) {
+    if (word == named) return word;
+  }
+  if (is_integer(word)) return word;
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  try {
+    parse_number(kFlag, word, -kLargest, kLargest);
+  } catch (const UsageError&) {
+    refuse(whole, "is not FILE:LINE=NUMBER: '" + word +
+                      "' is no number; allowed: numbers, true, false, nan, inf, -inf, and "
+                      "several of them (0*99,1: 99 zeros, then 1)");
+  }
+  // A float for Python, whatever it looks like here.
+  return word.find_first_of(".eE") == std::string::npos ? word + ".0" : word;
+}
+
+Value::Number parse_number_of(const std::string& whole, const std::string& word) {
+  const size_t star = word.find('*');
+  Value::Number number{.text = number_of(whole, word.substr(0, star))};
+  if (star != std::string::npos) {
+    const std::string count = word.substr(star + 1);
+    if (!is_integer(count) || std::stoll(count) < 1 || std::stoll(count) > kMost) {
+      refuse(whole, "is not NUMBER*COUNT: '" + count + "' is no count");
+    }
+    number.count = std::stoll(count);
+  }
+  return number;
+}
+
+}  // namespace
+
+Value parse_value(const std::string& text) {
+  Value value{.text = text};
+  const size_t equals = text.rfind('=');
+  const size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  if (colon == std::string::npos || colon == 0) refuse(text, "is not FILE:LINE=NUMBER");
+  value.file = text.substr(0, colon);
+  const std::string line = text.substr(colon + 1, equals - colon - 1);
+  if (!is_integer(line) || std::stoll(line) < 1 || std::stoll(line) > kMost) {
+    refuse(text, "is not FILE:LINE=NUMBER: '" + line + "' is no line");
+  }
+  value.line = std::stoll(line);
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  for (bool is_last = false; !is_last;) {
+    const size_t comma = rest.find(',');
+    is_last = comma == std::string_view::npos;
+    value.numbers.push_back(parse_number_of(text, std::string(rest.substr(0, comma))));
+    if (!is_last) rest.remove_prefix(comma + 1);
+  }
+  return value;
+}
+
+std::string values_json(const std::vector<Value>& values) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Value& value : values) {
+    nlohmann::json numbers = nlohmann::json::array();
+    for (const Value::Number& number : value.numbers) {
+      numbers.push_back({number.text, number.count});
+    }
+    all.push_back({{"text", value.text},
+                   {"file", value.file},
+                   {"line", value.line},
+                   {"numbers", std::move(numbers)}});
+  }
+  return all.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace headroom

@@ -1,0 +1,28 @@
+// Answers for what a program reads back from the card. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+// --value 'FILE:LINE=NUMBER,...': what is read at that line, in turn; the last number stays.
+struct Value {
+  struct Number {
+    std::string text;   // an integer, or a number as Python's float() takes it
+    int64_t count = 1;  // how often in a row: "0*99,1"
+  };
+  std::string text;  // as typed
+  std::string file;  // the end of a path
+  int64_t line = 0;
+  std::vector<Number> numbers;
+};
+
+// Throws UsageError, one line.
+Value parse_value(const std::string& text);
+
+// As the Python hook reads them (virtual_gpu/python_hook/headroom_answers.py).
+std::string values_json(const std::vector<Value>& values);
+
+}  // namespace headroom

@@ -1,0 +1,34 @@
+// When a program that reads at no new place is said to loop: after 1,000 reads or after 10 seconds
+// of them, and then ever more rarely. virtual_gpu/python_hook/headroom_reads.py has the same rule.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace virtual_gpu {
+
+class ReadLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // One read. Returns how many there were since the last new place when it is to be said, else 0.
+  uint64_t note(bool is_new_place, Clock::time_point now) {
+    if (is_new_place) *this = ReadLoop{};
+    if (reads_++ == 0) began_ = now;
+    const bool is_due =
+        reads_ >= said_at_reads_ || (reads_ >= kFewest && now - began_ >= said_after_);
+    if (!is_due) return 0;
+    said_at_reads_ = reads_ * 10;
+    said_after_ = (now - began_) * 4 + std::chrono::seconds(10);
+    return reads_;
+  }
+
+ private:
+  static constexpr uint64_t kFewest = 50;  // of slow ones: a step a second is no loop yet
+  uint64_t reads_ = 0;
+  uint64_t said_at_reads_ = 1000;
+  Clock::time_point began_{};
+  Clock::duration said_after_ = std::chrono::seconds(10);
+};
+
+}  // namespace virtual_gpu
