@@ -21,10 +21,11 @@ constexpr size_t kShownLines = 8;
 // Their answer decides a size or a branch whatever is done with it.
 bool decides(const std::string& operation) {
   static const std::vector<std::string> kNames = {
-      "bool",     "nonzero",    "nonzero_static",     "argwhere",          "masked_select",
-      "index",    "unique",     "unique_consecutive", "repeat_interleave", "equal",
-      "allclose", "is_nonzero", "bincount",           "histogram",         "any",
-      "all",      "__index__",  "__bool__",           "unique_dim",        "_unique2"};
+      "bool",          "nonzero",  "where",      "nonzero_static",     "argwhere",
+      "masked_select", "index",    "unique",     "unique_consecutive", "repeat_interleave",
+      "equal",         "allclose", "is_nonzero", "bincount",           "histogram",
+      "any",           "all",      "__index__",  "__bool__",           "unique_dim",
+      "_unique2"};
   return is_one_of(operation, kNames);
 }
 

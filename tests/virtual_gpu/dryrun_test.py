@@ -77,6 +77,7 @@ RUNS = {
     "interrupts": ([], python("interrupts.py")),
     "killed": ([], python("steered.py", "wait", "KILL")),
     "cpp": ([], [ALLOCATE, str(MEBI)]),
+    "cpp_stopped": ([], [ALLOCATE, str(MEBI), "stopped"]),
     "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
     "no_cuda": ([], [*PYTHON, "-c", "import torch; torch.ones(2); raise SystemExit(7)"]),
 }
@@ -336,6 +337,11 @@ class DryRun(unittest.TestCase):
 
     def test_a_cpp_program_is_observed(self):
         self.assertEqual(self.result("cpp").allocator["allocated_bytes"], MEBI)
+
+    def test_a_cpp_program_that_a_signal_ends_is_observed(self):
+        result = self.result("cpp_stopped", code=128 + 15)
+        self.assertEqual(result.allocator["allocated_bytes"], MEBI)
+        self.assertIn("signal 15 (SIGTERM) ended it: the peaks are those until then", result.err)
 
     def test_a_cpp_program_that_catches_nothing_is_reported(self):
         result = self.result("cpp_oom", code=128 + 6)

@@ -17,6 +17,8 @@ import headroom_uses
 MOST_PLACES = 1000
 DECISION_BYTES = 64  # as in virtual_gpu/report/host_read.h
 COPY_BYTES = 1024  # a few flags, copied as a tensor
+MOST_NAMED = 4  # of the lines of a loop
+HARMLESS = ("printed", "stored", "loss_scaling")
 COPIES = {"cpu", "to", "copy_", "numpy"}
 LISTS = {"tolist", "print", "format", "repr", "str"}
 # What torch's own Python reads for, by the file that does.
@@ -78,15 +80,17 @@ class Loop:
 
     def begin(self):
         self.reads = 0
+        self.places = {}  # to their reads since then
         self.began = self.clock()
         self.said_at_reads = 1000
         self.said_after = 10
 
-    def note(self, is_new, may_wait):
+    def note(self, is_new, may_wait, place=None):
         """How many reads there were since the last new line when it is to be said, else 0."""
         if is_new:
             self.begin()
         self.reads += 1
+        self.places[place] = self.places.get(place, 0) + 1
         passed = self.clock() - self.began
         factor = 1 if may_wait else 10
         if self.reads < self.said_at_reads * factor and (
@@ -118,14 +122,14 @@ class Reads:
                 return
             place.count += 1
             place.bytes += size
-            in_a_row = self.loop.note(place.count == 1, place.may_wait())
+            in_a_row = self.loop.note(place.count == 1, place.may_wait(), place)
         if place.answer is not None:
             place.answered += self.answers.write(place.answer, key, to, address, size)
         if size <= DECISION_BYTES and self.is_first:
             self.is_first = False
             self.say_first(place, size)
-        if in_a_row and place.use not in ("printed", "stored", "loss_scaling"):
-            self.say_loop(place, in_a_row)
+        if in_a_row:
+            self.say_loop(in_a_row)
 
     def place(self, frames, key):
         if key not in self.places:
@@ -144,11 +148,17 @@ class Reads:
             f"the program reads {size} bytes back{at} (said once)\n"
         )
 
-    def say_loop(self, place, reads):
+    def say_loop(self, reads):
+        """Which of the lines waits is not known; those in tests come first."""
+        around = [p for p in self.loop.places if p.use not in HARMLESS and p.line]
+        around.sort(key=lambda place: (not place.may_wait(), -self.loop.places[place]))
+        if not around:
+            return
+        named = " and ".join(place.where for place in around[:MOST_NAMED])
         sys.stderr.write(
-            f"headroom dryrun: {reads:,} reads of device values and none at a new line, the last at "
-            f"{place.where or 'an unknown line'}: they are zeros, so a loop that waits for another "
-            f"value never ends; --value '{place.line or 'FILE:LINE'}=1' answers it\n"
+            f"headroom dryrun: {reads:,} reads of device values and none at a new line: at {named}; "
+            "they are zeros, so a loop that waits for another value never ends; "
+            f"--value '{around[0].line}=1' answers {'it' if len(around) == 1 else 'the first'}\n"
         )
 
     def report(self):

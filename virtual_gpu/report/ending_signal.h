@@ -6,13 +6,13 @@
 // Approach: once a process uses CUDA and somebody wants its report, the signals below whose
 //   disposition is the default one get a handler that wakes a thread and returns; whatever was
 //   interrupted goes on and gives back the locks it held, until it reads from the card: there it
-//   waits, so that a busy program leaves its interpreter to the hook. A second thread asks Python's hook and
-//   writes the reports, the first gives it kGraceSeconds; then the process dies by the signal with
-//   the default disposition. A signal that the process sends to itself does not return: Python ends
-//   so after a KeyboardInterrupt. sigaction() and signal() are defined here so that the program
-//   sees the default where we stand, and gets us back when it asks for the default; a handler of
-//   the program's, or SIG_IGN, is left alone. A child of fork or vfork is another process and dies
-//   as it would have.
+//   waits, so that a busy program leaves its interpreter to the hook. A second thread asks
+//   Python's hook and writes the reports, the first gives it kGraceSeconds; then the process dies
+//   by the signal with the default disposition. A signal that the process sends to itself does
+//   not return: Python ends so after a KeyboardInterrupt. sigaction() and signal() are defined
+//   here so that the program sees the default where we stand, and gets us back when it asks for
+//   the default; a handler of the program's, or SIG_IGN, is left alone. A child of fork or vfork
+//   is another process and dies as it would have.
 // Limits: for as long as the reports take, a program that reads nothing goes on. SIGKILL leaves
 //   nothing.
 #pragma once

@@ -1,9 +1,11 @@
-// A C++ program of somebody else's: takes memory from libtorch's allocator once or, with a second
-// argument, until there is none; catches nothing.
-// usage: allocate BYTES [all]
+// A C++ program of somebody else's: takes memory from libtorch's allocator once or, with `all`,
+// until there is none, and catches nothing; with `stopped` SIGTERM ends it.
+// usage: allocate BYTES [all|stopped]
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <string_view>
 
 void* last = nullptr;
 
@@ -14,7 +16,9 @@ __attribute__((noinline)) void take_memory(size_t bytes) {
 
 int main(int count, char** words) {
   c10::cuda::CUDACachingAllocator::init(1);
+  const std::string_view how = count > 2 ? words[2] : "";
   do {
     take_memory(std::strtoull(words[1], nullptr, 10));
-  } while (count > 2);
+  } while (how == "all");
+  if (how == "stopped") std::raise(SIGTERM);
 }

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import struct
 import sys
 import unittest
@@ -151,6 +153,23 @@ class Loops(unittest.TestCase):
         loop = headroom_reads.Loop(Clock())
         said = [n for n in range(1, 20001) if loop.note(n == 1, False)]
         self.assertEqual(said, [10000])
+
+    def test_the_lines_of_a_loop_are_named_tests_first_and_prints_not_at_all(self):
+        reads, said = headroom_reads.Reads(), io.StringIO()
+        places = []
+        for line, use in (("a.py:1", ""), ("a.py:2", "condition"), ("a.py:3", "printed")):
+            place = headroom_reads.Place(None)
+            place.line = place.where = line
+            place.use = use
+            places.append(place)
+            reads.loop.note(True, True, place)
+        for place in places * 2:
+            reads.loop.note(False, True, place)
+        with contextlib.redirect_stderr(said):
+            reads.say_loop(7)
+        self.assertIn("7 reads of device values and none at a new line: at a.py:2 and a.py:1; ",
+                      said.getvalue())
+        self.assertIn("--value 'a.py:2=1' answers the first", said.getvalue())
 
     def test_slow_reads_are_said_after_ten_seconds_and_ever_more_rarely(self):
         clock = Clock()
