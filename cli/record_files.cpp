@@ -10,7 +10,7 @@ namespace headroom {
 
 LatestRecords records_of(const std::string& path, const std::string& where) {
   try {
-    LatestRecords latest = read_latest_records(path);
+    LatestRecords latest = read_latest_records(path, Keep::kForTables);
     for (const std::string& line : in_words(latest.skipped, path)) log_warning(line);
     return latest;
   } catch (const BrokenInput&) {

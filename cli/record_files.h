@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-// Those of one file, of rows that stand for each other the newest; says which lines are none.
-// Throws UsageError that begins with `where` ("--records: ") on a file that cannot be opened or
-// holds something else; BrokenInput where reading it fails.
+// Those of one file, for tables: of rows that stand for each other the newest; says which lines are
+// none. Throws UsageError that begins with `where` ("--records: ") on a file that cannot be opened
+// or holds something else; BrokenInput where reading it fails.
 LatestRecords records_of(const std::string& path, const std::string& where = "");
 
 }  // namespace headroom

@@ -36,6 +36,21 @@ Record record_from_line(std::string_view line) {
   }
 }
 
+// No table looks at these: half of a Record's memory.
+void drop_what_no_table_prints(Record& record) {
+  record.spaces.clear();
+  record.phases.clear();
+  record.phase_runs.clear();
+  record.phase_order = {};
+  record.residual_blocks = {};
+  record.losses = {};
+  record.notes = {};
+  if (!record.environment.is_object()) return;
+  for (const char* name : {"allocator_variables", "cell", "nvml", "virtual_card"}) {
+    record.environment.erase(name);
+  }
+}
+
 // Reads lines and keeps account of those that are none.
 class RecordLines {
  public:
@@ -143,7 +158,7 @@ std::vector<Record> read_records(const std::string& path, SkippedLines* skipped)
   return records;
 }
 
-LatestRecords read_latest_records(const std::string& path) {
+LatestRecords read_latest_records(const std::string& path, Keep keep) {
   struct Kept {
     uint64_t run;
     int64_t number;
@@ -170,6 +185,7 @@ LatestRecords read_latest_records(const std::string& path) {
   for (Kept& row : kept) {
     try {
       latest.records.push_back(record_from_line(row.line));
+      if (keep == Keep::kForTables) drop_what_no_table_prints(latest.records.back());
     } catch (const std::invalid_argument& error) {
       lines.take_back(row.number, error.what());
     }

@@ -59,6 +59,10 @@ struct LatestRecords {
   int64_t replaced = 0;         // rows that a newer one stands for
   SkippedLines skipped;
 };
-LatestRecords read_latest_records(const std::string& path);
+enum class Keep {
+  kWhole,
+  kForTables,  // without phases, losses, notes, other memories and the bulk of the environment
+};
+LatestRecords read_latest_records(const std::string& path, Keep keep = Keep::kWhole);
 
 }  // namespace headroom

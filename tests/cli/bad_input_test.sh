@@ -239,6 +239,17 @@ expect 2 'bad.jsonl:1: ' table summary bad.jsonl
 expect 2 'no Records in empty.jsonl' table summary empty.jsonl
 { cat r.jsonl; head -c 100 r.jsonl; } >torn.jsonl
 expect 0 'torn.jsonl: line [0-9]* is torn' table summary torn.jsonl
+{ cat r.jsonl; echo '# a note'; cat r.jsonl; head -c 4096 /dev/zero; } >damaged.jsonl
+expect 0 'damaged.jsonl: line [0-9]* is no JSON and is passed over' table summary damaged.jsonl
+expect 0 'damaged.jsonl: line [0-9]* is NULs only and is passed over' table summary damaged.jsonl
+# No memory is worth a device that never ends a line; a disk that fails is no end of file.
+for endless in /dev/zero /dev/full; do
+  (ulimit -v 1000000 && "$program" table summary $endless) >out 2>err
+  [[ $? -eq 5 ]] || fail "$endless as Records did not give exit 5"
+  grep -q 'line 1 has no end' err || fail "$endless was not named"
+done
+expect 5 'cannot read /proc/self/mem: Input/output error' table summary /proc/self/mem
+expect 2 'cannot read .*: Is a directory' table summary .
 
 # Outputs that cannot be written: known before the run, and nothing half-written.
 expect 5 'cannot write no/such/x.pickle: No such file' profile "${small[@]}" --output no/such/x.pickle

@@ -110,6 +110,21 @@ TEST_F(RecordFile, OfRowsThatStandForEachOtherTheNewestIsLeft) {
   EXPECT_EQ(read_records(path_).size(), 5U);
 }
 
+TEST_F(RecordFile, ForTablesARecordIsLeftWithoutWhatNoTablePrints) {
+  Record record = record_of(1);
+  record.notes = {"a note"};
+  record.phases["forward"] = {1, 1, 1};
+  record.categories_at_peak = {{"parameters", 1}};
+  write({to_json_line(record)});
+  const Record whole = read_latest_records(path_).records.at(0);
+  EXPECT_EQ(to_json_line(whole), to_json_line(record));
+  const Record figures = read_latest_records(path_, Keep::kForTables).records.at(0);
+  EXPECT_TRUE(figures.notes.empty() && figures.phases.empty());
+  EXPECT_EQ(figures.categories_at_peak, record.categories_at_peak);
+  EXPECT_EQ(figures.peak->allocated, 1);
+  EXPECT_EQ(figures.environment.at("key"), "k1");
+}
+
 // Which of them count is for the reader to say: they all reach him, in order.
 TEST_F(RecordFile, RowsOfAnotherStatusOrEnvironmentAreKeptApart) {
   Record other = record_of(1, Status::kOk, 3);

@@ -121,6 +121,17 @@ class Profile(unittest.TestCase):
         self.assertEqual(expandable["peak_requested_bytes"], default["peak_requested_bytes"])
         self.assertEqual(asynchronous["status"], "ok", asynchronous["reason"])
 
+    def test_of_a_virtual_card_the_drivers_library_is_not_asked(self):
+        stub = Path(HEADROOM).parents[1] / "tests/libstub_nvml.so"
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "libnvidia-ml.so.1").symlink_to(stub)
+            asked = Path(folder, "asked")
+            _, record, _ = profile("--model-size", "small", "--device", "virtual:h200",
+                                   LD_LIBRARY_PATH=folder, STUB_NVML_ASKED=str(asked))
+            self.assertEqual(record["status"], "ok", record["reason"])
+            self.assertNotIn("nvml", record["environment"])
+            self.assertFalse(asked.exists())
+
     def test_what_was_preloaded_stays(self):
         other = subprocess.run(["sh", "-c", "ldconfig -p | awk '/libm.so.6/ {print $NF; exit}'"],
                                capture_output=True, text=True, check=True).stdout.strip()

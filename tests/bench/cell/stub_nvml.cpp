@@ -1,7 +1,9 @@
 // Stands in for libnvidia-ml: one card whose figures move from look to look. What it says is set by
-// the environment, so that a test can be of any driver: STUB_NVML_PIDS="self,4711".
+// the environment, so that a test can be of any driver: STUB_NVML_PIDS="self,4711". Whoever asks it
+// leaves the file STUB_NVML_ASKED.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -23,7 +25,12 @@ struct ProcessInfo {
 
 extern "C" {
 
-int nvmlInit_v2() { return getenv("STUB_NVML_BROKEN") != nullptr ? 9 : 0; }
+int nvmlInit_v2() {
+  if (const char* trace = getenv("STUB_NVML_ASKED")) {
+    if (FILE* file = fopen(trace, "w")) fclose(file);
+  }
+  return getenv("STUB_NVML_BROKEN") != nullptr ? 9 : 0;
+}
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** handle) {
   if (strcmp(bus, "00000000:3B:00.0") != 0) return 6;
