@@ -73,6 +73,12 @@ class Rlhf(unittest.TestCase):
             self.assertIn(section, text)
         self.assertIn("70,549,512,192 parameters", text)
 
+    def test_begins_with_the_set_up(self):
+        self.assertTrue(run("--num-gpus", "8").stdout.startswith("Recommended set-up: 70b on 8 x"))
+        tables = json.loads(run("--format", "json").stdout)
+        self.assertEqual([table["title"].split(":")[0] for table in tables[:3]],
+                         ["Recommended set-up", "Why each step is needed", "RLHF memory timeline"])
+
     def test_says_what_is_short_when_nothing_fits(self):
         text = run("--model-size", "405b", "--num-gpus", "8").stdout
         self.assertIn("NOTHING FITS: the set-up above needs least and is short by ", text)
