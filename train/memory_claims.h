@@ -6,7 +6,7 @@
 // Approach: whoever makes a tensor that stays claims it for a category, where it is made or, at
 //   the latest, before it lets go of it. A claim is of the storage that lives at that address at
 //   that moment, for all of its life; the later of two claims holds. What nobody claims is what the
-//   step made in passing: saved for backward or temporary, by profiling/attribution.h.
+//   step made in passing: saved for backward or temporary, by profiling/lifetimes.h.
 //   The Step claims when somebody begins to listen what is there: parameters, rotary tables, the
 //   loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As it runs: the batch
 //   when a run begins, gradients when a backward ends, optimizer state when an update ends,

@@ -201,7 +201,8 @@ std::string operator_name(const std::string& name) {
     return end == std::string::npos ? "" : "aten::" + name.substr(begin, end - begin);
   }
   const size_t apply = name.find("::apply(");
-  if (apply != std::string::npos && contains(name, "Backward")) {
+  const bool is_node = contains(name, "Backward") || contains(name, "::AccumulateGrad::");
+  if (apply != std::string::npos && is_node) {
     const size_t begin = name.rfind("::", apply - 1);
     return begin == std::string::npos ? name.substr(0, apply)
                                       : name.substr(begin + 2, apply - begin - 2);

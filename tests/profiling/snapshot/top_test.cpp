@@ -132,6 +132,16 @@ TEST(SnapshotTop, NamesAreShortenedToWhatAPersonReads) {
   EXPECT_THAT(readable_stack(s, 1), ElementsAre("_PyEval_Vector"));
 }
 
+TEST(SnapshotTop, AGradientThatIsCopiedIsOfTheNodeThatCopiesIt) {
+  Snapshot s;
+  s.frames = {{"torch::autograd::utils::clone_obey_contract(at::Tensor const&)", "libtorch.so"},
+              {"torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)", "libtorch.so"},
+              {"headroom::Step::backward(at::Tensor const&)", "/x/headroom/train/step.cpp", 87}};
+  s.stacks = {{0, 1, 2}};
+  EXPECT_THAT(readable_stack(s, 0),
+              ElementsAre("train/step.cpp:87 Step::backward", "libtorch: AccumulateGrad"));
+}
+
 TEST(SnapshotTop, APeakBeforeTheTraceIsThePeak) {
   Snapshot s = step();
   s.device_traces[0][3].size = 700 * kMiB;
