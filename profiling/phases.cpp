@@ -1,6 +1,7 @@
 #include "profiling/phases.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -41,6 +42,13 @@ void PhasePeaks::fill_phases(Record& record) const {
   record.phases = phases(0);
   record.phase_order = order();
   record.phase_runs = runs();
+}
+
+void FailedPhase::on_scope(const Scope& scope, bool begins) {
+  // The innermost comes first.
+  const bool unwinds = !begins && std::uncaught_exceptions() > 0;
+  if (unwinds && scope.is_phase() && name_.empty()) name_ = scope.name;
+  if (next_ != nullptr) next_->on_scope(scope, begins);
 }
 
 MemoryBytes PhasePeaks::overall(size_t memory) const {

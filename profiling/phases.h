@@ -40,4 +40,17 @@ class PhasePeaks final : public ScopeListener {
   std::map<std::string, int64_t> runs_;
 };
 
+// Writes down which phase a step failed in: by the time an exception is caught, it has closed all
+// of them. Passes on what it hears.
+class FailedPhase final : public ScopeListener {
+ public:
+  explicit FailedPhase(std::string& name, ScopeListener* next = nullptr)
+      : name_(name), next_(next) {}
+  void on_scope(const Scope& scope, bool begins) override;
+
+ private:
+  std::string& name_;
+  ScopeListener* next_;
+};
+
 }  // namespace headroom

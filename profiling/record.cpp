@@ -86,6 +86,32 @@ std::vector<BlockResidual> blocks_from_json(const json& object) {
   return blocks;
 }
 
+json to_json(const OutOfMemory& moment) {
+  json object = {{"during", moment.during}, {"phase", moment.phase}, {"memory", moment.memory}};
+  if (!moment.refusal) return object;
+  const Refusal& refusal = *moment.refusal;
+  object.update(bytes_to_json(refusal.live));
+  object.update({{"tried_bytes", refusal.tried},
+                 {"free_bytes", refusal.free},
+                 {"total_bytes", refusal.total}});
+  return object;
+}
+
+std::optional<OutOfMemory> out_of_memory_from_json(const json& object) {
+  const auto found = object.find("out_of_memory");
+  if (found == object.end() || !found->is_object()) return std::nullopt;
+  OutOfMemory moment{.during = found->value("during", ""),
+                     .phase = found->value("phase", ""),
+                     .memory = found->value("memory", "")};
+  if (found->contains("tried_bytes")) {
+    moment.refusal = Refusal{.tried = found->value("tried_bytes", int64_t{0}),
+                             .live = bytes_from_json(*found),
+                             .free = found->value("free_bytes", int64_t{0}),
+                             .total = found->value("total_bytes", int64_t{0})};
+  }
+  return moment;
+}
+
 // JSON has no NaN or infinity: they become null.
 json finite_numbers(const std::vector<double>& numbers) {
   json array = json::array();
@@ -139,6 +165,7 @@ json to_json(const Record& record) {
   object["peak_allocated_bytes"] = record.peak ? json(record.peak->allocated) : json(nullptr);
   object["peak_reserved_bytes"] = record.peak ? json(record.peak->reserved) : json(nullptr);
   object["peak_requested_bytes"] = record.peak ? json(record.peak->requested) : json(nullptr);
+  object["out_of_memory"] = record.out_of_memory ? to_json(*record.out_of_memory) : json(nullptr);
   object["recorded_peak"] =
       record.recorded_peak ? bytes_to_json(*record.recorded_peak) : json(nullptr);
   object["phases"] = phases_to_json(record.phases);
@@ -179,6 +206,7 @@ Record record_from_json(const json& object) {
   record.spec = spec_from_json(object.at("spec"));
   record.status = status_from_string(object.at("status").get<std::string>());
   record.reason = object.value("reason", "");
+  record.out_of_memory = out_of_memory_from_json(object);
   record.environment = object.value("environment", json::object());
   const auto optional_bytes = [&](const char* key) -> std::optional<int64_t> {
     const auto it = object.find(key);

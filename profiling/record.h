@@ -48,12 +48,30 @@ struct BlockResidual {
   int64_t tensors = 0;  // distinct storages
 };
 
+// An allocation that could not be had, and its memory at that moment, in bytes.
+struct Refusal {
+  int64_t tried = 0;  // what the allocator asked for: the program's size, rounded up
+  MemoryBytes live;   // before anything is freed by the failing step
+  int64_t free = 0;   // of the memory, or of the limit on it
+  int64_t total = 0;
+};
+
+// Where memory ran out.
+struct OutOfMemory {
+  std::string during;  // "building the model", "warm-up step 1", "measured step 3"
+  std::string phase;   // of that step; "" outside of any
+  std::string memory;  // which one was full: "device", "host"; "" = unknown, as is refusal
+  std::optional<Refusal> refusal;
+};
+
 struct Record {
   static constexpr int kSchemaVersion = 2;
 
   RunSpec spec;
   Status status = Status::kFailed;
   std::string reason;  // one line; empty when ok
+  std::optional<OutOfMemory>
+      out_of_memory;  // where the status is kOom and the cell lived to say it
 
   // Versions, host, device, git commit and dirty flag, allocator settings, UTC time, command line.
   nlohmann::json environment = nlohmann::json::object();

@@ -5,18 +5,33 @@
 // Rationale: an out-of-memory, a crash or a poisoned CUDA context must cost one row, not the sweep.
 // Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the program that links libtorch; beside
 //   it only headroom_bench does, which times steps in its own process. It reads one JSON object
-//   {"spec": {...}, "host_memory_bytes": N, "progress": true} on stdin (bench/cell/request.h),
-//   writes exactly one Record as one JSON line on stdout, talks on stderr, and exits 0 when it
-//   wrote a Record, whatever the Record's status. `headroom-cell --identity` prints what it is, as
-//   JSON (cell_identity below). Its main() begins with die_with_parent()
-//   (bench/process/child_process.h). spec.alloc_conf is already in its environment as
-//   PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
+//   {"spec": {...}, "host_memory_bytes": N, "progress": true} a line on stdin
+//   (bench/cell/request.h), writes exactly one Record as one JSON line on stdout for each, talks on
+//   stderr, and exits 0 when it wrote a Record, whatever the Record's status.
+//   `headroom-cell --identity` prints what it is, as JSON (cell_identity below). Its main() begins
+//   with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in its
+//   environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
 // Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
+//
+// Note [Cells in one process]
+// Rationale: published tables were mostly made by a program that runs its configurations in a loop.
+//   What such a process keeps (the cuBLAS workspaces of threads that live on, 8 MiB each) is part
+//   of the next one's peak.
+// Approach: --one-process gives one headroom-cell all requests. Before each cell what the one
+//   before left cached goes back to the card and the peaks begin anew, as gc.collect(),
+//   torch.cuda.empty_cache() and torch.cuda.reset_peak_memory_stats() do; cuBLAS workspaces stay,
+//   as they do there. A cell that runs out of memory leaves the process usable. One that dies takes
+//   the process along, and one that fails otherwise ends it, because a CUDA error may have spoilt
+//   it: the rest goes on in a fresh process. Each Record says how many cells ran before it in its
+//   process.
+// Limits: all cells share what a process has one of: the virtual card, the allocator's settings. A
+//   row is on the disk when the parent has read it, while the next cell runs already.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/cell/progress.h"
 #include "bench/process/host_memory.h"
@@ -37,10 +52,25 @@ struct CellOptions {
 // Runs one cell and waits for it. Always returns a Record:
 //   the cell's own; or kKilled ("killed by signal 9 (SIGKILL)", and whether the kernel's
 //   out-of-memory killer ran), kTimeout, or kFailed (exit code and the last line of stderr) when it
-//   wrote none. Its environment holds "cell": {pid, seconds, max_rss_bytes, host_memory_bytes}.
+//   wrote none. Its environment holds "cell": {pid, seconds, max_rss_bytes, host_memory_bytes,
+//   one_process, cells_before}.
 // After SIGINT or SIGTERM (bench/process/interrupt.h) the cell is killed and the Record is kKilled
 // with the reason "interrupted": not a result.
 Record run_cell(const RunSpec& spec, const CellOptions& options);
+
+// The same for several cells in one process, in order; on_record gets each Record as it comes. It
+// gets fewer than there are specs, and at least one, where the process ended before its time: run
+// the rest again. Throws UsageError where they cannot share a process, and what on_record throws.
+void run_cells(const std::vector<RunSpec>& specs, const CellOptions& options,
+               const std::function<void(Record record)>& on_record);
+
+// Whether they can: one virtual card (or none), one --alloc-conf. Throws UsageError.
+void check_one_process(const std::vector<RunSpec>& specs);
+
+// Throws UsageError with libtorch's own reason where its allocator does not take an --alloc-conf of
+// these, or what the environment says instead: libtorch reads it while it is loaded, and ends the
+// process where it cannot.
+void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options);
 
 // The program that run_cell would start.
 std::string cell_program(const CellOptions& options);

@@ -1,9 +1,12 @@
-// headroom-cell: one run in a process of its own. See Note [The cell program] in bench/cell/cell.h.
+// headroom-cell: runs in a process of their own. See Note [The cell program] and Note [Cells in one
+// process] in bench/cell/cell.h.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include "bench/cell/environment.h"
@@ -12,6 +15,7 @@
 #include "bench/cell/run.h"
 #include "bench/process/child_process.h"
 
+namespace headroom {
 namespace {
 
 int print_line(const std::string& line) {
@@ -20,29 +24,67 @@ int print_line(const std::string& line) {
   return written ? 0 : 5;
 }
 
+// Exit code 2 and the reason where libtorch does not take the allocator settings it is run with.
+int print_alloc_conf_keys() {
+  try {
+    return print_line(alloc_conf_keys().dump());
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    std::fprintf(stderr, "%s\n", text.substr(0, text.find('\n')).c_str());
+    return 2;
+  }
+}
+
+// As far as it has come: the parent learns the last figures when it ends.
+nlohmann::json own_process() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {{"pid", getpid()}, {"max_rss_bytes", int64_t{usage.ru_maxrss} * 1024}};
+}
+
+Record run_request(const std::string& line) {
+  const CellRequest request = request_from_json(line);
+  RunOptions options{.host_memory_bytes = request.host_memory_bytes};
+  if (request.tells_progress) {
+    options.on_progress = [](const Progress& progress) {
+      std::fputs((to_line(progress) + "\n").c_str(), stderr);
+    };
+  }
+  Record record = run(request.spec, options);
+  record.environment["cell"] = own_process();
+  return record;
+}
+
+// One line of stdin after the other.
+int run_requests() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const Record record = run_request(line);
+    if (const int code = print_line(to_json_line(record)); code != 0) return code;
+    // A CUDA error may have left the context unusable.
+    if (record.status == Status::kFailed) break;
+  }
+  return 0;
+}
+
 }  // namespace
+}  // namespace headroom
 
 int main(int argc, char** argv) {
   headroom::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a Record with a reason
   if (argc == 2 && std::strcmp(argv[1], "--identity") == 0) {
-    return print_line(headroom::build_identity().dump());
+    return headroom::print_line(headroom::build_identity().dump());
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--alloc-conf-keys") == 0) {
+    return headroom::print_alloc_conf_keys();
   }
   if (argc != 1) {
-    std::fputs("headroom-cell: reads one JSON request on stdin; started by headroom\n", stderr);
+    std::fputs("headroom-cell: reads JSON requests on stdin; started by headroom\n", stderr);
     return 2;
   }
-  const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
   try {
-    const headroom::CellRequest request = headroom::request_from_json(input);
-    headroom::RunOptions options{.host_memory_bytes = request.host_memory_bytes};
-    if (request.tells_progress) {
-      options.on_progress = [](const headroom::Progress& progress) {
-        std::fputs((headroom::to_line(progress) + "\n").c_str(), stderr);
-      };
-    }
-    return print_line(headroom::to_json_line(headroom::run(request.spec, options)));
+    return headroom::run_requests();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "headroom-cell: bad request: %s\n", error.what());
     return 2;

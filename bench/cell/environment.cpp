@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <c10/core/AllocatorConfig.h>
+#include <c10/cuda/CUDAAllocatorConfig.h>
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -134,6 +137,19 @@ nlohmann::json build_identity() {
           {"libtorch", TORCH_VERSION},
           {"devices", devices},
           {"cpu", cpu_identity()}};
+}
+
+nlohmann::json alloc_conf_keys() {
+  // Read once, here at the latest: a part of it while libtorch is loaded.
+  c10::CachingAllocator::AcceleratorAllocatorConfig::instance();
+  c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::instance();
+  std::set<std::string> keys;
+  for (const auto* known : {&c10::CachingAllocator::AcceleratorAllocatorConfig::getKeys(),
+                            &c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::getKeys()}) {
+    keys.insert(known->begin(), known->end());
+  }
+  std::erase_if(keys, [](const std::string& key) { return key.find("hip") != std::string::npos; });
+  return keys;
 }
 
 }  // namespace headroom

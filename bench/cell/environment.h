@@ -18,4 +18,8 @@ std::string pci_bus_id(torch::Device device);
 // devices, processor.
 nlohmann::json build_identity();
 
+// The settings that libtorch's allocators know, sorted: what an --alloc-conf may name. Throws
+// libtorch's own exception where it does not take what the environment holds.
+nlohmann::json alloc_conf_keys();
+
 }  // namespace headroom

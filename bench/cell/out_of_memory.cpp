@@ -15,6 +15,12 @@ namespace {
 // libtorch's errors carry a backtrace after the first line.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+Failure out_of_memory(const std::string& text) {
+  const size_t advice = text.find(" If reserved but unallocated memory is large");
+  if (advice == std::string::npos) return {Status::kOom, text, ""};
+  return {Status::kOom, text.substr(0, advice), text.substr(advice + 1)};
+}
+
 // A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
 bool says_out_of_memory(const std::string& text) {
   for (const char* sign : {"DefaultCPUAllocator: can't allocate memory", "out of memory",
@@ -25,7 +31,7 @@ bool says_out_of_memory(const std::string& text) {
 }
 
 Failure from_text(const std::string& text) {
-  return {says_out_of_memory(text) ? Status::kOom : Status::kFailed, first_line(text)};
+  return {says_out_of_memory(text) ? Status::kOom : Status::kFailed, first_line(text), ""};
 }
 
 }  // namespace
@@ -34,17 +40,17 @@ Failure current_failure() {
   try {
     std::rethrow_exception(std::current_exception());
   } catch (const UnsupportedDevice& error) {
-    return {Status::kUnsupported, first_line(error.what())};
+    return {Status::kUnsupported, first_line(error.what()), ""};
   } catch (const UsageError& error) {
-    return {Status::kUsage, first_line(error.what())};
+    return {Status::kUsage, first_line(error.what()), ""};
   } catch (const WriteError& error) {
-    return {Status::kUnwritable, first_line(error.what())};
+    return {Status::kUnwritable, first_line(error.what()), ""};
   } catch (const c10::OutOfMemoryError& error) {
-    return {Status::kOom, first_line(error.what_without_backtrace())};
+    return out_of_memory(first_line(error.what_without_backtrace()));
   } catch (const c10::Error& error) {
     return from_text(error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
-    return {Status::kOom, "host memory: std::bad_alloc"};
+    return {Status::kOom, "host memory: std::bad_alloc", ""};
   } catch (const std::exception& error) {
     return from_text(error.what());
   }

@@ -10,6 +10,7 @@ namespace headroom {
 struct Failure {
   Status status = Status::kFailed;
   std::string reason;  // one line
+  std::string advice;  // libtorch's own on settings of its allocator, which it appends; "" = none
 };
 
 // Only inside a catch block: the exception being handled. libtorch's own out-of-memory, a CPU

@@ -33,12 +33,14 @@ void fill_blocks(const Attribution& attribution, Record& record) {
 
 }  // namespace
 
-RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec)
+RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec,
+                             std::string& failed_in)
     : step_(step),
       memories_(memories),
       spec_(spec),
       recording_(memories, {.stacks = spec.stacks, .max_entries = spec.max_entries}),
-      listening_(step, &recording_, &recording_) {}
+      phase_(failed_in, &recording_),
+      listening_(step, &phase_, &recording_) {}
 
 void RecordedSteps::run(const Batch& batch) {
   step_.run(batch);

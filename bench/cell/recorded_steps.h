@@ -1,6 +1,7 @@
 // The last steps of a run, with every allocation recorded: who holds the bytes at the peak.
 #pragma once
 
+#include "profiling/phases.h"
 #include "profiling/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
@@ -10,8 +11,8 @@ namespace headroom {
 
 class RecordedSteps {
  public:
-  // Starts recording.
-  RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec);
+  // Starts recording. failed_in: see FailedPhase.
+  RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec, std::string& failed_in);
 
   void run(const Batch& batch);
 
@@ -25,6 +26,7 @@ class RecordedSteps {
   const Memories& memories_;
   const RunSpec& spec_;
   StepRecording recording_;
+  FailedPhase phase_;
   Listening listening_;
 };
 

@@ -161,7 +161,7 @@ class Watch {
       wait_for_news();
       read_out();
       read_err();
-      if (command_.deadline_seconds > 0 && elapsed() >= command_.deadline_seconds) {
+      if (command_.deadline_seconds > 0 && since(waiting_since_) >= command_.deadline_seconds) {
         stop(&outcome_.timed_out);
       }
       if (interrupted()) stop(&outcome_.interrupted);
@@ -179,7 +179,9 @@ class Watch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  static double since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
 
   bool ended() const {
     siginfo_t info{};
@@ -195,7 +197,8 @@ class Watch {
                                       {stopped_ ? -1 : interrupt_descriptor(), POLLIN, 0}}};
     double timeout_ms = -1;
     if (command_.deadline_seconds > 0 && !stopped_) {
-      timeout_ms = std::clamp((command_.deadline_seconds - elapsed()) * 1e3 + 1, 0.0, 1e6);
+      timeout_ms =
+          std::clamp((command_.deadline_seconds - since(waiting_since_)) * 1e3 + 1, 0.0, 1e6);
     }
     if (pidfd_.get() < 0)
       timeout_ms = timeout_ms < 0 ? kTickMs : std::min<double>(timeout_ms, kTickMs);
@@ -206,7 +209,17 @@ class Watch {
     return read_some(out_, [this](const char* data, size_t size) {
       if (outcome_.output.size() + size > kMaxOutput) return stop(&outcome_.output_too_long);
       outcome_.output.append(data, size);
+      if (command_.on_output_line) hand_out_lines();
     });
+  }
+
+  void hand_out_lines() {
+    for (size_t end = 0; (end = outcome_.output.find('\n')) != std::string::npos;) {
+      const std::string line = outcome_.output.substr(0, end);
+      outcome_.output.erase(0, end + 1);
+      waiting_since_ = Clock::now();
+      command_.on_output_line(line);
+    }
   }
 
   bool read_err() {
@@ -230,7 +243,7 @@ class Watch {
     while (wait4(outcome_.pid, &status, 0, &usage) < 0 && errno == EINTR) {
     }
     reaped_ = true;
-    outcome_.seconds = elapsed();
+    outcome_.seconds = since(start_);
     outcome_.max_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
     if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
     if (WIFEXITED(status)) outcome_.exit_code = WEXITSTATUS(status);
@@ -245,6 +258,7 @@ class Watch {
   bool stopped_ = false;
   bool reaped_ = false;
   Clock::time_point start_ = Clock::now();
+  Clock::time_point waiting_since_ = start_;  // for its first line, or the next
 };
 
 }  // namespace

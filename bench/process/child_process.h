@@ -17,6 +17,9 @@ struct Command {
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
+  // One line of its stdout, without the newline, as it comes; it is not in Outcome::output then,
+  // and the deadline counts from it anew. What it throws comes out as of on_error_line.
+  std::function<void(const std::string& line)> on_output_line = {};
   // One line of its stderr, without the newline, as it comes; long ones in pieces of 64 KiB. What
   // it throws comes out of run_command(), after the program was killed.
   std::function<void(const std::string& line)> on_error_line;
@@ -29,7 +32,7 @@ struct Outcome {
   int signal = 0;                // 0 when it exited
   bool timed_out = false;        // killed by us: the deadline
   bool interrupted = false;      // killed by us: bench/process/interrupt.h
-  bool output_too_long = false;  // killed by us: more than 64 MiB on stdout
+  bool output_too_long = false;  // killed by us: more than 64 MiB on stdout, or in one line of it
   std::string output;            // its stdout
   std::string last_error_line;   // the last line with something on it; stack frames are passed over
   double seconds = 0;            // wall time

@@ -2,18 +2,23 @@
 // Rationale: a resumed sweep may return an old row only when running the cell again would give the
 //   same one; anything else mixes experiments silently.
 // Approach: one hash over everything known to decide the result: the settings marked
-//   changes_result, the identity of the cell program (build, libtorch, devices, processor), the
-//   variables of the environment that libtorch and CUDA read, and for input files (tokens, weights,
-//   cards of the user's) their size and time of change. A different key is simply not found.
+//   changes_result, the identity of the cell program (build, libtorch, devices, processor), and
+//   the conditions: the variables of the environment that libtorch and CUDA read, for input files
+//   (tokens, weights) their size and time of change, the figures of a virtual card as the stand-in
+//   is told them, and for a cell in a shared process the key of the one before it, which holds that
+//   of the one before that. A different key is simply not found, and tables ask the same
+//   conditions (profiling/report/select.cpp).
 //   The processor decides times, on a real card too, which waits for its launches; a Record of a
-//   virtual card holds no times, and its bytes are the same whatever the processor.
+//   virtual card holds no times, and its bytes are the same whatever machine it is on.
 // Limits: the hash is 64 bits and for finding, not for proof. Settings with equal effect (d_model 0
 //   and the named size's own width) have different keys: rerun, never mixed.
 #include <sys/stat.h>
 
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
+#include "bench/process/virtual_card.h"
 #include "bench/sweep/sweep.h"
 
 namespace headroom {
@@ -49,20 +54,36 @@ json file_stamp(const std::string& path) {
 
 }  // namespace
 
-std::string result_key(const RunSpec& spec, const json& identity) {
-  json all = {{"identity", identity}};
-  if (is_virtual(spec)) all["identity"].erase("cpu");
-  for (const Field& field : fields()) {
-    if (field.changes_result) all["spec"][field.name] = field.get(spec);
-  }
+json result_conditions(const RunSpec& spec, const Before& before) {
+  json conditions = json::object();
   for (const char* name : kVariables) {
     // The run's own alloc_conf replaces both variables.
     if (!spec.alloc_conf.empty() && std::string(name).ends_with("ALLOC_CONF")) continue;
-    if (const char* value = getenv(name); value != nullptr) all["environment"][name] = value;
+    if (const char* value = getenv(name); value != nullptr) conditions["variables"][name] = value;
   }
-  const char* cards = getenv("HEADROOM_CARDS");
-  all["files"] = {file_stamp(spec.tokens), file_stamp(spec.load_weights),
-                  file_stamp(cards == nullptr ? "" : cards)};
+  if (!spec.tokens.empty()) conditions["files"]["tokens"] = file_stamp(spec.tokens);
+  if (!spec.load_weights.empty()) conditions["files"]["weights"] = file_stamp(spec.load_weights);
+  if (is_virtual(spec)) {
+    conditions["card"] = stand_in_description(virtual_card(spec.device).card);
+  }
+  if (before.cells > 0) {
+    conditions["cells_before"] = before.cells;
+    conditions["key_before"] = before.key;
+  }
+  return conditions;
+}
+
+std::string result_key(const RunSpec& spec, const json& identity, const json& conditions) {
+  json all = {{"conditions", conditions}};
+  for (const char* name : {"build", "build_settings", "libtorch", "devices", "cpu"}) {
+    const bool of_the_machine =
+        std::string_view(name) == "devices" || std::string_view(name) == "cpu";
+    if (of_the_machine && is_virtual(spec)) continue;
+    if (identity.contains(name)) all["identity"][name] = identity.at(name);
+  }
+  for (const Field& field : fields()) {
+    if (field.changes_result) all["spec"][field.name] = field.get(spec);
+  }
   // Keys come out sorted, so the text is one and the same for the same content.
   uint64_t hash = fnv1a(all.dump(-1, ' ', false, json::error_handler_t::replace));
   std::string digits(16, '0');

@@ -1,7 +1,5 @@
 #include "bench/sweep/sweep.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +10,7 @@
 
 #include "bench/process/interrupt.h"
 #include "bench/sweep/record_log.h"
+#include "bench/sweep/resume.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
 
@@ -70,41 +69,16 @@ std::optional<json> identity_unless_interrupted(const CellOptions& options) {
   return std::nullopt;
 }
 
-bool exists(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0;
-}
-
-// As a Record's JSON holds it: the name of a file need not be UTF-8.
-std::string as_stored(const std::string& text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// Whether a Record of the same key also stands for what was written and for what was refused.
-bool answers(const Record& old, const RunSpec& spec, int64_t host_memory_bytes) {
-  if (old.status == Status::kOom) {
-    // More memory may be enough now. Within 5 %, because what is available moves by itself.
-    const int64_t had = old.environment.value("/cell/host_memory_bytes"_json_pointer, int64_t{0});
-    return had == 0 || (host_memory_bytes != 0 &&
-                        static_cast<double>(host_memory_bytes) <= static_cast<double>(had) * 1.05);
-  }
-  if (old.status != Status::kOk) return false;
-  const bool writes_nothing = spec.snapshot.empty() && spec.save_weights.empty();
-  if (writes_nothing) return true;
-  // Not only the same paths: the same stacks and limits inside the snapshot.
-  for (const Field& field : fields()) {
-    if (!field.changes_result && as_stored(field.get(old.spec)) != as_stored(field.get(spec))) {
-      return false;
-    }
-  }
-  return (spec.snapshot.empty() || exists(spec.snapshot)) &&
-         (spec.save_weights.empty() || exists(spec.save_weights));
-}
-
 struct Cell {
   const RunSpec* spec;
+  nlohmann::json conditions;
   std::string key;
   std::optional<Record> record;
+
+  void set_key(const json& identity, const Before& before) {
+    conditions = result_conditions(*spec, before);
+    key = result_key(*spec, identity, conditions);
+  }
 };
 
 class Sweep {
@@ -115,23 +89,21 @@ class Sweep {
       log_ = std::make_unique<RecordLog>(options.records_path, options.on_progress);
     }
     cells_.reserve(specs.size());
-    for (const RunSpec& spec : specs) cells_.push_back({&spec, result_key(spec, identity_), {}});
-    if (options.resume) reuse();
+    for (const RunSpec& spec : specs) {
+      cells_.push_back({&spec, {}, {}, {}});
+      set_key(cells_.size() - 1, options.one_process ? 0 : cells_.size() - 1);
+    }
+    if (options.resume && log_) reuse();
     to_run_ = cells_.size() - static_cast<size_t>(result_.reused);
   }
 
   SweepResult run() {
     const InterruptGuard guard;
-    for (size_t i = 0; i < cells_.size() && !interrupted(); ++i) {
-      if (cells_[i].record) continue;
-      const auto start = std::chrono::steady_clock::now();
-      Record record = run_one(cells_[i], i);
-      if (interrupted() && record.status == Status::kKilled) break;  // by us: not a result
-      if (log_) log_->append(record);
-      spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      ++done_;
-      progress(i, record);
-      cells_[i].record = std::move(record);
+    start_ = std::chrono::steady_clock::now();
+    if (options_.one_process) {
+      run_in_one_process();
+    } else {
+      run_one_by_one();
     }
     result_.interrupted = interrupted();
     for (Cell& cell : cells_) {
@@ -141,50 +113,85 @@ class Sweep {
   }
 
  private:
+  // Of a cell whose process began with the cell `first`.
+  void set_key(size_t i, size_t first) {
+    cells_[i].set_key(identity_, i == first ? Before{} : Before{i - first, cells_[i - 1].key});
+  }
+
   void reuse() {
-    if (!log_) return;
-    std::map<std::string, std::vector<const Record*>> by_key;
-    for (const Record& record : log_->earlier()) {
-      if (!record.environment.is_object()) continue;
-      const auto key = record.environment.find("key");
-      if (key != record.environment.end() && key->is_string()) {
-        by_key[key->get<std::string>()].push_back(&record);
-      }
-    }
+    const EarlierRows rows(log_->earlier());
     for (Cell& cell : cells_) {
-      const auto found = by_key.find(cell.key);
-      if (found == by_key.end()) continue;
-      // The newest that answers.
-      for (auto old = found->second.rbegin(); old != found->second.rend() && !cell.record; ++old) {
-        if (answers(**old, *cell.spec, options_.cell.host_memory_bytes)) cell.record = **old;
-      }
-      if (cell.record) ++result_.reused;
+      const Record* old = rows.find(cell.key, *cell.spec, options_.cell.host_memory_bytes);
+      if (old == nullptr) continue;
+      cell.record = *old;
+      ++result_.reused;
     }
-    if (result_.reused > 0) {
-      say(std::to_string(result_.reused) + " of " + std::to_string(cells_.size()) +
-          " Records are already in " + options_.records_path);
+    if (result_.reused == 0) return;
+    const bool is_whole = result_.reused == static_cast<int>(cells_.size());
+    std::string line = std::to_string(result_.reused) + " of " + std::to_string(cells_.size()) +
+                       " Records are already in " + options_.records_path;
+    if (options_.one_process && !is_whole) {
+      for (Cell& cell : cells_) cell.record.reset();
+      result_.reused = 0;
+      line += "; all run again, because in one process a cell depends on those before it";
+    }
+    say(line);
+  }
+
+  void run_one_by_one() {
+    for (size_t i = 0; i < cells_.size() && !interrupted(); ++i) {
+      if (!cells_[i].record) finish(i, run_cell(*cells_[i].spec, telling(i)));
     }
   }
 
-  Record run_one(const Cell& cell, size_t i) {
-    CellOptions options = options_.cell;
-    const auto start = std::chrono::steady_clock::now();
-    if (options_.on_status) {
-      options.on_progress = [&](const Progress& progress) { status(i, start, progress); };
+  void run_in_one_process() {
+    if (cells_.front().record) return;  // then all of them are there
+    for (size_t next = 0; next < cells_.size() && !interrupted();) {
+      const size_t first = next;
+      std::vector<RunSpec> specs;
+      for (size_t i = first; i < cells_.size(); ++i) specs.push_back(*cells_[i].spec);
+      run_cells(specs, telling(next), [&](Record record) {
+        set_key(next, first);
+        finish(next, std::move(record));
+        ++next;
+      });
+      if (next < cells_.size() && !interrupted()) {
+        say("the process ended with " + row_name(*cells_[next - 1].spec) + "; " +
+            std::to_string(cells_.size() - next) + " cells go on in a fresh one");
+      }
     }
-    Record record = run_cell(*cell.spec, options);
-    record.environment["key"] = cell.key;
+  }
+
+  // Says how far the cell is; `i` is read when it does.
+  CellOptions telling(const size_t& i) {
+    CellOptions options = options_.cell;
+    if (options_.on_status) {
+      options.on_progress = [this, &i](const Progress& progress) { status(i, progress); };
+    }
+    return options;
+  }
+
+  void finish(size_t i, Record record) {
+    if (interrupted() && record.status == Status::kKilled) return;  // by us: not a result
+    record.environment["key"] = cells_[i].key;
+    record.environment["conditions"] = cells_[i].conditions;
     record.environment["identity"] = identity_;
-    return record;
+    if (log_) log_->append(record);
+    const auto now = std::chrono::steady_clock::now();
+    spent_ += std::chrono::duration<double>(now - start_).count();
+    start_ = now;
+    ++done_;
+    progress(i, record);
+    cells_[i].record = std::move(record);
   }
 
   // Cells that have not ended, here and in what the caller runs after this.
   size_t left() const { return std::max(to_run_, options_.cells_left) - done_; }
 
   // While a cell runs. Of the first one only its own end can be foretold.
-  void status(size_t i, std::chrono::steady_clock::time_point start, const Progress& progress) {
+  void status(size_t i, const Progress& progress) {
     const auto now = std::chrono::steady_clock::now();
-    const double here = std::chrono::duration<double>(now - start).count();
+    const double here = std::chrono::duration<double>(now - start_).count();
     std::string line = "cell " + std::to_string(i + 1) + " of " + std::to_string(cells_.size()) +
                        ": " + row_name(*cells_[i].spec);
     line += progress.step > 0 ? ", step " + std::to_string(progress.step) + " of " +
@@ -222,6 +229,7 @@ class Sweep {
   SweepResult result_;
   size_t to_run_ = 0;
   size_t done_ = 0;
+  std::chrono::steady_clock::time_point start_;  // of the cell that runs
   double spent_ = 0;  // seconds in the cells that ran, and before the last of them
   double spent_before_ = 0;
 };
@@ -232,6 +240,8 @@ SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& opt
   if (specs.empty()) throw UsageError("the sweep has no cell to run");
   for (const RunSpec& spec : specs) validate(spec);
   check_files(specs, options.records_path);
+  if (options.one_process) check_one_process(specs);
+  check_alloc_confs(specs, options.cell);
   std::optional<json> identity = identity_unless_interrupted(options.cell);
   if (!identity) {
     SweepResult nothing;

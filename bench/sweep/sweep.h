@@ -1,4 +1,4 @@
-// A grid of RunSpecs, one process per cell, nothing lost. No torch here.
+// A grid of RunSpecs, nothing lost: one process per cell, or all in one. No torch here.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,30 @@ struct Axis {
 // validated. Throws UsageError. No axes: the base alone.
 std::vector<RunSpec> expand(const RunSpec& base, const std::vector<Axis>& axes);
 
-// The key under which a result is found again, as 16 hexadecimal digits; also stored in each
-// Record's environment as "key". See Note [Result keys] in bench/sweep/key.cpp.
-std::string result_key(const RunSpec& spec, const nlohmann::json& identity);
+// What decides a result beside its settings and the program: "variables" that libtorch reads,
+// "files" that are read, the definition of the "card" where it is a virtual one, and what ran
+// before it in its process, if anything. Stored in each Record's environment as "conditions".
+struct Before {
+  size_t cells = 0;  // in the same process
+  std::string key;   // of the last of them
+};
+nlohmann::json result_conditions(const RunSpec& spec, const Before& before = {});
+
+// The key under which a result is found again, as 16 hexadecimal digits; stored as "key". identity:
+// cell_identity() of the program, or the environment of a Record that it wrote. See Note [Result
+// keys] in bench/sweep/key.cpp.
+std::string result_key(const RunSpec& spec, const nlohmann::json& identity,
+                       const nlohmann::json& conditions);
+inline std::string result_key(const RunSpec& spec, const nlohmann::json& identity) {
+  return result_key(spec, identity, result_conditions(spec));
+}
 
 struct SweepOptions {
   CellOptions cell;
   std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
   size_t cells_left = 0;     // that its caller has left, these too: the ETA is for all of them
   bool resume = true;        // cells that records_path already answers are not rerun
+  bool one_process = false;  // see Note [Cells in one process] in bench/cell/cell.h
   // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
   // records_path.
   std::function<void(const std::string& line)> on_progress;
@@ -46,8 +61,9 @@ struct SweepResult {
 // Runs every cell, one at a time. A cell that ends badly is a row and the sweep goes on.
 // A cell is not rerun when records_path holds a Record of the same key that is ok or oom, was
 // written with the same output files and these still exist, and, if oom, ran with as much host
-// memory as there is now. Rows of other keys (another build, another setting) stay in the file and
-// are never returned.
+// memory as there is now or filled a virtual card. In one process all cells are answered so, or
+// none: what a cell needs depends on those before it. Rows of other keys (another build, another
+// setting) stay in the file and are never returned.
 // Throws UsageError when there is no cell, or a file that is written is read or written by another
 // (Note [Files apart] in files/same_file.h). Throws
 // std::runtime_error (one line) when the cell program is missing, when records_path cannot be

@@ -7,6 +7,7 @@
 
 #include "bench/cell/cell.h"
 #include "bench/process/interrupt.h"
+#include "bench/sweep/sweep.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -53,6 +54,7 @@ int profile_cell(const Arguments& arguments) {
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
   }
+  check_alloc_confs({spec}, options);
   options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
   Record record;
@@ -65,6 +67,11 @@ int profile_cell(const Arguments& arguments) {
   if (was_interrupted) {
     log_error("interrupted");
     return kExitInterrupted;
+  }
+  if (record.environment.contains("build")) {
+    const auto conditions = result_conditions(record.spec);
+    record.environment["key"] = result_key(record.spec, record.environment, conditions);
+    record.environment["conditions"] = conditions;
   }
   if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
     record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +

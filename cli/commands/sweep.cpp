@@ -1,4 +1,4 @@
-// headroom sweep: a grid of cells, one process each, nothing lost.
+// headroom sweep: a grid of cells, nothing lost.
 #include "bench/sweep/sweep.h"
 
 #include <algorithm>
@@ -30,6 +30,10 @@ CommandLine command_line() {
       {"cells-left", "N", "a script's cells still to run, these too: the ETA is for all",
        "Results"},
       {"no-resume", "", "run again what --records already holds", "Results"},
+      {"one-process", "",
+       "all cells in one process, as a program that loops over them; what a\nprocess keeps (cuBLAS "
+       "workspaces) is part of later cells' memory",
+       "Limits"},
       {"format", "WORD", "table, csv, md; json (array) or jsonl: the Records", "Results"},
       {"dry-run", "", "print the cells (their settings: --format csv, json), run nothing",
        "Results"}};
@@ -113,6 +117,7 @@ int sweep_grid(const Arguments& arguments) {
                        .records_path = arguments.get("records"),
                        .cells_left = static_cast<size_t>(integer(arguments, "cells-left", 0, 0)),
                        .resume = !arguments.has("no-resume"),
+                       .one_process = arguments.has("one-process"),
                        .on_progress = log_line};
   options.cell.on_talk = log_line;
   if (shows_status()) options.on_status = log_status;

@@ -7,6 +7,7 @@
 
 #include "profiling/report/breakdown.h"
 #include "profiling/report/cells.h"
+#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
 
@@ -25,14 +26,15 @@ struct Group {
   }
 };
 
-std::vector<Group> gather_groups(const RecordPointers& records) {
+std::vector<Group> gather_groups(const RecordPointers& records, const EnvironmentLabels& labels) {
   std::vector<const Field*> others;
   for (const Field& field : fields()) {
     if (field.changes_result && field.name != "precision") others.push_back(&field);
   }
   std::vector<Group> groups;
   for (const Record* record : records) {
-    const std::string key = group_key(*record, others);
+    std::string key = group_key(*record, others);
+    if (!labels.empty()) key += labels.at(record);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const Group& candidate) { return candidate.key == key; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{.key = key});
@@ -64,8 +66,10 @@ std::vector<std::string> all_categories(const RecordPointers& records) {
 
 class Comparison {
  public:
-  Comparison(const RecordPointers& records, std::vector<const Field*> varying)
+  Comparison(const RecordPointers& records, std::vector<const Field*> varying,
+             EnvironmentLabels labels)
       : varying_(std::move(varying)),
+        labels_(std::move(labels)),
         others_(autocast_columns(records)),
         categories_(all_categories(records)) {
     for (const Field* field : varying_) shown_.push_back(field->name);
@@ -77,6 +81,7 @@ class Comparison {
       table.columns.push_back(
           {.name = field->name, .number = field->numeric(), .when_empty = "none"});
     }
+    if (!labels_.empty()) table.columns.push_back({.name = "environment"});
     add_precision_columns(table, Precision::kFp32);
     for (const Precision precision : others_) {
       add_precision_columns(table, precision);
@@ -91,6 +96,7 @@ class Comparison {
     std::vector<std::string> row = {to_string(group.spec().profile_type),
                                     std::to_string(group.spec().context_length)};
     for (const Field* field : varying_) row.push_back(setting_text(group.any(), *field));
+    if (!labels_.empty()) row.push_back(labels_.at(&group.any()));
     const Record* fp32 = group.find(Precision::kFp32);
     add_precision_cells(row, fp32);
     for (const Precision precision : others_) {
@@ -103,7 +109,7 @@ class Comparison {
   }
 
   const std::vector<Precision>& others() const { return others_; }
-  size_t keys() const { return 2 + varying_.size(); }
+  size_t keys() const { return 2 + varying_.size() + (labels_.empty() ? 0 : 1); }
 
  private:
   void add_precision_columns(Table& table, Precision precision) const {
@@ -143,6 +149,7 @@ class Comparison {
 
   std::vector<const Field*> varying_;
   std::vector<std::string> shown_ = {"profile_type", "context_length", "precision"};
+  EnvironmentLabels labels_;
   std::vector<Precision> others_;
   std::vector<std::string> categories_;
 };
@@ -156,12 +163,13 @@ std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
       latest, [](const Record* record) { return record->spec.precision == Precision::kTf32; });
   if (tf32 > 0) about.push_back("Not shown: " + std::to_string(tf32) + " TF32 result(s).");
 
+  const EnvironmentLabels labels = environment_labels(latest);
   const Comparison comparison(
-      latest, varying_fields(latest, {"profile_type", "context_length", "precision"}));
+      latest, varying_fields(latest, {"profile_type", "context_length", "precision"}), labels);
   std::vector<Table> tables = {{.title = "Peak memory, FP32 and mixed precision",
                                 .columns = comparison.columns(),
                                 .keys = comparison.keys()}};
-  for (const Group& group : gather_groups(latest)) {
+  for (const Group& group : gather_groups(latest, labels)) {
     tables.front().rows.push_back(comparison.row(group));
     const Record* fp32 = group.find(Precision::kFp32);
     for (const Precision precision : comparison.others()) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/environments.h"
 #include "profiling/report/falling_peak.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
@@ -22,11 +23,13 @@ struct Row {
 };
 
 std::vector<Row> gather_rows(const RecordPointers& records,
-                             const std::vector<const Field*>& varying) {
+                             const std::vector<const Field*>& varying,
+                             const EnvironmentLabels& labels) {
   std::vector<Row> rows;
   std::vector<std::string> groups;  // in order of appearance
   for (const Record* record : records) {
-    const std::string group = group_key(*record, varying);
+    std::string group = group_key(*record, varying);
+    if (!labels.empty()) group += labels.at(record);
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {
       return candidate.group == group &&
@@ -82,6 +85,8 @@ Table peak_memory_table(const std::vector<Record>& records) {
         {.name = field->name, .number = field->numeric(), .when_empty = "none"});
     shown.push_back(field->name);
   }
+  const EnvironmentLabels labels = environment_labels(latest);
+  if (!labels.empty()) table.columns.push_back({.name = "environment"});
   table.columns.push_back({.name = "context length", .number = true});
   table.keys = table.columns.size();
   for (const Mode mode : modes) {
@@ -90,10 +95,11 @@ Table peak_memory_table(const std::vector<Record>& records) {
     table.columns.push_back({.name = to_string(mode) + "_reason", .exact = true});
   }
   add_setting_columns(table, shown);
-  for (const Row& row : gather_rows(latest, varying)) {
+  for (const Row& row : gather_rows(latest, varying, labels)) {
     std::vector<std::string> cells;
     cells.reserve(table.columns.size());
     for (const Field* field : varying) cells.push_back(setting_text(row.any(), *field));
+    if (!labels.empty()) cells.push_back(labels.at(&row.any()));
     cells.push_back(std::to_string(row.any().spec.context_length));
     for (const Mode mode : modes) add_mode_cells(cells, row, mode);
     add_setting_cells(cells, row.any(), shown);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/out_of_memory.h"
 #include "profiling/report/report.h"
 #include "profiling/report/time.h"
 #include "text/quantity.h"
@@ -246,6 +247,9 @@ std::vector<Table> profile_report(const Record& record) {
   const bool whole = record.status == Status::kOk;
   std::vector<Table> tables;
   if (!whole) tables.push_back(protocol_table(record));
+  if (record.out_of_memory && record.out_of_memory->refusal) {
+    tables.push_back(out_of_memory_table(*record.out_of_memory));
+  }
   if (record.peak) tables.push_back(peak_table(record));
   if (!record.phases.empty()) tables.push_back(phase_table(record));
   if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
 #include "text/words.h"
@@ -31,7 +32,8 @@ struct Pair {
 
 std::vector<std::string> residuals_row(const Record& record,
                                        const std::vector<const Field*>& varying,
-                                       const std::vector<std::string>& shown) {
+                                       const std::vector<std::string>& shown,
+                                       const EnvironmentLabels& labels) {
   const ModelConfig config = model_config(record.spec);
   const std::string otherwise = status_or_not_available(record);
   std::vector<std::string> row = {
@@ -40,6 +42,7 @@ std::vector<std::string> residuals_row(const Record& record,
       plain(record.spec.context_length), to_string(record.spec.precision),
       to_string(record.spec.attention)};
   for (const Field* field : varying) row.push_back(setting_text(record, *field));
+  if (!labels.empty()) row.push_back(labels.at(&record));
   const auto& tensors = record.residual_tensors_per_block;
   row.push_back(record.status == Status::kOk && tensors ? plain(*tensors) : otherwise);
   const Pair block(record, record.residual_bytes_per_block, "residual_bytes_per_block");
@@ -73,6 +76,8 @@ Table residuals_table(const std::vector<Record>& records) {
         {.name = field->name, .number = field->numeric(), .when_empty = "none"});
     shown.push_back(field->name);
   }
+  const EnvironmentLabels labels = environment_labels(latest);
+  if (!labels.empty()) table.columns.push_back({"environment"});
   table.keys = table.columns.size();
   for (const char* name : {"tensors per block", "bytes per block", "theory", "difference"}) {
     table.columns.push_back({name, true});
@@ -82,7 +87,7 @@ Table residuals_table(const std::vector<Record>& records) {
   table.columns.push_back({"difference, whole model", true});
   add_setting_columns(table, shown);
   for (const Record* record : latest) {
-    table.rows.push_back(residuals_row(*record, varying, shown));
+    table.rows.push_back(residuals_row(*record, varying, shown, labels));
   }
   add_closing_notes(table, latest, about);
   return table;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/environments.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -29,14 +31,34 @@ bool all_equal(const RecordPointers& records, const Field& field) {
   });
 }
 
+// A sweep writes the identity of the program that ran the cell. "" = unknown.
+std::string build_of(const Record& record) {
+  const auto build = "/identity/build"_json_pointer;
+  return record.environment.contains(build) ? record.environment[build].dump() : "";
+}
+
+// A newer result stands for an older one of the same configuration, another build's too, and that
+// is said.
+void note_replaced(const RecordPointers& replaced, const std::vector<size_t>& places,
+                   const RecordPointers& latest, std::vector<std::string>& notes) {
+  if (replaced.empty()) return;
+  size_t of_other_builds = 0;
+  for (size_t i = 0; i < replaced.size(); ++i) {
+    of_other_builds += build_of(*replaced[i]) == build_of(*latest[places[i]]) ? 0 : 1;
+  }
+  std::string note = "Not shown: " + std::to_string(replaced.size()) +
+                     " earlier result(s) of the same configurations";
+  if (of_other_builds > 0) {
+    note += ", " + std::to_string(of_other_builds) + " of them by another build of headroom";
+  }
+  notes.push_back(note + ".");
+}
+
 void note_differences(const RecordPointers& records, std::vector<std::string>& notes) {
   std::set<std::string> devices, builds;
   for (const Record* record : records) {
     if (record->status == Status::kOk) devices.insert(device_name(*record));
-    const nlohmann::json& environment = record->environment;
-    // A sweep writes the identity of the program that ran the cell.
-    const auto build = "/identity/build"_json_pointer;
-    if (environment.contains(build)) builds.insert(environment[build].dump());
+    if (const std::string build = build_of(*record); !build.empty()) builds.insert(build);
   }
   if (devices.size() > 1) {
     notes.push_back(
@@ -81,19 +103,23 @@ std::string failure_note(const Record& record) {
 
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes) {
   RecordPointers latest;
-  std::map<std::string, size_t> places;
+  std::map<std::string, std::vector<size_t>> places;  // of equal settings
+  std::vector<const Record*> replaced;                // with their places
+  std::vector<size_t> replaced_at;
   for (const Record& record : records) {
-    const auto [it, is_new] = places.emplace(configuration(record), latest.size());
-    if (is_new) {
+    std::vector<size_t>& same_settings = places[configuration(record)];
+    const auto same = std::find_if(same_settings.begin(), same_settings.end(), [&](size_t place) {
+      return same_environment(*latest[place], record);
+    });
+    if (same == same_settings.end()) {
+      same_settings.push_back(latest.size());
       latest.push_back(&record);
-    } else {
-      latest[it->second] = &record;
+      continue;
     }
+    replaced.push_back(std::exchange(latest[*same], &record));
+    replaced_at.push_back(*same);
   }
-  if (const size_t older = records.size() - latest.size(); older > 0) {
-    notes.push_back("Not shown: " + std::to_string(older) +
-                    " earlier result(s) of the same configurations.");
-  }
+  note_replaced(replaced, replaced_at, latest, notes);
   note_differences(latest, notes);
   return latest;
 }

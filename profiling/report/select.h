@@ -12,7 +12,8 @@ namespace headroom {
 using RecordPointers = std::vector<const Record*>;
 
 // The last Record of each configuration, in order of first appearance; what was left out, and that
-// the Records are of different devices or builds, is said in `notes`.
+// the Records are of different devices or builds, is said in `notes`. Equal settings in another
+// environment (profiling/report/environments.h) are another configuration; another build is not.
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes);
 
 // The settings that change a result and are not the same in all Records; `shown` (JSON keys) are

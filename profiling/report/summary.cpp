@@ -3,6 +3,7 @@
 #include <array>
 
 #include "profiling/report/cells.h"
+#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
 #include "profiling/report/select.h"
 #include "profiling/report/time.h"
@@ -33,12 +34,13 @@ std::vector<std::string> names_of(const std::vector<const Field*>& columns) {
   return names;
 }
 
-std::vector<std::string> summary_row(const Record& record,
-                                     const std::vector<const Field*>& columns) {
+std::vector<std::string> summary_row(const Record& record, const std::vector<const Field*>& columns,
+                                     const EnvironmentLabels& labels) {
   std::vector<std::string> row;
   for (const Field* field : columns) {
     row.push_back(setting_text(record, *field));
   }
+  if (!labels.empty()) row.push_back(labels.at(&record));
   row.push_back(to_string(record.status));
   const std::string otherwise = status_or_not_available(record);
   const bool has_peak = record.status == Status::kOk && record.peak.has_value();
@@ -67,7 +69,9 @@ Table summary_table(const std::vector<Record>& records) {
     table.columns.push_back(
         {.name = field->name, .number = field->numeric(), .when_empty = "none"});
   }
-  table.keys = columns.size();
+  const EnvironmentLabels labels = environment_labels(latest);
+  if (!labels.empty()) table.columns.push_back({.name = "environment"});
+  table.keys = table.columns.size();
   table.columns.push_back({.name = "status"});
   add_bytes_columns(table, "peak allocated");
   add_bytes_columns(table, "peak reserved");
@@ -77,7 +81,7 @@ Table summary_table(const std::vector<Record>& records) {
   }
   table.columns.push_back({.name = "reason", .exact = true});
   add_setting_columns(table, names_of(columns));
-  for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns));
+  for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns, labels));
   add_closing_notes(table, latest, about);
   return table;
 }

@@ -121,6 +121,53 @@ int32_t maker_of_segment(const c10::CachingDeviceAllocator::SegmentInfo& info) {
   return noted == cuda_stacks().segments.end() ? -1 : noted->second;
 }
 
+MemoryBytes current_bytes(c10::DeviceIndex device) {
+  const auto stats = cuda::getDeviceStats(device);
+  constexpr auto kAll = static_cast<size_t>(StatType::AGGREGATE);
+  return {stats.allocated_bytes[kAll].current, stats.reserved_bytes[kAll].current,
+          stats.requested_bytes[kAll].current};
+}
+
+// Called by the allocator without its lock, on the thread that asked. It can never be detached
+// either: one per process, for the tracker that listens.
+class RefusalObserver {
+ public:
+  using Listener = std::function<void(const Refusal& refusal)>;
+
+  static RefusalObserver& instance() {
+    static auto* observer = new RefusalObserver();
+    return *observer;
+  }
+  void set(int device, Listener listener) {
+    const std::lock_guard lock(mutex_);
+    device_ = device;
+    listener_ = std::move(listener);
+  }
+
+ private:
+  RefusalObserver() {
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // only then there is an allocator
+    if (cuda::name() != "native") return;                       // cudaMallocAsync has no observers
+    cuda::attachOutOfMemoryObserver(
+        [this](int64_t device, size_t tried, size_t total, size_t free) {
+          Listener listener;
+          {
+            const std::lock_guard lock(mutex_);
+            if (device == device_) listener = listener_;
+          }
+          if (!listener) return;
+          listener({.tried = static_cast<int64_t>(tried),
+                    .live = current_bytes(static_cast<c10::DeviceIndex>(device)),
+                    .free = static_cast<int64_t>(free),
+                    .total = static_cast<int64_t>(total)});
+        });
+  }
+
+  std::mutex mutex_;
+  int device_ = -1;
+  Listener listener_;
+};
+
 uint64_t stream_id(void* stream) { return reinterpret_cast<uint64_t>(stream); }
 
 Segment segment_of(const c10::CachingDeviceAllocator::SegmentInfo& info) {
@@ -169,15 +216,25 @@ AllocatorSettings settings_of(const cuda::AllocatorConfigInfo& info) {
 class CudaTracker final : public MemoryTracker {
  public:
   explicit CudaTracker(int device) : device_(static_cast<c10::DeviceIndex>(device)) {}
-
-  MemoryBytes current() const override {
-    return read([](const c10::CachingAllocator::Stat& stat) { return stat.current; });
+  ~CudaTracker() override {
+    if (listens_) RefusalObserver::instance().set(-1, nullptr);
   }
+  CudaTracker(const CudaTracker&) = delete;
+  CudaTracker& operator=(const CudaTracker&) = delete;
+
+  MemoryBytes current() const override { return current_bytes(device_); }
   MemoryBytes peak() const override {
-    return read([](const c10::CachingAllocator::Stat& stat) { return stat.peak; });
+    const auto stats = cuda::getDeviceStats(device_);
+    constexpr auto kAll = static_cast<size_t>(StatType::AGGREGATE);
+    return {stats.allocated_bytes[kAll].peak, stats.reserved_bytes[kAll].peak,
+            stats.requested_bytes[kAll].peak};
   }
   void reset_peak() override { cuda::resetPeakStats(device_); }
   void release_cached() override { cuda::emptyCache(); }
+  void on_refusal(std::function<void(const Refusal& refusal)> listener) override {
+    RefusalObserver::instance().set(device_, std::move(listener));
+    listens_ = true;  // only now: there is no observer where libtorch refuses to start
+  }
 
   void keep_stacks(bool keep) override {
     if (!keep) return stop();
@@ -222,14 +279,6 @@ class CudaTracker final : public MemoryTracker {
     cuda::recordHistory(false, nullptr, 1, RecordContext::NEVER, /*clearHistory=*/true, {});
   }
 
-  template <typename Pick>
-  MemoryBytes read(Pick pick) const {
-    const auto stats = cuda::getDeviceStats(device_);
-    constexpr auto kAll = static_cast<size_t>(StatType::AGGREGATE);
-    return {pick(stats.allocated_bytes[kAll]), pick(stats.reserved_bytes[kAll]),
-            pick(stats.requested_bytes[kAll])};
-  }
-
   void fill(Snapshot& snapshot, const std::vector<Mark>& marks) const {
     const cuda::SnapshotInfo info = cuda::snapshot();
     for (const auto& segment : info.segments) {
@@ -254,6 +303,7 @@ class CudaTracker final : public MemoryTracker {
 
   c10::DeviceIndex device_;
   RecordingOptions options_;
+  bool listens_ = false;  // to refusals
 };
 
 }  // namespace

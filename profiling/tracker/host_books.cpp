@@ -15,7 +15,11 @@ namespace {
 
 uint64_t address_of(void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-[[noreturn]] void refuse(int64_t size, int64_t live, int64_t limit) {
+[[noreturn]] void refuse(int64_t size, int64_t live, int64_t limit,
+                         const std::function<void(const Refusal& refusal)>& listener) {
+  if (listener) {
+    listener({.tried = size, .live = {live, live, live}, .free = limit - live, .total = limit});
+  }
   C10_THROW_ERROR(OutOfMemoryError, "host memory: tried to allocate " + format_bytes(size) +
                                         " with " + format_bytes(live) + " live of " +
                                         format_bytes(limit) + " allowed (--host-memory)");
@@ -41,8 +45,9 @@ void* HostBooks::allocate(size_t size) {
   const int64_t limit = limit_;
   if (limit != 0 && bytes > limit - live) {
     log_.add({TraceAction::kOom, static_cast<uint64_t>(limit - live), bytes});
+    const auto listener = on_refusal_;
     lock.unlock();
-    refuse(bytes, live, limit);
+    refuse(bytes, live, limit, listener);
   }
   void* pointer = c10::alloc_cpu(size);
   if (pointer == nullptr) return nullptr;
@@ -111,6 +116,11 @@ int64_t HostBooks::peak() const {
 void HostBooks::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_bytes_ = live_bytes_;
+}
+
+void HostBooks::on_refusal(std::function<void(const Refusal& refusal)> listener) {
+  const std::lock_guard lock(mutex_);
+  on_refusal_ = std::move(listener);
 }
 
 void HostBooks::start(const RecordingOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +35,7 @@ class HostBooks {
   int64_t live() const;           // bytes
   int64_t peak() const;           // bytes, the most since reset_peak()
   void reset_peak();
+  void on_refusal(std::function<void(const Refusal& refusal)> listener);
 
   // As MemoryTracker says.
   void start(const RecordingOptions& options);
@@ -58,6 +60,7 @@ class HostBooks {
   int64_t live_bytes_ = 0;
   int64_t peak_bytes_ = 0;
   int64_t limit_ = 0;
+  std::function<void(const Refusal& refusal)> on_refusal_;
   RecordingOptions options_;
   EventLog log_;
   StackTable stacks_;

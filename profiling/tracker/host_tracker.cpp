@@ -29,10 +29,16 @@ class HostTracker final : public MemoryTracker {
     books_.set_limit(limit_bytes);
     c10::SetCPUAllocator(&allocator, /*priority=*/1);
   }
+  ~HostTracker() override { books_.on_refusal(nullptr); }
+  HostTracker(const HostTracker&) = delete;
+  HostTracker& operator=(const HostTracker&) = delete;
   MemoryBytes current() const override { return same(books_.live()); }
   MemoryBytes peak() const override { return same(books_.peak()); }
   void reset_peak() override { books_.reset_peak(); }
   void release_cached() override {}
+  void on_refusal(std::function<void(const Refusal& refusal)> listener) override {
+    books_.on_refusal(std::move(listener));
+  }
   void start_recording(const RecordingOptions& options) override { books_.start(options); }
   void mark(const Scope& scope, bool begins) override { books_.mark(scope, begins); }
   int64_t events() const override { return books_.events(); }

@@ -5,6 +5,7 @@
 // above reads them through this interface.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ class MemoryTracker {
   virtual MemoryBytes peak() const = 0;  // highest of each since reset_peak()
   virtual void reset_peak() = 0;
   virtual void release_cached() = 0;  // gives unused cached memory back to the device
+
+  // Who hears of each allocation that is refused: at that moment, on the thread that asked, before
+  // anything is freed. One at a time; none where the memory cannot tell.
+  virtual void on_refusal(std::function<void(const Refusal& refusal)> /*listener*/) {}
 
   // Whether blocks remember from now on who allocated them, though nothing is recorded: a recording
   // that comes later then knows it of what lived before. Recording, or ending it, ends this.

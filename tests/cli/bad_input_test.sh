@@ -63,6 +63,9 @@ expect 2 "--batch-size: '-3' is out of range" rlhf --batch-size -3
 expect 2 "--batch-size: '1000000000000' with --seq-len 100000 makes activations beyond 2\^62" rlhf --batch-size 1000000000000 --seq-len 100000
 expect 2 "--model-size: 'custom' has states beyond 2\^62 bytes" rlhf --vocab-size 1099511627776 --d-model 1048576
 expect 2 "--seq-len: '8192' is beyond the context of 7b; allowed: 1 to 4096" rlhf --model-size 7b --seq-len 8192
+expect 2 "--micro-batch-size: '9' is more than the batch of 4 sequences; allowed: 1 to 4" rlhf --micro-batch-size 9
+expect 2 "--precision: 'tf32' is arithmetic of NVIDIA cards.*allowed there: fp32, bf16, fp16" profile "${small[@]}" --device cpu --precision tf32
+expect 2 "--one-process: a process has one virtual card and one --alloc-conf" sweep "${small[@]}" --one-process --device virtual:h200,cpu
 expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048
 expect 2 "--prompt-len: '4000' is longer than a sequence of 2048" rlhf --prompt-len 4000
 expect 2 "--prompt-len: '100' and --response-len 100 are not --seq-len 300" rlhf --prompt-len 100 --response-len 100 --seq-len 300

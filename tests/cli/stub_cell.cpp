@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <iterator>
 #include <thread>
 
 #include "bench/cell/request.h"
@@ -75,22 +74,23 @@ int main(int argc, char** argv) {
     std::cout << R"({"build": "stub", "libtorch": "none", "devices": ["stub"]})" << '\n';
     return 0;
   }
-  const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  const CellRequest request = request_from_json(input);
-  const RunSpec& spec = request.spec;
-  if (spec.batch_size == 15 && request.tells_progress) take_a_second();
-  if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
-  if (spec.batch_size == 13) {
-    std::cerr << "stub: thirteen is too many\n";
-    std::abort();
+  for (std::string line; std::getline(std::cin, line);) {
+    const CellRequest request = request_from_json(line);
+    const RunSpec& spec = request.spec;
+    if (spec.batch_size == 15 && request.tells_progress) take_a_second();
+    if (spec.batch_size == 14) std::this_thread::sleep_for(std::chrono::seconds(60));
+    if (spec.batch_size == 13) {
+      std::cerr << "stub: thirteen is too many\n";
+      std::abort();
+    }
+    Record record = invent(spec);
+    try {
+      if (!spec.snapshot.empty()) write_file_atomically(spec.snapshot, "a snapshot\n");
+    } catch (const WriteError& error) {
+      record.status = Status::kUnwritable;
+      record.reason = error.what();
+    }
+    std::cout << to_json_line(record) << std::endl;
   }
-  Record record = invent(spec);
-  try {
-    if (!spec.snapshot.empty()) write_file_atomically(spec.snapshot, "a snapshot\n");
-  } catch (const WriteError& error) {
-    record.status = Status::kUnwritable;
-    record.reason = error.what();
-  }
-  std::cout << to_json_line(record) << '\n';
   return 0;
 }

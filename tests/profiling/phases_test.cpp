@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace headroom {
@@ -14,15 +15,16 @@ const Scope kForward = {ScopeKind::kSaving, "forward"};
 const Scope kScoring = {ScopeKind::kPhase, "scoring"};
 
 // A scope from here to the end of the C++ scope.
+template <typename Listener = PhasePeaks>
 struct Open {
-  Open(PhasePeaks* listener, Scope opened) : peaks(listener), scope(std::move(opened)) {
-    peaks->on_scope(scope, /*begins=*/true);
+  Open(Listener* heard_by, Scope opened) : listener(heard_by), scope(std::move(opened)) {
+    listener->on_scope(scope, /*begins=*/true);
   }
-  ~Open() { peaks->on_scope(scope, /*begins=*/false); }
+  ~Open() { listener->on_scope(scope, /*begins=*/false); }
   Open(const Open&) = delete;
   Open& operator=(const Open&) = delete;
 
-  PhasePeaks* peaks;
+  Listener* listener;
   Scope scope;
 };
 
@@ -55,16 +57,16 @@ TEST(PhasePeaks, PhasesHaveTheirOwnPeaksAndTheWholeHasTheHighest) {
   PhasePeaks peaks({&memory});
   for (const int64_t extra : {0, 10}) {
     {
-      const Open forward(&peaks, kForward);
+      const Open<> forward(&peaks, kForward);
       memory.pass(100 + extra);
       memory.pass(40);
     }
     memory.pass(900);  // between the phases
     {
-      const Open block(&peaks, Scope::block(0));
+      const Open<> block(&peaks, Scope::block(0));
       memory.pass(700);
     }
-    const Open backward(&peaks, {ScopeKind::kBackward, "backward"});
+    const Open<> backward(&peaks, {ScopeKind::kBackward, "backward"});
     memory.pass(500 - extra);
   }
   EXPECT_THAT(peaks.order(), testing::ElementsAre("forward", "backward"));
@@ -79,10 +81,10 @@ TEST(PhasePeaks, APhaseInsideAnotherCountsForBoth) {
   FakeTracker memory;
   PhasePeaks peaks({&memory});
   {
-    const Open forward(&peaks, kForward);
+    const Open<> forward(&peaks, kForward);
     memory.pass(30);
     {
-      const Open scoring(&peaks, kScoring);
+      const Open<> scoring(&peaks, kScoring);
       memory.pass(20);
     }
     memory.pass(5);
@@ -90,12 +92,30 @@ TEST(PhasePeaks, APhaseInsideAnotherCountsForBoth) {
   EXPECT_EQ(peaks.phases(0).at("forward").allocated, 30);
   EXPECT_EQ(peaks.phases(0).at("scoring").allocated, 20);
   {
-    const Open forward(&peaks, kForward);
-    const Open scoring(&peaks, kScoring);
+    const Open<> forward(&peaks, kForward);
+    const Open<> scoring(&peaks, kScoring);
     memory.pass(70);
   }
   EXPECT_EQ(peaks.phases(0).at("forward").allocated, 70);
   EXPECT_EQ(peaks.phases(0).at("scoring").allocated, 70);
+}
+
+TEST(FailedPhase, IsTheInnermostThatAnExceptionClosed) {
+  std::string name;
+  FakeTracker memory;
+  PhasePeaks peaks({&memory});
+  FailedPhase phase(name, &peaks);
+  const auto in_a_phase = [&](bool fails) {
+    const Open<FailedPhase> outer(&phase, kScoring);
+    const Open<FailedPhase> inner(&phase, kForward);
+    const Open<FailedPhase> block(&phase, Scope::block(3));
+    if (fails) throw std::runtime_error("no memory");
+  };
+  in_a_phase(false);
+  EXPECT_EQ(name, "");
+  EXPECT_THROW(in_a_phase(true), std::runtime_error);
+  EXPECT_EQ(name, "forward");
+  EXPECT_EQ(peaks.runs().at("forward"), 2) << "it passes on what it hears";
 }
 
 TEST(PhasePeaks, EveryMemoryKeepsItsOwn) {
@@ -103,11 +123,11 @@ TEST(PhasePeaks, EveryMemoryKeepsItsOwn) {
   FakeTracker host;
   PhasePeaks peaks({&device, &host});
   {
-    const Open forward(&peaks, kForward);
+    const Open<> forward(&peaks, kForward);
     device.pass(7);
   }
   {
-    const Open scoring(&peaks, kScoring);
+    const Open<> scoring(&peaks, kScoring);
     host.pass(9);
   }
   EXPECT_EQ(peaks.phases(0).at("forward").allocated, 7);

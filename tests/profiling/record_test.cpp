@@ -18,6 +18,10 @@ Record example() {
   record.categories_at_peak = {{"parameters", 200}, {"other", 100}};
   record.phase_runs = {{"forward", 3}};
   record.residual_bytes_per_block = 7;
+  record.out_of_memory = OutOfMemory{.during = "warm-up step 1",
+                                     .phase = "backward",
+                                     .memory = "device",
+                                     .refusal = Refusal{5, {300, 400, 200}, 4, 404}};
   record.residual_blocks = {{0, 9, 2}, {1, 7, 1}};
   record.space = MemorySpace::kHost;
   record.spaces["host_pinned"] = {.peak = {64, 128, 64},
@@ -34,6 +38,7 @@ TEST(Record, SurvivesJson) {
   EXPECT_EQ(read.peak->reserved, 400);
   EXPECT_EQ(read.spaces.at("host_pinned").phases.at("forward").reserved, 128);
   EXPECT_EQ(read.residual_blocks.at(1).tensors, 1);
+  EXPECT_EQ(read.out_of_memory->refusal->live.requested, 200);
   EXPECT_TRUE(std::isnan(read.step_ms[1]));
 }
 

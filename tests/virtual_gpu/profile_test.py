@@ -96,6 +96,36 @@ class Profile(unittest.TestCase):
         self.assertEqual((code, record["status"]), (4, "oom"))
         self.assertIn("total capacity of 139.8", record["reason"])
 
+    def test_an_out_of_memory_has_the_figures_of_its_moment_and_a_snapshot_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "oom.pickle")
+            code, record, err = profile("--model-size", "small", "--profile-type", "training",
+                                        "--device", "virtual:h200,bytes=3GiB", "--snapshot", path)
+            self.assertEqual((code, record["status"]), (4, "oom"))
+            moment = record["out_of_memory"]
+            self.assertEqual((moment["during"], moment["memory"]), ("warm-up step 1", "device"))
+            self.assertIn(moment["phase"], record["reason"])
+            self.assertIn(f"warm-up step 1, {moment['phase']}: CUDA out of memory", err)
+            # The same figures as in libtorch's own sentence.
+            for bytes_, unit, text in ((moment["tried_bytes"], 1 << 20, "Tried to allocate {} MiB"),
+                                       (moment["free_bytes"], 1 << 20, "of which {} MiB is free"),
+                                       (moment["total_bytes"], GIB, "total capacity of {} GiB"),
+                                       (moment["allocated_bytes"], GIB, "{} GiB is allocated by PyTorch")):
+                self.assertIn(text.format(f"{bytes_ / unit:.2f}"), record["reason"])
+            self.assertGreater(moment["reserved_bytes"], moment["allocated_bytes"])
+            # The advice is said once, beside the reason and not in it.
+            self.assertNotIn("expandable_segments", record["reason"])
+            self.assertEqual(sum("expandable_segments" in note for note in record["notes"]), 1)
+            self.assertEqual(run("snapshot", "validate", path).returncode, 0)
+            with open(path, "rb") as file:
+                snapshot = pickle.load(file)  # noqa: S301  written a moment ago by us
+        self.assertEqual(sum(segment["allocated_size"] for segment in snapshot["segments"]),
+                         moment["allocated_bytes"])
+        last = snapshot["device_traces"][0][-1]
+        self.assertEqual(last["action"], "oom")
+        self.assertTrue(any("model/" in frame["filename"] or "train/" in frame["filename"]
+                            for frame in last["frames"]), last["frames"][:3])
+
     def test_an_unlimited_card_says_what_is_missing(self):
         code, record, _ = profile("--model-size", "405b", "--profile-type", "training",
                                   "--context-length", "512", "--device", "virtual:h200,bytes=unlimited")
@@ -173,6 +203,22 @@ class BadInput(unittest.TestCase):
     def test_a_card_that_libtorch_has_no_code_for(self):
         self.refused("virtual:v100", 2, "refused", "sm_70")
 
+    def test_allocator_settings_that_libtorch_does_not_take(self):
+        for conf, words in (("x", ["it ends where a value is expected", "expandable_segments"]),
+                            ("no_such_key:1", ["no_such_key", "expandable_segments"]),
+                            ("expandable_segments:maybe", ["True", "maybe"]),
+                            ("max_split_size_mb:5", ["too small"]),
+                            ("max_split_size_mb:x", ["a value is no number"])):
+            for command in ("profile", "sweep"):
+                done = run(command, "--model-size", "small", "--device", "virtual:h200",
+                           "--alloc-conf", conf)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                for word in ["--alloc-conf", "example", *words]:
+                    self.assertIn(word, done.stderr)
+        self.refused("virtual:h200", 2, "PYTORCH_CUDA_ALLOC_CONF: 'x' is refused",
+                     PYTORCH_CUDA_ALLOC_CONF="x")
+
     def test_sizes_that_are_none(self):
         self.refused("virtual:h200,bytes=lots", 2, "bytes=")
         self.refused("virtual:h200,bytes=1MiB", 2, "context")
@@ -180,6 +226,51 @@ class BadInput(unittest.TestCase):
 
     def test_a_stand_in_that_is_not_there(self):
         self.refused("virtual:h200", 5, "is missing", HEADROOM_VIRTUAL_GPU="/nonexistent")
+
+
+class Sweep(unittest.TestCase):
+    CELL = ("--model-size", "small", "--context-length", "128", "--warmup-steps", "0",
+            "--measure-steps", "1", "--record-steps", "0", "--format", "jsonl")
+
+    def sweep(self, *arguments, **environment):
+        done = run("sweep", *self.CELL, *arguments, **environment)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+    def test_another_definition_of_a_card_is_another_card(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for name, total in (("a", 1500000000), ("b", 1600000000)):
+                path = Path(folder) / f"{name}.json"
+                path.write_text(json.dumps({"cards": [{"name": "h200", "total_bytes": total}]}))
+                os.utime(path, (1, 1))  # of the same size and time
+                files.append(str(path))
+            records = str(Path(folder) / "records.jsonl")
+            arguments = ("--device", "virtual:h200", "--records", records)
+            first, _ = self.sweep(*arguments, HEADROOM_CARDS=files[0])
+            second, talk = self.sweep(*arguments, HEADROOM_CARDS=files[1])
+            self.assertNotIn("already", talk)
+            self.assertEqual([row[0]["environment"]["virtual_card"]["total_bytes"]
+                              for row in (first, second)], [1500000000, 1600000000])
+            again, talk = self.sweep(*arguments, HEADROOM_CARDS=files[0])
+            self.assertIn("1 of 1 rows are already", talk)
+            self.assertEqual(again, first)
+            table = run("table", "summary", records).stdout
+            self.assertNotIn("Not shown", table)
+            for total in (1500000000, 1600000000):
+                self.assertIn(f"card total_bytes={total}", table)
+
+    def test_in_one_process_a_workspace_of_backward_stays_for_the_next_cell(self):
+        arguments = ("--device", "virtual:a800-80gb", "--profile-type", "training,forward-grad")
+        apart, _ = self.sweep(*arguments)
+        together, _ = self.sweep(*arguments, "--one-process")
+        self.assertEqual(len({row["environment"]["cell"]["pid"] for row in together}), 1)
+        self.assertEqual([row["environment"]["cell"]["cells_before"] for row in together], [0, 1])
+        self.assertEqual(together[0]["peak_allocated_bytes"], apart[0]["peak_allocated_bytes"])
+        # cuBLAS's default workspace before Hopper, and what the allocator does not split off.
+        more = together[1]["peak_allocated_bytes"] - apart[1]["peak_allocated_bytes"]
+        self.assertGreaterEqual(more, (8 << 20) + (128 << 10))
+        self.assertLess(more, 10 << 20)
 
 
 class Exactness(unittest.TestCase):
@@ -194,10 +285,10 @@ class Exactness(unittest.TestCase):
         off = {tuple(row[:4]): abs(float(row[6].removesuffix(" %"))) for row in rows}
         self.assertEqual(len(off), 16)
         without_cause = {key: off[key] for key, row in zip(off, rows) if not row[7]}
-        self.assertLessEqual(max(without_cause.values()), 0.03, off)
+        self.assertLessEqual(max(without_cause.values()), 0.002, off)
         peaks = [value for key, value in off.items() if key[3] == "peak"]
         self.assertEqual(len(peaks), 8)
-        self.assertLessEqual(max(peaks), 0.03, off)
+        self.assertLessEqual(max(peaks), 0.002, off)
         self.assertLessEqual(max(off.values()), 0.2, off)
 
     def suite(self, virtual):

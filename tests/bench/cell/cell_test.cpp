@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "bench/cell/ending.h"
 #include "bench/process/child_process.h"
 #include "bench/process/line_splitter.h"
 #include "tests/bench/cell/stub_cell.h"
 #include "tests/bench/process/process_state.h"
 #include "tests/files/scratch_directory.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -155,6 +157,81 @@ TEST(Cell, TheRunsAllocatorSettingsReplaceThoseOfTheEnvironment) {
   EXPECT_EQ(inherited.environment["alloc_conf"], "max_split_size_mb:32");
   EXPECT_EQ(own.environment["cuda_alloc_conf"], "expandable_segments:True");
   EXPECT_EQ(own.environment["alloc_conf"], "(unset)");
+}
+
+std::vector<Record> run_stubs(const std::vector<int64_t>& seeds,
+                              const CellOptions& options = stub()) {
+  std::vector<RunSpec> specs;
+  for (const int64_t seed : seeds) specs.push_back({.seed = seed});
+  std::vector<Record> records;
+  run_cells(specs, options, [&](Record record) { records.push_back(std::move(record)); });
+  return records;
+}
+
+std::vector<Status> statuses(const std::vector<Record>& records) {
+  std::vector<Status> list;
+  for (const Record& record : records) list.push_back(record.status);
+  return list;
+}
+
+TEST(CellsInOneProcess, ComeInOrderAndSayHowManyRanBefore) {
+  const std::vector<Record> records = run_stubs({7, kStubOom, 9});
+  EXPECT_THAT(statuses(records), ElementsAre(Status::kOk, Status::kOom, Status::kOk));
+  for (size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(records[i].environment["pid"], records[0].environment["pid"]) << i;
+    EXPECT_EQ(records[i].environment["cell"]["one_process"], true) << i;
+    EXPECT_EQ(records[i].environment["cell"]["cells_before"], i) << i;
+  }
+  const Record alone = run_stub(7);
+  EXPECT_EQ(alone.environment["cell"]["one_process"], false);
+  EXPECT_EQ(alone.environment["cell"]["cells_before"], 0);
+}
+
+TEST(CellsInOneProcess, OneThatDiesHasARowAndTheRestIsForAnotherProcess) {
+  CellOptions options = stub();
+  options.deadline_seconds = 0.5;
+  EXPECT_THAT(statuses(run_stubs({1, kStubKilled, 2}, options)),
+              ElementsAre(Status::kOk, Status::kKilled));
+  EXPECT_THAT(statuses(run_stubs({1, kStubHang, 2}, options)),
+              ElementsAre(Status::kOk, Status::kTimeout));
+  EXPECT_THAT(statuses(run_stubs({kStubExit, 2}, options)), ElementsAre(Status::kFailed));
+  EXPECT_THAT(statuses(run_stubs({1, kStubNoRecord, 2}, options)),
+              ElementsAre(Status::kOk, Status::kFailed));
+  EXPECT_THAT(statuses(run_stubs({1, 2}, {.program = "/nonexistent"})),
+              ElementsAre(Status::kFailed));
+}
+
+// The row of a failure is its own; nobody invents one for the cell that did not start.
+TEST(CellsInOneProcess, OneThatFailsEndsTheProcess) {
+  EXPECT_THAT(statuses(run_stubs({1, kStubFailed, 2})), ElementsAre(Status::kOk, Status::kFailed));
+}
+
+TEST(CellsInOneProcess, TheyShareOneCardAndOneAllocConf) {
+  const auto refused = [](const RunSpec& a, const RunSpec& b) {
+    return message_of<UsageError>([&] { check_one_process({a, b}); });
+  };
+  const RunSpec h200{.device = parse_device("virtual:h200")};
+  const RunSpec a100{.device = parse_device("virtual:a100-80gb")};
+  EXPECT_THAT(refused(h200, a100), HasSubstr("virtual:a100-80gb"));
+  EXPECT_THAT(refused(h200, {.device = parse_device("cpu")}), HasSubstr("--one-process"));
+  EXPECT_THAT(refused({.alloc_conf = "expandable_segments:True"}, {}), HasSubstr("--alloc-conf"));
+  EXPECT_NO_THROW(check_one_process({h200, h200}));
+}
+
+TEST(Cell, WhatNobodyCaughtIsTheReasonOfAnAbort) {
+  std::vector<std::string> passed_on;
+  const std::function<void(const std::string&)> keep = [&](const std::string& line) {
+    passed_on.push_back(line);
+  };
+  Talk talk(keep);
+  Outcome outcome;
+  outcome.signal = SIGABRT;
+  EXPECT_EQ(ending(outcome, talk), "killed by signal 6 (SIGABRT)");
+  for (const char* line : {"terminate called", "  what():  Unrecognized key", "frame #0: x"}) {
+    talk.listener()(line);
+  }
+  EXPECT_EQ(ending(outcome, talk), "killed by signal 6 (SIGABRT): Unrecognized key");
+  EXPECT_EQ(passed_on.size(), 3U);
 }
 
 TEST(Cell, AMissingProgramIsOneLine) {

@@ -64,8 +64,63 @@ TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
   EXPECT_EQ(record.status, Status::kOom);
   EXPECT_THAT(record.reason, HasSubstr("host memory: tried to allocate"));
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
-  EXPECT_THAT(record.notes, testing::Contains(HasSubstr("live when memory ran out")));
+  EXPECT_THAT(record.reason, HasSubstr("forward: host memory"));
+  ASSERT_TRUE(record.out_of_memory && record.out_of_memory->refusal);
+  EXPECT_EQ(record.out_of_memory->during, "warm-up step 1");
+  EXPECT_EQ(record.out_of_memory->phase, "forward");
+  EXPECT_EQ(record.out_of_memory->memory, "host");
+  const Refusal& refusal = *record.out_of_memory->refusal;
+  EXPECT_EQ(refusal.total, parameters + 100'000);
+  EXPECT_GT(refusal.live.allocated, parameters) << "as it was, not what unwinding left";
+  EXPECT_EQ(refusal.free, refusal.total - refusal.live.allocated);
+  EXPECT_GT(refusal.tried, refusal.free);
   run_ok(spec);  // the limit is the run's, not the process's
+}
+
+TEST(Run, TheSnapshotOfAnOutOfMemoryIsOfTheMomentItHappened) {
+  const ScratchDirectory scratch;
+  RunSpec spec = tiny_spec();
+  spec.snapshot = scratch.file("oom.pickle");
+  spec.stacks = Stacks::kCpp;
+  const int64_t parameters = 4 * parameter_count(model_config(spec));
+  const Record record = run(spec, {.host_memory_bytes = parameters + 100'000});
+  ASSERT_EQ(record.status, Status::kOom) << record.reason;
+  const Snapshot snapshot = read_snapshot(spec.snapshot);
+  int64_t live = 0;
+  for (const Segment& segment : snapshot.segments) live += segment.allocated_size;
+  EXPECT_EQ(live, record.out_of_memory->refusal->live.allocated);
+  ASSERT_FALSE(snapshot.device_traces.at(0).empty());
+  EXPECT_EQ(snapshot.device_traces.at(0).back().action, TraceAction::kOom);
+  EXPECT_FALSE(snapshot.stacks.empty());
+  for (const SnapshotProblem& problem : validate_snapshot_file(spec.snapshot)) {
+    EXPECT_FALSE(problem.is_error) << problem.text;
+  }
+}
+
+TEST(Run, ALossThatIsNoNumberIsSaid) {
+  RunSpec spec = tiny_spec();
+  spec.learning_rate = 10;
+  spec.weight_decay = 10;  // the weights grow a hundredfold each step
+  spec.measure_steps = 40;
+  testing::internal::CaptureStderr();
+  const Record record = run_ok(spec);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(record.notes, testing::Contains(HasSubstr("of 40 measured steps")));
+  EXPECT_THAT(said, HasSubstr("warning: custom_ctx16_training_fp32"));
+}
+
+// What a run leaves behind is not part of the next one's figures.
+TEST(Run, AfterAnOutOfMemoryTheNextRunIsAsTheFirst) {
+  RunSpec spec = tiny_spec();
+  spec.threads = 0;
+  const Record first = run_ok(spec);
+  RunSpec threads = spec;
+  threads.threads = 1;
+  run_ok(threads);
+  EXPECT_EQ(run(spec, {.host_memory_bytes = 100'000}).status, Status::kOom);
+  const Record after = run_ok(spec);
+  EXPECT_EQ(after.peak->allocated, first.peak->allocated);
+  EXPECT_EQ(after.environment["threads"], first.environment["threads"]);
 }
 
 // What a link points to is replaced, not the link. The first run creates the file behind it.

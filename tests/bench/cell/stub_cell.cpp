@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include "bench/cell/request.h"
@@ -63,7 +62,12 @@ std::string behave(Record record) {
     case kStubOom:
       record.status = Status::kOom;
       record.reason = "tried to allocate 2.000 GiB";
+      record.out_of_memory = OutOfMemory{.memory = "device"};
       break;  // its peak stays: numbers do not make it a success
+    case kStubFailed:
+      record.status = Status::kFailed;
+      record.reason = "CUDA error";
+      break;
     case kStubExit:
       fprintf(stderr, "warming up\nterminate: weights are missing\nframe #0: somewhere\n\n");
       exit(7);
@@ -120,8 +124,11 @@ int run(int argc, char** argv) {
               << "\n";
     return 0;
   }
-  const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-  std::cout << behave(ok_record(request_from_json(input))) << std::flush;
+  for (std::string line; std::getline(std::cin, line);) {
+    const CellRequest request = request_from_json(line);
+    std::cout << behave(ok_record(request)) << std::flush;
+    if (request.spec.seed == kStubFailed) break;
+  }
   return 0;
 }
 

@@ -17,6 +17,7 @@ enum StubSeed : int {
   kStubFlood,        // 70 MB on stdout
   kStubGrandchild,   // ok, and leaves a process behind that holds its pipes
   kStubCrashAfter,   // ok, then SIGABRT
+  kStubFailed,       // a Record with status failed; the process ends after it
   kStubSlow = 1000,  // and above: ok after 20 ms
 };
 

@@ -207,18 +207,67 @@ TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
   EXPECT_NE(result_key(spec, {}), before);
 }
 
-TEST(ResultKey, ACardFileThatChangedIsAnotherCard) {
-  const ScratchDirectory folder;
-  const nlohmann::json identity = {{"build", "b1"}};
-  const RunSpec spec{.device = parse_device("virtual:mine")};
-  const std::string none = result_key(spec, identity);
-  setenv("HEADROOM_CARDS", folder.write("cards.json", "{}").c_str(), 1);
-  const std::string before = result_key(spec, identity);
-  folder.write("cards.json", "{ }");
-  const std::string after = result_key(spec, identity);
-  unsetenv("HEADROOM_CARDS");
-  EXPECT_NE(before, none);
-  EXPECT_NE(after, before);
+// Not the file that defines it: the card itself. (tests/virtual_gpu/profile_test.py changes one.)
+TEST(ResultKey, TheFiguresOfAVirtualCardAreInIt) {
+  const RunSpec spec{.device = parse_device("virtual:h200,bytes=1GiB")};
+  const std::string card = result_conditions(spec)["card"];
+  EXPECT_THAT(card, HasSubstr("total_bytes=1073741824"));
+  nlohmann::json other = result_conditions(spec);
+  other["card"] = card + ";l2_bytes=1";
+  EXPECT_NE(result_key(spec, {}, other), result_key(spec, {}));
+  EXPECT_FALSE(result_conditions({.device = parse_device("cpu")}).contains("card"));
+}
+
+TEST(ResultKey, WhatRanBeforeInItsProcessIsInIt) {
+  const RunSpec spec;
+  const auto key = [&](const Before& before) {
+    return result_key(spec, {}, result_conditions(spec, before));
+  };
+  EXPECT_EQ(key({}), result_key(spec, {})) << "the first is as one in a process of its own";
+  EXPECT_NE(key({1, "a"}), key({}));
+  EXPECT_NE(key({1, "a"}), key({1, "b"}));
+}
+
+TEST_F(SweepTest, InOneProcessACellThatDiesCostsItselfAndTheRestGoesOnInAFreshOne) {
+  options_.one_process = true;
+  const auto result = run_sweep(seeds({"1", "2", "103", "3", "4"}), options_);
+  EXPECT_THAT(statuses(result),
+              ElementsAre(Status::kOk, Status::kOk, Status::kKilled, Status::kOk, Status::kOk));
+  std::vector<int> before;
+  for (const Record& record : result.records) {
+    before.push_back(record.environment["cell"]["cells_before"].get<int>());
+  }
+  EXPECT_THAT(before, ElementsAre(0, 1, 2, 0, 1));
+  EXPECT_THAT(progress_, testing::Contains(MatchesRegex(
+                             "the process ended with .*seed-103; 2 cells go on in a fresh one")));
+  EXPECT_EQ(read_records(options_.records_path).size(), 5U);
+}
+
+TEST_F(SweepTest, InOneProcessAllRowsAreThereOrAllCellsRun) {
+  options_.one_process = true;
+  const auto first = run_sweep(seeds({"1", "2"}), options_);
+  EXPECT_EQ(run_sweep(seeds({"1", "2"}), options_).reused, 2);
+  progress_.clear();
+  EXPECT_EQ(run_sweep(seeds({"1", "2", "3"}), options_).reused, 0);
+  EXPECT_THAT(progress_.front(), HasSubstr("all run again"));
+  EXPECT_EQ(run_sweep(seeds({"2", "1"}), options_).reused, 0) << "another order";
+  options_.one_process = false;
+  EXPECT_EQ(run_sweep(seeds({"2"}), options_).reused, 1) << "it was the first of its process once";
+}
+
+TEST_F(SweepTest, AVirtualCardIsAsFullHoweverMuchTheHostHas) {
+  RunSpec spec{.device = parse_device("virtual:h200"), .seed = 101};
+  setenv("HEADROOM_VIRTUAL_GPU", folder_.file("").c_str(), 1);
+  folder_.write("libvirtual_gpu.so", "");
+  std::filesystem::create_directory(folder_.file("driver"));
+  folder_.write("driver/libcuda.so.1", "");
+  options_.cell.host_memory_bytes = 1000;
+  run_sweep({spec}, options_);
+  options_.cell.host_memory_bytes = 2000;
+  EXPECT_EQ(run_sweep({spec}, options_).reused, 1);
+  spec.snapshot = folder_.file("oom.pickle");
+  EXPECT_EQ(run_sweep({spec}, options_).reused, 0) << "there is no snapshot of it yet";
+  unsetenv("HEADROOM_VIRTUAL_GPU");
 }
 
 TEST_F(SweepTest, AnOutOfMemoryIsTriedAgainWithMoreMemory) {

@@ -277,6 +277,66 @@ TEST(Report, ALaterResultReplacesAnEarlierOneAndSaysSo) {
   EXPECT_THAT(table.notes, Contains(HasSubstr("1 earlier result(s)")));
 }
 
+Record measured_in(const nlohmann::json& conditions, const char* build, int64_t peak) {
+  Record record = ok(Mode::kTraining, Precision::kFp32, 512, peak);
+  record.environment = {{"conditions", conditions}, {"identity", {{"build", build}}}, {"cpu", "x"}};
+  return record;
+}
+
+TEST(Report, EqualSettingsInAnotherEnvironmentAreAnotherRowAndSayWhatDiffers) {
+  const nlohmann::json none = nlohmann::json::object();
+  const nlohmann::json cublas = {{"variables", {{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}}}};
+  const std::vector<Record> records = {measured_in(none, "b1", 2 * kGib),
+                                       measured_in(cublas, "b1", 3 * kGib)};
+  const Table summary = summary_table(records);
+  expect_presentable({summary});
+  ASSERT_EQ(summary.rows.size(), 2U);
+  EXPECT_THAT(summary.rows[0], Contains("CUBLAS_WORKSPACE_CONFIG unset"));
+  EXPECT_THAT(summary.rows[1], Contains("CUBLAS_WORKSPACE_CONFIG=:0:0"));
+  EXPECT_THAT(summary.notes, Not(Contains(HasSubstr("Not shown"))));
+  EXPECT_EQ(peak_memory_table(records).rows.size(), 2U);
+  EXPECT_EQ(mixed_precision_tables(records).front().rows.size(), 2U);
+  EXPECT_EQ(residuals_table(records).rows.size(), 2U);
+  expect_presentable(mixed_precision_tables(records));
+  expect_presentable({peak_memory_table(records), residuals_table(records)});
+}
+
+TEST(Report, OfAVirtualCardItsFiguresAreTheEnvironment) {
+  const auto on = [](const char* card) {
+    Record record = measured_in({{"card", card}}, "b1", kGib);
+    record.spec.device = parse_device("virtual:h200");
+    return record;
+  };
+  const Table table = summary_table({on("name=H200;total_bytes=1"), on("name=H200;total_bytes=2")});
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_THAT(table.rows[1], Contains("card total_bytes=2"));
+  Record elsewhere = on("name=H200;total_bytes=2");
+  elsewhere.environment["cpu"] = "y";
+  EXPECT_EQ(summary_table({on("name=H200;total_bytes=2"), elsewhere}).rows.size(), 1U);
+}
+
+TEST(Report, ANewerBuildsResultStandsForAnOlderOnesAndThatIsSaid) {
+  const nlohmann::json none = nlohmann::json::object();
+  const Table table =
+      summary_table({measured_in(none, "b1", kGib), measured_in(none, "b2", 2 * kGib)});
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_THAT(table.rows[0], Contains("2.000 GiB"));
+  EXPECT_THAT(table.notes, Contains(HasSubstr("1 of them by another build")));
+}
+
+TEST(Report, AnOutOfMemoryHasItsFigures) {
+  Record record = failed(Status::kOom, "warm-up step 1, backward: CUDA out of memory");
+  record.out_of_memory =
+      OutOfMemory{.during = "warm-up step 1",
+                  .phase = "backward",
+                  .memory = "device",
+                  .refusal = Refusal{kGib, {2 * kGib, 3 * kGib, 0}, 5, 9 * kGib}};
+  const Table table = profile_report(record)[1];
+  EXPECT_EQ(cell(table, "tried to allocate", "size"), "1.000 GiB");
+  EXPECT_EQ(cell(table, "reserved, not allocated", "bytes"), std::to_string(kGib));
+  EXPECT_THAT(table.notes, Contains(HasSubstr("warm-up step 1, backward")));
+}
+
 TEST(Report, ResultsOfDifferentDevicesAreNotMixedSilently) {
   Record a = ok(Mode::kForward, Precision::kFp32, 128, kGib);
   Record b = ok(Mode::kForward, Precision::kFp32, 256, kGib);

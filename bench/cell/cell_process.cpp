@@ -1,0 +1,133 @@
+#include "bench/cell/cell_process.h"
+
+#include <cmath>
+#include <deque>
+#include <utility>
+
+#include "bench/cell/request.h"
+#include "bench/process/child_process.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> cell_environment(const RunSpec& spec,
+                                          const std::optional<VirtualCard>& card) {
+  std::vector<std::string> set;
+  if (card) set = stand_in_environment(*card, 1, "");
+  return torch_environment(spec.alloc_conf, std::move(set));
+}
+
+// What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
+void describe_virtual_card(const VirtualCard& chosen, Record& record) {
+  record.environment["virtual_card"] = {
+      {"card", chosen.card.name},
+      {"total_bytes", chosen.card.total_bytes},
+      {"real_total_bytes", chosen.real_bytes},
+      {"context_bytes", chosen.card.context_bytes},
+      {"context_known", chosen.card.context_measured ? "measured" : "assumed"},
+      // Handles and kernels of cuBLAS and cuDNN: nobody has
+      // measured them for this libtorch.
+      {"library_bytes", nullptr},
+      {"library_known", "unmeasured"}};
+  if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
+  const int64_t needed = record.peak->reserved + chosen.card.context_bytes;
+  const int64_t shortfall = needed - chosen.real_bytes;
+  record.notes.push_back("needs " + format_bytes(needed) + " with the CUDA context; " +
+                         chosen.card.driver_name + " has " + format_bytes(chosen.real_bytes) +
+                         ": " +
+                         (shortfall > 0 ? "short by " + format_bytes(shortfall)
+                                        : format_bytes(-shortfall) + " to spare"));
+}
+
+// The Record of a cell that wrote none that can be read.
+std::pair<Status, std::string> explain(const Outcome& outcome, const Talk& talk,
+                                       const CellOptions& options, bool oom_killer_ran,
+                                       const std::string& problem) {
+  if (outcome.interrupted) return {Status::kKilled, "interrupted"};
+  if (outcome.timed_out) {
+    return {Status::kTimeout,
+            "killed after its deadline of " + seconds_text(options.deadline_seconds)};
+  }
+  if (outcome.output_too_long) {
+    return {Status::kFailed, "wrote more than 64 MiB on stdout and was killed"};
+  }
+  const std::string end = ending(outcome, talk);
+  if (outcome.signal != 0) {
+    return {Status::kKilled,
+            end + (oom_killer_ran ? "; the kernel's out-of-memory killer ran" : "")};
+  }
+  if (lacks_a_library(outcome)) {
+    return {Status::kUnsupported, missing_library(cell_program(options), outcome)};
+  }
+  if (outcome.exit_code != 0) return {Status::kFailed, with_last_line(end, outcome)};
+  return {Status::kFailed,
+          with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
+}
+
+}  // namespace
+
+CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
+    : options_(options), program_(cell_program(options)), talk_(options.on_talk) {
+  if (is_virtual(first)) card_ = virtual_card(first.device);
+  environment_ = cell_environment(first, card_);
+}
+
+void CellProcess::run(const std::vector<RunSpec>& specs,
+                      const std::function<void(const std::string& line)>& on_output_line) {
+  std::deque<InheritedStreams> streams;
+  std::string input;
+  for (const RunSpec& spec : specs) {
+    const RunSpec& with_streams = streams.emplace_back(spec).spec();
+    input += to_json_line(
+        {with_streams, options_.host_memory_bytes, options_.on_progress != nullptr});
+  }
+  const auto kills_before = oom_kills(options_.kernel);
+  outcome_ = run_command({.program = program_,
+                          .arguments = {},
+                          .environment = environment_,
+                          .input = std::move(input),
+                          .deadline_seconds = options_.deadline_seconds,
+                          .on_output_line = on_output_line,
+                          .on_error_line = [this](const std::string& line) { hear(line); }});
+  const auto kills_after = oom_kills(options_.kernel);
+  oom_killer_ran_ = kills_before && kills_after && *kills_after > *kills_before;
+}
+
+// How far it is, told apart from its talk.
+void CellProcess::hear(const std::string& line) {
+  if (options_.on_progress) {
+    if (const auto progress = progress_of(line)) return options_.on_progress(*progress);
+  }
+  talk_.hear(line);
+}
+
+std::string CellProcess::end() const {
+  return outcome_.timed_out ? "its deadline" : ending(outcome_, talk_);
+}
+
+Record CellProcess::explained(const RunSpec& spec, const std::string& problem) const {
+  Record record;
+  record.spec = spec;
+  if (!outcome_.spawn_error.empty()) {
+    record.reason = "cannot run " + program_ + ": " + outcome_.spawn_error;
+    return record;
+  }
+  std::tie(record.status, record.reason) =
+      explain(outcome_, talk_, options_, oom_killer_ran_, problem);
+  return record;
+}
+
+void CellProcess::complete(Record& record, double seconds, bool one_process,
+                           size_t cells_before) const {
+  if (!record.environment.is_object()) record.environment = json::object();
+  record.environment["cell"].update({{"seconds", std::round(seconds * 1e3) / 1e3},
+                                     {"host_memory_bytes", options_.host_memory_bytes},
+                                     {"one_process", one_process},
+                                     {"cells_before", cells_before}});
+  if (card_) describe_virtual_card(*card_, record);
+}
+
+}  // namespace headroom

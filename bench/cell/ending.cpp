@@ -1,0 +1,65 @@
+#include "bench/cell/ending.h"
+
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+
+namespace headroom {
+
+void Talk::hear(const std::string& line) {
+  constexpr std::string_view kWhat = "what():";
+  const size_t start = line.find_first_not_of(' ');
+  if (start != std::string::npos && line.compare(start, kWhat.size(), kWhat) == 0) {
+    const size_t text = line.find_first_not_of(' ', start + kWhat.size());
+    uncaught_ = text == std::string::npos ? "" : line.substr(text);
+  }
+  if (on_line_) on_line_(line);
+}
+
+std::string ending(const Outcome& outcome, const Talk& talk) {
+  if (outcome.signal != 0) {
+    const std::string signal = "killed by signal " + signal_name(outcome.signal);
+    return talk.uncaught().empty() ? signal : signal + ": " + talk.uncaught();
+  }
+  if (outcome.exit_code != 0) return "exit code " + std::to_string(outcome.exit_code);
+  return "";
+}
+
+std::string with_last_line(std::string reason, const Outcome& outcome) {
+  if (!outcome.last_error_line.empty()) reason += ": " + outcome.last_error_line;
+  return reason;
+}
+
+bool lacks_a_library(const Outcome& outcome) {
+  constexpr int kLoaderExit = 127;
+  return outcome.exit_code == kLoaderExit &&
+         outcome.last_error_line.find("error while loading shared libraries") != std::string::npos;
+}
+
+std::string missing_library(const std::string& program, const Outcome& outcome) {
+  return program + " cannot start: " +
+         outcome.last_error_line.substr(outcome.last_error_line.find(": ") + 2) +
+         "; libtorch is not where it was when headroom was built: run scripts/setup.sh here and "
+         "build again, or move it back";
+}
+
+std::string seconds_text(double seconds) {
+  std::ostringstream text;
+  text << seconds << " s";
+  return text.str();
+}
+
+std::string only_line(const std::string& output) {
+  std::istringstream stream(output);
+  std::string line;
+  std::string found;
+  while (std::getline(stream, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (!found.empty()) throw std::invalid_argument("more than one line");
+    found = line;
+  }
+  if (found.empty()) throw std::invalid_argument("nothing");
+  return found;
+}
+
+}  // namespace headroom

@@ -1,0 +1,122 @@
+// What headroom-cell is, and whether libtorch takes an --alloc-conf: asked of the program itself.
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "bench/cell/cell.h"
+#include "bench/cell/ending.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+// Mapping libtorch from a cold disk takes a while; a minute and more means it hangs.
+constexpr double kDeadlineSeconds = 120;
+
+Outcome ask(const CellOptions& options, const char* what, std::vector<std::string> environment,
+            Talk& talk) {
+  return run_command({.program = cell_program(options),
+                      .arguments = {what},
+                      .environment = std::move(environment),
+                      .input = {},
+                      .deadline_seconds = kDeadlineSeconds,
+                      .on_error_line = talk.listener()});
+}
+
+// The environment without the allocator's settings.
+std::vector<std::string> plain_environment() {
+  return changed_environment({"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}, {});
+}
+
+// "; written key:value,key:value; keys: backend, expandable_segments, ...". "" when the program
+// does not say.
+std::string allowed_keys(const CellOptions& options) {
+  const std::function<void(const std::string&)> nobody;
+  Talk talk(nobody);
+  const Outcome outcome = ask(options, "--alloc-conf-keys", plain_environment(), talk);
+  const json keys = json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
+  if (!keys.is_array()) return "";
+  return "; written key:value,key:value; keys: " + join(keys.get<std::vector<std::string>>());
+}
+
+// For people: without what is for libtorch's own developers, or bare C++.
+std::string reason_of(std::string text) {
+  constexpr std::string_view kReport = "please report a bug to PyTorch. ";
+  if (const size_t at = text.find(kReport); at != std::string::npos) {
+    text.erase(0, at + kReport.size());
+  }
+  if (text == "stoull" || text == "stod") return "a value is no number";
+  if (text.starts_with("Index out of bounds")) return "it ends where a value is expected";
+  while (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+json cell_identity(const CellOptions& options) {
+  Talk talk(options.on_talk);
+  const Outcome outcome = ask(options, "--identity", changed_environment({}, {}), talk);
+  const auto refuse = [&](const std::string& problem) {
+    throw std::runtime_error("cannot run " + cell_program(options) + ": " + problem);
+  };
+  if (!outcome.spawn_error.empty()) refuse(outcome.spawn_error);
+  if (outcome.interrupted) refuse("interrupted");
+  if (outcome.timed_out) {
+    refuse("no answer to --identity within " + seconds_text(kDeadlineSeconds));
+  }
+  if (lacks_a_library(outcome)) {
+    throw std::runtime_error(missing_library(cell_program(options), outcome));
+  }
+  if (outcome.signal != 0) refuse(ending(outcome, talk));
+  if (outcome.exit_code != 0) refuse(with_last_line(ending(outcome, talk), outcome));
+  try {
+    json identity = json::parse(only_line(outcome.output));
+    if (identity.is_object() && identity.contains("build") && identity.contains("libtorch")) {
+      return identity;
+    }
+  } catch (const std::exception&) {
+    // The same answer as for JSON of another kind.
+  }
+  refuse("its answer to --identity is not JSON with build and libtorch");
+  return {};
+}
+
+namespace {
+
+// The variable that would set it, where no --alloc-conf does. Null when there is none.
+const char* variable_of_the_environment() {
+  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    if (getenv(name) != nullptr) return name;
+  }
+  return nullptr;
+}
+
+void check_alloc_conf(const std::string& conf, const CellOptions& options) {
+  const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
+  if (conf.empty() && variable == nullptr) return;
+  const std::function<void(const std::string&)> nobody;  // it says a backtrace
+  Talk talk(nobody);
+  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
+  // A part of it is read while libtorch is loaded: an exception there ends the process.
+  const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
+  if (reason.empty()) return;  // whatever it is, not this
+  throw UsageError(variable != nullptr ? variable : "--alloc-conf",
+                   variable != nullptr ? getenv(variable) : conf,
+                   "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
+                   variable != nullptr ? std::string(variable) + "=expandable_segments:True"
+                                       : "--alloc-conf expandable_segments:True");
+}
+
+}  // namespace
+
+void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options) {
+  std::set<std::string> confs;
+  for (const RunSpec& spec : specs) confs.insert(spec.alloc_conf);
+  for (const std::string& conf : confs) check_alloc_conf(conf, options);
+}
+
+}  // namespace headroom
