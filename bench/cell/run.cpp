@@ -63,14 +63,10 @@ struct Bench {
   }
 };
 
-// What a run before this one, in the same process, left: its thread count, what it left cached and
-// its peaks.
-void begin_anew(Bench& bench) {
-  static const int default_threads = at::get_num_threads();
-  at::set_num_threads(bench.spec.threads > 0 ? static_cast<int>(bench.spec.threads)
-                                             : default_threads);
-  bench.tracker().release_cached();
-  bench.tracker().reset_peak();
+// 0 = libtorch's choice, whatever a run before this one in the same process asked for.
+void set_threads(int64_t threads) {
+  static const int libtorchs_choice = at::get_num_threads();
+  at::set_num_threads(threads > 0 ? static_cast<int>(threads) : libtorchs_choice);
 }
 
 void open_memories(Bench& bench, const RunOptions& options) {
@@ -80,7 +76,9 @@ void open_memories(Bench& bench, const RunOptions& options) {
       bench.refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
     });
   }
-  begin_anew(bench);
+  // What such a run left cached, and its peaks.
+  bench.tracker().release_cached();
+  bench.tracker().reset_peak();
 }
 
 void begin_telling(Bench& bench, const OnProgress& on_progress, const Record& record) {
@@ -187,6 +185,7 @@ void write_files(const Bench& bench, const Snapshot& snapshot) {
 
 void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   const RunSpec& spec = bench.spec;
+  set_threads(spec.threads);
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
