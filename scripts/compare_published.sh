@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the cells of a published measurement on the virtual card it was made on, and prints both.
+# Runs the cells of a published measurement on the virtual card it was made on, by its own protocol, and prints both.
 #   compare_published.sh [--output-dir DIR] [FILE]   FILE defaults to results/published/a800_cs336.json;
 #                                                    DIR gets published.jsonl, published.md and
 #                                                    published_peaks.md
@@ -14,11 +14,12 @@ read_options "$@"
 need_headroom
 axis() { python3 -IS -c 'import json, sys
 print(",".join(dict.fromkeys(str(cell[sys.argv[2]]) for cell in json.load(open(sys.argv[1]))["cells"])))' "$file" "$1"; }
+mapfile -t protocol < <(python3 -IS -c 'import json, sys; print(*json.load(open(sys.argv[1]))["protocol"]["flags"], sep="\n")' "$file")
 device=$(python3 -IS -c 'import json, sys; print(json.load(open(sys.argv[1]))["device"])' "$file")
 status=0
 "$headroom" sweep --model-size 2.7B --device "$device" --context-length "$(axis context_length)" \
   --profile-type "$(axis profile_type)" --precision "$(axis precision)" \
-  --warmup-steps 2 --measure-steps 1 --record-steps 0 --format jsonl >"$output_dir/published.jsonl" || status=$?
+  "${protocol[@]}" --format jsonl >"$output_dir/published.jsonl" || status=$?
 table=(python3 -IS scripts/lib/published_table.py "$file" "$output_dir/published.jsonl")
 "${table[@]}" >"$output_dir/published.md"
 "${table[@]}" --peaks >"$output_dir/published_peaks.md"

@@ -73,7 +73,7 @@ def main():
         for number, cause in enumerate(published["causes"], start=1):
             print(f"{number}. {cause['cause']}.")
     print(f"\nPublished: {published['what']} ({published['source']}).")
-    print(f"\nOurs: {published['device']}, peak allocated, no card in the machine.")
+    print(f"\nOurs: {published['device']}, peak allocated, no card in the machine; {published['protocol']['what']}.")
 
 
 if __name__ == "__main__":
