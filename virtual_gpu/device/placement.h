@@ -18,8 +18,8 @@
 //   else, or were longer than is known. In two first steps of processes (the same, and
 //   cranberrii/ftcourse), 755 of 758 regions lie right below the one before; the 3, and the gaps
 //   that later regions leave out, are addresses of the host, which are the same ones. With it the
-//   code behind results/published/a800_cs336.json, run as it was published, gives all its figures
-//   to the last digit.
+//   code behind results/published/a800_cs336.json, in one process and with its older torch's slice
+//   put back, gives all its figures to the last digit.
 // Limits: assumed, and to be confirmed on a card (scripts/gpu_suite.sh compares the addresses of
 //   a snapshot): nothing but the program's blocks is in the address range at the beginning (the
 //   context, modules and pinned memory have theirs elsewhere or are not seen); where no addresses
