@@ -315,7 +315,7 @@ TEST_F(SweepTest, WhatACellWritesIsNotReadAndNotTheRecords) {
   specs.back().snapshot = folder_.file("one.pickle");
   specs.front().snapshot = folder_.file("./one.pickle");
   EXPECT_THAT(message_of<UsageError>([&] { run_sweep(specs, options_); }),
-              HasSubstr("would be written by two runs"));
+              HasSubstr("would be written by two cells"));
 }
 
 TEST_F(SweepTest, NothingIsLeftWhenItCannotStart) {
