@@ -40,7 +40,7 @@ TEST(CardsCommand, CsvHoldsTheExactFigures) {
       printed({"v100", "--format", "csv"}),
       "card,driver name,cc,SMs,GiB,GB/s,host link,host GB/s,fp64,fp32,tf32,fp16,bf16,fp8,int8,"
       "context MiB,context,total_bytes,memory_bandwidth,host_bandwidth,context_bytes,refused\n"
-      "v100,Tesla V100-SXM2-32GB,7.0,80,31.73,900,PCIe 3.0 x16,15.8,7.8,15.7,n/a,125,n/a,n/a,n/a,"
+      "v100,Tesla V100-SXM2-32GB,7.0,80,31.73,900,PCIe 3.0 x16,15.8,7.8,15.7,,125,,,,"
       "320,assumed,34072559616,900000000000,15753846154,335544320,"
       "\"libtorch's CUDA 13 wheel (2.11.0+cu130) has no sm_70 code: it is built for sm_75, "
       "sm_80, sm_86, sm_90, sm_100 and sm_120\"\n");
