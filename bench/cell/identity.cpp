@@ -103,7 +103,8 @@ void check_alloc_conf(const std::string& conf, const CellOptions& options) {
   const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
   // A part of it is read while libtorch is loaded: an exception there ends the process.
   const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
-  if (reason.empty()) return;  // whatever it is, not this
+  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
+  if (reason.empty() || reason.starts_with("CUDA error")) return;
   throw UsageError(variable != nullptr ? variable : "--alloc-conf",
                    variable != nullptr ? getenv(variable) : conf,
                    "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
