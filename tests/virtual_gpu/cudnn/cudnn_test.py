@@ -220,11 +220,15 @@ class Recurrent(unittest.TestCase):
         packed = nn.utils.rnn.pack_padded_sequence(data, torch.arange(16, 0, -2))
         nn.LSTM(32, 64).cuda()(packed)[0].data.sum().backward()
 
-    def test_the_weights_are_one_buffer(self):
-        network = nn.LSTM(32, 64, 2).cuda()
-        addresses = [weight.data_ptr() for weight in network.parameters()]
-        spread = max(addresses) - min(addresses)
-        self.assertLess(spread, sum(weight.numel() * 4 for weight in network.parameters()))
+    def test_the_weights_lie_where_a_real_card_has_them(self):
+        """In one buffer, at the offsets that pytorch/pytorch issue 57632 prints."""
+        weights = list(nn.LSTM(512, 100).cuda().parameters())
+        self.assertEqual([weight.storage_offset() for weight in weights],
+                         [0, 204800, 244800, 245200])
+        for weight in weights:
+            self.assertEqual(weight.untyped_storage().size(), 245600 * 4)
+            self.assertEqual(weight.untyped_storage().data_ptr(),
+                             weights[0].untyped_storage().data_ptr())
 
 
 if __name__ == "__main__":
