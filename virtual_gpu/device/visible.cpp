@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -45,8 +44,10 @@ int card_of(std::string word, int count) {
 }  // namespace
 
 std::array<char, 16> uuid_of(int card) {
+  std::string text = std::to_string(card);
+  text.insert(0, card < 10 ? "virtual-0" : "virtual-");
   std::array<char, 16> bytes{};
-  std::snprintf(bytes.data(), bytes.size(), "virtual-%02d", card);
+  text.copy(bytes.data(), bytes.size());
   return bytes;
 }
 
