@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 constexpr const char* kFlag = "--value";
-constexpr const char* kExample = "--value 'train.py:42=1'";
+constexpr const char* kExample = "--value train.py:42=1";
 constexpr int64_t kMost = 1000000000;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& problem) {

@@ -22,7 +22,7 @@ expect 2 '--bytes: .* leaves no memory' "${card[@]}" --bytes 1MiB -- true
 
 for bad in train.py train.py=1 train.py:x=1 train.py:0=1 :3=1 train.py:3=x train.py:3= train.py:3=1,,2 \
   train.py:3=1*0 train.py:3=1*x train.py:3=0x10; do
-  expect 2 "--value: .*example: --value 'train.py:42=1'" "${card[@]}" --value t.py:1=1 --value "$bad" -- touch ran
+  expect 2 "--value: .*example: --value train.py:42=1" "${card[@]}" --value t.py:1=1 --value "$bad" -- touch ran
 done
 expect 2 '--value: needs a value' "${card[@]}" --value
 [[ ! -e ran ]] || fail "the program ran although a value is none"
