@@ -178,7 +178,7 @@ TEST_F(RecordLogTest, TwoSweepsAtOnceWithoutLocksLoseNothing) {
 }
 
 TEST_F(RecordLogTest, AFileOfSomethingElseIsRefusedAndUntouched) {
-  for (const std::string& text :
+  for (const std::string text :
        {"# My notes", "# My notes\n{\"a\": 1", "{\"a\": 1}\n{\"a\": 2}\n"}) {
     write_text(path_, text);
     EXPECT_NE(error_of(path_), "no error") << text;
