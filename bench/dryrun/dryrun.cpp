@@ -163,7 +163,7 @@ void await_reports(const std::string& folder, const HeldSignals& signals) {
     const auto passed = steady_clock::now() - began;
     const std::vector<Mark> all = marks(folder);
     const bool is_one_coming = std::any_of(all.begin(), all.end(), [&](const Mark& mark) {
-      return passed < seconds(mark.is_ending ? 13 : 1) && is_running(mark.pid);
+      return passed < seconds(mark.is_ending ? 33 : 1) && is_running(mark.pid);
     });
     // `timeout` sends its signal twice.
     if (!is_one_coming || (signals.comes_within(0.02) && passed > seconds(1))) return;

@@ -19,7 +19,7 @@
 
 namespace virtual_gpu {
 
-constexpr int kGraceSeconds = 10;
+constexpr int kGraceSeconds = 30;  // a snapshot on a busy machine takes its time
 
 // The signal that is ending this process; 0 while none is.
 int ending_signal();
