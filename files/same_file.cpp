@@ -32,7 +32,7 @@ std::string sentence(const Use& use) {
 
 [[noreturn]] void refuse(const NamedFile& file, const Use& other) {
   throw UsageError(file.flag, file.path, sentence(other) + "; allowed: a file of its own",
-                   file.flag + " " + last_part(file.path) + ".new");
+                   file.flag + " new_" + last_part(file.path));
 }
 
 }  // namespace

@@ -31,7 +31,6 @@ void check_files(const std::vector<RunSpec>& specs, const std::string& records_p
   std::map<FileIdentity, const RunSpec*> writers;
   std::map<std::string, NamedFile> read;  // by path: all cells of a grid read the same
   std::vector<NamedFile> written;
-  if (!records_path.empty()) written.push_back({"--records", records_path});
   for (const RunSpec& spec : specs) {
     for (const Field& field : fields()) {
       const std::string path = field.is_file() ? field.get(spec) : "";
@@ -52,6 +51,7 @@ void check_files(const std::vector<RunSpec>& specs, const std::string& records_p
                        file.flag + " " + row_name(spec) + ".out");
     }
   }
+  if (!records_path.empty()) written.push_back({"--records", records_path});
   std::vector<NamedFile> inputs;
   for (const auto& [path, file] : read) inputs.push_back(file);
   check_apart(inputs, written);

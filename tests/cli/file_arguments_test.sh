@@ -52,7 +52,7 @@ expect 2 "--output: 'r.svg' is the file that --records reads" rlhf --records r.s
 expect 2 "is the file that --(records|tokens) (writes|reads)" sweep "${small[@]}" --tokens r.jsonl --records r.jsonl
 name=small_ctx128_forward_fp32
 mkdir cells
-expect 2 "is the file that --(records|tokens) (writes|reads)" sweep "${small[@]}" --context-length 128 \
+expect 2 "is the file that --snapshot writes" sweep "${small[@]}" --context-length 128 \
   --snapshot-dir cells --records "cells/${name}_snapshot.pickle"
 echo '{"cards": []}' >cards.json
 HEADROOM_CARDS=cards.json expect 2 "--output: 'cards.json' is the file that HEADROOM_CARDS reads" theory "${small[@]}" --output cards.json
