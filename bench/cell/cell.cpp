@@ -122,7 +122,8 @@ void check_one_process(const std::vector<RunSpec>& specs) {
       return one_card ? "--alloc-conf '" + of.alloc_conf + "'" : "--device " + to_string(of.device);
     };
     throw UsageError("--one-process: a process has one virtual card and one --alloc-conf, not " +
-                     text(first) + " and " + text(spec) + " (example: a sweep for each of them)");
+                     text(first) + " and " + text(spec) +
+                     "; sweep them one by one (example: " + text(first) + ")");
   }
 }
 

@@ -20,7 +20,7 @@ torch::Device resolve_device(const Device& asked) {
       if (count > 0 && !is_real(first)) return first;
       return refuse(
           "needs the stand-in under this program; start it with headroom "
-          "(example: headroom profile --device virtual:h200)");
+          "(example: headroom profile --model-size small --device virtual:h200)");
     case DeviceKind::kCuda:
       break;
   }
@@ -29,7 +29,8 @@ torch::Device resolve_device(const Device& asked) {
   if (count == 0) {
     return refuse(
         "needs an NVIDIA card and its driver, and this machine has none; a virtual one has no "
-        "times (headroom cards lists them), --device cpu has (example: --device virtual:h200)");
+        "times (headroom cards lists them), --device cpu has "
+        "(example: headroom profile --model-size small --device virtual:h200)");
   }
   return refuse("is not on this machine; allowed: cuda:0 to cuda:" + std::to_string(count - 1) +
                 ", cpu, virtual:h200 (example: --device cuda:0)");

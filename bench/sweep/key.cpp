@@ -59,6 +59,8 @@ json result_conditions(const RunSpec& spec, const Before& before) {
   for (const char* name : kVariables) {
     // The run's own alloc_conf replaces both variables.
     if (!spec.alloc_conf.empty() && std::string(name).ends_with("ALLOC_CONF")) continue;
+    // Virtual cards have their own numbers.
+    if (is_virtual(spec) && std::string(name) == "CUDA_VISIBLE_DEVICES") continue;
     if (const char* value = getenv(name); value != nullptr) conditions["variables"][name] = value;
   }
   if (!spec.tokens.empty()) conditions["files"]["tokens"] = file_stamp(spec.tokens);

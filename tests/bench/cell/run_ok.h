@@ -16,8 +16,9 @@ inline Record run_ok(const RunSpec& spec) {
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_EQ(record.reason, "");
   // The default scale of FP16 is found by skipping steps.
-  const char* expected =
-      spec.precision == Precision::kFp16 ? "optimizer steps skipped" : "no note at all";
+  const char* expected = spec.precision == Precision::kFp16   ? "optimizer steps skipped"
+                         : spec.precision == Precision::kTf32 ? "TF32 is arithmetic of NVIDIA cards"
+                                                              : "no note at all";
   EXPECT_THAT(record.notes, testing::Each(testing::HasSubstr(expected)));
   return record;
 }

@@ -104,7 +104,7 @@ grep -q 'File too large' err || fail 'a limit on file sizes is not said'
 BENCHMARK_OUT=from_environment.json expect 0 '' "${one[@]}"
 holds from_environment.json 'len(rows) == 1'
 if [[ ! -e /dev/nvidiactl ]]; then
-  expect 5 'use --device cpu' --device cuda
+  expect 5 '--device cpu has' --device cuda
   [[ $(wc -l <err) -eq 1 ]] || fail 'no card: not one line'
 fi
 expect 0 '' --help
