@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
-#include "profiling/flops.h"
 #include "bench/google/library_flags.h"
 #include "bench/process/host_memory.h"
 #include "bench/sweep/sweep.h"
 #include "cards/cards.h"
+#include "profiling/flops.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
