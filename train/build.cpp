@@ -27,6 +27,7 @@ const LayerFactory& layers_of(Kernels kernels) {
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
+  install_saved_tensor_hooks();
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   const ModelConfig config = model_config(spec);
   Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device);

@@ -60,11 +60,13 @@ Tensor Step::run_mode(const Batch& batch) {
 
 Tensor Step::forward(const Batch& batch, ScopeKind kind) {
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const SavingGuard saving(saved.get());
   return logits(batch, kind);
 }
 
 Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const SavingGuard saving(saved.get());
   *logits_BSV = logits(batch, ScopeKind::kSaving);
   const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
   return cross_entropy(*logits_BSV, batch.targets_BS);

@@ -18,6 +18,7 @@
 #include "train/optim/optimizer.h"
 #include "train/scope.h"
 #include "train/spec.h"
+#include "train/techniques/saved_tensors.h"
 
 namespace headroom {
 
@@ -36,6 +37,7 @@ class Step {
 
   // What the techniques of train/build.h set.
   BlockRunner run_block;                    // how each block is run
+  std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;     // training only
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
 
