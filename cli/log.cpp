@@ -50,11 +50,7 @@ std::string settled(const std::string& message) {
 
 }  // namespace
 
-bool shows_status() {
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
-}
+bool shows_status() { return is_live(STDERR_FILENO); }
 
 void log_status(const std::string& message) {
   if (!shows_status() || (message.empty() && !status_shown)) return;

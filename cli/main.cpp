@@ -1,4 +1,5 @@
 // headroom: picks the command, turns what goes wrong into one line and an exit code.
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -55,24 +56,26 @@ std::string help() {
   return text + "\n  --version, --help\n\n" + kExitCodesHelp;
 }
 
+// Throws UsageError with the nearest name and all of them.
+const Command& command_of(const std::string& word, const char* example) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  if (word.empty())
+    throw UsageError("a command is needed: " + join(names) + " (example: headroom --help)");
+  check_name("command", word, names, example);
+  return *std::find_if(kCommands.begin(), kCommands.end(),
+                       [&](const Command& command) { return word == command.name; });
+}
+
 // `headroom help sweep` is `headroom sweep --help`.
-int dispatch_help(std::string word, const std::vector<std::string>& names) {
-  check_name("command", word, names, "headroom help profile");
+int dispatch_help(std::string word) {
   std::string flag = "--help";
   std::array<char*, 3> words = {word.data(), flag.data(), nullptr};
-  for (const Command& command : kCommands) {
-    if (word == command.name) return command.run(2, words.data());
-  }
-  return kExitUsage;  // check_name() threw
+  return command_of(word, "headroom help profile").run(2, words.data());
 }
 
 int dispatch(int argc, char** argv) {
-  std::vector<std::string> names;
-  for (const Command& command : kCommands) names.emplace_back(command.name);
-  if (argc < 2) {
-    throw UsageError("a command is needed: " + join(names) + " (example: headroom --help)");
-  }
-  const std::string word = argv[1];
+  const std::string word = argc < 2 ? "" : argv[1];
   if (word == "--help" || word == "-h" || (word == "help" && argc == 2)) {
     print(fitted(help(), terminal_width()));
     return kExitOk;
@@ -81,12 +84,8 @@ int dispatch(int argc, char** argv) {
     print(fitted(version(), terminal_width()));
     return kExitOk;
   }
-  if (word == "help") return dispatch_help(argv[2], names);
-  for (const Command& command : kCommands) {
-    if (word == command.name) return command.run(argc - 1, argv + 1);
-  }
-  check_name("command", word, names, "headroom profile --model-size small");
-  return kExitUsage;  // check_name() threw
+  if (word == "help") return dispatch_help(argv[2]);
+  return command_of(word, "headroom profile --model-size small").run(argc - 1, argv + 1);
 }
 
 // What was typed may be of any length, and a message repeats it.

@@ -10,6 +10,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "cli/terminal.h"
+#include "files/atomic_file.h"
+
 namespace headroom {
 namespace {
 
@@ -48,6 +51,14 @@ void print(std::string_view text) {
       throw std::runtime_error("cannot write to " + stream + ": " + std::strerror(errno));
     }
     text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void print_tables(const std::vector<Table>& tables, TableFormat format, const std::string& path) {
+  if (path.empty()) {
+    print(to_string(tables, format, terminal_width()));
+  } else {
+    write_file_atomically(path, to_string(tables, format));
   }
 }
 

@@ -1,7 +1,11 @@
 // Data on stdout, and what happens when it does not go through.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "text/table.h"
 
 namespace headroom {
 
@@ -19,5 +23,9 @@ void print_to_stderr();
 // Writes all of it. Quiet when the reader has gone ("| head"); std::runtime_error (one
 // line) on any other failure, a full disk for one.
 void print(std::string_view text);
+
+// On stdout, as wide as the terminal; or into a file, whole or not at all, where `path` names one.
+void print_tables(const std::vector<Table>& tables, TableFormat format,
+                  const std::string& path = "");
 
 }  // namespace headroom

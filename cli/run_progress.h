@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "bench/cell/progress.h"
+#include "bench/launch/progress.h"
 
 namespace headroom {
 

@@ -48,9 +48,9 @@ size_t terminal_width(int descriptor) {
   return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-bool takes_colour() {
-  return ::isatty(STDOUT_FILENO) == 1 && variable("TERM") != "dumb" && variable("NO_COLOR").empty();
-}
+bool is_live(int descriptor) { return ::isatty(descriptor) == 1 && variable("TERM") != "dumb"; }
+
+bool takes_colour() { return is_live(STDOUT_FILENO) && variable("NO_COLOR").empty(); }
 
 std::string with_coloured_verdicts(std::string text) {
   colour(text, "FITS: ", "32");

@@ -16,7 +16,10 @@ bool locale_is_utf8();
 // as wide as needed: it is none (a file, a pipe), or does not say.
 size_t terminal_width(int descriptor = STDOUT_FILENO);
 
-// Whether stdout is a terminal that takes colours: not TERM=dumb, and NO_COLOR is not set.
+// Whether a terminal is behind a descriptor that can do more than print lines: not TERM=dumb.
+bool is_live(int descriptor);
+
+// Whether stdout is such a terminal and NO_COLOR is not set.
 bool takes_colour();
 
 // Text with FITS in green and EXCEEDS and NOTHING FITS in red.

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "plan/cost/model_cost.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "train/vocabulary/weights.h"
 
 namespace headroom {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "text/json_line.h"
+
 namespace headroom {
 namespace {
 
@@ -187,10 +189,19 @@ json to_json(const Record& record) {
   return object;
 }
 
-std::string to_json_line(const Record& record) {
-  // -1: no indentation, so one line; replace: a file name or an error text may not be UTF-8.
-  return to_json(record).dump(-1, ' ', false, json::error_handler_t::replace);
+std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity) {
+  std::string fullest;
+  int64_t most = -1;
+  for (const std::string& name : record.phase_order) {
+    const auto it = record.phases.find(name);
+    if (it == record.phases.end() || it->second.*quantity <= most) continue;
+    most = it->second.*quantity;
+    fullest = name;
+  }
+  return fullest;
 }
+
+std::string to_json_line(const Record& record) { return json_line(to_json(record)); }
 
 Record record_from_json(const json& object) {
   if (!object.is_object() || !object.contains("schema_version") || !object.contains("status") ||

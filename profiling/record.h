@@ -106,6 +106,9 @@ struct Record {
   std::vector<std::string> notes;  // what a reader must know: fallbacks, zeros, mismatches
 };
 
+// The phase in which a quantity is highest, the first of several; "" in a Record without phases.
+std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity);
+
 // One line of JSON, keys as in docs/record.md. Never NaN or infinity (null and a note instead);
 // text that is not UTF-8 is replaced, not refused.
 std::string to_json_line(const Record& record);

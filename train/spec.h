@@ -126,6 +126,11 @@ RunSpec spec_from_json(const nlohmann::json& json);
 // not in it.
 std::string row_name(const RunSpec& spec);
 
+// Warm-up, measured and recorded.
+inline int64_t all_steps(const RunSpec& spec) {
+  return spec.warmup_steps + spec.measure_steps + spec.record_steps;
+}
+
 inline bool is_virtual(const RunSpec& spec) { return spec.device.kind == DeviceKind::kVirtual; }
 
 }  // namespace headroom

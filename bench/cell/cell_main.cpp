@@ -1,5 +1,5 @@
 // headroom-cell: runs in a process of their own. See Note [The cell program] and Note [Cells in one
-// process] in bench/cell/cell.h.
+// process] in bench/launch/cell.h.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 
 #include "bench/cell/environment.h"
-#include "bench/cell/progress.h"
-#include "bench/cell/request.h"
 #include "bench/cell/run.h"
+#include "bench/launch/progress.h"
+#include "bench/launch/request.h"
 #include "bench/process/child_process.h"
 
 namespace headroom {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bench/cell/progress.h"
+#include "bench/launch/progress.h"
 #include "profiling/record.h"
 
 namespace headroom {

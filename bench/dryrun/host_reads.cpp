@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/dryrun/frames.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/words.h"
 
 namespace headroom {

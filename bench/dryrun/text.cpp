@@ -5,7 +5,7 @@
 #include "bench/dryrun/host_reads.h"
 #include "bench/dryrun/report.h"
 #include "bench/process/child_process.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "text/table.h"

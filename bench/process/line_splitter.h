@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// How a line begins that says how far the cell is (bench/cell/progress.h).
+// How a line begins that says how far the cell is (bench/launch/progress.h).
 inline constexpr std::string_view kProgressMark = "headroom-progress ";
 
 // Cuts a stream into lines, and remembers the last that says something.

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "bench/sweep/sweep.h"
+#include "text/json_line.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -56,10 +57,7 @@ std::vector<RunSpec> expand(const RunSpec& base, const std::vector<Axis>& axes) 
   std::set<std::string> seen;
   for (const RunSpec& spec : specs) {
     validate(spec);
-    if (seen.insert(to_json(spec).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
-            .second) {
-      distinct.push_back(spec);
-    }
+    if (seen.insert(json_line(to_json(spec))).second) distinct.push_back(spec);
   }
   return distinct;
 }

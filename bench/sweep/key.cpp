@@ -7,7 +7,7 @@
 //   (tokens, weights) their size and time of change, the figures of a virtual card as the stand-in
 //   is told them, and for a cell in a shared process the key of the one before it, which holds that
 //   of the one before that. A different key is simply not found, and tables ask the same
-//   conditions (profiling/report/select.cpp).
+//   conditions (profiling/report/rows/select.cpp).
 //   The processor decides times, on a real card too, which waits for its launches; a Record of a
 //   virtual card holds no times, and its bytes are the same whatever machine it is on.
 // Limits: the hash is 64 bits and for finding, not for proof. Settings with equal effect (d_model 0
@@ -20,6 +20,7 @@
 
 #include "bench/process/virtual_card.h"
 #include "bench/sweep/sweep.h"
+#include "text/json_line.h"
 
 namespace headroom {
 namespace {
@@ -87,7 +88,7 @@ std::string result_key(const RunSpec& spec, const json& identity, const json& co
     if (field.changes_result) all["spec"][field.name] = field.get(spec);
   }
   // Keys come out sorted, so the text is one and the same for the same content.
-  uint64_t hash = fnv1a(all.dump(-1, ' ', false, json::error_handler_t::replace));
+  uint64_t hash = fnv1a(json_line(all));
   std::string digits(16, '0');
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, hash >>= 4) {
     *digit = "0123456789abcdef"[hash & 15];

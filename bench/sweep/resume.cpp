@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "text/json_line.h"
+
 namespace headroom {
 namespace {
 
@@ -22,17 +24,12 @@ bool would_run_out_again(const Record& old, int64_t host_memory_bytes) {
                       static_cast<double>(host_memory_bytes) <= static_cast<double>(had) * 1.05);
 }
 
-// As a Record's JSON holds it: the name of a file need not be UTF-8.
-std::string as_stored(const std::string& text) {
-  using nlohmann::json;
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 // Not only the same paths: the same stacks and limits inside the snapshot.
 bool has_the_files(const Record& old, const RunSpec& spec) {
   if (spec.snapshot.empty() && spec.save_weights.empty()) return true;
   for (const Field& field : fields()) {
-    if (!field.changes_result && as_stored(field.get(old.spec)) != as_stored(field.get(spec))) {
+    // As a Record holds them: the name of a file need not be UTF-8.
+    if (!field.changes_result && json_line(field.get(old.spec)) != json_line(field.get(spec))) {
       return false;
     }
   }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/cell/cell.h"
+#include "bench/launch/cell.h"
 
 namespace headroom {
 
@@ -43,7 +43,7 @@ struct SweepOptions {
   std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
   size_t cells_left = 0;     // that its caller has left, these too: the ETA is for all of them
   bool resume = true;        // cells that records_path already answers are not rerun
-  bool one_process = false;  // see Note [Cells in one process] in bench/cell/cell.h
+  bool one_process = false;  // see Note [Cells in one process] in bench/launch/cell.h
   // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
   // records_path.
   std::function<void(const std::string& line)> on_progress;

@@ -7,7 +7,6 @@
 #include "cli/flags/flags.h"
 #include "cli/flags/model_flags.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "plan/budget/report.h"
 #include "text/quantity.h"
 
@@ -114,7 +113,7 @@ EngineSpec engine_from(const Arguments& arguments) {
 
 int print_budget(const Arguments& arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
-  print(to_string(budget_report(engine_from(arguments)), format, terminal_width()));
+  print_tables(budget_report(engine_from(arguments)), format);
   return kExitOk;
 }
 

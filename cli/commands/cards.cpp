@@ -11,7 +11,7 @@
 #include "cli/flags/flags.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/table.h"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "bench/cell/cell.h"
+#include "bench/launch/cell.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
 #include "cli/commands/commands.h"

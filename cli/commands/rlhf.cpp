@@ -84,7 +84,7 @@ int print_rlhf(const Arguments& arguments) {
                      "--formula exact --output timeline.svg");
   }
   if (closed_form) {
-    print(to_string(closed_form_report(spec), format, terminal_width()));
+    print_tables(closed_form_report(spec), format);
     return kExitOk;
   }
   const std::vector<Record> same_shape = comparable(records, &spec.actor);

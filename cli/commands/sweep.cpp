@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
+#include "text/json_line.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -87,7 +88,7 @@ std::string listed(const std::vector<RunSpec>& specs, const std::string& format)
   };
   const auto object = [](const RunSpec& spec) {
     const nlohmann::json cell = {{"name", row_name(spec)}, {"spec", to_json(spec)}};
-    return cell.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json_line(cell);
   };
   if (format == "json") return "[\n" + lines(",\n", object) + "\n]\n";
   if (format == "jsonl") return lines("\n", object) + "\n";

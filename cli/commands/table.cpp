@@ -8,7 +8,6 @@
 #include "cli/flags/flags.h"
 #include "cli/output.h"
 #include "cli/record_files.h"
-#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "plan/measured.h"
 #include "profiling/report/report.h"
@@ -63,7 +62,7 @@ std::vector<Table> with_replaced(std::vector<Table> tables, int64_t replaced) {
   return tables;
 }
 
-int print_tables(const Arguments& arguments) {
+int tables_from_records(const Arguments& arguments) {
   if (arguments.positional.size() < 2) {
     throw UsageError("table: needs a kind (" + join(kKinds) +
                      ") and a Records file "
@@ -78,18 +77,14 @@ int print_tables(const Arguments& arguments) {
       read_all({arguments.positional.begin() + 1, arguments.positional.end()});
   const std::vector<Table> tables =
       with_replaced(make_tables(kind, read.records, format), read.replaced);
-  if (output.empty()) {
-    print(to_string(tables, format, terminal_width()));
-  } else {
-    write_file_atomically(output, to_string(tables, format));
-  }
+  print_tables(tables, format, output);
   return kExitOk;
 }
 
 }  // namespace
 
 int run_table_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, print_tables);
+  return parse_and_run(command_line(), argc, argv, tables_from_records);
 }
 
 }  // namespace headroom

@@ -7,7 +7,6 @@
 #include "cli/flags/flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/theory/report.h"
 #include "text/quantity.h"
@@ -51,11 +50,7 @@ int write_theory(Arguments arguments) {
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
   const std::vector<Table> tables = theory_report(cell_from(arguments));
-  if (output.empty()) {
-    print(to_string(tables, format, terminal_width()));
-  } else {
-    write_file_atomically(output, to_string(tables, format));
-  }
+  print_tables(tables, format, output);
   return kExitOk;
 }
 

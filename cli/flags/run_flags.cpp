@@ -135,7 +135,7 @@ std::vector<std::string> values_of(const Field& field, const std::string& text) 
 void check_inputs(const RunSpec& spec, bool one_cell) {
   if (!spec.tokens.empty()) {
     const TokenFile file(spec.tokens, spec.token_type);
-    const int64_t steps = spec.warmup_steps + spec.measure_steps + spec.record_steps;
+    const int64_t steps = all_steps(spec);
     if (one_cell) {
       file.check_ids(model_config(spec).vocab_size, spec.batch_size * spec.context_length, steps);
     }

@@ -6,7 +6,7 @@
 
 #include "plan/cost/library_bytes.h"
 #include "plan/cost/model_cost.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 
 #include "plan/closed_form/formula.h"
 #include "plan/rlhf/rank_book.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/words.h"
 
 namespace headroom {

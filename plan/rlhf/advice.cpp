@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plan/rlhf/report.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/words.h"
 

@@ -4,7 +4,7 @@
 
 #include "plan/closed_form/formula.h"
 #include "plan/rlhf/transitions.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
 namespace headroom {

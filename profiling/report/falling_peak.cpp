@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -45,11 +45,11 @@ std::string reason(const Record& shorter, const Record& longer) {
 }  // namespace
 
 std::vector<std::string> falling_peak_notes(const RecordPointers& records,
-                                            const std::vector<const Field*>& varying) {
+                                            const RowSettings& settings) {
   std::map<std::pair<Mode, std::string>, RecordPointers> groups;
   for (const Record* record : records) {
     if (!peak_allocated(*record)) continue;
-    groups[{record->spec.profile_type, group_key(*record, varying)}].push_back(record);
+    groups[{record->spec.profile_type, settings.group(*record)}].push_back(record);
   }
   std::vector<std::string> notes;
   for (auto& [group, members] : groups) {

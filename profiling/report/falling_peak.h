@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "profiling/report/select.h"
+#include "profiling/report/rows/row_settings.h"
 
 namespace headroom {
 
-// One note for each mode and setting of `varying` whose allocated peak is lower at a longer
+// One note for each mode and group of rows whose allocated peak is lower at a longer
 // context, from the figures of the two Records: what the program asked for, and what the allocator
 // added.
 std::vector<std::string> falling_peak_notes(const RecordPointers& records,
-                                            const std::vector<const Field*>& varying);
+                                            const RowSettings& settings);
 
 }  // namespace headroom

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/csv.h"
+#include "text/json_line.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -181,7 +182,7 @@ std::string to_json_object(const PeakReport& report) {
                        {"before_recording_bytes", report.before_recording_bytes},
                        {"listed_bytes", report.listed_bytes},
                        {"allocations", rows}};
-  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_line(object) + "\n";
 }
 
 }  // namespace

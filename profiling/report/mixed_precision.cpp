@@ -6,10 +6,10 @@
 #include <set>
 
 #include "profiling/report/breakdown.h"
-#include "profiling/report/cells.h"
-#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
-#include "profiling/report/select.h"
+#include "profiling/report/rows/cells.h"
+#include "profiling/report/rows/row_settings.h"
+#include "profiling/report/rows/select.h"
 
 namespace headroom {
 namespace {
@@ -26,15 +26,14 @@ struct Group {
   }
 };
 
-std::vector<Group> gather_groups(const RecordPointers& records, const EnvironmentLabels& labels) {
+std::vector<Group> gather_groups(const RecordPointers& records, const RowSettings& settings) {
   std::vector<const Field*> others;
   for (const Field& field : fields()) {
     if (field.changes_result && field.name != "precision") others.push_back(&field);
   }
   std::vector<Group> groups;
   for (const Record* record : records) {
-    std::string key = group_key(*record, others);
-    if (!labels.empty()) key += labels.at(record);
+    const std::string key = group_key(*record, others) + settings.environment(*record);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const Group& candidate) { return candidate.key == key; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{.key = key});
@@ -66,37 +65,30 @@ std::vector<std::string> all_categories(const RecordPointers& records) {
 
 class Comparison {
  public:
-  Comparison(const RecordPointers& records, std::vector<const Field*> varying,
-             EnvironmentLabels labels)
-      : varying_(std::move(varying)),
-        labels_(std::move(labels)),
+  Comparison(const RecordPointers& records, const RowSettings& settings)
+      : settings_(settings),
         others_(autocast_columns(records)),
-        categories_(all_categories(records)) {
-    for (const Field* field : varying_) shown_.push_back(field->name);
-  }
+        categories_(all_categories(records)) {}
 
-  std::vector<Column> columns() const {
-    Table table{.columns = {{.name = "mode"}, {.name = "context length", .number = true}}};
-    for (const Field* field : varying_) {
-      table.columns.push_back(
-          {.name = field->name, .number = field->numeric(), .when_empty = "none"});
-    }
-    if (!labels_.empty()) table.columns.push_back({.name = "environment"});
+  Table table() const {
+    Table table{.title = "Peak memory, FP32 and mixed precision",
+                .columns = {{.name = "mode"}, {.name = "context length", .number = true}}};
+    settings_.add_columns(table);
+    table.keys = table.columns.size();
     add_precision_columns(table, Precision::kFp32);
     for (const Precision precision : others_) {
       add_precision_columns(table, precision);
       add_bytes_columns(table, upper_word(precision) + " - FP32");
       table.columns.push_back({.name = upper_word(precision) + " change", .number = true});
     }
-    add_setting_columns(table, shown_);
-    return table.columns;
+    settings_.add_exact_columns(table);
+    return table;
   }
 
   std::vector<std::string> row(const Group& group) const {
     std::vector<std::string> row = {to_string(group.spec().profile_type),
                                     std::to_string(group.spec().context_length)};
-    for (const Field* field : varying_) row.push_back(setting_text(group.any(), *field));
-    if (!labels_.empty()) row.push_back(labels_.at(&group.any()));
+    settings_.add_cells(row, group.any());
     const Record* fp32 = group.find(Precision::kFp32);
     add_precision_cells(row, fp32);
     for (const Precision precision : others_) {
@@ -104,12 +96,11 @@ class Comparison {
       add_precision_cells(row, other);
       add_difference_cells(row, fp32, other);
     }
-    add_setting_cells(row, group.any(), shown_);
+    settings_.add_exact_cells(row, group.any());
     return row;
   }
 
   const std::vector<Precision>& others() const { return others_; }
-  size_t keys() const { return 2 + varying_.size() + (labels_.empty() ? 0 : 1); }
 
  private:
   void add_precision_columns(Table& table, Precision precision) const {
@@ -147,9 +138,7 @@ class Comparison {
                            signed_percent(*to - *from, *from)});
   }
 
-  std::vector<const Field*> varying_;
-  std::vector<std::string> shown_ = {"profile_type", "context_length", "precision"};
-  EnvironmentLabels labels_;
+  const RowSettings& settings_;
   std::vector<Precision> others_;
   std::vector<std::string> categories_;
 };
@@ -163,13 +152,11 @@ std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
       latest, [](const Record* record) { return record->spec.precision == Precision::kTf32; });
   if (tf32 > 0) about.push_back("Not shown: " + std::to_string(tf32) + " TF32 result(s).");
 
-  const EnvironmentLabels labels = environment_labels(latest);
-  const Comparison comparison(
-      latest, varying_fields(latest, {"profile_type", "context_length", "precision"}), labels);
-  std::vector<Table> tables = {{.title = "Peak memory, FP32 and mixed precision",
-                                .columns = comparison.columns(),
-                                .keys = comparison.keys()}};
-  for (const Group& group : gather_groups(latest, labels)) {
+  const std::vector<std::string> own = {"profile_type", "context_length", "precision"};
+  const RowSettings settings(latest, varying_fields(latest, own), own);
+  const Comparison comparison(latest, settings);
+  std::vector<Table> tables = {comparison.table()};
+  for (const Group& group : gather_groups(latest, settings)) {
     tables.front().rows.push_back(comparison.row(group));
     const Record* fp32 = group.find(Precision::kFp32);
     for (const Precision precision : comparison.others()) {

@@ -1,6 +1,6 @@
 #include "profiling/report/out_of_memory.h"
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
 namespace headroom {

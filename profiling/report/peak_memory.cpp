@@ -3,11 +3,11 @@
 #include <array>
 #include <map>
 
-#include "profiling/report/cells.h"
-#include "profiling/report/environments.h"
 #include "profiling/report/falling_peak.h"
 #include "profiling/report/report.h"
-#include "profiling/report/select.h"
+#include "profiling/report/rows/cells.h"
+#include "profiling/report/rows/row_settings.h"
+#include "profiling/report/rows/select.h"
 
 namespace headroom {
 namespace {
@@ -22,14 +22,11 @@ struct Row {
   const Record& any() const { return *by_mode.begin()->second; }
 };
 
-std::vector<Row> gather_rows(const RecordPointers& records,
-                             const std::vector<const Field*>& varying,
-                             const EnvironmentLabels& labels) {
+std::vector<Row> gather_rows(const RecordPointers& records, const RowSettings& settings) {
   std::vector<Row> rows;
   std::vector<std::string> groups;  // in order of appearance
   for (const Record* record : records) {
-    std::string group = group_key(*record, varying);
-    if (!labels.empty()) group += labels.at(record);
+    const std::string group = settings.group(*record);
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {
       return candidate.group == group &&
@@ -77,16 +74,10 @@ Table peak_memory_table(const std::vector<Record>& records) {
   Table table{.title = "Peak memory by context length"};
   std::vector<std::string> about;
   const RecordPointers latest = latest_of_each(records, about);
-  const auto varying = varying_fields(latest, {"context_length", "profile_type"});
+  const std::vector<std::string> own = {"context_length", "profile_type"};
+  const RowSettings settings(latest, varying_fields(latest, own), own);
   const auto modes = modes_present(latest);
-  std::vector<std::string> shown = {"context_length", "profile_type"};
-  for (const Field* field : varying) {
-    table.columns.push_back(
-        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
-    shown.push_back(field->name);
-  }
-  const EnvironmentLabels labels = environment_labels(latest);
-  if (!labels.empty()) table.columns.push_back({.name = "environment"});
+  settings.add_columns(table);
   table.columns.push_back({.name = "context length", .number = true});
   table.keys = table.columns.size();
   for (const Mode mode : modes) {
@@ -94,20 +85,19 @@ Table peak_memory_table(const std::vector<Record>& records) {
     table.columns.push_back({.name = to_string(mode) + "_status", .exact = true});
     table.columns.push_back({.name = to_string(mode) + "_reason", .exact = true});
   }
-  add_setting_columns(table, shown);
-  for (const Row& row : gather_rows(latest, varying, labels)) {
+  settings.add_exact_columns(table);
+  for (const Row& row : gather_rows(latest, settings)) {
     std::vector<std::string> cells;
     cells.reserve(table.columns.size());
-    for (const Field* field : varying) cells.push_back(setting_text(row.any(), *field));
-    if (!labels.empty()) cells.push_back(labels.at(&row.any()));
+    settings.add_cells(cells, row.any());
     cells.push_back(std::to_string(row.any().spec.context_length));
     for (const Mode mode : modes) add_mode_cells(cells, row, mode);
-    add_setting_cells(cells, row.any(), shown);
+    settings.add_exact_cells(cells, row.any());
     table.rows.push_back(std::move(cells));
   }
   for (const Mode mode : modes) table.notes.push_back(in_words(mode) + ".");
   table.notes.push_back("Peak = most bytes allocated at one instant of the measured steps.");
-  for (std::string& note : falling_peak_notes(latest, varying)) {
+  for (std::string& note : falling_peak_notes(latest, settings)) {
     table.notes.push_back(std::move(note));
   }
   add_closing_notes(table, latest, about);

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "profiling/report/cells.h"
 #include "profiling/report/out_of_memory.h"
 #include "profiling/report/report.h"
+#include "profiling/report/rows/cells.h"
 #include "profiling/report/time.h"
 #include "text/quantity.h"
 
@@ -83,19 +83,6 @@ void add_exact_bytes(std::vector<std::string>& row, int64_t bytes) {
   row.push_back(std::to_string(bytes));
 }
 
-// The phase in which a quantity is highest; the first of several.
-std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity) {
-  std::string fullest = kNotAvailable;
-  int64_t most = -1;
-  for (const std::string& name : record.phase_order) {
-    const auto it = record.phases.find(name);
-    if (it == record.phases.end() || it->second.*quantity <= most) continue;
-    most = it->second.*quantity;
-    fullest = name;
-  }
-  return fullest;
-}
-
 // The answer: the first thing that is printed.
 Table peak_table(const Record& record) {
   const std::string of = " of " + row_name(record.spec) + " on " + device_name(record);
@@ -109,7 +96,8 @@ Table peak_table(const Record& record) {
   const auto add = [&](const char* name, int64_t MemoryBytes::*quantity) {
     table.rows.push_back({name});
     add_exact_bytes(table.rows.back(), *record.peak.*quantity);
-    table.rows.back().push_back(fullest_phase(record, quantity));
+    const std::string phase = fullest_phase(record, quantity);
+    table.rows.back().push_back(phase.empty() ? kNotAvailable : phase);
   };
   add("allocated", &MemoryBytes::allocated);
   add("reserved", &MemoryBytes::reserved);

@@ -1,11 +1,12 @@
 // residuals_table: theory held against measurement, block by block.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "profiling/report/cells.h"
-#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
-#include "profiling/report/select.h"
+#include "profiling/report/rows/cells.h"
+#include "profiling/report/rows/row_settings.h"
+#include "profiling/report/rows/select.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -30,10 +31,7 @@ struct Pair {
   std::optional<int64_t> theory;
 };
 
-std::vector<std::string> residuals_row(const Record& record,
-                                       const std::vector<const Field*>& varying,
-                                       const std::vector<std::string>& shown,
-                                       const EnvironmentLabels& labels) {
+std::vector<std::string> residuals_row(const Record& record, const RowSettings& settings) {
   const ModelConfig config = model_config(record.spec);
   const std::string otherwise = status_or_not_available(record);
   std::vector<std::string> row = {
@@ -41,8 +39,7 @@ std::vector<std::string> residuals_row(const Record& record,
       plain(config.d_model) + "/" + plain(config.layers) + "/" + plain(config.heads),
       plain(record.spec.context_length), to_string(record.spec.precision),
       to_string(record.spec.attention)};
-  for (const Field* field : varying) row.push_back(setting_text(record, *field));
-  if (!labels.empty()) row.push_back(labels.at(&record));
+  settings.add_cells(row, record);
   const auto& tensors = record.residual_tensors_per_block;
   row.push_back(record.status == Status::kOk && tensors ? plain(*tensors) : otherwise);
   const Pair block(record, record.residual_bytes_per_block, "residual_bytes_per_block");
@@ -54,7 +51,7 @@ std::vector<std::string> residuals_row(const Record& record,
   add_bytes_cells(row, whole.measured, otherwise);
   add_bytes_cells(row, whole.theory, otherwise);
   row.push_back(whole.difference(otherwise));
-  add_setting_cells(row, record, shown);
+  settings.add_exact_cells(row, record);
   return row;
 }
 
@@ -68,16 +65,10 @@ Table residuals_table(const std::vector<Record>& records) {
   std::erase_if(varying, [](const Field* field) {
     return is_one_of(field->name, {"d_model", "layers", "heads"});
   });
-  std::vector<std::string> shown = kShown;
+  const RowSettings settings(latest, std::move(varying), kShown);
   Table table{.title = "Kept for backward: theory held against measurement",
               .columns = {{"size"}, {"d/L/H"}, {"context", true}, {"precision"}, {"attention"}}};
-  for (const Field* field : varying) {
-    table.columns.push_back(
-        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
-    shown.push_back(field->name);
-  }
-  const EnvironmentLabels labels = environment_labels(latest);
-  if (!labels.empty()) table.columns.push_back({"environment"});
+  settings.add_columns(table);
   table.keys = table.columns.size();
   for (const char* name : {"tensors per block", "bytes per block", "theory", "difference"}) {
     table.columns.push_back({name, true});
@@ -85,9 +76,9 @@ Table residuals_table(const std::vector<Record>& records) {
   add_bytes_columns(table, "whole model");
   add_bytes_columns(table, "theory, whole model");
   table.columns.push_back({"difference, whole model", true});
-  add_setting_columns(table, shown);
+  settings.add_exact_columns(table);
   for (const Record* record : latest) {
-    table.rows.push_back(residuals_row(*record, varying, shown, labels));
+    table.rows.push_back(residuals_row(*record, settings));
   }
   add_closing_notes(table, latest, about);
   return table;

@@ -1,11 +1,12 @@
 // summary_table: any Records, the columns that vary.
 #include <algorithm>
 #include <array>
+#include <utility>
 
-#include "profiling/report/cells.h"
-#include "profiling/report/environments.h"
 #include "profiling/report/report.h"
-#include "profiling/report/select.h"
+#include "profiling/report/rows/cells.h"
+#include "profiling/report/rows/row_settings.h"
+#include "profiling/report/rows/select.h"
 #include "profiling/report/time.h"
 
 namespace headroom {
@@ -28,19 +29,9 @@ void add_rate_cells(std::vector<std::string>& row, const Record& record,
   row.push_back(rates.mfu ? number_text(*rates.mfu, 4) : kNotAvailable);
 }
 
-std::vector<std::string> names_of(const std::vector<const Field*>& columns) {
-  std::vector<std::string> names;
-  for (const Field* field : columns) names.push_back(field->name);
-  return names;
-}
-
-std::vector<std::string> summary_row(const Record& record, const std::vector<const Field*>& columns,
-                                     const EnvironmentLabels& labels) {
+std::vector<std::string> summary_row(const Record& record, const RowSettings& settings) {
   std::vector<std::string> row;
-  for (const Field* field : columns) {
-    row.push_back(setting_text(record, *field));
-  }
-  if (!labels.empty()) row.push_back(labels.at(&record));
+  settings.add_cells(row, record);
   row.push_back(to_string(record.status));
   const std::string otherwise = status_or_not_available(record);
   const bool has_peak = record.status == Status::kOk && record.peak.has_value();
@@ -51,7 +42,7 @@ std::vector<std::string> summary_row(const Record& record, const std::vector<con
   row.push_back(has_time ? number_text(times->median_ms, 3) : otherwise);
   add_rate_cells(row, record, has_time ? times : std::nullopt);
   row.push_back(record.reason);
-  add_setting_cells(row, record, names_of(columns));
+  settings.add_exact_cells(row, record);
   return row;
 }
 
@@ -65,12 +56,8 @@ Table summary_table(const std::vector<Record>& records) {
   std::vector<const Field*> columns = {find_field("profile_type")};
   for (const Field* field : varying_fields(latest, {"profile_type"})) columns.push_back(field);
   std::sort(columns.begin(), columns.end());  // fields() is one array: its order
-  for (const Field* field : columns) {
-    table.columns.push_back(
-        {.name = field->name, .number = field->numeric(), .when_empty = "none"});
-  }
-  const EnvironmentLabels labels = environment_labels(latest);
-  if (!labels.empty()) table.columns.push_back({.name = "environment"});
+  const RowSettings settings(latest, std::move(columns), {});
+  settings.add_columns(table);
   table.keys = table.columns.size();
   table.columns.push_back({.name = "status"});
   add_bytes_columns(table, "peak allocated");
@@ -80,8 +67,8 @@ Table summary_table(const std::vector<Record>& records) {
     table.columns.push_back({.name = name, .number = true, .exact = true});
   }
   table.columns.push_back({.name = "reason", .exact = true});
-  add_setting_columns(table, names_of(columns));
-  for (const Record* record : latest) table.rows.push_back(summary_row(*record, columns, labels));
+  settings.add_exact_columns(table);
+  for (const Record* record : latest) table.rows.push_back(summary_row(*record, settings));
   add_closing_notes(table, latest, about);
   return table;
 }

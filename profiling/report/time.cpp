@@ -1,17 +1,10 @@
 #include "profiling/report/time.h"
 
 #include "profiling/flops.h"
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 
 namespace headroom {
 namespace {
-
-// As the driver or /proc/cpuinfo has it; "" in Records of other programs.
-std::string hardware_name(const Record& record) {
-  if (!record.environment.is_object()) return "";
-  const auto name = record.environment.find("device_name");
-  return name != record.environment.end() && name->is_string() ? name->get<std::string>() : "";
-}
 
 std::string share_text(double share) { return number_text(100 * share, 1) + " %"; }
 

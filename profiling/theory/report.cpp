@@ -4,7 +4,7 @@
 #include <array>
 #include <functional>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/residual_stream.h"
 #include "text/quantity.h"

@@ -106,9 +106,7 @@ void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
 }
 
 // The first update of all makes the state: there are no old values beside the new ones.
-bool updates_again(const RunSpec& spec) {
-  return spec.warmup_steps + spec.measure_steps + spec.record_steps > 1;
-}
+bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
 void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
   if (made.is_state && !updates_again(sheet.spec())) return;

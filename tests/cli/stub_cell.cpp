@@ -7,7 +7,7 @@
 #include <iostream>
 #include <thread>
 
-#include "bench/cell/request.h"
+#include "bench/launch/request.h"
 #include "files/atomic_file.h"
 #include "files/replace_file.h"
 #include "profiling/record.h"
@@ -54,7 +54,7 @@ Record invent(const RunSpec& spec) {
   return record;
 }
 
-// As bench/cell/progress.h has it.
+// As bench/launch/progress.h has it.
 void take_a_second() {
   std::cerr << "stub: about to begin\n";
   for (int step = 0; step <= 4; ++step) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "bench/cell/cell.h"
+#include "bench/launch/cell.h"
 #include "bench/process/child_process.h"
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"

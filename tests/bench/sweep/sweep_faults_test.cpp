@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "profiling/record_file.h"
-#include "tests/bench/cell/stub_cell.h"
+#include "tests/bench/launch/stub_cell.h"
 #include "tests/bench/process/process_state.h"
 #include "tests/files/scratch_directory.h"
 

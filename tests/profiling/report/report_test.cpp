@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 
 namespace headroom {
 namespace {

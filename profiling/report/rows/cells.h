@@ -27,6 +27,12 @@ std::string number_text(double value, int decimals);
 std::string grouped(int64_t value);             // "128,625,408"
 std::string readable(const std::string& name);  // "optimizer_state" as "optimizer state"
 
+// A text of the Record's environment; "" where it has none of that name.
+std::string environment_text(const Record& record, const char* name);
+
+// The card or processor as its driver or /proc/cpuinfo has it; "" in Records of other programs.
+std::string hardware_name(const Record& record);
+
 // The device a Record was measured on: what its environment says, else the --device asked for.
 std::string device_name(const Record& record);
 
@@ -35,15 +41,10 @@ inline std::optional<int64_t> peak_allocated(const Record& record) {
   if (record.status != Status::kOk || !record.peak) return std::nullopt;
   return record.peak->allocated;
 }
+
 // The setting of a field as a table has it: a dimension that was not given is the named size's, and
 // a size with a changed dimension is custom.
 std::string setting_text(const Record& record, const Field& field);
-
-// For programs, in the order of fields(): every setting that changes a result and is not among
-// `shown` (JSON keys), then the device's name and the build. Rows of several files stay apart.
-void add_setting_columns(Table& table, const std::vector<std::string>& shown);
-void add_setting_cells(std::vector<std::string>& row, const Record& record,
-                       const std::vector<std::string>& shown);
 
 // What stands in a number's place: the status of a failed run, n/a for a run without that number.
 std::string status_or_not_available(const Record& record);

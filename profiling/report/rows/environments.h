@@ -6,7 +6,7 @@
 #include <string>
 
 #include "profiling/record.h"
-#include "profiling/report/select.h"
+#include "profiling/report/rows/select.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "bench/cell/ending.h"
+#include "bench/launch/ending.h"
 
 #include <sstream>
 #include <stdexcept>

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "bench/cell/cell.h"
-#include "bench/cell/ending.h"
+#include "bench/launch/cell.h"
+#include "bench/launch/ending.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -55,6 +55,31 @@ std::string reason_of(std::string text) {
   return text;
 }
 
+// The variable that would set it, where no --alloc-conf does. Null when there is none.
+const char* variable_of_the_environment() {
+  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    if (getenv(name) != nullptr) return name;
+  }
+  return nullptr;
+}
+
+void check_alloc_conf(const std::string& conf, const CellOptions& options) {
+  const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
+  if (conf.empty() && variable == nullptr) return;
+  const std::function<void(const std::string&)> nobody;  // it says a backtrace
+  Talk talk(nobody);
+  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
+  // A part of it is read while libtorch is loaded: an exception there ends the process.
+  const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
+  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
+  if (reason.empty() || reason.starts_with("CUDA error")) return;
+  throw UsageError(variable != nullptr ? variable : "--alloc-conf",
+                   variable != nullptr ? getenv(variable) : conf,
+                   "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
+                   variable != nullptr ? std::string(variable) + "=expandable_segments:True"
+                                       : "--alloc-conf expandable_segments:True");
+}
+
 }  // namespace
 
 json cell_identity(const CellOptions& options) {
@@ -84,35 +109,6 @@ json cell_identity(const CellOptions& options) {
   refuse("its answer to --identity is not JSON with build and libtorch");
   return {};
 }
-
-namespace {
-
-// The variable that would set it, where no --alloc-conf does. Null when there is none.
-const char* variable_of_the_environment() {
-  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
-    if (getenv(name) != nullptr) return name;
-  }
-  return nullptr;
-}
-
-void check_alloc_conf(const std::string& conf, const CellOptions& options) {
-  const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
-  if (conf.empty() && variable == nullptr) return;
-  const std::function<void(const std::string&)> nobody;  // it says a backtrace
-  Talk talk(nobody);
-  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
-  // A part of it is read while libtorch is loaded: an exception there ends the process.
-  const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
-  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
-  if (reason.empty() || reason.starts_with("CUDA error")) return;
-  throw UsageError(variable != nullptr ? variable : "--alloc-conf",
-                   variable != nullptr ? getenv(variable) : conf,
-                   "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
-                   variable != nullptr ? std::string(variable) + "=expandable_segments:True"
-                                       : "--alloc-conf expandable_segments:True");
-}
-
-}  // namespace
 
 void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options) {
   std::set<std::string> confs;

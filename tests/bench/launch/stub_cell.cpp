@@ -1,5 +1,5 @@
 // A cell program without libtorch: reads the same request, and does what spec.seed says.
-#include "tests/bench/cell/stub_cell.h"
+#include "tests/bench/launch/stub_cell.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <iostream>
 #include <string>
 
-#include "bench/cell/request.h"
+#include "bench/launch/request.h"
 #include "bench/process/child_process.h"
 #include "files/atomic_file.h"
 #include "profiling/record.h"

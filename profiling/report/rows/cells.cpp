@@ -1,4 +1,4 @@
-#include "profiling/report/cells.h"
+#include "profiling/report/rows/cells.h"
 
 #include <algorithm>
 #include <array>
@@ -64,6 +64,14 @@ std::string readable(const std::string& name) {
   return text;
 }
 
+std::string environment_text(const Record& record, const char* name) {
+  if (!record.environment.is_object()) return "";
+  const auto it = record.environment.find(name);
+  return it != record.environment.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+std::string hardware_name(const Record& record) { return environment_text(record, "device_name"); }
+
 std::string device_name(const Record& record) {
   // libtorch calls every card cuda:N, a virtual one too.
   if (is_virtual(record.spec)) return to_string(record.spec.device);
@@ -96,40 +104,6 @@ std::string setting_text(const Record& record, const Field& field) {
     if (field.name == name) return std::to_string(size);
   }
   return field.get(record.spec);
-}
-
-namespace {
-
-bool tells_apart(const Field& field, const std::vector<std::string>& shown) {
-  return field.changes_result && !is_one_of(field.name, shown);
-}
-
-}  // namespace
-
-void add_setting_columns(Table& table, const std::vector<std::string>& shown) {
-  for (const Field& field : fields()) {
-    if (!tells_apart(field, shown)) continue;
-    table.columns.push_back({.name = field.name, .number = field.numeric(), .exact = true});
-  }
-  for (const char* name : {"device_name", "build"}) {
-    table.columns.push_back({.name = name, .exact = true});
-  }
-}
-
-void add_setting_cells(std::vector<std::string>& row, const Record& record,
-                       const std::vector<std::string>& shown) {
-  for (const Field& field : fields()) {
-    if (tells_apart(field, shown)) row.push_back(setting_text(record, field));
-  }
-  const auto fact = [&](const char* name, const std::string& otherwise) {
-    const auto it = record.environment.find(name);
-    const bool known = it != record.environment.end() && it->is_string();
-    return known ? it->get<std::string>() : otherwise;
-  };
-  // libtorch calls a card cuda:0, whichever it is.
-  row.push_back(is_virtual(record.spec) ? device_name(record)
-                                        : fact("device_name", device_name(record)));
-  row.push_back(fact("build", ""));
 }
 
 std::string status_or_not_available(const Record& record) {

@@ -1,10 +1,10 @@
-#include "bench/cell/cell_process.h"
+#include "bench/launch/cell_process.h"
 
 #include <cmath>
 #include <deque>
 #include <utility>
 
-#include "bench/cell/request.h"
+#include "bench/launch/request.h"
 #include "bench/process/child_process.h"
 #include "text/quantity.h"
 

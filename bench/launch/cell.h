@@ -6,10 +6,10 @@
 // Approach: `headroom-cell` (bench/cell/cell_main.cpp) is the program that links libtorch; beside
 //   it only headroom_bench does, which times steps in its own process. It reads one JSON object
 //   {"spec": {...}, "host_memory_bytes": N, "progress": true} a line on stdin
-//   (bench/cell/request.h), writes exactly one Record as one JSON line on stdout for each, talks on
-//   stderr, and exits 0 when it wrote a Record, whatever the Record's status.
-//   `headroom-cell --identity` prints what it is, as JSON (cell_identity below). Its main() begins
-//   with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in its
+//   (bench/launch/request.h), writes exactly one Record as one JSON line on stdout for each, talks
+//   on stderr, and exits 0 when it wrote a Record, whatever the Record's status. `headroom-cell
+//   --identity` prints what it is, as JSON (cell_identity below). Its main() begins with
+//   die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in its
 //   environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
 // Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
 //
@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cell/progress.h"
+#include "bench/launch/progress.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
 

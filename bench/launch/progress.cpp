@@ -1,4 +1,4 @@
-#include "bench/cell/progress.h"
+#include "bench/launch/progress.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

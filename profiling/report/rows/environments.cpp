@@ -1,4 +1,4 @@
-#include "profiling/report/environments.h"
+#include "profiling/report/rows/environments.h"
 
 #include <optional>
 #include <set>
@@ -53,14 +53,6 @@ std::optional<Facts> facts_of(const Record& record) {
   return facts;
 }
 
-std::string settings_of(const Record& record) {
-  std::string text;
-  for (const Field& field : fields()) {
-    if (field.changes_result) text += field.get(record.spec) + '\n';
-  }
-  return text;
-}
-
 // The facts that are not the same in both.
 void add_differences(const Facts& a, const Facts& b, std::set<std::string>& names) {
   const auto add = [&](const Facts& from, const Facts& to) {
@@ -100,7 +92,7 @@ EnvironmentLabels environment_labels(const RecordPointers& shown) {
   for (const Record* record : shown) {
     const auto facts = facts_of(*record);
     if (!facts) continue;
-    const auto [first, is_new] = first_of_settings.try_emplace(settings_of(*record), *facts);
+    const auto [first, is_new] = first_of_settings.try_emplace(settings_key(*record), *facts);
     if (!is_new) add_differences(first->second, *facts, names);
   }
   // A hash is for people only where nothing else tells.

@@ -1,11 +1,11 @@
-#include "bench/cell/cell.h"
+#include "bench/launch/cell.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
-#include "bench/cell/cell_process.h"
+#include "bench/launch/cell_process.h"
 #include "bench/process/program_folder.h"
 #include "text/quantity.h"
 

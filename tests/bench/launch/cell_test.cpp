@@ -1,4 +1,4 @@
-#include "bench/cell/cell.h"
+#include "bench/launch/cell.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "bench/cell/ending.h"
+#include "bench/launch/ending.h"
 #include "bench/process/child_process.h"
 #include "bench/process/line_splitter.h"
-#include "tests/bench/cell/stub_cell.h"
+#include "tests/bench/launch/stub_cell.h"
 #include "tests/bench/process/process_state.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"

@@ -1,4 +1,4 @@
-#include "bench/cell/request.h"
+#include "bench/launch/request.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "files/links.h"
+#include "text/json_line.h"
 
 namespace headroom {
 namespace {
@@ -14,12 +15,8 @@ namespace {
 using nlohmann::json;
 using Bytes = std::vector<uint8_t>;
 
-std::string as_json(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 bool is_utf8(const std::string& text) {
-  return json::parse(as_json(text)).get_ref<const std::string&>() == text;
+  return json::parse(json_line(text)).get_ref<const std::string&>() == text;
 }
 
 }  // namespace
@@ -32,7 +29,7 @@ std::string to_json_line(const CellRequest& request) {
     const std::string text = field.get(request.spec);
     if (!is_utf8(text)) object["bytes"][field.name] = Bytes(text.begin(), text.end());
   }
-  return as_json(object) + "\n";
+  return json_line(object) + "\n";
 }
 
 CellRequest request_from_json(const std::string& text) {

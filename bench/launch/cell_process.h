@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/cell/cell.h"
-#include "bench/cell/ending.h"
+#include "bench/launch/cell.h"
+#include "bench/launch/ending.h"
 #include "bench/process/virtual_card.h"
 
 namespace headroom {

@@ -1,24 +1,16 @@
-#include "profiling/report/select.h"
+#include "profiling/report/rows/select.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "profiling/report/cells.h"
-#include "profiling/report/environments.h"
+#include "profiling/report/rows/cells.h"
+#include "profiling/report/rows/environments.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
-
-std::string configuration(const Record& record) {
-  std::string key;
-  for (const Field& field : fields()) {
-    if (field.changes_result) key += field.get(record.spec) + '\n';
-  }
-  return key;
-}
 
 // A named size with a changed dimension is not that size.
 std::string compared(const Record& record, const Field& field) {
@@ -107,7 +99,7 @@ RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<st
   std::vector<const Record*> replaced;                // with their places
   std::vector<size_t> replaced_at;
   for (const Record& record : records) {
-    std::vector<size_t>& same_settings = places[configuration(record)];
+    std::vector<size_t>& same_settings = places[settings_key(record)];
     const auto same = std::find_if(same_settings.begin(), same_settings.end(), [&](size_t place) {
       return same_environment(*latest[place], record);
     });
@@ -132,6 +124,14 @@ std::vector<const Field*> varying_fields(const RecordPointers& records,
     if (!all_equal(records, field)) varying.push_back(&field);
   }
   return varying;
+}
+
+std::string settings_key(const Record& record) {
+  std::string key;
+  for (const Field& field : fields()) {
+    if (field.changes_result) key += field.get(record.spec) + '\n';
+  }
+  return key;
 }
 
 std::string group_key(const Record& record, const std::vector<const Field*>& fields) {

@@ -1,0 +1,45 @@
+#include "bench/cell/bench.h"
+
+#include <torch/torch.h>
+
+#include "train/build.h"
+
+namespace headroom {
+
+void Bench::open_memories(int64_t host_memory_bytes) {
+  memories = track_memories(device, host_memory_bytes);
+  for (const TrackedMemory& memory : memories) {
+    memory.tracker->on_refusal([this, &memory](const Refusal& refusal) {
+      refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
+    });
+  }
+  tracker().release_cached();
+  tracker().reset_peak();
+}
+
+void Bench::build(std::vector<std::string>* notes) {
+  during = "building the model";
+  step = build_step(spec, device, notes);
+  during = "reading the tokens";
+  data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, all_steps(spec));
+}
+
+Batch Bench::begin_step(const char* what, int64_t index) {
+  tell(what);
+  during = std::string(what) + " step " + std::to_string(index + 1);
+  return data->batch(next_step++);
+}
+
+void Bench::tell(const char* stage, bool is_step) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kOften = std::chrono::milliseconds(200);
+  if (!on_progress) return;
+  const bool is_new = progress.stage != stage;
+  if (!is_new && Clock::now() - told < kOften) return;
+  progress.stage = stage;
+  progress.step = is_step ? next_step + 1 : 0;
+  on_progress(progress);
+  told = Clock::now();
+}
+
+}  // namespace headroom

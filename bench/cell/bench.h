@@ -1,0 +1,50 @@
+// What one run is made of while it runs.
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cell/device.h"
+#include "bench/launch/progress.h"
+#include "profiling/record.h"
+#include "profiling/tracker/memory_tracker.h"
+#include "train/data/data.h"
+#include "train/step.h"
+
+namespace headroom {
+
+// Everything one run needs, and the number of the next step (which batch it sees).
+struct Bench {
+  const RunSpec& spec;
+  torch::Device device = torch::Device(torch::kCPU);
+  Memories memories = {};
+  std::unique_ptr<Step> step = nullptr;
+  std::unique_ptr<Data> data = nullptr;
+  int64_t next_step = 0;
+  OnProgress on_progress = {};
+  Progress progress = {};
+  std::chrono::steady_clock::time_point told = {};
+  std::string during = "the start";         // what it is at, for people
+  std::string failed_in = {};               // see FailedPhase
+  std::optional<OutOfMemory> refused = {};  // the last allocation that was
+
+  MemoryTracker& tracker() { return *memories.front().tracker; }
+  // Opens the memories of the device; what a run before this one in the same process left cached,
+  // and its peaks, are gone. host_memory_bytes: as in RunOptions.
+  void open_memories(int64_t host_memory_bytes);
+  // Notes: what was done otherwise than asked.
+  void build(std::vector<std::string>* notes);
+  // Says where in the run the next step is, and gives its batch.
+  Batch begin_step(const char* what, int64_t index);
+  // Before a stage (step 0) and before each of its steps; a step that soon follows another is not
+  // worth a line.
+  void tell(const char* stage, bool is_step = true);
+};
+
+}  // namespace headroom

@@ -1,0 +1,75 @@
+#include "bench/cell/refusal_snapshot.h"
+
+#include <torch/torch.h>
+
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "bench/cell/bench.h"
+#include "bench/cell/out_of_memory.h"
+#include "profiling/snapshot/write.h"
+
+namespace headroom {
+namespace {
+
+// Tells the allocator's trace in which scope it is.
+class ScopeMarks final : public ScopeListener {
+ public:
+  explicit ScopeMarks(MemoryTracker& tracker) : tracker_(tracker) {}
+  void on_scope(const Scope& scope, bool begins) override { tracker_.mark(scope, begins); }
+
+ private:
+  MemoryTracker& tracker_;
+};
+
+// Note [The snapshot of a refusal]
+// Rationale: memory mostly runs out in the first step, long before the recorded ones, and a
+//   snapshot without the stacks of what was alive answers nothing. Recording from the start would
+//   slow down every step that is measured.
+// Approach: the run is made once more with every allocation recorded from the first on, and the
+//   recording stops inside the refusal, before the failing step frees anything.
+// Limits: twice the time; a run that does not run out the second time (other programs on the card)
+//   has no snapshot. cuBLAS workspaces of the first time are there from the start and have no
+//   stack. Memories beside the model's own are not recorded.
+std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
+  Bench bench{.spec = spec, .device = resolve_device(spec.device)};
+  bench.open_memories(host_memory_bytes);
+  MemoryTracker& tracker = bench.tracker();
+  std::optional<Snapshot> snapshot;
+  bool truncated = false;
+  tracker.on_refusal([&](const Refusal&) {
+    if (!snapshot) tracker.stop_recording(&snapshot.emplace(), &truncated);
+  });
+  tracker.start_recording({.stacks = spec.stacks, .max_entries = spec.max_entries});
+  try {
+    std::vector<std::string> notes;
+    bench.build(&notes);
+    ScopeMarks marks(tracker);
+    const Listening listening(*bench.step, &marks);
+    for (int64_t i = 0; i < all_steps(spec); ++i) {
+      if (i == spec.warmup_steps) tracker.release_cached();
+      bench.step->run(bench.begin_step("repeated", i));
+      synchronize(bench.device);
+    }
+  } catch (const std::exception&) {
+    // As it did before; if it is another failure, there is no snapshot.
+  }
+  if (!snapshot) tracker.stop_recording(nullptr, &truncated);
+  return snapshot;
+}
+
+}  // namespace
+
+std::string write_snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
+  try {
+    const std::optional<Snapshot> snapshot = snapshot_of_refusal(spec, host_memory_bytes);
+    if (!snapshot) return "no snapshot: the repeated run did not run out of this memory";
+    write_snapshot(*snapshot, spec.snapshot);
+    return spec.snapshot + " holds the moment memory ran out, in a repeated run";
+  } catch (const std::exception&) {
+    return "no snapshot of the moment memory ran out: " + current_failure().reason;
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,42 @@
+// What tells the rows of a table apart. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/report/rows/environments.h"
+#include "profiling/report/rows/select.h"
+#include "text/table.h"
+
+namespace headroom {
+
+class RowSettings {
+ public:
+  // Columns for `varying`. `own` (JSON keys): settings that the table has a place of its own for.
+  RowSettings(const RecordPointers& records, std::vector<const Field*> varying,
+              std::vector<std::string> own);
+
+  // For people: the varying settings and, where results of equal settings are of different
+  // environments, what differs. Side by side with the table's own, these are its keys.
+  void add_columns(Table& table) const;
+  void add_cells(std::vector<std::string>& row, const Record& record) const;
+
+  // For programs, in the order of fields(): every other setting that changes a result, then the
+  // device's name and the build. Rows of several files stay apart.
+  void add_exact_columns(Table& table) const;
+  void add_exact_cells(std::vector<std::string>& row, const Record& record) const;
+
+  // Equal for Records that add_cells() does not tell apart.
+  std::string group(const Record& record) const;
+  // The environment's part of it; "" where the table has no such column.
+  std::string environment(const Record& record) const;
+
+ private:
+  bool is_exact(const Field& field) const;
+
+  std::vector<const Field*> varying_;
+  std::vector<std::string> shown_;
+  EnvironmentLabels environments_;
+};
+
+}  // namespace headroom
