@@ -114,6 +114,38 @@ std::optional<OutOfMemory> out_of_memory_from_json(const json& object) {
   return moment;
 }
 
+json to_json(const Watched& watched) {
+  json object = {{"after_steps", json::array()}, {"growth", json::array()}};
+  for (const MemoryBytes& bytes : watched.after_steps) {
+    object["after_steps"].push_back(bytes_to_json(bytes));
+  }
+  for (const Growth& place : watched.growth) {
+    object["growth"].push_back({{"bytes", place.bytes},
+                                {"count", place.count},
+                                {"phase", place.phase},
+                                {"purpose", place.purpose},
+                                {"stack", place.stack}});
+  }
+  return object;
+}
+
+std::optional<Watched> watched_from_json(const json& object) {
+  const auto found = object.find("watched");
+  if (found == object.end() || !found->is_object()) return std::nullopt;
+  Watched watched;
+  for (const json& bytes : found->value("after_steps", json::array())) {
+    watched.after_steps.push_back(bytes_from_json(bytes));
+  }
+  for (const json& place : found->value("growth", json::array())) {
+    watched.growth.push_back({.bytes = place.value("bytes", int64_t{0}),
+                              .count = place.value("count", int64_t{0}),
+                              .phase = place.value("phase", ""),
+                              .purpose = place.value("purpose", ""),
+                              .stack = place.value("stack", std::vector<std::string>{})});
+  }
+  return watched;
+}
+
 // JSON has no NaN or infinity: they become null.
 json finite_numbers(const std::vector<double>& numbers) {
   json array = json::array();
@@ -186,6 +218,7 @@ json to_json(const Record& record) {
         {{"index", block.index}, {"bytes", block.bytes}, {"tensors", block.tensors}});
   }
   object["saved_bytes"] = or_null(record.saved_bytes);
+  if (record.watched) object["watched"] = to_json(*record.watched);
   return object;
 }
 
@@ -243,6 +276,7 @@ Record record_from_json(const json& object) {
   record.residual_tensors_per_block = optional_bytes("residual_tensors_per_block");
   record.residual_blocks = blocks_from_json(object);
   record.saved_bytes = optional_bytes("saved_bytes");
+  record.watched = watched_from_json(object);
   record.predicted = object.value("predicted", std::map<std::string, int64_t>{});
   record.step_ms = numbers_from_json(object, "step_ms");
   record.losses = numbers_from_json(object, "losses");

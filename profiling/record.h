@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "profiling/snapshot/growth.h"
 #include "train/memory_space.h"
 #include "train/spec.h"
 
@@ -64,6 +65,12 @@ struct OutOfMemory {
   std::optional<Refusal> refusal;
 };
 
+// What the steps leave on the device, step by step (headroom profile --watch).
+struct Watched {
+  std::vector<MemoryBytes> after_steps;  // when each measured step had ended
+  std::vector<Growth> growth;            // of one step; empty where nothing grows
+};
+
 struct Record {
   static constexpr int kSchemaVersion = 2;
 
@@ -98,6 +105,8 @@ struct Record {
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities
+
+  std::optional<Watched> watched;
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
   std::vector<double> losses;    // of the measured steps; empty where the mode has no loss

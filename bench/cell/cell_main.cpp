@@ -44,7 +44,7 @@ nlohmann::json own_process() {
 
 Record run_request(const std::string& line) {
   const CellRequest request = request_from_json(line);
-  RunOptions options{.host_memory_bytes = request.host_memory_bytes};
+  RunOptions options{.host_memory_bytes = request.host_memory_bytes, .watches = request.watches};
   if (request.tells_progress) {
     options.on_progress = [](const Progress& progress) {
       std::fputs((to_line(progress) + "\n").c_str(), stderr);

@@ -31,6 +31,17 @@ void fill_blocks(const Attribution& attribution, Record& record) {
   record.residual_blocks = attribution.blocks;
 }
 
+void find_growth(const Snapshot& snapshot, Record& record) {
+  if (record.trace_truncated) {
+    record.notes.emplace_back("what grows is not known: the trace is truncated (--max-entries)");
+    return;
+  }
+  for (size_t device = 0; device < snapshot.device_traces.size(); ++device) {
+    std::vector<Growth> places = growth_of(snapshot, device, record.spec.record_steps);
+    if (!places.empty()) record.watched->growth = std::move(places);
+  }
+}
+
 }  // namespace
 
 RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec& spec,
@@ -49,7 +60,8 @@ void RecordedSteps::run(const Batch& batch) {
 
 Snapshot RecordedSteps::finish(Record& record) {
   Snapshot snapshot;
-  const auto results = recording_.finish(spec_.snapshot.empty() ? nullptr : &snapshot);
+  const bool wants_trace = !spec_.snapshot.empty() || record.watched.has_value();
+  const auto results = recording_.finish(wants_trace ? &snapshot : nullptr);
   const StepRecording::Result& main = results.front();
   TORCH_CHECK(main.events > 0, "nothing was recorded: the allocator reported no event");
   record.recorded_peak = main.peak;
@@ -74,6 +86,7 @@ Snapshot RecordedSteps::finish(Record& record) {
         "the recorded step peaked at " + std::to_string(record.recorded_peak->allocated) +
         " bytes, the measured steps at " + std::to_string(record.peak->allocated));
   }
+  if (record.watched) find_growth(snapshot, record);
   return snapshot;
 }
 

@@ -66,6 +66,7 @@ void measure(Bench& bench, Record& record) {
     const auto begin = std::chrono::steady_clock::now();
     const torch::Tensor loss = bench.step->run(batch);
     synchronize(bench.device);
+    if (record.watched) record.watched->after_steps.push_back(bench.tracker().current());
     if (!has_values) continue;
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     record.step_ms.push_back(time.count());
@@ -157,6 +158,7 @@ void describe_out_of_memory(const Bench& bench, const Failure& failure, Record& 
 Record run(const RunSpec& spec, const RunOptions& options) {
   Record record;
   record.spec = spec;
+  if (options.watches) record.watched.emplace();
   {
     Bench bench{.spec = spec};
     try {

@@ -10,6 +10,7 @@ namespace headroom {
 
 struct RunOptions {
   int64_t host_memory_bytes = 0;  // host allocations beyond it are refused; 0 = no limit
+  bool watches = false;           // fills Record::watched; wants three recorded steps
   OnProgress on_progress;         // told between steps; see Note [Progress of a cell]
 };
 

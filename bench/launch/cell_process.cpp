@@ -81,8 +81,10 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
   std::string input;
   for (const RunSpec& spec : specs) {
     const RunSpec& with_streams = streams.emplace_back(spec).spec();
-    input +=
-        to_json_line({with_streams, options_.host_memory_bytes, options_.on_progress != nullptr});
+    input += to_json_line({.spec = with_streams,
+                           .host_memory_bytes = options_.host_memory_bytes,
+                           .watches = options_.watches,
+                           .tells_progress = options_.on_progress != nullptr});
   }
   const auto kills_before = oom_kills(options_.kernel);
   outcome_ = run_command({.program = program_,

@@ -24,6 +24,7 @@ bool is_utf8(const std::string& text) {
 std::string to_json_line(const CellRequest& request) {
   json object = {{"spec", to_json(request.spec)},
                  {"host_memory_bytes", request.host_memory_bytes},
+                 {"watch", request.watches},
                  {"progress", request.tells_progress}};
   for (const Field& field : fields()) {
     const std::string text = field.get(request.spec);
@@ -37,6 +38,7 @@ CellRequest request_from_json(const std::string& text) {
   CellRequest request{.spec = spec_from_json(object.at("spec"))};
   const auto limit = object.find("host_memory_bytes");
   if (limit != object.end() && limit->is_number()) request.host_memory_bytes = *limit;
+  request.watches = object.value("watch", false);
   request.tells_progress = object.value("progress", false);
   const json texts = object.value("bytes", json::object());
   for (const Field& field : fields()) {

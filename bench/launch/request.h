@@ -20,6 +20,7 @@ namespace headroom {
 struct CellRequest {
   RunSpec spec;
   int64_t host_memory_bytes = 0;  // 0 = no limit
+  bool watches = false;           // see RunOptions::watches
   bool tells_progress = false;    // on stderr, see Note [Progress of a cell]
 };
 

@@ -15,9 +15,10 @@
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/run_progress.h"
-#include "cli/terminal.h"
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
+#include "profiling/report/watch.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -26,6 +27,10 @@ CommandLine command_line() {
   std::vector<Flag> flags = cell_flags();
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
+  flags.push_back({"watch", "",
+                   "live bytes after each measured step and what grows in them; on a virtual card "
+                   "also which --alloc-conf reserves less",
+                   to_string(FieldGroup::kMeasurement)});
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
   return {"profile --model-size NAME [flags]",
           "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
@@ -41,11 +46,45 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
+// Growth shows over steps, and what grows only where the later of them could have freed it.
+void settle_watch(const Arguments& arguments, RunSpec& spec) {
+  constexpr int64_t kRecorded = 3;
+  if (!arguments.has("watch")) return;
+  if (spec.measure_steps < 2) {
+    throw UsageError("--measure-steps", std::to_string(spec.measure_steps),
+                     "shows no growth; allowed with --watch: 2 or more", "--measure-steps 20");
+  }
+  if (!arguments.has("record-steps")) spec.record_steps = kRecorded;
+  if (spec.record_steps < kRecorded) {
+    throw UsageError("--record-steps", std::to_string(spec.record_steps),
+                     "cannot tell what grows; allowed with --watch: 3 or more", "--record-steps 3");
+  }
+}
+
+// The same steps under other settings of the allocator. `record` is of the setting asked for.
+Table tried_settings(const Record& record, CellOptions options) {
+  std::vector<Record> records = {record};
+  options.watches = false;
+  for (const char* conf : {"expandable_segments:True", "max_split_size_mb:128",
+                           "garbage_collection_threshold:0.8", "roundup_power2_divisions:4"}) {
+    if (conf == record.spec.alloc_conf) continue;
+    RunSpec spec = record.spec;
+    spec.alloc_conf = conf;
+    spec.record_steps = 0;
+    spec.snapshot.clear();
+    spec.save_weights.clear();
+    records.push_back(run_cell(spec, options));
+  }
+  return settings_table(records);
+}
+
 int profile_cell(const Arguments& arguments) {
-  const RunSpec spec = cell_from(arguments);
+  RunSpec spec = cell_from(arguments);
+  settle_watch(arguments, spec);
   const std::string format = format_from(arguments);
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
+  options.watches = arguments.has("watch");
   // Before the run, not after it.
   for (const std::string& path : {spec.snapshot, spec.save_weights}) {
     if (!path.empty()) check_writable(path);
@@ -58,9 +97,13 @@ int profile_cell(const Arguments& arguments) {
   options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
   Record record;
+  std::vector<Table> settings;
   {
     const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
     record = run_cell(spec, options);
+    const bool tries =
+        options.watches && is_virtual(spec) && record.peak && !is_record_format(format);
+    if (tries && !interrupted()) settings.push_back(tried_settings(record, options));
     was_interrupted = interrupted();
   }
   log_status("");
@@ -83,8 +126,9 @@ int profile_cell(const Arguments& arguments) {
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
-    print(to_string(profile_report(record), parse_table_format("--format", format),
-                    terminal_width()));
+    std::vector<Table> tables = profile_report(record);
+    tables.insert(tables.end(), settings.begin(), settings.end());
+    print_tables(tables, parse_table_format("--format", format));
   }
   return exit_code_of(record);
 }

@@ -6,6 +6,7 @@
 #include "profiling/report/report.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/report/time.h"
+#include "profiling/report/watch.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -241,6 +242,7 @@ std::vector<Table> profile_report(const Record& record) {
   if (record.peak) tables.push_back(peak_table(record));
   if (!record.phases.empty()) tables.push_back(phase_table(record));
   if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
+  for (Table& table : watch_tables(record)) tables.push_back(std::move(table));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
   if (record.residual_bytes_per_block) tables.push_back(residual_table(record));

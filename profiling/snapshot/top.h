@@ -39,8 +39,4 @@ struct PeakReport {
 // report of zeros.
 PeakReport largest_allocations(const Snapshot& snapshot, size_t limit);
 
-// A stack as a person wants it: "model/attention.cpp:88 Attention::forward" for frames with a
-// source line of ours, then one line for the libtorch part: the operators called, outermost first.
-std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack);
-
 }  // namespace headroom

@@ -39,6 +39,9 @@ expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${s
 expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
+expect 2 "--measure-steps: '1' shows no growth; allowed with --watch: 2 or more" profile "${small[@]}" --measure-steps 1 --watch
+expect 2 "--record-steps: '1' cannot tell what grows" profile "${small[@]}" --record-steps 1 --watch
+
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)
 for command in profile sweep theory; do

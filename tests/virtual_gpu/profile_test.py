@@ -153,6 +153,20 @@ class Profile(unittest.TestCase):
         self.assertEqual(expandable["peak_requested_bytes"], default["peak_requested_bytes"])
         self.assertEqual(asynchronous["status"], "ok", asynchronous["reason"])
 
+    def test_a_watched_run_tells_growth_and_which_setting_reserves_less(self):
+        flags = ("--model-size", "small", "--profile-type", "training", "--device", "virtual:h200",
+                 "--watch", "--measure-steps", "3", "--warmup-steps", "1")
+        done = run("profile", *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Nothing grows: the last step ends with as many live bytes", done.stdout)
+        rows = dict(re.findall(r"^(none|expandable_segments:True) .* (\d+\.\d+) GiB  +\d", done.stdout, re.M))
+        self.assertLess(float(rows["expandable_segments:True"]), float(rows["none"]))
+        self.assertIn("--alloc-conf expandable_segments:True reserves", done.stdout)
+        record = json.loads(run("profile", *flags, "--format", "json").stdout)
+        self.assertEqual(len(record["watched"]["after_steps"]), 3)
+        self.assertEqual(record["watched"]["growth"], [])
+        self.assertEqual(record["spec"]["record_steps"], 3)
+
     def test_of_a_virtual_card_the_drivers_library_is_not_asked(self):
         stub = Path(HEADROOM).parents[1] / "tests/libstub_nvml.so"
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiling/snapshot/readable_stack.h"
 #include "tests/profiling/snapshot/sample.h"
 
 namespace headroom {

@@ -1,0 +1,16 @@
+// A recorded stack as a person wants it. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiling/snapshot/snapshot.h"
+
+namespace headroom {
+
+// "model/attention.cpp:88 Attention::forward" for frames with a source line of ours, innermost
+// first, then one line for the libtorch part: the operators called, outermost first.
+std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack);
+
+}  // namespace headroom
