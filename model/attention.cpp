@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/forced_kernel.h"
+
 namespace headroom {
 namespace {
 
@@ -48,8 +50,8 @@ Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor&
   return torch::einsum("bhst,bhtk->bhsk", {weights_BHST, v_BHTK});
 }
 
-Tensor flash_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
-                       int64_t first_position) {
+Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
+                      int64_t first_position) {
   // is_causal lets the first query see the first key only, so queries that stand later need a mask.
   std::optional<Tensor> mask_11ST;
   if (first_position > 0) {
@@ -61,6 +63,12 @@ Tensor flash_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor&
                                           /*dropout_p=*/0.0, /*is_causal=*/first_position == 0,
                                           /*scale=*/std::nullopt,
                                           /*enable_gqa=*/k_BGTK.size(1) != q_BHSK.size(1));
+}
+
+Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
+                       const Tensor& v_BGTK) {
+  const auto attend = [&] { return sdpa_attention(q_BHSK, k_BGTK, v_BGTK); };
+  return is_forced(kind) ? with_kernel(kind, attend) : attend();
 }
 
 CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config,
@@ -81,9 +89,9 @@ Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   q_BHSK = rotary_->rotate(q_BHSK);
   k_BGTK = rotary_->rotate(k_BGTK);
   Tensor heads_BHSK =
-      kind_ == Attention::kFlash
-          ? flash_attention(q_BHSK, k_BGTK, v_BGTK)
-          : eager_attention(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_));
+      kind_ == Attention::kEager
+          ? eager_attention(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))
+          : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
   return output_proj_->forward(heads_BHSK);
 }

@@ -13,12 +13,16 @@ namespace headroom {
 // counts from 0; the S queries stand at [first_position, first_position + S) of it.
 Tensor causal_mask(const Tensor& positions_T, int64_t queries, int64_t first_position = 0);
 
-// softmax(q k^T / sqrt(K)) v under that mask. Eager wants as many key heads as query heads; flash
-// takes fewer (G) as they are.
+// softmax(q k^T / sqrt(K)) v under that mask. Eager wants as many key heads as query heads;
+// scaled_dot_product_attention takes fewer (G) as they are.
 Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK,
                        int64_t first_position = 0);
-Tensor flash_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
-                       int64_t first_position = 0);
+Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
+                      int64_t first_position = 0);
+// Of whole sequences, by the kernel that `kind` names or, for kSdpa, that libtorch chooses. Throws
+// UnsupportedAttention where the named one does not run (model/forced_kernel.h).
+Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
+                       const Tensor& v_BGTK);
 
 class CausalSelfAttention : public LayerModule {
  public:

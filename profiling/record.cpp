@@ -234,6 +234,19 @@ std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity) 
   return fullest;
 }
 
+namespace {
+
+// Up to version 2 "flash" was any kernel of scaled_dot_product_attention, whichever libtorch chose.
+json spec_of(const json& object) {
+  json spec = object.at("spec");
+  if (object.at("schema_version").get<int>() <= 2 && spec.value("attention", "") == "flash") {
+    spec["attention"] = "sdpa";
+  }
+  return spec;
+}
+
+}  // namespace
+
 std::string to_json_line(const Record& record) { return json_line(to_json(record)); }
 
 Record record_from_json(const json& object) {
@@ -247,7 +260,7 @@ Record record_from_json(const json& object) {
                                 std::to_string(Record::kSchemaVersion));
   }
   Record record;
-  record.spec = spec_from_json(object.at("spec"));
+  record.spec = spec_from_json(spec_of(object));
   record.status = status_from_string(object.at("status").get<std::string>());
   record.reason = object.value("reason", "");
   record.out_of_memory = out_of_memory_from_json(object);

@@ -18,7 +18,7 @@ namespace headroom {
 enum class Status {
   kOk,
   kOom,
-  kUnsupported,  // this machine cannot: no such device
+  kUnsupported,  // this machine cannot: no such device, or not this kernel
   kUsage,        // the request itself is wrong; the program exits 2
   kUnwritable,   // it ran, and its snapshot or weights could not be written; the figures stand
   kFailed,
@@ -72,7 +72,7 @@ struct Watched {
 };
 
 struct Record {
-  static constexpr int kSchemaVersion = 2;
+  static constexpr int kSchemaVersion = 3;
 
   RunSpec spec;
   Status status = Status::kFailed;

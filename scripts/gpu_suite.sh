@@ -61,10 +61,11 @@ grids() {
   echo --model-size small,2.7B --context-length 128,512 --profile-type forward,training --precision fp32,bf16
   echo --model-size small --context-length 256 --profile-type training --precision fp32,bf16,fp16 \
     --optimizer-impl reference,foreach,fused
-  echo --model-size medium --context-length 256 --profile-type forward-grad,training --precision fp32,bf16 --attention flash
+  echo --model-size medium --context-length 256 --profile-type forward-grad,training --precision fp32,bf16 --attention sdpa
   echo --model-size large,xl --context-length 256 --profile-type training --precision tf32,bf16 --optimizer-impl fused
   echo --model-size xl --context-length 512 --profile-type forward-backward --precision fp32
-  echo --model-size 2.7B --context-length 512 --profile-type training --precision bf16 --attention flash --optimizer-impl fused
+  echo --model-size 2.7B --context-length 512 --profile-type training --precision bf16 --attention sdpa --optimizer-impl fused
+  echo --model-size small --context-length 256 --profile-type training --precision bf16 --attention math,flash,efficient,cudnn
   local conf
   for conf in expandable_segments:True max_split_size_mb:64 roundup_power2_divisions:4 \
     large_segment_size_mb:64 garbage_collection_threshold:0.8; do

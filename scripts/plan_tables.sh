@@ -26,7 +26,7 @@ python3 -I scripts/lib/plan_cases.py "$headroom" | into cases.md
 # The same shapes, run on a virtual card without end.
 status=0
 "$headroom" sweep --model-size 7b,13b,70b,405b --profile-type training --batch-size 4 --context-length 2048 \
-  --precision bf16 --attention flash --optimizer-impl fused --device virtual:h200,bytes=unlimited \
+  --precision bf16 --attention sdpa --optimizer-impl fused --device virtual:h200,bytes=unlimited \
   --warmup-steps 1 --measure-steps 1 --format jsonl >"$output_dir/records.jsonl.tmp" || status=3
 sed "s|$PWD/||g" "$output_dir/records.jsonl.tmp" >"$output_dir/records.jsonl"
 rm "$output_dir/records.jsonl.tmp"

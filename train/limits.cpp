@@ -11,14 +11,16 @@ double number(int64_t value) { return static_cast<double>(value); }
 
 // Whether a (context, context) square of every head is kept: always but in fused attention, which
 // libtorch gives up for its math kernel where FP32 heads are grouped.
-bool keeps_scores(const RunSpec& spec, const ModelConfig& config) {
-  return spec.attention != Attention::kFlash ||
-         (!uses_autocast(spec.precision) && config.kv_heads != config.heads);
+bool may_keep_scores(const RunSpec& spec, const ModelConfig& config) {
+  if (spec.attention == Attention::kSdpa) {
+    return !uses_autocast(spec.precision) && config.kv_heads != config.heads;
+  }
+  return keeps_scores(spec.attention);
 }
 
 // Bytes of one token in one block.
 double block_bytes_per_token(const RunSpec& spec, const ModelConfig& config) {
-  const double square = keeps_scores(spec, config) ? number(spec.context_length) : 1;
+  const double square = may_keep_scores(spec, config) ? number(spec.context_length) : 1;
   return 256 * number(config.d_model) + 64 * number(config.d_ff) +
          64 * number(config.heads) * square;
 }

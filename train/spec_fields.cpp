@@ -139,7 +139,9 @@ std::vector<Field> step_fields() {
                            .in_name = InName::kAlways,
                            .stated = true}),
       word<&R::kernels>({"kernels", "implementation of the arithmetic"}),
-      word<&R::attention>({"attention", "written-out softmax, or scaled_dot_product_attention"}),
+      word<&R::attention>({"attention",
+                           "written-out softmax, or scaled_dot_product_attention: libtorch's "
+                           "choice or one kernel"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps", runnable_optimizers()}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
       number<&R::learning_rate>(

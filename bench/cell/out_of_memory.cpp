@@ -7,6 +7,7 @@
 
 #include "bench/cell/device.h"
 #include "files/replace_file.h"
+#include "model/forced_kernel.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -40,6 +41,8 @@ Failure current_failure() {
   try {
     std::rethrow_exception(std::current_exception());
   } catch (const UnsupportedDevice& error) {
+    return {Status::kUnsupported, first_line(error.what()), ""};
+  } catch (const UnsupportedAttention& error) {
     return {Status::kUnsupported, first_line(error.what()), ""};
   } catch (const UsageError& error) {
     return {Status::kUsage, first_line(error.what()), ""};

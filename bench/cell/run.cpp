@@ -16,6 +16,7 @@
 #include "bench/cell/refusal_snapshot.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
+#include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
 
@@ -89,9 +90,11 @@ Snapshot record_steps(Bench& bench, Record& record) {
   return recorded.finish(record);
 }
 
-// Theory follows the device that really runs, which "auto" does not tell.
+// Theory follows the device that really runs, which "auto" does not tell. Of a kernel that does not
+// run there is none; why, libtorch says better.
 std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
   spec.device = settled(spec.device, device);
+  if (!attention_refusal(spec).empty()) return {};
   return predicted(spec);
 }
 

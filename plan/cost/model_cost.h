@@ -73,7 +73,7 @@ struct BatchCost {
 struct BatchShape {
   int64_t sequences = 0;
   int64_t tokens = 0;  // of one sequence
-  Attention attention = Attention::kFlash;
+  Attention attention = Attention::kSdpa;
   Precision precision = Precision::kBf16;
 };
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape);

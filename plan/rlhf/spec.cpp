@@ -77,7 +77,7 @@ Bounds bounds_of(const RlhfSpec& spec) {
     bounds.states +=
         kPerParameter * (number(model->layers) * layer + 2 * d * number(model->vocab_size));
     const double scores =
-        spec.attention == Attention::kEager ? number(model->heads) * number(spec.seq_len) : 0;
+        keeps_scores(spec.attention) ? number(model->heads) * number(spec.seq_len) : 0;
     bounds.activations +=
         tokens * (number(model->layers) * 64 * (d + number(model->d_ff) + scores) +
                   32 * number(model->vocab_size));

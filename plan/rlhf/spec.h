@@ -55,7 +55,7 @@ struct RlhfSpec {
   StatePrecision precision;
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   ElementType cache = ElementType::kBf16;  // of keys and values
-  Attention attention = Attention::kFlash;
+  Attention attention = Attention::kSdpa;
   RlhfSetup setup;
 
   int64_t micro_batch() const;    // sequences

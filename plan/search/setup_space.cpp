@@ -46,7 +46,7 @@ std::vector<Checkpoint> checkpoints(const RlhfSpec& spec) {
   std::vector<Checkpoint> all;
   for (const auto& known : words_of(Checkpoint{})) {
     const bool drops_nothing =
-        known.value == Checkpoint::kSelective && spec.attention == Attention::kFlash;
+        known.value == Checkpoint::kSelective && !keeps_scores(spec.attention);
     if (!drops_nothing) all.push_back(known.value);
   }
   return all;

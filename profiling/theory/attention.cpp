@@ -98,9 +98,9 @@ void add_eager(Sheet& sheet) {
 }
 
 // The fused kernels' inputs: k and v keep their own number of heads.
-void add_flash_inputs(Sheet& sheet, const std::string& node) {
+void add_fused_inputs(Sheet& sheet, const std::string& node) {
   const DType compute = sheet.compute();
-  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
+  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
   sheet.add({.name = "q",
              .shape = "B H S K",
              .dtype = compute,
@@ -121,10 +121,10 @@ void add_flash_inputs(Sheet& sheet, const std::string& node) {
              .condition = "the projection's own memory"});
 }
 
-void add_flash_outputs(Sheet& sheet, const std::string& node) {
+void add_fused_outputs(Sheet& sheet, const std::string& node) {
   const AttentionKernel kernel = sheet.attention_kernel();
   const bool padded = kernel == AttentionKernel::kMemoryEfficient;
-  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
+  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
   sheet.add({.name = "attention",
              .shape = "B H S K",
              .dtype = sheet.compute(),
@@ -157,65 +157,67 @@ void add_random_state(Sheet& sheet, const std::string& node) {
     sheet.add({.name = name,
                .shape = both ? "2" : "",
                .dtype = DType::kInt64,
-               .source = "model/attention.cpp flash_attention: scaled_dot_product_attention",
+               .source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention",
                .saved_by = {node + ".philox"},
                .condition = "unused without dropout"});
   }
 }
 
-// libtorch's math kernel: products and softmax one after another, k and v repeated to every query
-// head, no log-sum-exp.
+// libtorch's math kernel: products and softmax one after another in FP32, k and v repeated to every
+// query head, no log-sum-exp.
 void add_math(Sheet& sheet) {
-  const std::string source = "model/attention.cpp flash_attention: scaled_dot_product_attention";
+  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
+  const bool grouped = sheet.config().kv_heads != sheet.config().heads;
+  const std::string repeated = grouped ? ", repeated to every query head" : "";
+  const std::string fp32 = sheet.compute() == DType::kFp32 ? "" : "; FP32 in every precision";
   struct Kept {
     const char* name;
     const char* shape;
     const char* node;
-    const char* why;
+    std::string why;
   };
   for (const Kept& kept :
        {Kept{"q", "B H S K", "BmmBackward0.self", "rotated, scaled"},
-        Kept{"k", "B H T K", "BmmBackward0.mat2", "rotated, repeated to every query head, scaled"},
-        Kept{"v", "B H T K", "BmmBackward0.mat2", "repeated to every query head"},
-        Kept{"weights", "B H S T", "SoftmaxBackward0.result",
-             "no fused kernel takes FP32 with "
-             "grouped heads"}}) {
+        Kept{"k", "B H T K", "BmmBackward0.mat2", "rotated" + repeated + ", scaled"},
+        Kept{"v", "B H T K", "BmmBackward0.mat2",
+             grouped ? "repeated to every query head" : "the values"},
+        Kept{"weights", "B H S T", "SoftmaxBackward0.result", "of the math kernel"}}) {
     sheet.add({.name = kept.name,
                .shape = kept.shape,
                .source = source,
                .saved_by = {kept.node},
-               .condition = kept.why});
+               .condition = kept.why + fp32});
   }
   sheet.add({.name = "heads",
              .shape = "B S H*K",
+             .dtype = sheet.compute(),
              .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
              .saved_by = {"BmmBackward0.self of output_proj"},
              .condition = "merged"});
 }
 
 // Note [Fused attention]
-// Rationale: which kernel runs is chosen by card, dtype and shape at run time.
-// Approach: FP32 and TF32 by the memory-efficient one: output laid out (B, S, H, K), so merging is
-//   a view; its log-sum-exp is padded to a multiple of 32 queries. With grouped heads it refuses,
-//   and the math kernel runs. FP16 and BF16 by cuDNN's on compute capabilities 9.0 and 10.0, by the
-//   flash kernel on others and for a single query, by the memory-efficient one before 8.0. cuDNN's
-//   and flash lay their output out as the query is, so merging copies, and keep random state on the
-//   card. Held over such shapes on virtual cards by tests/virtual_gpu/theory_test.py.
+// Rationale: each kernel keeps something of its own; which one runs stands in Note [Which kernel]
+//   (attention_kernel.cpp).
+// Approach: the memory-efficient one lays its output out (B, S, H, K), so merging is a view; its
+//   log-sum-exp is padded to a multiple of 32 queries. cuDNN's and flash lay their output out as
+//   the query is, so merging copies, and keep random state on the card. The math kernel keeps its
+//   weights. Held on virtual cards by tests/virtual_gpu/theory_test.py.
 // Limits: a card that is only known as "cuda" is taken for one of 9.0: 8 bytes a block less than
 //   the flash kernel's. Head dimensions that are no multiple of 8 are padded and stand in no row.
-void add_flash(Sheet& sheet) {
+void add_sdpa(Sheet& sheet) {
   switch (sheet.attention_kernel()) {
     case AttentionKernel::kMath:
       return add_math(sheet);
     case AttentionKernel::kCpuFlash: {
       const std::string node = "ScaledDotProductFlashAttentionForCpuBackward0";
-      add_flash_inputs(sheet, node);
-      return add_flash_outputs(sheet, node);
+      add_fused_inputs(sheet, node);
+      return add_fused_outputs(sheet, node);
     }
     case AttentionKernel::kMemoryEfficient: {
       const std::string node = "ScaledDotProductEfficientAttentionBackward0";
-      add_flash_inputs(sheet, node);
-      return add_flash_outputs(sheet, node);
+      add_fused_inputs(sheet, node);
+      return add_fused_outputs(sheet, node);
     }
     case AttentionKernel::kFlash:
     case AttentionKernel::kCudnn:
@@ -224,8 +226,8 @@ void add_flash(Sheet& sheet) {
   const bool flash = sheet.attention_kernel() == AttentionKernel::kFlash;
   const std::string node =
       flash ? "ScaledDotProductFlashAttentionBackward0" : "ScaledDotProductCudnnAttentionBackward0";
-  add_flash_inputs(sheet, node);
-  add_flash_outputs(sheet, node);
+  add_fused_inputs(sheet, node);
+  add_fused_outputs(sheet, node);
   add_random_state(sheet, node);
 }
 
@@ -233,10 +235,10 @@ void add_flash(Sheet& sheet) {
 
 void add_attention_rows(Sheet& sheet) {
   add_rotary(sheet);
-  if (sheet.spec().attention == Attention::kFlash) {
-    add_flash(sheet);
-  } else {
+  if (sheet.spec().attention == Attention::kEager) {
     add_eager(sheet);
+  } else {
+    add_sdpa(sheet);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "profiling/theory/rows.h"
 
+#include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/sheet.h"
 #include "text/quantity.h"
 
@@ -74,6 +75,9 @@ int64_t Row::all_bytes() const { return times(bytes_each(), storages); }
 int64_t Row::model_bytes() const { return times(bytes, blocks.empty() ? 1 : blocks.count()); }
 
 std::vector<Row> theory_rows(const RunSpec& spec) {
+  if (const std::string why = attention_refusal(spec); !why.empty()) {
+    throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
+  }
   Sheet sheet(spec);
   add_activation_rows(sheet);
   add_state_rows(sheet);

@@ -78,7 +78,8 @@ struct Row {
   int64_t model_bytes() const;  // `bytes` times the blocks
 };
 
-// Every row of the run. Throws UsageError on shapes that do not fit together.
+// Every row of the run. Throws UsageError on shapes that do not fit together, and where
+// --attention names a kernel that does not run.
 std::vector<Row> theory_rows(const RunSpec& spec);
 
 // Sum of the rows of one group, a block's counted once.

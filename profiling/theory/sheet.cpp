@@ -4,13 +4,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "cards/cards.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
-
-constexpr const char* kUsualCapability = "9.0";  // of a card that is only known as "cuda"
 
 std::string letters_of(std::string_view shape) {
   std::string letters;
@@ -42,17 +39,14 @@ DType Sheet::compute() const {
 }
 
 AttentionKernel Sheet::attention_kernel() const {
-  if (cpu()) return AttentionKernel::kCpuFlash;
-  const bool grouped = config_.kv_heads != config_.heads;
-  const std::string capability =
-      is_virtual(spec_) ? find_card(spec_.device.card).compute_capability : kUsualCapability;
-  const bool has_flash = std::stod(capability) >= 8;
-  if (!autocast() || !has_flash) {
-    return grouped ? AttentionKernel::kMath : AttentionKernel::kMemoryEfficient;
-  }
-  const bool prefers_cudnn = capability == "9.0" || capability == "10.0";
-  return prefers_cudnn && spec_.context_length > 1 ? AttentionKernel::kCudnn
-                                                   : AttentionKernel::kFlash;
+  const AttentionCall call = attention_call(spec_, config_, compute());
+  return is_forced(spec_.attention) ? forced_kernel(spec_.attention, call) : chosen_kernel(call);
+}
+
+std::string attention_refusal(const RunSpec& spec) {
+  if (!is_forced(spec.attention)) return "";
+  const Sheet sheet(spec);
+  return refusal(sheet.attention_kernel(), attention_call(spec, sheet.config(), sheet.compute()));
 }
 
 int64_t Sheet::size(char letter) const {

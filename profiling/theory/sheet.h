@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {
@@ -23,9 +24,6 @@ struct RowInput {
   MemorySpace space = MemorySpace::kDevice;
   bool measured = true;
 };
-
-// What computes scaled_dot_product_attention. See Note [Fused attention] in attention.cpp.
-enum class AttentionKernel { kMath, kCpuFlash, kMemoryEfficient, kFlash, kCudnn };
 
 class Sheet {
  public:
@@ -45,10 +43,10 @@ class Sheet {
   DType compute() const;  // what matrix products are computed in
   DType weight() const { return weight_; }
   bool casts_weights() const { return compute() != weight(); }
-  AttentionKernel attention_kernel() const;  // of --attention flash
-  // Whether scaled_dot_product_attention runs libtorch's math kernel.
+  // What computes scaled_dot_product_attention: forced, or libtorch's choice.
+  AttentionKernel attention_kernel() const;
   bool math_attention() const {
-    return spec_.attention == Attention::kFlash && attention_kernel() == AttentionKernel::kMath;
+    return spec_.attention != Attention::kEager && attention_kernel() == AttentionKernel::kMath;
   }
   // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
   DType exponential() const { return cpu() ? compute() : DType::kFp32; }

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Several tables each, so CSV of them is one of table, row, column, value.
 REPORTS = [
     ["theory", "--model-size", "small"],
-    ["theory", "--model-size", "2.7B", "--precision", "bf16", "--attention", "flash"],
+    ["theory", "--model-size", "2.7B", "--precision", "bf16", "--attention", "sdpa"],
     ["theory", "--model-size", "small", "--profile-type", "forward", "--precision", "fp16"],
     ["rlhf"],
     ["rlhf", "--num-gpus", "64", "--pp", "2", "--zero", "3", "--swap-phases", "--optimizer-offload",

@@ -27,7 +27,7 @@ STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
 TABLES = [
     ["theory", "--model-size", "small"],
     ["theory", "--model-size", "2.7B", "--profile-type", "forward"],
-    ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "flash"],
+    ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "sdpa"],
     ["rlhf"],
     ["rlhf", "--model-size", "405b", "--num-gpus", "8"],
     ["rlhf", "--num-gpus", "64", "--swap-phases", "--optimizer-offload", "--zero", "3"],
@@ -40,7 +40,7 @@ TABLES = [
     ["profile", *STUB_RUNS, "--context-length", "1024"],
     ["profile", *STUB_RUNS, "--snapshot", "深層学習のメモリを測った結果を入れておくとても長い名前の" * 2 + ".pickle"],
     ["sweep", *STUB_RUNS, "--context-length", "128,256,1024", "--precision", "fp32,bf16",
-     "--attention", "eager,flash", "--batch-size", "1,4"],
+     "--attention", "eager,sdpa", "--batch-size", "1,4"],
     ["snapshot", "top", "sample.pickle", "--limit", "0"],
     ["snapshot", "diff", "sample.pickle", "sample.pickle"],
     ["snapshot", "validate", "sample.pickle"],

@@ -145,15 +145,16 @@ TEST_P(Baseline, Bf16LogitsAndLossesAreNearThoseOfTheReference) {
   EXPECT_LE(error_of(losses_of(*step, batch_), expected_.at("bf16.losses")), kBf16Tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Baseline,
-                         testing::Values(Parameters{"tiny", Attention::kEager},
-                                         Parameters{"tiny", Attention::kFlash},
-                                         Parameters{"tiny_gqa", Attention::kEager},
-                                         Parameters{"tiny_gqa", Attention::kFlash}),
-                         [](const auto& info) {
-                           return std::string(info.param.name) + "_" +
-                                  to_string(info.param.attention);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Baseline,
+    testing::Values(Parameters{"tiny", Attention::kEager}, Parameters{"tiny", Attention::kSdpa},
+                    Parameters{"tiny", Attention::kMath}, Parameters{"tiny", Attention::kFlash},
+                    Parameters{"tiny_gqa", Attention::kEager},
+                    Parameters{"tiny_gqa", Attention::kSdpa},
+                    Parameters{"tiny_gqa", Attention::kMath}),
+    [](const auto& info) {
+      return std::string(info.param.name) + "_" + to_string(info.param.attention);
+    });
 
 // The baselines' inputs are of order one, where a wrong epsilon hides below the tolerance.
 TEST(RmsNorm, EpsilonIsAddedToTheMeanSquareAndShowsOnSmallInputs) {

@@ -49,7 +49,7 @@ TEST(Positions, TheMaskOfLaterQueriesIsThoseRowsOfTheWholeMask) {
 }
 
 TEST(Positions, DecodingAtAPositionIsThatRowOfTheFullForward) {
-  for (const auto attention : {eager_attention, flash_attention}) {
+  for (const auto attention : {eager_attention, sdpa_attention}) {
     const Projections all = projections(4);
     const Tensor full_BHSK = attention(all.q_BHSK, all.k_BGTK, all.v_BGTK, 0);
     for (const int64_t count : {1, 2}) {
@@ -64,8 +64,8 @@ TEST(Positions, DecodingAtAPositionIsThatRowOfTheFullForward) {
 
 TEST(Positions, FusedAttentionDecodesGroupedHeadsToo) {
   const Projections all = projections(2);
-  const Tensor full_BHSK = flash_attention(all.q_BHSK, all.k_BGTK, all.v_BGTK);
-  EXPECT_TRUE(torch::allclose(decode(all, 4, 2, flash_attention), full_BHSK.narrow(2, 4, 2),
+  const Tensor full_BHSK = sdpa_attention(all.q_BHSK, all.k_BGTK, all.v_BGTK);
+  EXPECT_TRUE(torch::allclose(decode(all, 4, 2, sdpa_attention), full_BHSK.narrow(2, 4, 2),
                               kTolerance, kTolerance));
 }
 

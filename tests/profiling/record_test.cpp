@@ -74,6 +74,20 @@ TEST(Record, OfVersion1IsReadAndItsSpaceIsThatOfItsDevice) {
   EXPECT_EQ(record_from_json(json).space, MemorySpace::kDevice);
 }
 
+// Then "flash" was whichever kernel libtorch chose.
+TEST(Record, OfVersion2SaysSdpaWhereItSaidFlash) {
+  nlohmann::json json = to_json(example());
+  json["spec"]["attention"] = "flash";
+  EXPECT_EQ(record_from_json(json).spec.attention, Attention::kFlash);
+  for (const int version : {1, 2}) {
+    json["schema_version"] = version;
+    EXPECT_EQ(record_from_json(json).spec.attention, Attention::kSdpa);
+    json["spec"]["attention"] = "eager";
+    EXPECT_EQ(record_from_json(json).spec.attention, Attention::kEager);
+    json["spec"]["attention"] = "flash";
+  }
+}
+
 // A reader of version 1 knows these by their names.
 TEST(Record, KeepsTheKeysOfVersion1) {
   const nlohmann::json json = to_json(example());

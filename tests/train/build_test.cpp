@@ -152,13 +152,17 @@ TEST(Step, GradientsOfOneStepAreGoneInTheNext) {
   EXPECT_TRUE(step->model()->parameters()[0].grad().equal(once)) << "added up over steps";
 }
 
-TEST(Step, BothAttentionsComputeTheSameLosses) {
+TEST(Step, EveryAttentionComputesTheSameLosses) {
   RunSpec spec = tiny_spec();
   spec.kv_heads = 2;
   const auto eager = losses_of(spec, 3);
-  spec.attention = Attention::kFlash;
-  const auto flash = losses_of(spec, 3);
-  for (size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(flash[i], eager[i], 1e-5 * eager[i]);
+  for (const Attention attention : {Attention::kSdpa, Attention::kMath, Attention::kFlash}) {
+    spec.attention = attention;
+    const auto others = losses_of(spec, 3);
+    for (size_t i = 0; i < eager.size(); ++i) {
+      EXPECT_NEAR(others[i], eager[i], 1e-5 * eager[i]) << to_string(attention);
+    }
+  }
 }
 
 }  // namespace

@@ -30,13 +30,13 @@ TEST(Limits, ActivationsBeyondSixtyTwoBitsAreRefusedWithTheFlagsThatMakeThem) {
                      .context_length = 1 << 20,
                      .batch_size = 1024,
                      .precision = Precision::kBf16,
-                     .attention = Attention::kFlash}),
+                     .attention = Attention::kSdpa}),
             "accepted")
       << "no square of scores is kept";
   EXPECT_THAT(refusal({.model_size = "405b",
                        .context_length = 1 << 20,
                        .batch_size = 1024,
-                       .attention = Attention::kFlash}),
+                       .attention = Attention::kSdpa}),
               HasSubstr("2^62"))
       << "FP32 with grouped heads runs the math kernel";
 }
@@ -54,7 +54,7 @@ TEST(Limits, StatesAndTokensBeyondThemAreRefused) {
                        .vocab_size = 1,
                        .context_length = 1 << 24,
                        .batch_size = 1 << 24,
-                       .attention = Attention::kFlash,
+                       .attention = Attention::kSdpa,
                        .measure_steps = 100000}),
               HasSubstr("--measure-steps: '100000' with --context-length 16777216"));
 }

@@ -18,7 +18,7 @@ TEST(Spec, EveryFieldSurvivesJson) {
                .context_length = 128,
                .profile_type = Mode::kTraining,
                .precision = Precision::kBf16,
-               .attention = Attention::kFlash,
+               .attention = Attention::kSdpa,
                .optimizer_impl = OptimizerImpl::kFused,
                .learning_rate = 3e-4,
                .tokens = "data/\"quoted\" name.bin",

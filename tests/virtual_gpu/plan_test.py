@@ -110,11 +110,11 @@ class Plan(unittest.TestCase):
         for precision, attention, kv_heads in (
             ("fp32", "eager", 16),
             ("fp32", "eager", 4),
-            ("fp32", "flash", 16),
-            ("fp32", "flash", 4),
+            ("fp32", "sdpa", 16),
+            ("fp32", "sdpa", 4),
             ("bf16", "eager", 4),
-            ("bf16", "flash", 4),
-            ("bf16", "flash", 16),
+            ("bf16", "sdpa", 4),
+            ("bf16", "sdpa", 16),
         ):
             setting = (*shape(kv_heads), "--precision", precision, "--attention", attention)
             with self.subTest(setting=setting[-4:], kv_heads=kv_heads):
@@ -136,7 +136,7 @@ class Plan(unittest.TestCase):
 
     def test_a_forward_holds_what_theory_says(self):
         for precision in ("fp32", "bf16"):
-            for attention, kv_heads in itertools.product(("eager", "flash"), (16, 4)):
+            for attention, kv_heads in itertools.product(("eager", "sdpa"), (16, 4)):
                 setting = (*shape(kv_heads), "--precision", precision, "--attention", attention)
                 with self.subTest(setting=setting[-4:], kv_heads=kv_heads):
                     record = step("--profile-type", "forward", *setting)

@@ -54,7 +54,7 @@ class Profile(unittest.TestCase):
     def test_beside_the_card_the_host_has_figures_of_its_own(self):
         _, record, _ = profile("--model-size", "small", "--profile-type", "training",
                                "--device", "virtual:h200")
-        self.assertEqual((record["schema_version"], record["space"]), (2, "device"))
+        self.assertEqual((record["schema_version"], record["space"]), (3, "device"))
         self.assertEqual(set(record["spaces"]), {"host", "host_pinned"})
         host = record["spaces"]["host"]
         # The batch is drawn there: 4 sequences of 512 tokens and one more, 8 bytes each.

@@ -111,8 +111,8 @@ def theory(*arguments):
 
 class Stacks(unittest.TestCase):
     def test_every_tensor_of_theory_is_found_with_its_line(self):
-        for options in ((), ("--precision", "bf16"), ("--attention", "flash"),
-                        ("--attention", "flash", "--precision", "bf16")):
+        for options in ((), ("--precision", "bf16"), ("--attention", "sdpa"),
+                        ("--attention", "sdpa", "--precision", "bf16")):
             with self.subTest(options=options):
                 _, snapshot = record(*options)
                 in_block, outside = theory(*options)
@@ -125,7 +125,7 @@ class Stacks(unittest.TestCase):
                 self.assertEqual(matched(outside, rest), [])
 
     def test_every_allocation_inside_a_block_has_a_line_of_the_model(self):
-        for options in ((), ("--precision", "bf16", "--attention", "flash")):
+        for options in ((), ("--precision", "bf16", "--attention", "sdpa")):
             _, snapshot = record(*options)
             inside = [event for event, scope in allocations(snapshot) if scope.startswith("block")]
             self.assertGreater(len(inside), 400)

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 PRECISIONS = "fp32,tf32,bf16,fp16"
+FORCED = "math,flash,efficient,cudnn"
 SHAPE = {"model-size": "custom", "d-model": "128", "d-ff": "320", "layers": "3", "heads": "4",
          "vocab-size": "500", "batch-size": "3", "warmup-steps": "1", "measure-steps": "1"}
 # What is measured under another name than theory's.
@@ -36,9 +37,13 @@ def sweep(headroom, folder, **axes):
 
 
 def differences(record):
-    """Lines: quantity, theory, measurement."""
+    """Lines: quantity, theory, measurement. Of a kernel that does not run theory has nothing."""
+    if record["status"] == "unsupported":
+        return ["theory has rows of what does not run"] if record["predicted"] else []
     if record["status"] != "ok":
         return [f"{record['status']}: {record['reason']}"]
+    if not record["predicted"]:
+        return ["theory refuses what runs"]
     found = []
     for name, predicted in record["predicted"].items():
         key = MEASURED.get(name)
@@ -50,9 +55,11 @@ def differences(record):
 
 def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": PRECISIONS,
-           "attention": "eager,flash", "context_length": "1,33"}
+           "attention": "eager,sdpa", "context_length": "1,33"}
     yield {"device": "virtual:a100-80gb", "profile_type": "training", "precision": "fp32,bf16",
-           "attention": "flash", "context_length": "50", "kv_heads": "2"}
+           "attention": "sdpa", "context_length": "50", "kv_heads": "2"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "attention": FORCED, "context_length": "33"}
 
 
 def wide_grids():
@@ -61,10 +68,17 @@ def wide_grids():
     for card in ("h200", "b200", "a100-80gb", "rtx4090", "t4"):
         contexts = sorted(draw.sample(range(2, 200), 4))
         yield {"device": f"virtual:{card}", "profile_type": "training", "precision": PRECISIONS,
-               "attention": "eager,flash", "context_length": ",".join(map(str, contexts))}
+               "attention": "eager,sdpa", "context_length": ",".join(map(str, contexts))}
+        yield {"device": f"virtual:{card}", "profile_type": "forward-backward",
+               "precision": PRECISIONS, "attention": FORCED, "kv_heads": "2,4",
+               "context_length": f"1,{contexts[0]}"}
+    for width in ("24", "40", "800", "1200"):  # heads of 6, 10, 200 and 300 elements
+        yield {"device": "virtual:rtx4090,bytes=unlimited", "profile_type": "forward-backward",
+               "precision": "fp32,bf16", "attention": FORCED, "context_length": "33",
+               "d_model": width}
     for kv_heads in ("1", "2"):
         yield {"device": "virtual:h200", "profile_type": "forward-backward", "kv_heads": kv_heads,
-               "precision": PRECISIONS, "attention": "eager,flash", "context_length": "1,31,64,97"}
+               "precision": PRECISIONS, "attention": "eager,sdpa", "context_length": "1,31,64,97"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,fp16",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",

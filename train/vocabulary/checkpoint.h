@@ -15,7 +15,7 @@ std::string to_string(Checkpoint checkpoint);  // "none", "selective", "full"
 
 // What a block saves for backward, in the parts that checkpointing keeps or drops as a whole.
 enum class BlockPart {
-  kAttentionCore,  // from scores to attention weights; nothing under flash attention
+  kAttentionCore,  // from scores to attention weights; nothing under fused attention
   kOutput,         // what the next block begins with
   kOther,
 };

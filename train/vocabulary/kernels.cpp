@@ -11,7 +11,11 @@ const EnumWords<Kernels>& words_of(Kernels) {
 const EnumWords<Attention>& words_of(Attention) {
   static const EnumWords<Attention> kWords = {
       {Attention::kEager, "eager", "softmax written out"},
-      {Attention::kFlash, "flash", "scaled_dot_product_attention"}};
+      {Attention::kSdpa, "sdpa", "scaled_dot_product_attention, by the kernel libtorch chooses"},
+      {Attention::kMath, "math", "the same by its math kernel and no other"},
+      {Attention::kFlash, "flash", "by its flash kernel"},
+      {Attention::kEfficient, "efficient", "by its memory-efficient kernel"},
+      {Attention::kCudnn, "cudnn", "by cuDNN's"}};
   return kWords;
 }
 

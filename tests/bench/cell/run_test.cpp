@@ -161,6 +161,19 @@ TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
 }
 
+// Not a failure: the process that asked for it goes on.
+TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedWithLibtorchsReason) {
+  RunSpec spec = tiny_spec();
+  spec.attention = Attention::kEfficient;
+  const Record record = run(spec, {});
+  EXPECT_EQ(record.status, Status::kUnsupported);
+  EXPECT_THAT(record.reason, HasSubstr("--attention efficient does not run here: No viable"));
+  EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
+  EXPECT_TRUE(record.predicted.empty());
+  spec.attention = Attention::kMath;
+  EXPECT_EQ(run(spec, {}).status, Status::kOk);
+}
+
 TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
   const ScratchDirectory scratch;
   RunSpec spec = tiny_spec();

@@ -104,7 +104,7 @@ std::vector<Cell> cells(const std::vector<Mode>& modes) {
   for (const Mode mode : modes) {
     for (const Precision precision :
          {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16}) {
-      for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+      for (const Attention attention : {Attention::kEager, Attention::kSdpa, Attention::kMath}) {
         for (const int64_t kv_heads : {4, 2}) all.push_back({mode, precision, attention, kv_heads});
       }
     }

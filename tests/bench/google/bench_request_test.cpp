@@ -51,9 +51,9 @@ TEST(BenchRequest, WithACardAllSizesRunUnlessTheDeviceIsTheProcessor) {
 
 TEST(BenchRequest, ANameSaysWhatWasChosenOrVaries) {
   EXPECT_THAT(names(parse({"--context-length", "64", "--profile-type", "training", "--precision",
-                           "fp32", "--attention=eager,flash", "--batch-size", "2"})),
+                           "fp32", "--attention=eager,sdpa", "--batch-size", "2"})),
               ElementsAre("step/small/ctx64/training/fp32/attention:eager",
-                          "step/small/ctx64/training/fp32/attention:flash"));
+                          "step/small/ctx64/training/fp32/attention:sdpa"));
   EXPECT_THAT(names(parse({"--context-length", "64", "--profile-type", "training", "--precision",
                            "fp32", "--layers", "1,2"})),
               ElementsAre("step/small-custom/ctx64/training/fp32/layers:1",

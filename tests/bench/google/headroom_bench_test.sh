@@ -39,9 +39,9 @@ holds out 'all(abs(row["MFU"] * 1e12 / row["FLOP/s"] - 1) < 1e-6 for row in rows
 # The library's flags.
 expect 0 '' "${tiny[@]}" --benchmark_list_tests --benchmark_filter=
 [[ $(wc -l <out) -eq 8 ]] || fail 'an empty filter does not mean all'
-expect 0 '' "${tiny[@]}" --benchmark_list_tests --attention eager,flash
+expect 0 '' "${tiny[@]}" --benchmark_list_tests --attention eager,sdpa
 [[ $(wc -l <out) -eq 16 ]] || fail 'list_tests does not print 16 names'
-grep -q '^step/small-custom/ctx8/training/fp32/attention:flash' out || fail 'list_tests lacks a name'
+grep -q '^step/small-custom/ctx8/training/fp32/attention:sdpa' out || fail 'list_tests lacks a name'
 expect 0 '' "${tiny[@]}" --benchmark_filter=ctx8/forward/fp32 --benchmark_repetitions=3 --benchmark_out=rep.json
 holds rep.json '[row["aggregate_name"] for row in rows[3:]] == ["mean", "median", "stddev", "cv"]'
 expect 0 '' "${tiny[@]}" --benchmark_filter=ctx8/forward/fp32 --benchmark_min_time=0.05 --benchmark_format=json

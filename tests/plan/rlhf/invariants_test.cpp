@@ -62,7 +62,7 @@ RlhfSpec random_plan(Random& random) {
       random.one_of({Reference::kNone, Reference::kOffload, Reference::kResident});
   spec.setup.optimizer_space = random.one_of({MemorySpace::kDevice, MemorySpace::kHost});
   spec.setup.swap_phases = random.coin();
-  spec.attention = random.one_of({Attention::kEager, Attention::kFlash});
+  spec.attention = random.one_of({Attention::kEager, Attention::kSdpa});
   spec.optimizer = random.one_of({OptimizerKind::kAdamw, OptimizerKind::kAdamw8bit});
   const auto& precisions = state_precisions();
   spec.precision =

@@ -178,12 +178,12 @@ TEST(Report, APeakThatFallsAsTheContextGrowsIsExplained) {
 }
 
 TEST(Report, WhatElseVariesSplitsTheRows) {
-  Record flash = ok(Mode::kForward, Precision::kFp32, 128, kGib);
-  flash.spec.attention = Attention::kFlash;
+  Record sdpa = ok(Mode::kForward, Precision::kFp32, 128, kGib);
+  sdpa.spec.attention = Attention::kSdpa;
   const Table table =
-      peak_memory_table({ok(Mode::kForward, Precision::kFp32, 128, 2 * kGib), flash});
+      peak_memory_table({ok(Mode::kForward, Precision::kFp32, 128, 2 * kGib), sdpa});
   EXPECT_EQ(cell(table, "eager", "forward peak"), "2.000 GiB");
-  EXPECT_EQ(cell(table, "flash", "forward peak"), "1.000 GiB");
+  EXPECT_EQ(cell(table, "sdpa", "forward peak"), "1.000 GiB");
 }
 
 TEST(Report, MixedPrecisionSaysWhatItCannotShrink) {

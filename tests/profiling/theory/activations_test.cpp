@@ -44,11 +44,11 @@ const Measured kMeasured[] = {
      95232},
     {"fp16 eager", [](RunSpec& s) { s.precision = Precision::kFp16; }, 60160, 25, 197568, 46,
      95232},
-    {"fp32 flash", [](RunSpec& s) { s.attention = Attention::kFlash; }, 76544, 19, 255232, 42,
+    {"fp32 sdpa", [](RunSpec& s) { s.attention = Attention::kSdpa; }, 76544, 19, 255232, 42,
      140288},
-    {"bf16 flash",
+    {"bf16 sdpa",
      [](RunSpec& s) {
-       s.attention = Attention::kFlash;
+       s.attention = Attention::kSdpa;
        s.precision = Precision::kBf16;
      },
      52992, 22, 176064, 42, 83968},
@@ -60,32 +60,32 @@ const Measured kMeasured[] = {
      },
      60160, 25, 197568, 46, 93184},
     {"fp32 eager, 1 key head", [](RunSpec& s) { s.kv_heads = 1; }, 90112, 22, 295936, 46, 155904},
-    {"fp32 flash, 2 key heads",
+    {"fp32 sdpa, 2 key heads",
      [](RunSpec& s) {
        s.kv_heads = 2;
-       s.attention = Attention::kFlash;
+       s.attention = Attention::kSdpa;
      },
      72448, 19, 242944, 42, 132096},
     {"batch 1", [](RunSpec& s) { s.batch_size = 1; }, 45184, 22, 148352, 46, 99584},
-    {"batch 1 bf16 flash",
+    {"batch 1 bf16 sdpa",
      [](RunSpec& s) {
        s.batch_size = 1;
-       s.attention = Attention::kFlash;
+       s.attention = Attention::kSdpa;
        s.precision = Precision::kBf16;
      },
      26496, 22, 88032, 42, 51712},
     {"one token", [](RunSpec& s) { s.context_length = 1; }, 4657, 22, 15571, 46, 41313},
-    {"one token, flash",
+    {"one token, sdpa",
      [](RunSpec& s) {
        s.context_length = 1;
-       s.attention = Attention::kFlash;
+       s.attention = Attention::kSdpa;
      },
      4528, 18, 15184, 42, 41408},
     {"one head", one_head, 45952, 22, 154240, 46, 67200},
-    {"one head, flash",
+    {"one head, sdpa",
      [](RunSpec& s) {
        one_head(s);
-       s.attention = Attention::kFlash;
+       s.attention = Attention::kSdpa;
      },
      41344, 18, 140416, 42, 61568},
 };
@@ -156,7 +156,7 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
 // As measured on virtual cards: tests/virtual_gpu/theory_test.py.
 TEST(TheoryActivations, TheCardDecidesWhichKernelComputesFusedAttention) {
   RunSpec spec = tiny();
-  spec.attention = Attention::kFlash;
+  spec.attention = Attention::kSdpa;
   const auto random_state = [&](const char* card, int64_t context) {
     spec.device = parse_device(card);
     spec.context_length = context;

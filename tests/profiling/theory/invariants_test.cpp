@@ -45,7 +45,7 @@ RunSpec random_spec(std::mt19937& generator) {
       generator, {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining});
   spec.precision =
       pick(generator, {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16});
-  spec.attention = pick(generator, {Attention::kEager, Attention::kFlash});
+  spec.attention = pick(generator, {Attention::kEager, Attention::kSdpa, Attention::kMath});
   spec.optimizer_impl =
       pick(generator, {OptimizerImpl::kReference, OptimizerImpl::kForeach, OptimizerImpl::kFused});
   spec.device = parse_device(pick(generator, {"cpu", "cuda", "auto"}));
@@ -89,7 +89,7 @@ TEST(TheoryInvariants, HoldOverAThousandRandomConfigurations) {
   }
 }
 
-TEST(TheoryInvariants, FlashNeverKeepsMoreThanEagerAtLongContext) {
+TEST(TheoryInvariants, FusedAttentionNeverKeepsMoreThanEagerAtLongContext) {
   for (const char* size : {"small", "medium", "large", "xl", "2.7B"}) {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       RunSpec spec;
@@ -98,7 +98,7 @@ TEST(TheoryInvariants, FlashNeverKeepsMoreThanEagerAtLongContext) {
       spec.precision = precision;
       spec.device = parse_device("cpu");
       const int64_t eager = residual_bytes_per_block(spec);
-      spec.attention = Attention::kFlash;
+      spec.attention = Attention::kSdpa;
       EXPECT_LT(residual_bytes_per_block(spec), eager) << size;
     }
   }
