@@ -5,17 +5,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
-# What went wrong in the JSON lines on stdin, one line per cell; running out of memory is an answer.
-other_failures() {
-  python3 -IS -c '
-import json, sys
-for line in filter(str.strip, sys.stdin):
-    record = json.loads(line)
-    if record["status"] not in ("ok", "oom"):
-        print(record["name"], "({}: {})".format(record["status"], record.get("reason", "")))
-'
-}
-
 # memory_sweep FLAGS...: the grid's Records join sizes_records.
 memory_sweep() {
   local status name

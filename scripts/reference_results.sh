@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the committed reference results anew: the assignment's tables on a virtual H200 and, of the
-# small size, on the CPU, with the Records behind them; allocator settings; theory against measurement.
+# small size, on the CPU, with the Records behind them; attention by context; allocator settings; theory
+# against measurement.
 #   reference_results.sh [virtual] [cpu]   default: both. About 3 and 6 minutes on two cores.
 # The other committed results have scripts of their own: compare_*.sh, plan_tables.sh, readme_outputs.sh.
 # Exit codes: 0 all made, 2 usage, 3 some cells failed (an out of memory is a result, not a failure),
@@ -43,6 +44,8 @@ virtual_results() {
     --warmup-steps 2 --measure-steps 1 --record-steps 0 --alloc-conf \
     'default;expandable_segments:True;max_split_size_mb:128;roundup_power2_divisions:4;large_segment_size_mb:64;backend:cudaMallocAsync'
   "$headroom" table summary "$output_dir/allocator_settings.jsonl" --format md | into allocator_settings.md
+  ./scripts/profile_attention.sh --device virtual:h200 --output-dir "$scratch/attention" || status=3
+  cp "$scratch/attention"/attention{.jsonl,_by_context.csv,_by_context.md,_guide_layer.md} "$output_dir/" || status=3
 }
 
 cpu_results() {
@@ -50,7 +53,7 @@ cpu_results() {
   need_headroom
   assignment small --device cpu --model-size small
   sweep residuals --model-size small,medium,large,xl,2.7B --context-length 128 --batch-size 1 \
-    --profile-type forward-grad --precision fp32,bf16 --attention eager,flash --device cpu \
+    --profile-type forward-grad --precision fp32,bf16 --attention eager,sdpa --device cpu \
     --warmup-steps 0 --measure-steps 0 --stacks none
   "$headroom" table residuals "$output_dir/residuals.jsonl" --format md | into residuals.md
 }

@@ -168,7 +168,8 @@ if os.path.exists(sys.argv[1]):
             except (ValueError, KeyError, TypeError):
                 pass
 print(len(planned - answered))
-' "$records" model_size context_length profile_type precision device record_steps 2>/dev/null || echo 0
+' "$records" model_size context_length profile_type precision device record_steps attention \
+    2>/dev/null || echo 0
 )
 
 # sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
@@ -315,6 +316,17 @@ name_snapshots() {
       failed "${target##*/} (cannot be written)"
     fi
   done
+}
+
+# What went wrong in the JSON lines on stdin, one line per cell; running out of memory is an answer.
+other_failures() {
+  python3 -IS -c '
+import json, sys
+for line in filter(str.strip, sys.stdin):
+    record = json.loads(line)
+    if record["status"] not in ("ok", "oom"):
+        print(record["name"], "({}: {})".format(record["status"], record.get("reason", "")))
+'
 }
 
 # The last line, and the exit code.
