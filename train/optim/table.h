@@ -2,8 +2,9 @@
 // here.
 //
 // A new one is a value of OptimizerKind, a row in table.cpp, a line in make.cpp, its name in
-// train/CMakeLists.txt, and train/optim/<name>.{h,cpp} with tests/train/optim/<name>_test.cpp.
-// Flags, names of results, theory, plans and the contract test read the row.
+// train/CMakeLists.txt, and new files: train/optim/<name>.{h,cpp}, its test, its paper's formula
+// (tests/baselines/optim/<name>.py) with what that computes. Flags, names of results, theory, plans
+// and the contract test read the row.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,12 @@
 // The contract that every optimizer of train/optim/table.h keeps, in each of its implementations.
-// Nothing to do for a new one.
+// A new one adds tests/baselines/optim/<name>.py, its paper's formula, and what that computes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "train/data/safetensors.h"
 #include "train/optim/optimizer.h"
 
 namespace headroom {
@@ -34,6 +39,22 @@ Tensor quadratic(const std::vector<Tensor>& parameters) {
   Tensor loss = torch::zeros({});
   for (const Tensor& p : parameters) loss = loss + (p - 0.5).square().sum();
   return loss;
+}
+
+// FP32 tensors of tests/baselines/optim/<name>.safetensors, in the order of their names.
+std::map<std::string, Tensor> baseline(const std::string& name) {
+  const SafetensorsFile file(HEADROOM_BASELINES "/optim/" + name + ".safetensors");
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [key, entry] : file.entries()) {
+    tensors[key] = torch::from_blob(const_cast<void*>(entry.data), entry.shape).clone();
+  }
+  return tensors;
+}
+
+// That of make.py, from the parameter's first values.
+Tensor baseline_gradient(const Tensor& initial, int64_t step) {
+  const Tensor x = torch::roll(initial.flatten(), {7 * step});
+  return (x * x.abs() * std::pow(4.0F, static_cast<float>(1 - step))).view(initial.sizes());
 }
 
 class OptimizerContract : public testing::TestWithParam<Case> {
@@ -115,6 +136,30 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsFirstImplementation) {
       EXPECT_LE((p[i] - first[i]).abs().max().item<double>(), 1e-6) << "step " << t;
     }
   }
+}
+
+// Steps, learning rate and weight decay are those of tests/baselines/optim/make.py.
+TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
+  const std::map<std::string, Tensor> inputs = baseline("inputs");
+  std::vector<Tensor> p;
+  for (const auto& [name, initial] : inputs) p.push_back(initial.clone());
+  const auto optimizer = optimizer_of(p);
+  for (int64_t step = 1; step <= 5; ++step) {
+    size_t i = 0;
+    for (const auto& [name, initial] : inputs) {
+      p[i++].mutable_grad() = baseline_gradient(initial, step);
+    }
+    optimizer->step();
+  }
+  std::string word = to_string(GetParam().kind);
+  std::replace(word.begin(), word.end(), '-', '_');
+  size_t i = 0;
+  for (const auto& [name, expected] : baseline(word)) {
+    const Tensor kept = p[i++].flatten().slice(0, 0, std::nullopt, 5);
+    ASSERT_EQ(kept.sizes(), expected.sizes()) << name;
+    EXPECT_LE((kept - expected).abs().max().item<double>(), 2e-6) << name;
+  }
+  EXPECT_EQ(i, p.size());
 }
 
 TEST_P(OptimizerContract, AParameterWithoutAGradientIsRefusedBeforeAnyChange) {
