@@ -1,5 +1,6 @@
 // make_optimizer(): the constructor of every optimizer that a step can run.
 #include "train/optim/adamw.h"
+#include "train/optim/lion.h"
 #include "train/optim/optimizer.h"
 #include "train/optim/sgd.h"
 
@@ -16,6 +17,10 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
       return std::make_unique<Sgd>(
           std::move(parameters), spec.optimizer_impl,
           SgdOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+    case OptimizerKind::kLion:
+      return std::make_unique<Lion>(
+          std::move(parameters), spec.optimizer_impl,
+          LionOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
     case OptimizerKind::kAdamw8bit:
       break;
   }

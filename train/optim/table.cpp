@@ -59,6 +59,20 @@ const std::vector<OptimizerInfo>& optimizers() {
        .meaning = "SGD with a momentum of 0.9",
        .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
        .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}}},
+      {.kind = OptimizerKind::kLion,
+       .word = "lion",
+       .meaning = "Lion, the sign of a moment",
+       .implementations = {Impl::kReference, Impl::kForeach},
+       .state = {{"m", StateForm::kMoment, {}, "train/optim/lion.cpp Lion::update", kFp32}},
+       .temporaries = {{.impl = Impl::kReference,
+                        .name = "direction",
+                        .source = "train/optim/lion.cpp update_one: lerp",
+                        .condition = "of the largest tensor"},
+                       {.impl = Impl::kForeach,
+                        .name = "direction",
+                        .of_all = true,
+                        .source = "train/optim/lion.cpp update_foreach: _foreach_lerp",
+                        .condition = "all tensors at once"}}},
   };
   return kOptimizers;
 }

@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-enum class OptimizerKind { kAdamw, kAdamw8bit, kSgd };
+enum class OptimizerKind { kAdamw, kAdamw8bit, kSgd, kLion };
 const EnumWords<OptimizerKind>& words_of(OptimizerKind);
 std::string to_string(OptimizerKind kind);  // "adamw"
 
