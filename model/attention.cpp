@@ -86,8 +86,10 @@ Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), heads_);
   Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), kv_heads_);
   const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), kv_heads_);
-  q_BHSK = rotary_->rotate(q_BHSK);
-  k_BGTK = rotary_->rotate(k_BGTK);
+  // Rotated in the tables' FP32, then in the type of the layer's input again: BF16 in a model of
+  // BF16 weights, FP32 under autocast, which casts for the products itself.
+  q_BHSK = rotary_->rotate(q_BHSK).to(x_BSD.scalar_type());
+  k_BGTK = rotary_->rotate(k_BGTK).to(x_BSD.scalar_type());
   Tensor heads_BHSK =
       kind_ == Attention::kEager
           ? eager_attention(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))

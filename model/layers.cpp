@@ -5,27 +5,30 @@
 namespace headroom {
 namespace {
 
-// Normal with the given deviation, cut at three deviations, drawn in place on the tensor's own
-// device by the inverse of the cumulative distribution. Nothing is ever made on the host first.
-void truncated_normal_(Tensor& weight, double deviation) {
-  const torch::NoGradGuard no_grad;
+// Normal with the given deviation, cut at three deviations, drawn on the weight's own device by the
+// inverse of the cumulative distribution. Nothing is ever made on the host first. Drawn in FP32 and
+// rounded to the type of the weights, so that a seed is one model in every type; of one weight at a
+// time.
+Tensor truncated_normal(at::IntArrayRef sizes, double deviation,
+                        const torch::TensorOptions& options) {
   const double edge = std::erf(3 / std::sqrt(2.0));
-  weight.uniform_(-edge, edge).erfinv_().mul_(deviation * std::sqrt(2.0));
+  const Tensor drawn = torch::empty(sizes, options.dtype(torch::kFloat32));
+  drawn.uniform_(-edge, edge).erfinv_().mul_(deviation * std::sqrt(2.0));
+  return drawn.to(c10::typeMetaToScalarType(options.dtype()));
 }
 
 }  // namespace
 
 Linear::Linear(int64_t in, int64_t out, const torch::TensorOptions& options) {
-  weight = register_parameter("weight", torch::empty({out, in}, options));
-  truncated_normal_(weight, std::sqrt(2.0 / static_cast<double>(in + out)));
+  const double deviation = std::sqrt(2.0 / static_cast<double>(in + out));
+  weight = register_parameter("weight", truncated_normal({out, in}, deviation, options));
 }
 
 Tensor Linear::forward(const Tensor& x) { return torch::einsum("...i,oi->...o", {x, weight}); }
 
 EmbeddingImpl::EmbeddingImpl(int64_t vocab_size, int64_t d_model,
                              const torch::TensorOptions& options) {
-  weight = register_parameter("weight", torch::empty({vocab_size, d_model}, options));
-  truncated_normal_(weight, 1.0);
+  weight = register_parameter("weight", truncated_normal({vocab_size, d_model}, 1.0, options));
 }
 
 Tensor EmbeddingImpl::forward(const Tensor& tokens_BS) const { return weight.index({tokens_BS}); }

@@ -57,6 +57,7 @@ class SwiGlu : public LayerModule {
 // Rotary positions (Su et al. 2021): pairs of even and odd elements are rotated by an angle that
 // grows with the position. FP32 tables (context, R), shared by every block. The rotated halves are
 // concatenated, not interleaved back: queries and keys are permuted alike, so scores are unchanged.
+// What comes out is FP32, whatever went in.
 class RotaryTable {
  public:
   RotaryTable() = default;

@@ -20,9 +20,10 @@ Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
 }
 
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
-                                 int64_t context_length, Attention attention, torch::Device device)
+                                 int64_t context_length, Attention attention, torch::Device device,
+                                 torch::Dtype weights)
     : rotary_(context_length, config.head_dim(), config.rope_theta, device) {
-  const auto options = torch::dtype(torch::kFloat32).device(device);
+  const auto options = torch::dtype(weights).device(device);
   token_embeddings_ =
       register_module("token_embeddings", Embedding(config.vocab_size, config.d_model, options));
   layers_ = register_module("layers", torch::nn::ModuleList());

@@ -35,9 +35,11 @@ using BlockRunner =
 
 class TransformerImpl : public torch::nn::Module {
  public:
-  // Every parameter is created and initialized on `device`, in FP32.
+  // Every parameter is created and initialized on `device`, in FP32 or as `weights` says; in that
+  // type are the residual stream and, without autocast, everything but norms and rotations.
   TransformerImpl(const LayerFactory& layers, const ModelConfig& config, int64_t context_length,
-                  Attention attention, torch::Device device);
+                  Attention attention, torch::Device device,
+                  torch::Dtype weights = torch::kFloat32);
 
   // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
   Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block);

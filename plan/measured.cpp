@@ -15,13 +15,13 @@ bool same_shape(const ModelConfig& a, const ModelConfig& b) {
          a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
 }
 
-// A Record's precision is autocast's: the states are FP32.
 int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
   const BatchCost cost = batch_cost(shape, Head::kLanguage,
                                     {.sequences = run.batch_size,
                                      .tokens = run.context_length,
                                      .attention = run.attention,
-                                     .precision = run.precision});
+                                     .precision = run.precision,
+                                     .weights = run.weights});
   return (cost.embedding + shape.layers * cost.block_kept() + cost.head)
       .on_rank({}, shape.vocab_size);
 }
@@ -29,7 +29,7 @@ int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
 void add_rows(Table& table, const Record& record) {
   const ModelConfig shape = model_config(record.spec);
   const int64_t elements = model_elements(shape, Head::kLanguage).total();
-  const StatePrecision& precision = find_state_precision(to_string(record.spec.precision));
+  const StatePrecision& precision = state_precision(record.spec);
   const auto add = [&](const char* component, int64_t computed, const char* category) {
     const auto measured = record.category_peaks.find(category);
     if (measured == record.category_peaks.end()) return;
@@ -40,6 +40,9 @@ void add_rows(Table& table, const Record& record) {
     table.rows.push_back(std::move(cells));
   };
   add("weights", precision.weight * elements, "parameters");
+  if (precision.master > 0) {
+    add("master weights", precision.master * elements, "master_weights");
+  }
   add("gradients", precision.gradient * elements, "gradients");
   add("optimizer's moments",
       optimizer_state_bytes(record.spec.optimizer, elements, precision.moment), "optimizer_state");

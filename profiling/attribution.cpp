@@ -93,6 +93,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
 
   Attribution result;
   for (const auto& [category, word, meaning] : words_of(Category{})) {
+    if (category == Category::kMasterWeights) continue;  // named where a run has them
     result.categories[word] = 0;
     result.category_peaks[word] = 0;
   }

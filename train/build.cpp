@@ -1,10 +1,13 @@
 #include "train/build.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/precision.h"
+#include "train/techniques/master_weights.h"
+#include "train/techniques/stochastic_rounding.h"
 
 namespace headroom {
 namespace {
@@ -23,6 +26,29 @@ const LayerFactory& layers_of(Kernels kernels) {
   return set->layers();
 }
 
+torch::Dtype dtype_of(WeightType weights) {
+  return weights == WeightType::kBf16 ? torch::kBFloat16 : torch::kFloat32;
+}
+
+// The optimizer, and what stands between it and BF16 weights.
+std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights) {
+  const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters) {
+    return make_optimizer(spec, std::move(parameters));
+  };
+  if (spec.master_weights == MasterCopy::kFp32) {
+    const bool by_tensor = spec.optimizer_impl == OptimizerImpl::kReference;
+    return std::make_unique<MasterWeights>(
+        std::move(weights),
+        by_tensor ? MasterWeights::Updates::kTensorByTensor : MasterWeights::Updates::kAllAtOnce,
+        make);
+  }
+  if (spec.rounding == Rounding::kStochastic) {
+    return std::make_unique<StochasticRounding>(std::move(weights),
+                                                static_cast<uint64_t>(spec.seed), make);
+  }
+  return make(std::move(weights));
+}
+
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
@@ -30,10 +56,12 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   install_saved_tensor_hooks();
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   const ModelConfig config = model_config(spec);
-  Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device);
-  if (!spec.load_weights.empty()) load_weights(*model, spec.load_weights);
+  Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device,
+                    dtype_of(spec.weights));
+  if (!spec.load_weights.empty()) load_weights(model->named_parameters(), spec.load_weights);
 
-  std::string note;
+  std::string note = spec.weights == WeightType::kBf16 ? bf16_weights_note(device) : "";
+  if (!note.empty()) notes->push_back(std::exchange(note, ""));
   const Precision precision = supported_precision(spec.precision, device, &note);
   if (!note.empty()) notes->push_back(note);
   set_matmul_precision(precision);
@@ -43,7 +71,10 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
   if (spec.profile_type == Mode::kTraining) {
-    step->optimizer = make_optimizer(spec, model->parameters());
+    step->optimizer = make_updates(spec, model->parameters());
+    // Master weights are the file's own numbers, not what BF16 left of them.
+    const bool has_masters = spec.master_weights == MasterCopy::kFp32;
+    if (has_masters && !spec.load_weights.empty()) load_weights(step->weights(), spec.load_weights);
   }
   return step;
 }

@@ -7,10 +7,11 @@
 //   the latest, before it lets go of it. A claim is of the storage that lives at that address at
 //   that moment, for all of its life; the later of two claims holds. What nobody claims is what the
 //   step made in passing: saved for backward or temporary, by profiling/lifetimes.h.
-//   The Step claims when somebody begins to listen what is there: parameters, rotary tables, the
-//   loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As it runs: the batch
-//   when a run begins, gradients when a backward ends, optimizer state when an update ends,
-//   workspaces when a run ends; AutocastGuard (train/precision.h) what autocast casts, as it does.
+//   The Step claims when somebody begins to listen what is there: parameters, master weights,
+//   rotary tables, the loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As
+//   it runs: the batch when a run begins, gradients when a backward ends, optimizer state when an
+//   update ends, workspaces when a run ends; AutocastGuard (train/precision.h) what autocast casts,
+//   as it does.
 // Limits: gradients that are gone before backward ends, because an optimizer runs inside it, are
 //   that optimizer's to claim. Views and shares of one storage are one.
 #pragma once
@@ -30,6 +31,7 @@ namespace headroom {
 
 enum class Category {
   kParameters,
+  kMasterWeights,
   kGradients,
   kOptimizerState,
   kActivations,  // told from lifetimes, not claimed
@@ -42,6 +44,7 @@ enum class Category {
 inline const EnumWords<Category>& words_of(Category) {
   static const EnumWords<Category> kWords = {
       {Category::kParameters, "parameters", "weights that are trained"},
+      {Category::kMasterWeights, "master_weights", "FP32 copies that the optimizer updates"},
       {Category::kGradients, "gradients", "of the parameters"},
       {Category::kOptimizerState, "optimizer_state", "moments and step counts"},
       {Category::kActivations, "activations", "saved for backward"},

@@ -79,6 +79,14 @@ AutocastGuard::~AutocastGuard() {
   at::autocast::set_autocast_dtype(device_, old_dtype_);
 }
 
+std::string bf16_weights_note(torch::Device device) {
+  if (!device.is_cuda()) return "";
+  const auto* properties = at::cuda::getDeviceProperties(device.index());
+  if (properties->major >= 8) return "";
+  return std::string(properties->name) +
+         " has no BF16 arithmetic: weights take the bytes that they should, time it does not";
+}
+
 void set_matmul_precision(Precision precision) {
   at::globalContext().setFloat32MatmulPrecision(precision == Precision::kTf32 ? "high" : "highest");
 }

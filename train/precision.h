@@ -42,6 +42,9 @@ class AutocastGuard {
   std::unique_ptr<CastWatch> watch_;
 };
 
+// For people, where BF16 weights are on a card whose arithmetic has no BF16; else "".
+std::string bf16_weights_note(torch::Device device);
+
 // Turns TF32 matrix products on or off for the process.
 void set_matmul_precision(Precision precision);
 

@@ -69,11 +69,45 @@ void check_optimizer(const RunSpec& spec) {
                    "--optimizer-impl " + allowed.front());
 }
 
+void check_weights(const RunSpec& spec) {
+  const bool bf16 = spec.weights == WeightType::kBf16;
+  if (bf16 && spec.precision != Precision::kFp32) {
+    throw UsageError("--precision", to_string(spec.precision),
+                     "is arithmetic over FP32 weights; with --weights bf16 all of it is BF16 and "
+                     "nothing is cast; allowed there: fp32, which is the default",
+                     "--weights bf16 --master-weights fp32");
+  }
+  if (!bf16 && spec.master_weights != MasterCopy::kNone) {
+    throw UsageError("--master-weights", to_string(spec.master_weights),
+                     "is a copy of BF16 weights, and --weights fp32 needs none; allowed: none",
+                     "--weights bf16 --master-weights fp32");
+  }
+  if (spec.rounding == Rounding::kNearest) return;
+  if (!bf16 || spec.master_weights != MasterCopy::kNone) {
+    throw UsageError("--rounding", to_string(spec.rounding),
+                     std::string("is of updates of BF16 weights themselves, and here the optimizer "
+                                 "updates FP32 ") +
+                         (bf16 ? "master weights" : "weights") + "; allowed: nearest",
+                     "--weights bf16 --rounding stochastic");
+  }
+}
+
 }  // namespace
+
+const StatePrecision& state_precision(const RunSpec& spec) {
+  return state_precision(spec.precision, spec.weights, spec.master_weights);
+}
+
+std::string precision_in_words(const RunSpec& spec) {
+  if (spec.weights == WeightType::kFp32) return in_words(spec.precision);
+  const StatePrecision& kept = state_precision(spec);
+  return kept.name + ": " + states_in_words(kept, spec.optimizer);
+}
 
 void validate(const RunSpec& spec) {
   check_computable(spec);  // first the dimensions themselves
   check_optimizer(spec);
+  check_weights(spec);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",
                      "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "
@@ -117,7 +151,7 @@ RunSpec spec_from_json(const nlohmann::json& json) {
 std::string row_name(const RunSpec& spec) {
   const RunSpec defaults;
   std::string name = spec.model_size + "_ctx" + std::to_string(spec.context_length) + "_" +
-                     to_string(spec.profile_type) + "_" + to_string(spec.precision);
+                     to_string(spec.profile_type) + "_" + state_precision(spec).name;
   for (const Field& field : fields()) {
     if (!field.changes_result || field.in_name != InName::kIfChanged) continue;
     std::string value = field.get(spec);

@@ -16,6 +16,7 @@
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
 #include "train/vocabulary/precision.h"
+#include "train/vocabulary/weights.h"
 
 namespace headroom {
 
@@ -37,6 +38,9 @@ struct RunSpec {
   // How one step runs.
   Mode profile_type = Mode::kForward;
   Precision precision = Precision::kFp32;
+  WeightType weights = WeightType::kFp32;         // kBf16: gradients and activations too, no casts
+  MasterCopy master_weights = MasterCopy::kNone;  // kFp32: +4 bytes per BF16 weight, FP32 moments
+  Rounding rounding = Rounding::kNearest;         // of updates of BF16 weights without a master
   Kernels kernels = Kernels::kEager;
   Attention attention = Attention::kEager;
   OptimizerKind optimizer = OptimizerKind::kAdamw;
@@ -121,10 +125,21 @@ void validate(const RunSpec& spec);
 nlohmann::json to_json(const RunSpec& spec);
 RunSpec spec_from_json(const nlohmann::json& json);
 
-// "small_ctx512_training_bf16": size, context, mode, precision, then whatever else of the
-// computation differs from the default. Usable as a file name. Device, threads and step counts are
-// not in it.
+// "small_ctx512_training_bf16": size, context, mode, how states are kept (the precision's word;
+// with BF16 weights "bf16-mixed" or "bf16-pure"), then whatever else of the computation differs
+// from the default. Usable as a file name. Device, threads and step counts are not in it.
 std::string row_name(const RunSpec& spec);
+
+// How the run keeps weights, gradients, master weights and moments.
+const StatePrecision& state_precision(const RunSpec& spec);
+
+// "bf16: autocast to BF16 over FP32 weights"; with BF16 weights how the states are kept.
+std::string precision_in_words(const RunSpec& spec);
+
+// What matrix products are computed in.
+inline Precision compute_precision(const RunSpec& spec) {
+  return spec.weights == WeightType::kBf16 ? Precision::kBf16 : spec.precision;
+}
 
 // Warm-up, measured and recorded.
 inline int64_t all_steps(const RunSpec& spec) {

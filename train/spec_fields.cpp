@@ -138,6 +138,13 @@ std::vector<Field> step_fields() {
                            .help = "arithmetic; bf16 and fp16 are autocast over FP32 weights",
                            .in_name = InName::kAlways,
                            .stated = true}),
+      word<&R::weights>({.name = "weights",
+                         .help = "type of parameters and gradients; bf16 without any autocast",
+                         .in_name = InName::kAlways}),
+      word<&R::master_weights>({.name = "master_weights",
+                                .help = "copy of BF16 weights that the optimizer updates",
+                                .in_name = InName::kAlways}),
+      word<&R::rounding>({"rounding", "of updates of BF16 weights without a master copy"}),
       word<&R::kernels>({"kernels", "implementation of the arithmetic"}),
       word<&R::attention>({"attention",
                            "written-out softmax, or scaled_dot_product_attention: libtorch's "

@@ -25,8 +25,21 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   claim(claims_, Category::kParameters, parameters_, names_);
   claim_gradients();
   if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state(), {"loss scaler"});
-  if (optimizer) claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
+  if (optimizer) {
+    claim(claims_, Category::kMasterWeights, optimizer->master_weights(), names_);
+    claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
+  }
   claim_workspaces(claims_);
+}
+
+NamedTensors Step::weights() const {
+  const std::vector<Tensor> masters =
+      optimizer ? optimizer->master_weights() : std::vector<Tensor>();
+  NamedTensors named;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    named.insert(names_[i], masters.empty() ? parameters_[i] : masters[i]);
+  }
+  return named;
 }
 
 Tensor Step::run(const Batch& batch) {

@@ -13,6 +13,7 @@
 
 #include "model/transformer.h"
 #include "train/data/data.h"
+#include "train/data/weights.h"
 #include "train/loss_scaler.h"
 #include "train/memory_claims.h"
 #include "train/optim/optimizer.h"
@@ -26,9 +27,9 @@ class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
 
-  // Runs one step and returns the loss (a detached scalar, FP32 but for autocast on the CPU, whose
-  // lists leave it in the low precision; undefined where the mode computes none). Does not wait for
-  // the device. The gradients stay until the next run begins.
+  // Runs one step and returns the loss (a detached scalar, FP32 but for BF16 weights and for
+  // autocast on the CPU, whose lists leave it in the low precision; undefined where the mode
+  // computes none). Does not wait for the device. The gradients stay until the next run begins.
   torch::Tensor run(const Batch& batch);
 
   // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
@@ -42,6 +43,8 @@ class Step {
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
 
   Transformer& model() { return model_; }
+  // What a file of weights holds: the master copies where there are, else the parameters.
+  NamedTensors weights() const;
   torch::Device device() const { return device_; }
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
 

@@ -112,7 +112,7 @@ void write_files(const Bench& bench, const Snapshot& snapshot) {
   };
   attempt(bench.spec.snapshot, [&](const std::string& path) { write_snapshot(snapshot, path); });
   attempt(bench.spec.save_weights,
-          [&](const std::string& path) { save_weights(*bench.step->model(), path); });
+          [&](const std::string& path) { save_weights(bench.step->weights(), path); });
   if (refusal) std::rethrow_exception(refusal);
 }
 

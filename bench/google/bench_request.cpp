@@ -66,7 +66,7 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
   const bool changed = spec.model_size != "custom" && model_config(spec).name == "custom";
   std::string name = "step/" + spec.model_size + (changed ? "-custom" : "") + "/ctx" +
                      std::to_string(spec.context_length) + "/" + to_string(spec.profile_type) +
-                     "/" + to_string(spec.precision);
+                     "/" + state_precision(spec).name;
   const RunSpec defaults;
   for (const Axis& axis : axes) {
     const Field& field = *find_field(axis.field);

@@ -171,7 +171,8 @@ void StepBenchmarks::run(benchmark::State& state, const StepCase& step_case) {
     const auto tokens = static_cast<double>(spec.batch_size * spec.context_length);
     state.counters["tokens/s"] = tokens * steps_per_second;
     state.counters["FLOP/s"] = flops;
-    if (const auto peak = peak_of(workbench_->device(), spec.precision, request_.peak_flops)) {
+    if (const auto peak =
+            peak_of(workbench_->device(), compute_precision(spec), request_.peak_flops)) {
       state.counters["MFU"] = flops / *peak;
     }
     state.counters["peak_allocated_bytes"] =

@@ -19,6 +19,7 @@ RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
           .batch_size = shape.sequences,
           .profile_type = Mode::kTraining,
           .precision = shape.precision,
+          .weights = shape.weights,
           .attention = shape.attention,
           .optimizer_impl = OptimizerImpl::kFused,
           .device = {.kind = DeviceKind::kCuda}};

@@ -75,6 +75,7 @@ struct BatchShape {
   int64_t tokens = 0;  // of one sequence
   Attention attention = Attention::kSdpa;
   Precision precision = Precision::kBf16;
+  WeightType weights = WeightType::kFp32;  // kBf16 wants precision kFp32, as a run does
 };
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape);
 

@@ -151,6 +151,11 @@ std::vector<Table> mixed_precision_tables(const std::vector<Record>& records) {
   const auto tf32 = std::erase_if(
       latest, [](const Record* record) { return record->spec.precision == Precision::kTf32; });
   if (tf32 > 0) about.push_back("Not shown: " + std::to_string(tf32) + " TF32 result(s).");
+  const auto low = std::erase_if(
+      latest, [](const Record* record) { return record->spec.weights != WeightType::kFp32; });
+  if (low > 0) {
+    about.push_back("Not shown: " + std::to_string(low) + " result(s) of BF16 weights.");
+  }
 
   const std::vector<std::string> own = {"profile_type", "context_length", "precision"};
   const RowSettings settings(latest, varying_fields(latest, own), own);

@@ -58,7 +58,7 @@ Table protocol_table(const Record& record) {
   add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
   add("batch", std::to_string(spec.batch_size) + " sequences of " +
                    std::to_string(spec.context_length) + " tokens");
-  add("precision", in_words(spec.precision));
+  add("precision", precision_in_words(spec));
   add("attention", to_string(spec.attention));
   if (spec.profile_type == Mode::kTraining) {
     add("optimizer", to_string(spec.optimizer) + ", " + to_string(spec.optimizer_impl));

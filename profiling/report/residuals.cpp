@@ -37,7 +37,7 @@ std::vector<std::string> residuals_row(const Record& record, const RowSettings& 
   std::vector<std::string> row = {
       setting_text(record, *find_field("model_size")),
       plain(config.d_model) + "/" + plain(config.layers) + "/" + plain(config.heads),
-      plain(record.spec.context_length), to_string(record.spec.precision),
+      plain(record.spec.context_length), state_precision(record.spec).name,
       to_string(record.spec.attention)};
   settings.add_cells(row, record);
   const auto& tensors = record.residual_tensors_per_block;

@@ -18,11 +18,12 @@ std::string spread_warning(const StepTimes& times) {
 std::string mfu_note(const Record& record, const StepRates& rates) {
   if (!rates.mfu) {
     const std::string name = hardware_name(record);
-    return "No MFU: headroom cards has no dense peak at " + to_string(record.spec.precision) +
-           " of " + (name.empty() ? device_name(record) : name) + ".";
+    return "No MFU: headroom cards has no dense peak at " +
+           to_string(compute_precision(record.spec)) + " of " +
+           (name.empty() ? device_name(record) : name) + ".";
   }
   const double peak = rates.flops_per_second / *rates.mfu;
-  return "MFU: of the card's dense peak at " + to_string(record.spec.precision) + ", " +
+  return "MFU: of the card's dense peak at " + to_string(compute_precision(record.spec)) + ", " +
          number_text(peak / 1e12, 1) + " TFLOP/s (headroom cards).";
 }
 
@@ -36,7 +37,7 @@ StepRates step_rates(const Record& record, double step_ms) {
   StepRates rates{.tokens_per_second = static_cast<double>(spec.batch_size) *
                                        static_cast<double>(spec.context_length) * steps_per_second,
                   .flops_per_second = flops.total() * steps_per_second};
-  if (const auto peak = peak_flops(hardware_name(record), spec.precision)) {
+  if (const auto peak = peak_flops(hardware_name(record), compute_precision(spec))) {
     rates.mfu = rates.flops_per_second / *peak;
   }
   return rates;

@@ -29,6 +29,7 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
   } else {
     sheet.add({.name = name,
                .shape = "B S D",
+               .dtype = sheet.weight(),
                .source = source,
                .saved_by = saved_by,
                .condition = "one storage read by every projection behind the norm"});
@@ -41,7 +42,7 @@ void add_norm(Sheet& sheet, const std::string& name) {
              .shape = "B S 1",
              .source = "model/layers.cpp RmsNorm::forward: rsqrt",
              .saved_by = {"RsqrtBackward0.result", "MulBackward0.other"},
-             .condition = "the residual stream is FP32, so the norm is too"});
+             .condition = "a norm is FP32 in every precision"});
   sheet.add({.name = name + ".normalized",
              .shape = "B S D",
              .source = "model/layers.cpp RmsNorm::forward: x * inverse_rms",
@@ -49,12 +50,31 @@ void add_norm(Sheet& sheet, const std::string& name) {
              .condition = "for the gradient of the norm's weight"});
 }
 
-void add_input_of_norm(Sheet& sheet, const std::string& name, const std::string& counted_in) {
-  sheet.alias({.name = name,
-               .shape = "B S D",
-               .source = "model/layers.cpp RmsNorm::forward: pow and x * inverse_rms",
-               .saved_by = {"PowBackward0.self", "MulBackward0.self"},
-               .condition = counted_in});
+// Note [The residual stream of BF16 weights]
+// Rationale: a norm computes in FP32. Where the residual stream is FP32 (FP32 weights, under
+//   autocast too) it saves the stream itself; where the weights and with them the stream are BF16
+//   it saves an FP32 copy, and nothing saves the stream.
+// Approach: with BF16 weights each norm has a row for its copy, and the rows of the stream
+//   (embedded, attended, output) are not there: these tensors die within the forward.
+// Limits: a technique that keeps blocks' inputs keeps BF16 ones that stand in no row here.
+bool keeps_stream(const Sheet& sheet) { return sheet.weight() == DType::kFp32; }
+
+// What a norm computes with, where the stream is counted elsewhere.
+void add_input_of_norm(Sheet& sheet, const std::string& norm, const std::string& stream,
+                       const std::string& counted_in) {
+  const std::vector<std::string> saved_by = {"PowBackward0.self", "MulBackward0.self"};
+  if (keeps_stream(sheet)) {
+    return sheet.alias({.name = stream,
+                        .shape = "B S D",
+                        .source = "model/layers.cpp RmsNorm::forward: pow and x * inverse_rms",
+                        .saved_by = saved_by,
+                        .condition = counted_in});
+  }
+  sheet.add({.name = norm + ".input",
+             .shape = "B S D",
+             .source = "model/layers.cpp RmsNorm::forward: x_BSD.to(kFloat32)",
+             .saved_by = saved_by,
+             .condition = "an FP32 copy of the BF16 residual stream"});
 }
 
 void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
@@ -106,7 +126,7 @@ void add_feed_forward(Sheet& sheet) {
 
 void add_block(Sheet& sheet) {
   sheet.begin(kBlock, Blocks::all(sheet.config().layers));
-  add_input_of_norm(sheet, "x", "the output of the block before (or of the embedding)");
+  add_input_of_norm(sheet, "ln1", "x", "the output of the block before (or of the embedding)");
   add_norm(sheet, "ln1");
   add_norm_output(sheet, "ln1.output", {"q_proj", "k_proj", "v_proj"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
@@ -115,13 +135,18 @@ void add_block(Sheet& sheet) {
   add_weight(sheet, "k_proj", "G*K D");
   add_weight(sheet, "v_proj", "G*K D");
   add_weight(sheet, "output_proj", "D D");
-  sheet.add({.name = "attended",
-             .shape = "B S D",
-             .source = "model/transformer.cpp TransformerBlockImpl::forward: x + attention",
-             .saved_by = {"PowBackward0.self", "MulBackward0.self"},
-             .condition = "residual stream; input of ln2"});
+  if (keeps_stream(sheet)) {
+    sheet.add({.name = "attended",
+               .shape = "B S D",
+               .source = "model/transformer.cpp TransformerBlockImpl::forward: x + attention",
+               .saved_by = {"PowBackward0.self", "MulBackward0.self"},
+               .condition = "residual stream; input of ln2"});
+  } else {
+    add_input_of_norm(sheet, "ln2", "attended", "");
+  }
   add_norm(sheet, "ln2");
   add_feed_forward(sheet);
+  if (!keeps_stream(sheet)) return;
   sheet.add(
       {.name = "output",
        .shape = "B S D",
@@ -131,7 +156,7 @@ void add_block(Sheet& sheet) {
 
 void add_head(Sheet& sheet) {
   sheet.begin(kFinalNorm);
-  add_input_of_norm(sheet, "x", "the output of the last block");
+  add_input_of_norm(sheet, "ln_final", "x", "the output of the last block");
   add_norm(sheet, "ln_final");
   add_norm_output(sheet, "ln_final.output", {"lm_head"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
@@ -197,11 +222,13 @@ void add_activation_rows(Sheet& sheet) {
                .source = "model/layers.cpp EmbeddingImpl::forward: index",
                .saved_by = {"IndexBackward0.indices"},
                .condition = "an input"});
-  sheet.add({.name = "embedded",
-             .shape = "B S D",
-             .source = "model/layers.cpp EmbeddingImpl::forward: index",
-             .condition = "residual stream, FP32 (indexing is on no autocast list); saved by the "
-                          "first block's ln1"});
+  if (keeps_stream(sheet)) {
+    sheet.add({.name = "embedded",
+               .shape = "B S D",
+               .source = "model/layers.cpp EmbeddingImpl::forward: index",
+               .condition = "residual stream, FP32 (indexing is on no autocast list); saved by the "
+                            "first block's ln1"});
+  }
   add_head(sheet);
   if (has_backward(sheet.spec().profile_type)) add_loss(sheet);
 }

@@ -7,12 +7,15 @@
 namespace headroom {
 namespace {
 
-// The block's own input and the output of the norm in front, FP32 in every precision.
+// The block's own input and the output of the norm in front: FP32 under autocast, too.
 void add_stream(Sheet& sheet, const std::string& norm) {
-  sheet.add(
-      {.name = "x", .shape = "B S D", .source = "model/transformer.cpp TransformerImpl::forward"});
+  sheet.add({.name = "x",
+             .shape = "B S D",
+             .dtype = sheet.weight(),
+             .source = "model/transformer.cpp TransformerImpl::forward"});
   sheet.add({.name = norm + ".output",
              .shape = "B S D",
+             .dtype = sheet.weight(),
              .source = "model/layers.cpp RmsNorm::forward",
              .condition = "an argument, alive until the layer returns"});
 }
@@ -20,12 +23,20 @@ void add_stream(Sheet& sheet, const std::string& norm) {
 void add_heads(Sheet& sheet) {
   const std::string source = "model/attention.cpp CausalSelfAttention::forward";
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
-  // The rotary tables are FP32, and so is what they rotate.
-  sheet.add({.name = "q", .shape = "B H S K", .source = source, .condition = "rotated, FP32"});
-  sheet.add({.name = "k", .shape = "B G T K", .source = source, .condition = "rotated, FP32"});
+  // The rotary tables are FP32, and so is what they rotate, but for BF16 weights.
+  for (const char* shape : {"B H S K", "B G T K"}) {
+    sheet.add({.name = shape[2] == 'H' ? "q" : "k",
+               .shape = shape,
+               .dtype = sheet.weight(),
+               .source = source,
+               .condition = "rotated"});
+  }
   sheet.add({.name = "v", .shape = "B G T K", .dtype = sheet.compute(), .source = source});
   if (!grouped) return;
-  sheet.add({.name = "k_repeated", .shape = "B H T K", .source = source + ": repeat_heads"});
+  sheet.add({.name = "k_repeated",
+             .shape = "B H T K",
+             .dtype = sheet.weight(),
+             .source = source + ": repeat_heads"});
   sheet.add({.name = "v_repeated",
              .shape = "B H T K",
              .dtype = sheet.compute(),
@@ -85,6 +96,7 @@ void add_feed_forward_instant(Sheet& sheet) {
              .source = "model/transformer.cpp TransformerBlockImpl::forward"});
   sheet.add({.name = "attended",
              .shape = "B S D",
+             .dtype = sheet.weight(),
              .source = "model/transformer.cpp TransformerBlockImpl::forward"});
   for (const char* name : {"w1_x", "sigmoid", "silu"}) {
     sheet.add({.name = name,
@@ -98,6 +110,7 @@ void add_head_instant(Sheet& sheet) {
   sheet.begin(kForwardHead);
   sheet.add({.name = "ln_final.output",
              .shape = "B S D",
+             .dtype = sheet.weight(),
              .source = "model/transformer.cpp TransformerImpl::forward"});
   if (sheet.autocast()) {
     sheet.add({.name = "ln_final.output_cast",

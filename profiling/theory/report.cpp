@@ -36,7 +36,7 @@ Table shape_table(const RunSpec& spec) {
   add("K head dimension", grouped(shape.head_dim()));
   add("V vocabulary", grouped(shape.vocab_size));
   add("parameters", grouped(parameter_count(shape)));
-  table.notes = {"mode: " + in_words(spec.profile_type), "precision: " + in_words(spec.precision),
+  table.notes = {"mode: " + in_words(spec.profile_type), "precision: " + precision_in_words(spec),
                  "attention: " + to_string(spec.attention), "policy: " + policy_in_words(spec),
                  kUnitsNote};
   return table;
@@ -166,7 +166,7 @@ int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
     static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
-                                                     kTables, kInputs};
+                                                     kTables,     kInputs,         kMasterWeights};
     const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
                                  [&](const char* group) { return row.group == group; });
     if (!now && !is_one_of(row.group, kAlways)) continue;
@@ -177,7 +177,7 @@ int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
 }
 
 Table totals_table(const RunSpec& spec) {
-  Table table{.title = "Totals per mode, " + to_string(spec.precision),
+  Table table{.title = "Totals per mode, " + state_precision(spec).name,
               .notes = {"Sums of the rows above (a block's times the layers), before the "
                         "allocator's rounding. Temporaries of forward and backward, workspaces "
                         "and the CUDA context come on top."},
@@ -197,9 +197,9 @@ Table totals_table(const RunSpec& spec) {
     table.rows.push_back(std::move(cells));
   };
   add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
-  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kGradients,
-                            kOptimizerState, kOptimizerNextState, kOptimizerTemporaries, kCastCache,
-                            kPassingCast, kLossScaler, kTables, kInputs}) {
+  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights,
+                            kGradients, kOptimizerState, kOptimizerNextState, kOptimizerTemporaries,
+                            kCastCache, kPassingCast, kLossScaler, kTables, kInputs}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
   add("temporaries of a forward without gradients",
@@ -230,7 +230,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   }
   tables.push_back(
       row_table("States, casts, tables and inputs", rows,
-                {kParameters, kGradients, kOptimizerState, kOptimizerNextState,
+                {kParameters, kMasterWeights, kGradients, kOptimizerState, kOptimizerNextState,
                  kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
   tables.push_back(totals_table(spec));
   return tables;

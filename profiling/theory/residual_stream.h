@@ -11,7 +11,8 @@ namespace headroom {
 struct ResidualStream {
   std::vector<int64_t> sizes;  // B, S, D
   int64_t elements = 0;
-  int64_t bytes = 0;  // in single precision, which it is in every precision of ours
+  int64_t each = 4;  // bytes of a number: FP32 in every precision, BF16 with BF16 weights
+  int64_t bytes = 0;
   double megabytes() const { return static_cast<double>(bytes) / 1e6; }
   double mebibytes() const { return static_cast<double>(bytes) / (1024 * 1024); }
 };

@@ -169,13 +169,18 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
 std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
   const std::vector<Row> block = middle_block(spec, rows);
-  return {{"parameters", total(rows, kParameters)},
-          {"gradients", total(rows, kGradients)},
-          {"optimizer_state", total(rows, kOptimizerState) + total(rows, kOptimizerNextState)},
-          {"activations", activation_bytes(rows)},
-          {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
-          {"residual_bytes_per_block", total(block, kBlock)},
-          {"residual_tensors_per_block", storages(block, kBlock)}};
+  std::map<std::string, int64_t> bytes = {
+      {"parameters", total(rows, kParameters)},
+      {"gradients", total(rows, kGradients)},
+      {"optimizer_state", total(rows, kOptimizerState) + total(rows, kOptimizerNextState)},
+      {"activations", activation_bytes(rows)},
+      {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
+      {"residual_bytes_per_block", total(block, kBlock)},
+      {"residual_tensors_per_block", storages(block, kBlock)}};
+  if (const int64_t masters = total(rows, kMasterWeights); masters > 0) {
+    bytes["master_weights"] = masters;
+  }
+  return bytes;
 }
 
 }  // namespace headroom

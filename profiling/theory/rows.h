@@ -29,6 +29,7 @@ inline constexpr const char* kFinalNorm = "final norm";
 inline constexpr const char* kHead = "head";
 inline constexpr const char* kLoss = "loss";
 inline constexpr const char* kParameters = "parameters";
+inline constexpr const char* kMasterWeights = "master weights";
 inline constexpr const char* kGradients = "gradients";
 inline constexpr const char* kOptimizerState = "optimizer state";
 // The state's next values, before the old ones go: at its fullest the state is both.

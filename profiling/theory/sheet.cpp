@@ -19,8 +19,10 @@ std::string letters_of(std::string_view shape) {
 
 }  // namespace
 
-Sheet::Sheet(const RunSpec& spec, DType weight)
-    : spec_(spec), config_(model_config(spec)), weight_(weight) {}
+Sheet::Sheet(const RunSpec& spec)
+    : spec_(spec),
+      config_(model_config(spec)),
+      weight_(spec.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32) {}
 
 void Sheet::begin(std::string_view group, Blocks blocks) {
   group_ = group;

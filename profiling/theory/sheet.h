@@ -27,8 +27,7 @@ struct RowInput {
 
 class Sheet {
  public:
-  // `weight`: what parameters are stored in.
-  explicit Sheet(const RunSpec& spec, DType weight = DType::kFp32);
+  explicit Sheet(const RunSpec& spec);
 
   // Rows added from here on are of this group; of kBlock, of these blocks.
   void begin(std::string_view group, Blocks blocks = {});
@@ -41,6 +40,7 @@ class Sheet {
   bool autocast() const { return uses_autocast(spec_.precision); }
   bool cpu() const { return follows_cpu_policy(spec_); }
   DType compute() const;  // what matrix products are computed in
+  // What parameters are stored in; the residual stream and the outputs of norms are of it too.
   DType weight() const { return weight_; }
   bool casts_weights() const { return compute() != weight(); }
   // What computes scaled_dot_product_attention: forced, or libtorch's choice.
@@ -48,8 +48,8 @@ class Sheet {
   bool math_attention() const {
     return spec_.attention != Attention::kEager && attention_kernel() == AttentionKernel::kMath;
   }
-  // The type of exp, sum and log: on the FP32 list of CUDA, on no list of the CPU.
-  DType exponential() const { return cpu() ? compute() : DType::kFp32; }
+  // The type of exp, sum and log: on autocast's FP32 list of CUDA, on no list of the CPU.
+  DType exponential() const { return autocast() && !cpu() ? DType::kFp32 : compute(); }
   int64_t size(char letter) const;  // 'B' -> batch size
 
   std::vector<Row> take() { return std::move(rows_); }

@@ -92,7 +92,31 @@ void add_passing_cast(Sheet& sheet) {
       "einsum is on no CPU list; without a graph each cast dies with its product; the largest");
 }
 
+// Note [What an update of BF16 weights holds]
+// Rationale: the optimizers' table speaks of FP32 parameters.
+// Approach: with a master copy the optimizer's parameters are FP32, so its rows stand as they are,
+//   and the FP32 gradients of one tensor, or of all, come to its temporaries. Without one
+//   everything is BF16. With stochastic rounding what is kept is BF16 and what is computed with is
+//   FP32, of one tensor at a time: the optimizer's next values are passing there, too.
+// Limits: state of another shape than the parameter's is FP32 in every case.
+DType moment_type(const Sheet& sheet) {
+  return state_precision(sheet.spec()).moment == 2 ? DType::kBf16 : DType::kFp32;
+}
+
+bool rounds_stochastically(const Sheet& sheet) {
+  return sheet.spec().rounding == Rounding::kStochastic;
+}
+
+// What an update computes in.
+DType update_type(const Sheet& sheet) {
+  return rounds_stochastically(sheet) ? DType::kFp32 : moment_type(sheet);
+}
+
 void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
+  if (state.form == StateForm::kMoment && moment_type(sheet) == DType::kBf16) {
+    return add_each(sheet, std::string(".") + state.name, state.source, "as the weights are",
+                    DType::kBf16);
+  }
   if (state.form != StateForm::kScalar) {
     return add_each(sheet, std::string(".") + state.name, state.source, state.condition);
   }
@@ -110,16 +134,47 @@ bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
 void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
   if (made.is_state && !updates_again(sheet.spec())) return;
-  sheet.begin(made.is_state ? kOptimizerNextState : kOptimizerTemporaries);
-  if (made.of_all) {
-    return add_each(sheet, std::string(".") + made.name, made.source, made.condition);
+  const bool one_at_a_time = rounds_stochastically(sheet);
+  sheet.begin(made.is_state && !one_at_a_time ? kOptimizerNextState : kOptimizerTemporaries);
+  if (made.of_all && !one_at_a_time) {
+    return add_each(sheet, std::string(".") + made.name, made.source, made.condition,
+                    update_type(sheet));
   }
   const Parameter& largest = largest_parameter(sheet);
   sheet.add({.name = std::string(largest.name) + "." + made.name,
              .shape = largest.shape,
+             .dtype = update_type(sheet),
              .source = made.source,
              .condition = made.condition,
              .storages = made.storages});
+}
+
+void add_master_weights(Sheet& sheet) {
+  const std::string source = "train/techniques/master_weights.cpp MasterWeights";
+  sheet.begin(kMasterWeights);
+  add_each(sheet, ".master", source, "what the optimizer updates");
+  sheet.begin(kOptimizerTemporaries);
+  if (sheet.spec().optimizer_impl != OptimizerImpl::kReference) {
+    return add_each(sheet, ".grad_fp32", source + "::update", "all tensors at once");
+  }
+  const Parameter& largest = largest_parameter(sheet);
+  sheet.add({.name = std::string(largest.name) + ".grad_fp32",
+             .shape = largest.shape,
+             .source = source + "::update",
+             .condition = "the optimizer works tensor by tensor; the largest"});
+}
+
+void add_widened(Sheet& sheet, const OptimizerInfo& info) {
+  const auto moments =
+      std::count_if(info.state.begin(), info.state.end(),
+                    [](const OptimizerState& state) { return state.form == StateForm::kMoment; });
+  const Parameter& largest = largest_parameter(sheet);
+  sheet.begin(kOptimizerTemporaries);
+  sheet.add({.name = std::string(largest.name) + ".widened",
+             .shape = largest.shape,
+             .source = "train/techniques/stochastic_rounding.cpp StochasticRounding::update",
+             .condition = "weight, gradient and moments in FP32; the largest tensor",
+             .storages = 2 + (updates_again(sheet.spec()) ? moments : 0)});
 }
 
 // By the optimizer's row in train/optim/table.h.
@@ -133,6 +188,8 @@ void add_optimizer(Sheet& sheet) {
   for (const OptimizerTemporaries& made : info.temporaries) {
     if (made.impl == impl) add_optimizer_temporaries(sheet, made);
   }
+  if (sheet.spec().master_weights == MasterCopy::kFp32) add_master_weights(sheet);
+  if (rounds_stochastically(sheet)) add_widened(sheet, info);
 }
 
 void add_inputs(Sheet& sheet) {
@@ -167,7 +224,7 @@ void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
   sheet.begin(kParameters);
   const std::string stored =
-      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "stored in a low precision";
+      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --weights says";
   add_each(sheet, ".weight", "", stored, sheet.weight());
   if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);

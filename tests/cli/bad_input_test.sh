@@ -104,6 +104,12 @@ expect 2 "argument '256' belongs to no flag" sweep "${small[@]}" --context-lengt
 expect 2 "--seed: '6' is a second value" profile "${small[@]}" --seed 5 --seed 6
 expect 2 '--seed: needs a value' profile "${small[@]}" --seed
 expect 2 "--seed: '--layers' is a flag" profile "${small[@]}" --seed --layers
+expect 2 "--master-weights: 'fp32' is a copy of BF16 weights.*allowed: none" profile "${small[@]}" --master-weights fp32
+expect 2 "--rounding: 'stochastic' is of updates of BF16 weights.*allowed: nearest" profile "${small[@]}" --rounding stochastic
+expect 2 "--rounding: 'stochastic'.*updates FP32 master weights" profile "${small[@]}" --weights bf16 --master-weights fp32 --rounding stochastic
+expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" sweep "${small[@]}" --weights bf16 --precision bf16
+expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" profile "${small[@]}" --weights bf16 --use-mixed-precision
+expect 2 "--weights: 'fp16' is unknown" theory "${small[@]}" --weights fp16
 expect 2 "--use-mixed-precision: 'maybe' is not wanted" profile "${small[@]}" --use-mixed-precision=maybe
 expect 2 "argument 'maybe' belongs to no flag" profile "${small[@]}" --use-mixed-precision maybe
 expect 2 '--dtype: .bf16. has no effect without --use-mixed-precision' profile "${small[@]}" --dtype bf16

@@ -101,10 +101,42 @@ TEST(Spec, AnOptimizerThatNoStepRunsIsRefusedWithThoseThatOneDoes) {
   }
 }
 
+TEST(Spec, Bf16WeightsGoWithNoAutocastAndMastersWithNothingElse) {
+  const auto refusal = [](const RunSpec& spec) -> std::string {
+    try {
+      validate(spec);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  constexpr auto kBf16 = WeightType::kBf16;
+  constexpr auto kMaster = MasterCopy::kFp32;
+  constexpr auto kByChance = Rounding::kStochastic;
+  EXPECT_EQ(refusal({.weights = kBf16}), "");
+  EXPECT_EQ(refusal({.weights = kBf16, .master_weights = kMaster}), "");
+  EXPECT_EQ(refusal({.weights = kBf16, .rounding = kByChance}), "");
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16, Precision::kTf32}) {
+    EXPECT_THAT(refusal({.precision = precision, .weights = kBf16}),
+                HasSubstr("is arithmetic over FP32 weights"));
+  }
+  EXPECT_THAT(refusal({.master_weights = kMaster}), HasSubstr("--weights fp32 needs none"));
+  EXPECT_THAT(refusal({.rounding = kByChance}), HasSubstr("updates FP32 weights"));
+  EXPECT_THAT(refusal({.weights = kBf16, .master_weights = kMaster, .rounding = kByChance}),
+              HasSubstr("updates FP32 master weights"));
+}
+
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
   EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),
             "small_ctx512_training_fp32_batch_size-2");
+  RunSpec bf16{.profile_type = Mode::kTraining, .weights = WeightType::kBf16};
+  EXPECT_EQ(row_name(bf16), "small_ctx512_training_bf16-pure") << "not fp32: nothing of it is";
+  bf16.rounding = Rounding::kStochastic;
+  EXPECT_EQ(row_name(bf16), "small_ctx512_training_bf16-pure_rounding-stochastic");
+  bf16.rounding = Rounding::kNearest;
+  bf16.master_weights = MasterCopy::kFp32;
+  EXPECT_EQ(row_name(bf16), "small_ctx512_training_bf16-mixed");
   // What is written where does not rename a result.
   EXPECT_EQ(row_name(RunSpec{.snapshot = "x.pickle"}), row_name(RunSpec{}));
 }

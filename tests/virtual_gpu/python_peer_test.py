@@ -14,37 +14,53 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CARD = "a800-80gb"
 CELL = ("--model-size", "medium", "--context-length", "256")
+STEPS = ("--warmup-steps", "2", "--measure-steps", "1")
 
 
-def python_peak(mode, precision):
+def python_peak(*program):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
-        subprocess.run([HEADROOM, "dryrun", "--card", CARD, "--json", path, "--", PYTHON,
-                        "bench/estimators/eager_step.py", *CELL, "--profile-type", mode,
-                        "--precision", precision, "--device", "cuda",
-                        "--warmup-steps", "2", "--measure-steps", "1"],
+        subprocess.run([HEADROOM, "dryrun", "--card", CARD, "--json", path, "--", PYTHON, *program,
+                        "--device", "cuda", *STEPS],
                        check=True, capture_output=True, cwd=ROOT)
         report = json.loads(path.read_text())
     allocator = report["processes"][0]["devices"][0]["allocator"]
     return allocator["peak_allocated_bytes_since_reset"]
 
 
-def cpp_peak(mode, precision):
-    done = subprocess.run([HEADROOM, "profile", "--device", f"virtual:{CARD}", *CELL, "--profile-type", mode,
-                           "--precision", precision, "--warmup-steps", "2", "--measure-steps", "1",
+def cpp_peak(*flags):
+    done = subprocess.run([HEADROOM, "profile", "--device", f"virtual:{CARD}", *flags, *STEPS,
                            "--record-steps", "0", "--format", "json"],
                           check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["peak_allocated_bytes"]
 
 
 class SameMemory(unittest.TestCase):
+    def assert_same(self, theirs, ours, *case):
+        print(*case, theirs, ours, f"{100 * (ours / theirs - 1):+.4f} %", flush=True)
+        self.assertLessEqual(abs(ours / theirs - 1), 1e-3)
+
     def test_every_mode_within_a_thousandth(self):
         for mode in ("forward", "forward-grad", "forward-backward", "training"):
             for precision in ("fp32", "bf16"):
                 with self.subTest(mode=mode, precision=precision):
-                    theirs, ours = python_peak(mode, precision), cpp_peak(mode, precision)
-                    print(mode, precision, theirs, ours, f"{100 * (ours / theirs - 1):+.4f} %", flush=True)
-                    self.assertLessEqual(abs(ours / theirs - 1), 1e-3)
+                    flags = (*CELL, "--profile-type", mode, "--precision", precision)
+                    theirs = python_peak("bench/estimators/eager_step.py", *flags)
+                    self.assert_same(theirs, cpp_peak(*flags), mode, precision)
+
+    def test_bf16_weights_under_pytorchs_own_adamw_within_a_thousandth(self):
+        # A short context, where the update is the peak, and one where the graph is.
+        for context in ("16", "512"):
+            for implementation in ("foreach", "fused"):
+                for master in ("none", "fp32"):
+                    with self.subTest(context=context, implementation=implementation, master=master):
+                        cell = ("--model-size", "medium", "--context-length", context,
+                                "--profile-type", "training")
+                        theirs = python_peak("tests/train/techniques/bf16_peer.py",
+                                             implementation, master, *cell)
+                        ours = cpp_peak(*cell, "--weights", "bf16", "--master-weights", master,
+                                        "--optimizer-impl", implementation)
+                        self.assert_same(theirs, ours, "bf16 weights", context, implementation, master)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,8 @@ def quick_grids():
            "attention": "sdpa", "context_length": "50", "kv_heads": "2"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": FORCED, "context_length": "33"}
+    yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
+           "master_weights": "none,fp32", "attention": "eager,sdpa", "context_length": "1,33"}
 
 
 def wide_grids():
@@ -83,6 +85,20 @@ def wide_grids():
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
            "optimizer": "sgd", "context_length": "7"}
+    for card in ("h200", "b200", "a100-80gb", "rtx4090"):
+        contexts = sorted(draw.sample(range(2, 200), 4))
+        yield {"device": f"virtual:{card}", "profile_type": "forward-grad,training",
+               "weights": "bf16", "master_weights": "none,fp32", "attention": "eager,flash",
+               "context_length": ",".join(map(str, contexts))}
+    for kv_heads in ("1", "2"):
+        yield {"device": "virtual:h200", "profile_type": "forward-backward", "kv_heads": kv_heads,
+               "weights": "bf16", "attention": "eager,flash", "context_length": "1,31,64,97"}
+    yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
+           "master_weights": "none,fp32", "optimizer": "adamw,sgd",
+           "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
+    yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
+           "rounding": "stochastic", "optimizer": "adamw,sgd",
+           "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     for steps in ({"warmup_steps": "0", "measure_steps": "0"}, {"warmup_steps": "0"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
                "context_length": "7", **steps}

@@ -14,7 +14,7 @@ std::string text_of(at::IntArrayRef shape) {
 
 }  // namespace
 
-void load_weights(torch::nn::Module& model, const std::string& path) {
+void load_weights(const NamedTensors& parameters, const std::string& path) {
   const torch::NoGradGuard no_grad;
   const SafetensorsFile file(path);
   const auto refuse = [&](const std::string& problem) {
@@ -22,7 +22,6 @@ void load_weights(torch::nn::Module& model, const std::string& path) {
   };
   static const std::map<std::string, at::ScalarType> kDtypes = {
       {"F32", at::kFloat}, {"F16", at::kHalf}, {"BF16", at::kBFloat16}, {"F64", at::kDouble}};
-  const auto parameters = model.named_parameters();
   for (const auto& [name, entry] : file.entries()) {
     if (!parameters.contains(name)) refuse("holds a tensor this model does not have: " + name);
   }
@@ -43,16 +42,20 @@ void load_weights(torch::nn::Module& model, const std::string& path) {
   }
 }
 
-void save_weights(const torch::nn::Module& model, const std::string& path) {
+void save_weights(const NamedTensors& parameters, const std::string& path) {
+  const auto is_bf16 = [](const torch::Tensor& tensor) {
+    return tensor.scalar_type() == torch::kBFloat16;
+  };
   std::vector<SafetensorsWriter::Tensor> tensors;
-  for (const auto& item : model.named_parameters()) {
-    tensors.push_back({item.key(), "F32", item.value().sizes().vec()});
+  for (const auto& item : parameters) {
+    tensors.push_back(
+        {item.key(), is_bf16(item.value()) ? "BF16" : "F32", item.value().sizes().vec()});
   }
   SafetensorsWriter file(path, tensors);
-  for (const auto& item : model.named_parameters()) {
+  for (const auto& item : parameters) {
     // On the host one at a time: the whole model may not fit there beside what it came from.
-    const torch::Tensor tensor =
-        item.value().detach().to(torch::kCPU, torch::kFloat32).contiguous();
+    const auto dtype = is_bf16(item.value()) ? torch::kBFloat16 : torch::kFloat32;
+    const torch::Tensor tensor = item.value().detach().to(torch::kCPU, dtype).contiguous();
     file.append(tensor.const_data_ptr(), static_cast<int64_t>(tensor.nbytes()));
   }
   file.commit();

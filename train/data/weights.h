@@ -7,12 +7,14 @@
 
 namespace headroom {
 
-// Copies every parameter from the file onto the parameter's device, converting FP16 and BF16 to the
-// parameter's dtype. Throws UsageError when a parameter is missing, has another shape, or the file
-// holds a name the model does not have.
-void load_weights(torch::nn::Module& model, const std::string& path);
+using NamedTensors = torch::OrderedDict<std::string, torch::Tensor>;
 
-// Writes every parameter. Throws std::runtime_error with one line.
-void save_weights(const torch::nn::Module& model, const std::string& path);
+// Copies every one of a model's parameters from the file onto the parameter's device, rounding or
+// widening to the parameter's dtype. Throws UsageError when a parameter is missing, has another
+// shape, or the file holds a name the model does not have.
+void load_weights(const NamedTensors& parameters, const std::string& path);
+
+// Writes every one, BF16 as BF16 and all else as FP32. Throws std::runtime_error with one line.
+void save_weights(const NamedTensors& parameters, const std::string& path);
 
 }  // namespace headroom

@@ -43,7 +43,8 @@ void Adamw::update() {
       m_.push_back(torch::zeros_like(parameter));
       v_.push_back(torch::zeros_like(parameter));
       if (impl_ == OptimizerImpl::kFused) {
-        steps_.push_back(torch::zeros({}, parameter.options()));
+        // FP32 beside BF16 parameters too, where counting would end at 256.
+        steps_.push_back(torch::zeros({}, parameter.options().dtype(torch::kFloat32)));
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "train/optim/optimizer.h"
 
+#include <algorithm>
+
 namespace headroom {
 
 Optimizer::Optimizer(std::vector<torch::Tensor> parameters) : parameters_(std::move(parameters)) {}
@@ -11,6 +13,23 @@ void Optimizer::step() {
                 " has no gradient");
   }
   update();
+}
+
+std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts) {
+  std::vector<std::vector<torch::Tensor>> states;
+  size_t most = 0;
+  for (const Optimizer* part : parts) {
+    states.push_back(part->state());
+    most = std::max(most, states.back().size());
+  }
+  if (states.size() == 1) return states.front();
+  std::vector<torch::Tensor> all;
+  for (size_t kind = 0; kind < most; ++kind) {
+    for (const auto& state : states) {
+      if (kind < state.size()) all.push_back(state[kind]);
+    }
+  }
+  return all;
 }
 
 std::vector<torch::Tensor> Optimizer::gradients() const {

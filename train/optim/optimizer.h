@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,10 @@ class Optimizer {
   // parameters.
   virtual std::vector<torch::Tensor> state() const = 0;
 
+  // The FP32 copies of the parameters that it updates, in their order, where it has such: the
+  // parameters are made of them anew at every step.
+  virtual std::vector<torch::Tensor> master_weights() const { return {}; }
+
   // Of every parameter, in their order; undefined where there is none.
   std::vector<torch::Tensor> gradients() const;
 
@@ -34,6 +39,14 @@ class Optimizer {
 
   std::vector<torch::Tensor> parameters_;
 };
+
+// Makes an optimizer of these parameters: what a technique that stands between an optimizer and the
+// model's own parameters is given.
+using MakeOptimizer =
+    std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor> parameters)>;
+
+// The state of several optimizers of a part of the parameters each, as that of one of all of them.
+std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts);
 
 // The one that the spec asks for.
 std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,

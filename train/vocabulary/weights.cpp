@@ -8,6 +8,31 @@
 
 namespace headroom {
 
+const EnumWords<WeightType>& words_of(WeightType) {
+  static const EnumWords<WeightType> kWords = {
+      {WeightType::kFp32, "fp32", "FP32 weights and gradients"},
+      {WeightType::kBf16, "bf16", "BF16 weights, gradients and activations; nothing is autocast"}};
+  return kWords;
+}
+
+const EnumWords<MasterCopy>& words_of(MasterCopy) {
+  static const EnumWords<MasterCopy> kWords = {
+      {MasterCopy::kNone, "none", "the optimizer updates the weights themselves"},
+      {MasterCopy::kFp32, "fp32", "it updates an FP32 copy, of which the weights are made anew"}};
+  return kWords;
+}
+
+const EnumWords<Rounding>& words_of(Rounding) {
+  static const EnumWords<Rounding> kWords = {
+      {Rounding::kNearest, "nearest", "to the nearest BF16 number, ties to even"},
+      {Rounding::kStochastic, "stochastic", "up or down by chance, right on average"}};
+  return kWords;
+}
+
+std::string to_string(WeightType type) { return word_of(type); }
+std::string to_string(MasterCopy copy) { return word_of(copy); }
+std::string to_string(Rounding rounding) { return word_of(rounding); }
+
 const std::vector<StatePrecision>& state_precisions() {
   // name, compute, weight, gradient, master, moment, cast, low
   static const std::vector<StatePrecision> kPrecisions = {
@@ -40,6 +65,11 @@ const StatePrecision& find_state_precision(std::string_view name) {
   check_name("--precision", name, state_precision_names(), "--precision " + all.front().name);
   return *std::find_if(all.begin(), all.end(),
                        [&](const StatePrecision& known) { return known.name == name; });
+}
+
+const StatePrecision& state_precision(Precision precision, WeightType weights, MasterCopy master) {
+  if (weights == WeightType::kFp32) return find_state_precision(to_string(precision));
+  return find_state_precision(master == MasterCopy::kFp32 ? "bf16-mixed" : "bf16-pure");
 }
 
 std::string states_in_words(const StatePrecision& precision, OptimizerKind optimizer) {

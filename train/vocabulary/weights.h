@@ -1,5 +1,5 @@
-// How a model's weights, gradients, master weights and optimizer moments are kept, in bytes per
-// parameter. No torch here.
+// How a model's weights, gradients, master weights and optimizer moments are kept: the words of a
+// run's flags, and bytes per parameter for runs and plans alike. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,26 @@
 #include <string_view>
 #include <vector>
 
+#include "text/enum_words.h"
 #include "train/optim/table.h"
 #include "train/vocabulary/precision.h"
 
 namespace headroom {
+
+// What parameters, their gradients and, without autocast, activations are stored in.
+enum class WeightType { kFp32, kBf16 };
+const EnumWords<WeightType>& words_of(WeightType);
+std::string to_string(WeightType type);  // "bf16"
+
+// The copy of low-precision weights that the optimizer updates instead of them.
+enum class MasterCopy { kNone, kFp32 };
+const EnumWords<MasterCopy>& words_of(MasterCopy);
+std::string to_string(MasterCopy copy);  // "none"
+
+// How an update becomes BF16 weights where there is no master copy.
+enum class Rounding { kNearest, kStochastic };
+const EnumWords<Rounding>& words_of(Rounding);
+std::string to_string(Rounding rounding);  // "stochastic"
 
 // One way to keep the states of a trained model. Sources: mixed precision with FP32 master weights
 // is 2 + 2 + 12 bytes (Rajbhandari et al. 2020, ZeRO, section 3.1); autocast keeps FP32 weights and
@@ -31,6 +47,10 @@ std::vector<std::string> state_precision_names();
 
 // Throws UsageError naming the nearest and all.
 const StatePrecision& find_state_precision(std::string_view name);
+
+// How a run keeps its states: with FP32 weights by its precision ("fp32", "bf16" is autocast), with
+// BF16 weights "bf16-mixed" (a master copy) or "bf16-pure".
+const StatePrecision& state_precision(Precision precision, WeightType weights, MasterCopy master);
 
 // "BF16 weights ... and moments: 16 bytes per parameter", of all states under that optimizer;
 // autocast's casts as "16 + 2".

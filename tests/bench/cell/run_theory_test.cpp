@@ -126,6 +126,81 @@ INSTANTIATE_TEST_SUITE_P(Cells, RunMatrix,
 INSTANTIATE_TEST_SUITE_P(Cells, TrainingPeak, testing::ValuesIn(cells({Mode::kTraining})),
                          [](const auto& info) { return name_of(info.param); });
 
+// Weights, gradients and activations in BF16, nothing cast.
+struct Bf16Cell {
+  Mode mode;
+  Attention attention;
+  int64_t kv_heads;
+};
+
+class Bf16Matrix : public testing::TestWithParam<Bf16Cell> {};
+
+TEST_P(Bf16Matrix, EveryCategoryIsWhatTheoryPredicts) {
+  RunSpec spec = tiny_spec();
+  spec.profile_type = GetParam().mode;
+  spec.attention = GetParam().attention;
+  spec.kv_heads = GetParam().kv_heads;
+  spec.vocab_size = 2000;
+  spec.batch_size = 3;
+  spec.weights = WeightType::kBf16;
+  const Record record = run_ok(spec);
+  EXPECT_EQ(sum_of(record.categories_at_peak), record.recorded_peak->allocated);
+  EXPECT_EQ(record.recorded_peak->allocated, record.peak->allocated);
+  EXPECT_EQ(record.category_peaks.at("parameters"), 2 * parameter_count(model_config(spec)));
+  for (const char* category :
+       {"parameters", "gradients", "activations", "optimizer_state", "cast_cache"}) {
+    EXPECT_EQ(record.category_peaks.at(category), record.predicted.at(category)) << category;
+  }
+  if (spec.profile_type == Mode::kForward) return;
+  EXPECT_EQ(record.saved_bytes, record.predicted.at("activations"));
+  EXPECT_EQ(record.residual_bytes_per_block, record.predicted.at("residual_bytes_per_block"));
+  EXPECT_EQ(record.residual_tensors_per_block, record.predicted.at("residual_tensors_per_block"));
+}
+
+std::vector<Bf16Cell> bf16_cells() {
+  std::vector<Bf16Cell> all;
+  for (const Mode mode :
+       {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining}) {
+    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+      for (const int64_t kv_heads : {4, 2}) all.push_back({mode, attention, kv_heads});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, Bf16Matrix, testing::ValuesIn(bf16_cells()), [](const auto& info) {
+  std::string name = to_string(info.param.mode) + "_" + to_string(info.param.attention) +
+                     (info.param.kv_heads == 2 ? "_gqa" : "");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(Run, UpdatesOfBf16WeightsHoldTheStatesThatTheoryPredicts) {
+  RunSpec spec = tiny_spec();
+  spec.weights = WeightType::kBf16;
+  const int64_t parameters = parameter_count(model_config(spec));
+  const auto expect_equal = [&] {
+    const Record record = run_ok(spec);
+    for (const auto& [category, bytes] : record.predicted) {
+      if (!record.category_peaks.contains(category) || category == "activations") continue;
+      EXPECT_EQ(record.category_peaks.at(category), bytes) << category;
+    }
+    return record;
+  };
+  for (const OptimizerImpl impl : info_of(spec.optimizer).implementations) {
+    SCOPED_TRACE(to_string(impl));
+    spec.optimizer_impl = impl;
+    spec.master_weights = MasterCopy::kNone;
+    spec.rounding = Rounding::kNearest;
+    EXPECT_FALSE(expect_equal().category_peaks.contains("master_weights"));
+    spec.rounding = Rounding::kStochastic;
+    EXPECT_FALSE(expect_equal().category_peaks.contains("master_weights"));
+    spec.rounding = Rounding::kNearest;
+    spec.master_weights = MasterCopy::kFp32;
+    EXPECT_EQ(expect_equal().category_peaks.at("master_weights"), 4 * parameters);
+  }
+}
+
 // A wide model and little data: the optimizer's own memory is the peak.
 TEST(Run, EveryOptimizerImplementationHoldsTheStateTheoryPredicts) {
   RunSpec spec = tiny_spec();

@@ -14,6 +14,7 @@ constexpr const char* kGroups[] = {kBlock,
                                    kHead,
                                    kLoss,
                                    kParameters,
+                                   kMasterWeights,
                                    kGradients,
                                    kOptimizerState,
                                    kOptimizerNextState,
@@ -45,6 +46,12 @@ RunSpec random_spec(std::mt19937& generator) {
       generator, {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining});
   spec.precision =
       pick(generator, {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16});
+  if (spec.precision == Precision::kFp32) {
+    spec.weights = pick(generator, {WeightType::kFp32, WeightType::kBf16});
+  }
+  if (spec.weights == WeightType::kBf16) {
+    spec.master_weights = pick(generator, {MasterCopy::kNone, MasterCopy::kFp32});
+  }
   spec.attention = pick(generator, {Attention::kEager, Attention::kSdpa, Attention::kMath});
   spec.optimizer_impl =
       pick(generator, {OptimizerImpl::kReference, OptimizerImpl::kForeach, OptimizerImpl::kFused});
@@ -73,7 +80,13 @@ TEST(TheoryInvariants, HoldOverAThousandRandomConfigurations) {
       ASSERT_FALSE(row.source.empty()) << row.tensor;
       ASSERT_EQ(row.measured, spec.device.kind == DeviceKind::kCpu) << row.tensor;
     }
-    ASSERT_EQ(total(rows, kParameters), 4 * parameter_count(model_config(spec)));
+    const StatePrecision& kept = state_precision(spec);
+    const int64_t parameters = parameter_count(model_config(spec));
+    ASSERT_EQ(total(rows, kParameters), kept.weight * parameters);
+    if (spec.profile_type == Mode::kTraining) {
+      ASSERT_EQ(total(rows, kGradients), kept.gradient * parameters);
+      ASSERT_EQ(total(rows, kMasterWeights), kept.master * parameters);
+    }
     ASSERT_EQ(predicted(spec).at("residual_bytes_per_block"), total(rows, kBlock));
 
     const int64_t all = sum(rows);

@@ -82,6 +82,39 @@ TEST(TheoryStates, GroupedHeadsShrinkTheKeyAndValueProjections) {
             4 * (128'625'408LL - 12 * 2 * 768 * (768 - 3 * 64)));
 }
 
+TEST(TheoryStates, LowPrecisionWeightsKeepTheBytesThatPlansSay) {
+  constexpr int64_t kParameterCount = 128'625'408;
+  RunSpec spec = small(Mode::kTraining);
+  spec.optimizer_impl = OptimizerImpl::kForeach;
+  const auto bytes_of = [&](const char* group) { return total(theory_rows(spec), group); };
+  const auto agree = [&](const char* name, int64_t bytes_each) {
+    const StatePrecision& plan = find_state_precision(name);
+    EXPECT_EQ(bytes_of(kParameters), plan.weight * kParameterCount) << name;
+    EXPECT_EQ(bytes_of(kGradients), plan.gradient * kParameterCount) << name;
+    EXPECT_EQ(bytes_of(kMasterWeights), plan.master * kParameterCount) << name;
+    EXPECT_EQ(bytes_of(kOptimizerState), 2 * plan.moment * kParameterCount) << name;
+    EXPECT_EQ(bytes_of(kParameters) + bytes_of(kGradients) + bytes_of(kMasterWeights) +
+                  bytes_of(kOptimizerState),
+              bytes_each * kParameterCount)
+        << name;
+  };
+  agree("fp32", 16);
+  spec.weights = WeightType::kBf16;
+  agree("bf16-pure", 8);
+  EXPECT_EQ(bytes_of(kOptimizerTemporaries), 2 * kParameterCount) << "the denominators";
+  spec.rounding = Rounding::kStochastic;
+  agree("bf16-pure", 8);
+  EXPECT_EQ(bytes_of(kOptimizerTemporaries), 5LL * 4 * 10000 * 768) << "of the largest tensor";
+  spec.rounding = Rounding::kNearest;
+  spec.master_weights = MasterCopy::kFp32;
+  agree("bf16-mixed", 16);
+  EXPECT_EQ(bytes_of(kOptimizerTemporaries), (4 + 4) * kParameterCount) << "FP32 gradients, too";
+  spec.optimizer_impl = OptimizerImpl::kReference;
+  EXPECT_EQ(bytes_of(kOptimizerTemporaries), 4LL * 4 * 10000 * 768) << "of the largest tensor";
+  EXPECT_FALSE(predicted(small(Mode::kTraining)).contains("master_weights"));
+  EXPECT_EQ(predicted(spec).at("master_weights"), 4 * kParameterCount);
+}
+
 TEST(TheoryStates, TablesInputsAndTheLossScalerByHand) {
   RunSpec spec = small(Mode::kTraining);
   spec.precision = Precision::kFp16;

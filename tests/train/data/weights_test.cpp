@@ -83,7 +83,7 @@ class Weights : public testing::Test {
   std::string refusal(const Entries& entries) {
     write_safetensors(path_, entries);
     Transformer model = model_of(2);
-    return message_of<UsageError>([&] { load_weights(*model, path_); });
+    return message_of<UsageError>([&] { load_weights(model->named_parameters(), path_); });
   }
   ScratchDirectory scratch_;
   std::string path_ = scratch_.file("weights.safetensors");
@@ -94,8 +94,8 @@ TEST_F(Weights, SavedAndLoadedAreEqualToTheBit) {
   Transformer two = model_of(2);
   const Tensor tokens = torch::arange(32).view({2, 16});
   ASSERT_FALSE(one->forward(tokens).equal(two->forward(tokens)));
-  save_weights(*one, path_);
-  load_weights(*two, path_);
+  save_weights(one->named_parameters(), path_);
+  load_weights(two->named_parameters(), path_);
   for (const auto& item : one->named_parameters()) {
     EXPECT_TRUE(item.value().equal(two->named_parameters()[item.key()])) << item.key();
   }
@@ -109,7 +109,7 @@ TEST_F(Weights, LowPrecisionFilesAreWidened) {
     const Contents contents(one, dtype, word);
     write_safetensors(path_, contents.entries);
     Transformer two = model_of(2);
-    load_weights(*two, path_);
+    load_weights(two->named_parameters(), path_);
     const auto parameters = two->parameters();
     for (size_t i = 0; i < parameters.size(); ++i) {
       EXPECT_EQ(parameters[i].scalar_type(), at::kFloat);
@@ -120,7 +120,7 @@ TEST_F(Weights, LowPrecisionFilesAreWidened) {
 
 TEST_F(Weights, SavingTakesTheHostMemoryOfOneTensor) {
   Transformer model = model_of(1);
-  model->to(at::kBFloat16);  // every tensor must be widened for the file
+  model->to(at::kHalf);  // every tensor must be widened for the file
   int64_t largest = 0;
   int64_t all = 0;
   for (const Tensor& parameter : model->parameters()) {
@@ -129,7 +129,7 @@ TEST_F(Weights, SavingTakesTheHostMemoryOfOneTensor) {
   }
   ASSERT_GT(all, 4 * largest);
   const CountedHostMemory memory;
-  save_weights(*model, path_);
+  save_weights(model->named_parameters(), path_);
   EXPECT_GE(memory.peak_bytes(), largest);
   EXPECT_LT(memory.peak_bytes(), largest + 1024);  // and what aligns it
 }
@@ -158,7 +158,7 @@ TEST_F(Weights, WhatDoesNotFitTheModelIsRefusedByName) {
 TEST_F(Weights, AStepIsBuiltOverThem) {
   RunSpec spec = tiny_spec();
   std::vector<std::string> notes;
-  save_weights(*build_step(spec, torch::kCPU, &notes)->model(), path_);
+  save_weights(build_step(spec, torch::kCPU, &notes)->weights(), path_);
   const Batch batch = Data(spec, spec.vocab_size, torch::kCPU, 1).batch(0);
   const double loss = build_step(spec, torch::kCPU, &notes)->run(batch).item<double>();
   spec.seed = 99;
@@ -167,6 +167,37 @@ TEST_F(Weights, AStepIsBuiltOverThem) {
   EXPECT_EQ(build_step(spec, torch::kCPU, &notes)->run(batch).item<double>(), loss);
   spec.layers = 4;
   EXPECT_THROW(build_step(spec, torch::kCPU, &notes), UsageError);
+}
+
+TEST_F(Weights, Bf16WeightsAreSavedAsTheyAreAndMastersInTheirPlace) {
+  RunSpec spec = tiny_spec();
+  spec.weights = WeightType::kBf16;
+  std::vector<std::string> notes;
+  const auto type_in_file = [&] {
+    return SafetensorsFile(path_).entries().at("lm_head.weight").dtype;
+  };
+  save_weights(build_step(spec, torch::kCPU, &notes)->weights(), path_);
+  EXPECT_EQ(type_in_file(), "BF16");
+  spec.master_weights = MasterCopy::kFp32;
+  const Data data(spec, spec.vocab_size, torch::kCPU, 3);
+  const auto step = build_step(spec, torch::kCPU, &notes);
+  step->run(data.batch(0));
+  save_weights(step->weights(), path_);
+  EXPECT_EQ(type_in_file(), "F32");
+
+  // And they are what a run goes on from, not what BF16 leaves of them.
+  spec.load_weights = path_;
+  const auto next = build_step(spec, torch::kCPU, &notes);
+  const auto before = step->optimizer->master_weights();
+  const auto after = next->optimizer->master_weights();
+  const auto parameters = next->model()->parameters();
+  bool any_lost = false;
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_TRUE(after[i].equal(before[i]));
+    EXPECT_TRUE(parameters[i].equal(before[i].to(at::kBFloat16)));
+    any_lost = any_lost || !parameters[i].to(at::kFloat).equal(before[i]);
+  }
+  EXPECT_TRUE(any_lost);
 }
 
 }  // namespace

@@ -85,6 +85,17 @@ TEST(StatePrecision, SaysItsBytesPerParameterUnderAnOptimizer) {
   EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdamw8bit), HasSubstr(": 10.03 bytes"));
 }
 
+TEST(StatePrecision, OfARunIsThatOfThePlans) {
+  for (const auto& known : words_of(Precision{})) {
+    EXPECT_EQ(state_precision(known.value, WeightType::kFp32, MasterCopy::kNone).name, known.word);
+  }
+  const auto of_bf16 = [](MasterCopy master) {
+    return state_precision(Precision::kFp32, WeightType::kBf16, master).name;
+  };
+  EXPECT_EQ(of_bf16(MasterCopy::kNone), "bf16-pure");
+  EXPECT_EQ(of_bf16(MasterCopy::kFp32), "bf16-mixed");
+}
+
 TEST(StatePrecision, AnUnknownOneIsRefusedWithTheNearest) {
   try {
     find_state_precision("bf16-mixd");

@@ -1,0 +1,151 @@
+#include "train/techniques/master_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/train/heard.h"
+#include "tests/train/tiny_spec.h"
+#include "train/build.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+using Updates = MasterWeights::Updates;
+
+std::vector<Tensor> bf16_parameters() {
+  torch::manual_seed(3);
+  std::vector<Tensor> all;
+  for (const auto& shape : std::vector<std::vector<int64_t>>{{4, 6}, {5}, {3, 2, 7}}) {
+    all.push_back(torch::randn(shape).to(torch::kBFloat16).set_requires_grad(true));
+  }
+  return all;
+}
+
+std::vector<Tensor> in_fp32(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> all;
+  for (const Tensor& tensor : tensors) all.push_back(tensor.detach().to(torch::kFloat32));
+  return all;
+}
+
+struct Case {
+  OptimizerKind kind;
+  OptimizerImpl impl;
+};
+
+class MasterWeightsTest : public testing::TestWithParam<Case> {
+ protected:
+  MasterWeightsTest() {
+    spec_.optimizer = GetParam().kind;
+    spec_.optimizer_impl = GetParam().impl;
+    spec_.learning_rate = 1e-3;
+  }
+  MakeOptimizer make() const {
+    return [this](std::vector<Tensor> p) { return make_optimizer(spec_, std::move(p)); };
+  }
+  RunSpec spec_;
+};
+
+// The update is FP32's: as if the optimizer had FP32 weights and were given the same gradients.
+TEST_P(MasterWeightsTest, MastersAreAnFp32OptimizersWeightsAndTheWeightsAreTheirNearest) {
+  for (const Updates updates : {Updates::kTensorByTensor, Updates::kAllAtOnce}) {
+    const auto p = bf16_parameters();
+    auto expected = in_fp32(p);
+    MasterWeights optimizer(p, updates, make());
+    const auto alone = make()(expected);
+    for (int t = 0; t < 5; ++t) {
+      for (size_t i = 0; i < p.size(); ++i) {
+        p[i].mutable_grad() = torch::randn_like(p[i]);
+        expected[i].mutable_grad() = p[i].grad().to(torch::kFloat32);
+      }
+      optimizer.step();
+      alone->step();
+      const auto masters = optimizer.master_weights();
+      for (size_t i = 0; i < p.size(); ++i) {
+        EXPECT_TRUE(masters[i].equal(expected[i])) << "step " << t << ", tensor " << i;
+        EXPECT_TRUE(p[i].equal(expected[i].to(torch::kBFloat16)));
+        EXPECT_EQ(p[i].grad().scalar_type(), torch::kBFloat16);
+        EXPECT_FALSE(masters[i].grad().defined()) << "the FP32 gradient is of the update alone";
+      }
+    }
+  }
+}
+
+TEST_P(MasterWeightsTest, KeepTheStateOfTheOptimizerInItsOrder) {
+  for (const Updates updates : {Updates::kTensorByTensor, Updates::kAllAtOnce}) {
+    const auto p = bf16_parameters();
+    const auto fp32 = in_fp32(p);
+    MasterWeights optimizer(p, updates, make());
+    const auto alone = make()(fp32);
+    for (size_t i = 0; i < p.size(); ++i) {
+      p[i].mutable_grad() = torch::ones_like(p[i]);
+      fp32[i].mutable_grad() = torch::ones_like(fp32[i]);
+    }
+    optimizer.step();
+    alone->step();
+    const auto state = optimizer.state();
+    const auto expected = alone->state();
+    ASSERT_EQ(state.size(), expected.size());
+    for (size_t i = 0; i < state.size(); ++i) {
+      EXPECT_EQ(state[i].sizes(), expected[i].sizes());
+      EXPECT_EQ(state[i].scalar_type(), expected[i].scalar_type());
+    }
+  }
+}
+
+std::vector<Case> every_case() {
+  std::vector<Case> cases;
+  for (const OptimizerInfo& info : optimizers()) {
+    for (const OptimizerImpl impl : info.implementations) cases.push_back({info.kind, impl});
+  }
+  return cases;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = to_string(info.param.kind) + "_" + to_string(info.param.impl);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MasterWeightsTest, testing::ValuesIn(every_case()), name_of);
+
+// 1 + 2^-10 is not a BF16 number, and neither is any of the sums before the fourth.
+TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
+  const double small = std::pow(2.0, -10);
+  const auto weight_after = [&](int steps, bool with_master) {
+    const RunSpec spec{.optimizer = OptimizerKind::kSgd, .learning_rate = small, .weight_decay = 0};
+    const MakeOptimizer make = [&](std::vector<Tensor> p) {
+      return make_optimizer(spec, std::move(p));
+    };
+    const Tensor weight = torch::ones({3}, torch::kBFloat16);
+    std::unique_ptr<Optimizer> optimizer = make({weight});
+    if (with_master) {
+      optimizer = std::make_unique<MasterWeights>(std::vector<Tensor>{weight},
+                                                  Updates::kTensorByTensor, make);
+    }
+    for (int i = 0; i < steps; ++i) {
+      // The momentum of 0.9 is undone: every update is the learning rate.
+      weight.mutable_grad() = torch::full_like(weight, i == 0 ? -1.0 : -0.1);
+      optimizer->step();
+    }
+    return weight[0].item<double>();
+  };
+  EXPECT_EQ(weight_after(40, false), 1) << "every update is rounded away";
+  EXPECT_NEAR(weight_after(40, true), 1 + 40 * small, 0.004);
+}
+
+TEST(MasterWeights, AreClaimedWithTheNamesOfTheirParameters) {
+  RunSpec spec = tiny_spec();
+  spec.weights = WeightType::kBf16;
+  spec.master_weights = MasterCopy::kFp32;
+  std::vector<std::string> notes;
+  const auto step = build_step(spec, torch::kCPU, &notes);
+  Heard heard;
+  const Listening listening(*step, &heard, &heard);
+  EXPECT_EQ(heard.claims[Category::kMasterWeights].size(), step->model()->parameters().size());
+  EXPECT_EQ(heard.names[Category::kMasterWeights], step->model()->named_parameters().keys());
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,81 @@
+#include "train/techniques/stochastic_rounding.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+at::Generator make_generator(torch::Device device, uint64_t seed) {
+  at::Generator generator = device.is_cuda() ? at::cuda::detail::createCUDAGenerator(device.index())
+                                             : at::detail::createCPUGenerator();
+  generator.set_current_seed(seed);
+  return generator;
+}
+
+}  // namespace
+
+// A BF16 number is the upper half of an FP32 one. Sixteen random bits are added to the lower half
+// and what it is then is cut off: the carry comes with the probability of the lower half.
+Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator) {
+  constexpr int64_t kLowerHalf = 0xFFFF;
+  Tensor bits =
+      torch::randint(kLowerHalf + 1, fp32.sizes(), generator, fp32.options().dtype(torch::kInt32));
+  bits.add_(fp32.view(torch::kInt32)).bitwise_and_(~kLowerHalf);
+  // A carry would make another number of NaN.
+  return torch::where(fp32.isfinite(), bits.view(torch::kFloat32), fp32).to(torch::kBFloat16);
+}
+
+StochasticRounding::StochasticRounding(std::vector<Tensor> parameters, uint64_t seed,
+                                       const MakeOptimizer& make)
+    : Optimizer(std::move(parameters)),
+      generator_(make_generator(parameters_.front().device(), seed)) {
+  for (const Tensor& parameter : parameters_) {
+    const Tensor weight = parameter.detach();
+    parts_.push_back({weight, make({weight}), {}});
+  }
+}
+
+std::vector<Tensor> StochasticRounding::state() const {
+  std::vector<const Optimizer*> optimizers;
+  optimizers.reserve(parts_.size());
+  for (const Part& part : parts_) optimizers.push_back(part.optimizer.get());
+  return state_of_all(optimizers);
+}
+
+void StochasticRounding::update() {
+  for (size_t i = 0; i < parts_.size(); ++i) update(parameters_[i], parts_[i]);
+}
+
+void StochasticRounding::update(Tensor& parameter, Part& part) {
+  part.weight.set_data(parameter.detach().to(torch::kFloat32));
+  part.weight.mutable_grad() = parameter.grad().to(torch::kFloat32);
+  std::vector<Tensor> state = part.optimizer->state();
+  for (size_t k = 0; k < part.kept.size(); ++k) {
+    if (part.kept[k].defined()) state[k].set_data(part.kept[k].to(torch::kFloat32));
+  }
+  state.clear();  // the optimizer may let its old values go
+  part.optimizer->step();
+  part.weight.mutable_grad() = Tensor();
+  parameter.copy_(round_stochastically(part.weight, generator_));
+  part.weight.set_data(parameter.detach());
+  state = part.optimizer->state();
+  part.kept.resize(state.size());
+  for (size_t k = 0; k < state.size(); ++k) {
+    const bool is_moment =
+        state[k].scalar_type() == torch::kFloat32 && state[k].sizes() == parameter.sizes();
+    if (!is_moment) continue;
+    const Tensor rounded = round_stochastically(state[k], generator_);
+    if (part.kept[k].defined()) {
+      part.kept[k].copy_(rounded);
+    } else {
+      part.kept[k] = rounded;
+    }
+    state[k].set_data(part.kept[k].detach());
+  }
+}
+
+}  // namespace headroom
