@@ -161,7 +161,7 @@ std::vector<Bf16Cell> bf16_cells() {
   std::vector<Bf16Cell> all;
   for (const Mode mode :
        {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining}) {
-    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+    for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
       for (const int64_t kv_heads : {4, 2}) all.push_back({mode, attention, kv_heads});
     }
   }

@@ -50,7 +50,7 @@ TEST(LowPrecisionWeights, AreTheFp32InitializationRounded) {
 
 // Everything autograd keeps is BF16 but for norms, rotary tables and log-sums.
 TEST(LowPrecisionWeights, LogitsLossAndGradientsAreBf16) {
-  for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+  for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
     RunSpec spec = bf16_spec();
     spec.attention = attention;
     const auto step = step_of(spec);
@@ -70,7 +70,7 @@ TEST(LowPrecisionWeights, LogitsLossAndGradientsAreBf16) {
 // many, and its own rounding is most of what is left.
 TEST(LowPrecisionWeights, TheFirstLossIsFp32sWithinBf16sRounding) {
   for (const int64_t kv_heads : {4, 2}) {
-    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+    for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
       RunSpec fp32 = tiny_spec();
       fp32.attention = attention;
       fp32.kv_heads = kv_heads;
