@@ -6,6 +6,7 @@
 
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/forward.h"
+#include "profiling/theory/peak.h"
 #include "profiling/theory/residual_stream.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -176,7 +177,24 @@ int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
   return bytes;
 }
 
-Table totals_table(const RunSpec& spec) {
+// What is alive at the fullest instant; the sum is what the allocator has handed out then.
+Table peak_table(const Peak& peak) {
+  Table table{.title = "Alive at the peak of a step",
+              .notes = {"The peak is at " + peak.where + "."},
+              .columns = {{"part"}, {"made at"}, {"storages", true}},
+              .keys = 2};
+  add_bytes_columns(table, "size");
+  for (const Row& row : peak.rows) {
+    table.rows.push_back(
+        {row.group, row.source.empty() ? "-" : row.source, std::to_string(row.storages)});
+    add_bytes_cells(table.rows.back(), row.bytes);
+  }
+  table.rows.push_back({"sum", "-", "-"});
+  add_bytes_cells(table.rows.back(), peak.allocated);
+  return table;
+}
+
+Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
   Table table{.title = "Totals per mode, " + state_precision(spec).name,
               .notes = {"Sums of the rows above (a block's times the layers), before the "
                         "allocator's rounding. Temporaries of forward and backward, workspaces "
@@ -212,6 +230,16 @@ Table totals_table(const RunSpec& spec) {
     }
     table.rows.push_back(std::move(cells));
   }
+  if (peak) {
+    std::vector<std::string> cells = {"peak, as the allocator counts"};
+    for (const Mode mode : kModes) {
+      add_bytes_cells(cells,
+                      mode == spec.profile_type ? std::optional(peak->allocated) : std::nullopt);
+    }
+    table.rows.push_back(std::move(cells));
+    table.notes.push_back("The peak of " + in_words(spec.profile_type) + " is at " + peak->where +
+                          ".");
+  }
   return table;
 }
 
@@ -232,7 +260,10 @@ std::vector<Table> theory_report(const RunSpec& spec) {
       row_table("States, casts, tables and inputs", rows,
                 {kParameters, kMasterWeights, kGradients, kOptimizerState, kOptimizerNextState,
                  kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
-  tables.push_back(totals_table(spec));
+  std::optional<Peak> peak;
+  if (has_predicted_peak(spec)) peak = predicted_peak(spec);
+  if (peak) tables.push_back(peak_table(*peak));
+  tables.push_back(totals_table(spec, peak));
   return tables;
 }
 

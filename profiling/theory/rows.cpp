@@ -1,6 +1,7 @@
 #include "profiling/theory/rows.h"
 
 #include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
 #include "text/quantity.h"
 
@@ -169,7 +170,7 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
 std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
   const std::vector<Row> block = middle_block(spec, rows);
-  std::map<std::string, int64_t> bytes = {
+  std::map<std::string, int64_t> sums = {
       {"parameters", total(rows, kParameters)},
       {"gradients", total(rows, kGradients)},
       {"optimizer_state", total(rows, kOptimizerState) + total(rows, kOptimizerNextState)},
@@ -178,9 +179,10 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
       {"residual_bytes_per_block", total(block, kBlock)},
       {"residual_tensors_per_block", storages(block, kBlock)}};
   if (const int64_t masters = total(rows, kMasterWeights); masters > 0) {
-    bytes["master_weights"] = masters;
+    sums["master_weights"] = masters;
   }
-  return bytes;
+  if (has_predicted_peak(spec)) sums["peak_allocated_bytes"] = predicted_peak(spec).allocated;
+  return sums;
 }
 
 }  // namespace headroom

@@ -120,8 +120,8 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
 // By the category names of the measurement. Each is the category's own fullest instant: activations
 // at the end of the forward (of the loss where there is one), gradients at the end of backward,
-// optimizer state where the largest tensor has its old values and its new ones. --device auto must
-// have become the device that runs.
+// optimizer state where the largest tensor has its old values and its new ones; and the step's peak
+// where has_predicted_peak() (peak.h). --device auto must have become the device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for

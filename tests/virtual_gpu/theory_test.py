@@ -21,6 +21,7 @@ SHAPE = {"model-size": "custom", "d-model": "128", "d-ff": "320", "layers": "3",
 # What is measured under another name than theory's.
 MEASURED = {"activations": "saved_bytes", "residual_bytes_per_block": "residual_bytes_per_block",
             "residual_tensors_per_block": "residual_tensors_per_block"}
+PEAK = "peak_allocated_bytes"  # held by peak_test.py
 
 
 def sweep(headroom, folder, **axes):
@@ -46,6 +47,8 @@ def differences(record):
         return ["theory refuses what runs"]
     found = []
     for name, predicted in record["predicted"].items():
+        if name == PEAK:
+            continue
         key = MEASURED.get(name)
         measured = record[key] if key else record["category_peak_bytes"][name]
         if measured != predicted:

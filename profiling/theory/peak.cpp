@@ -1,0 +1,97 @@
+#include "profiling/theory/peak.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cards/cards.h"
+#include "profiling/theory/rehearsal/step.h"
+
+namespace headroom {
+namespace {
+
+// at::cuda::getChosenWorkspaceSize(): 32 MiB on compute capability 9.0, else ":4096:2:16:8".
+int64_t workspace_bytes(const RunSpec& spec) {
+  constexpr int64_t kHopper = 32 << 20;
+  constexpr int64_t kOthers = (4096 * 2 + 16 * 8) * 1024;
+  const bool hopper = !is_virtual(spec) || find_card(spec.device.card).compute_capability == "9.0";
+  return hopper ? kHopper : kOthers;
+}
+
+std::string in_words(const Place& place) {
+  std::string words = place.phase;
+  if (place.block >= 0) words += ", block " + std::to_string(place.block);
+  if (*place.operation != '\0') words += std::string(": ") + place.operation;
+  return words;
+}
+
+std::vector<Row> rows_of(const std::vector<Made>& alive) {
+  using Key = std::tuple<std::string, std::string, int64_t>;
+  std::map<Key, Row> rows;
+  for (const Made& made : alive) {
+    const std::string place = std::string(made.place.phase) + ": " + made.place.operation;
+    Row& row = rows[{made.group, place, -made.bytes}];
+    row.group = made.group;
+    row.source = place;
+    row.storages = row.bytes == 0 ? 1 : row.storages + 1;
+    row.bytes += made.bytes;
+  }
+  std::vector<Row> sorted;
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+// Steps after steps; from where they repeat each other by their requests alone.
+class Steps {
+ public:
+  Steps(Run& run, const RunSpec& spec) : run_(run), step_(run, spec) {}
+
+  void go(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (steady_) {
+        run_.memory.repeat_step();
+        continue;
+      }
+      run_.memory.begin_step();
+      step_.run();
+      steady_ = run_.memory.is_steady();
+    }
+  }
+
+ private:
+  Run& run_;
+  RehearsedStep step_;
+  bool steady_ = false;
+};
+
+}  // namespace
+
+bool has_predicted_peak(const RunSpec& spec) {
+  constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
+  return !follows_cpu_policy(spec) && spec.alloc_conf.empty() &&
+         model_config(spec).layers <= kMostLayers;
+}
+
+Peak predicted_peak(const RunSpec& spec) {
+  constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
+  Run run(workspace_bytes(spec));
+  Steps steps(run, spec);
+  steps.go(std::min(spec.warmup_steps, kMostSteps));
+  run.memory.release_cached();
+  run.memory.begin_peak();
+  steps.go(std::min(spec.measure_steps > 0 ? spec.measure_steps : spec.record_steps, kMostSteps));
+  Peak peak;
+  peak.allocated = run.memory.peak();
+  peak.where = in_words(run.memory.peak_place());
+  peak.rows = rows_of(run.memory.alive_at_peak());
+  for (const Row& row : peak.rows) peak.requested += row.bytes;
+  Row& rounding = peak.rows.emplace_back();
+  rounding.group = kAllocatorRounding;
+  rounding.storages = 0;
+  rounding.bytes = peak.allocated - peak.requested;
+  return peak;
+}
+
+}  // namespace headroom

@@ -1,0 +1,43 @@
+// The most that a step has allocated at once, and what is alive then. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// Groups of what is alive beside those of rows.h.
+inline constexpr const char* kActivations = "activations";  // made by the forward and the loss
+inline constexpr const char* kTemporaries = "temporaries";  // made by backward
+inline constexpr const char* kWorkspaces = "workspaces";    // of cuBLAS
+inline constexpr const char* kAllocatorRounding = "allocator rounding";
+
+// Note [Rehearsal]
+// Rationale: at its peak a step holds states, what is kept for backward, the gradients there are by
+//   then and what one operation needs for a moment. Which operation that is depends on every size:
+//   the loss where the vocabulary is large, the softmax where the context is long, the optimizer
+//   where both are small. A list of candidates written by hand holds for the shapes it was written
+//   for, and the allocator hands out blocks, not bytes.
+// Approach: the step is gone through with shapes for tensors (profiling/theory/rehearsal): model/
+//   and train/step.cpp statement by statement, each operation making what ATen makes, each node
+//   saving what autograd saves, backward in the engine's order. Every storage takes its block by
+//   the allocator's rules, and the fullest instant is known by the operation that made it so.
+// Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
+//   settings, the native allocator. What a kernel takes for itself beside cuBLAS' workspace and is
+//   not listed in rehearsal/ is not counted. Held within 0.5 % by tests/virtual_gpu/peak_test.py.
+struct Peak {
+  int64_t allocated = 0;  // bytes, as Record.peak has them
+  int64_t requested = 0;  // of the same storages, before the allocator's rounding
+  std::string where;      // "backward, block 31: DivBackward0"
+  // What is alive: storages of one group, place and size in one row; then what the allocator adds.
+  std::vector<Row> rows;
+};
+
+// Whether predicted_peak() knows the device and the allocator's settings.
+bool has_predicted_peak(const RunSpec& spec);
+
+Peak predicted_peak(const RunSpec& spec);
+
+}  // namespace headroom

@@ -1,0 +1,118 @@
+#include "profiling/theory/rehearsal/allocator.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+// c10/core/AllocatorConfig.h, by its own names.
+constexpr int64_t kMinBlockSize = 512;
+constexpr int64_t kSmallSize = kMiB;
+constexpr int64_t kSmallBuffer = 2 * kMiB;
+constexpr int64_t kLargeBuffer = 20 * kMiB;
+constexpr int64_t kMinLargeAlloc = 10 * kMiB;
+constexpr int64_t kRoundLarge = 2 * kMiB;
+
+int64_t up_to(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
+
+int64_t segment_size(int64_t rounded) {
+  if (rounded <= kSmallSize) return kSmallBuffer;
+  if (rounded < kMinLargeAlloc) return kLargeBuffer;
+  return up_to(rounded, kRoundLarge);
+}
+
+}  // namespace
+
+AllocatorRules::BlockId AllocatorRules::make(const Block& block) {
+  if (spare_.empty()) {
+    blocks_.push_back(block);
+    return static_cast<BlockId>(blocks_.size()) - 1;
+  }
+  const BlockId id = spare_.back();
+  spare_.pop_back();
+  blocks_[id] = block;
+  return id;
+}
+
+AllocatorRules::BlockId AllocatorRules::new_segment(int64_t rounded, bool small) {
+  const int64_t size = segment_size(rounded);
+  const BlockId id = make({.address = next_address_, .size = size, .small = small});
+  next_address_ += size;
+  return id;
+}
+
+void AllocatorRules::split(BlockId block, int64_t rounded) {
+  const int64_t left = blocks_[block].size - rounded;
+  const bool small = blocks_[block].small;
+  if (small ? left < kMinBlockSize : left <= kSmallSize) return;
+  const BlockId rest = make({.address = blocks_[block].address + rounded,
+                             .size = left,
+                             .previous = block,
+                             .next = blocks_[block].next,
+                             .small = small});
+  if (blocks_[rest].next >= 0) blocks_[blocks_[rest].next].previous = rest;
+  blocks_[block].next = rest;
+  blocks_[block].size = rounded;
+  pool(small).emplace(left, blocks_[rest].address, rest);
+}
+
+AllocatorRules::BlockId AllocatorRules::allocate(int64_t bytes) {
+  const int64_t rounded = std::max(kMinBlockSize, up_to(bytes, kMinBlockSize));
+  const bool small = rounded <= kSmallSize;
+  Free& free = pool(small);
+  const auto fit = free.lower_bound({rounded, -1, -1});
+  BlockId block = 0;
+  if (fit != free.end()) {
+    block = std::get<2>(*fit);
+    free.erase(fit);
+  } else {
+    block = new_segment(rounded, small);
+  }
+  split(block, rounded);
+  blocks_[block].used = true;
+  allocated_ += blocks_[block].size;
+  return block;
+}
+
+void AllocatorRules::join_next(BlockId block) {
+  const BlockId behind = blocks_[block].next;
+  blocks_[block].size += blocks_[behind].size;
+  blocks_[block].next = blocks_[behind].next;
+  if (blocks_[block].next >= 0) blocks_[blocks_[block].next].previous = block;
+  spare_.push_back(behind);
+}
+
+void AllocatorRules::release(BlockId block) {
+  allocated_ -= blocks_[block].size;
+  blocks_[block].used = false;
+  Free& free = pool(blocks_[block].small);
+  const auto take_out = [&](BlockId id) {
+    free.erase({blocks_[id].size, blocks_[id].address, id});
+  };
+  const BlockId behind = blocks_[block].next;
+  if (behind >= 0 && !blocks_[behind].used) {
+    take_out(behind);
+    join_next(block);
+  }
+  const BlockId before = blocks_[block].previous;
+  if (before >= 0 && !blocks_[before].used) {
+    take_out(before);
+    join_next(before);
+    block = before;
+  }
+  free.emplace(blocks_[block].size, blocks_[block].address, block);
+}
+
+void AllocatorRules::release_cached() {
+  for (Free* free : {&small_, &large_}) {
+    for (auto it = free->begin(); it != free->end();) {
+      const BlockId id = std::get<2>(*it);
+      const bool whole = blocks_[id].previous < 0 && blocks_[id].next < 0;
+      if (whole) spare_.push_back(id);
+      it = whole ? free->erase(it) : std::next(it);
+    }
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,56 @@
+// How libtorch's caching allocator hands out blocks. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace headroom {
+
+// Note [What the allocator adds]
+// Rationale: a peak is counted in blocks. A block is the request rounded up to 512 bytes, or a
+//   cached block that is not split because too little of it would be left: up to 1 MiB more, which
+//   of a model with tensors of 25 MiB is 4 %. Which cached block a request meets depends on all
+//   requests before it.
+// Approach: the rules of libtorch 2.11's native allocator at its default settings, as its source
+//   states them: two pools, segments of 2 MiB, 20 MiB or the request rounded up to 2 MiB, the
+//   smallest block that is large enough, neighbours joined when they are let go.
+// Limits: one stream, no other setting of --alloc-conf, no card that is full. What runs on a
+//   virtual card is libtorch's own allocator; this one says what to expect of it.
+class AllocatorRules {
+ public:
+  using BlockId = int32_t;
+
+  BlockId allocate(int64_t bytes);
+  void release(BlockId block);
+  void release_cached();  // empty_cache(): segments that are free as a whole go
+
+  int64_t size(BlockId block) const { return blocks_[block].size; }
+  int64_t allocated() const { return allocated_; }  // in blocks that are in use
+
+ private:
+  struct Block {
+    int64_t address = 0;
+    int64_t size = 0;
+    BlockId previous = -1;  // neighbours in the segment
+    BlockId next = -1;
+    bool small = false;
+    bool used = false;
+  };
+  using Free = std::set<std::tuple<int64_t, int64_t, BlockId>>;  // size, address
+
+  Free& pool(bool small) { return small ? small_ : large_; }
+  BlockId make(const Block& block);
+  BlockId new_segment(int64_t rounded, bool small);
+  void split(BlockId block, int64_t rounded);
+  void join_next(BlockId block);  // with the block behind it
+
+  std::vector<Block> blocks_;
+  std::vector<BlockId> spare_;  // numbers that are free again
+  Free small_, large_;
+  int64_t next_address_ = 0;
+  int64_t allocated_ = 0;
+};
+
+}  // namespace headroom

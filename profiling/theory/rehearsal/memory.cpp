@@ -1,0 +1,90 @@
+#include "profiling/theory/rehearsal/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom {
+
+Storage::Storage(Memory& memory, int64_t bytes)
+    : memory_(memory), index_(static_cast<int64_t>(memory.made_.size())) {
+  memory.blocks_.push_back(memory.allocator_.allocate(bytes));
+  memory.made_.push_back(
+      {.group = memory.group, .place = memory.place, .bytes = bytes, .born = ++memory.now_});
+  memory.events_.push_back({bytes, index_});
+  memory.note_peak(memory.now_, memory.place);
+}
+
+Storage::~Storage() {
+  memory_.allocator_.release(memory_.blocks_[static_cast<size_t>(index_)]);
+  memory_.made_[static_cast<size_t>(index_)].died = memory_.now_;
+  memory_.events_.push_back({0, index_});
+}
+
+void Storage::belongs_to(const char* group) {
+  memory_.made_[static_cast<size_t>(index_)].group = group;
+}
+
+void Memory::note_peak(int64_t now, const Place& where) {
+  if (allocator_.allocated() <= peak_) return;
+  peak_ = allocator_.allocated();
+  peak_now_ = now;
+  peak_place_ = where;
+}
+
+void Memory::begin_peak() {
+  peak_ = 0;
+  note_peak(++now_, place);
+}
+
+// A storage that died when `now_` was n was alive at n.
+std::vector<Made> Memory::alive_at_peak() const {
+  std::vector<Made> alive;
+  for (const Made& made : made_) {
+    if (made.born <= peak_now_ && made.died >= peak_now_) alive.push_back(made);
+  }
+  return alive;
+}
+
+void Memory::begin_step() {
+  step_before_ = step_;
+  step_ = {events_.size(), static_cast<int64_t>(made_.size()), now_};
+}
+
+Memory::Event Memory::relative(const Step& step, size_t event) const {
+  Event relative = events_[step.first_event + event];
+  relative.made -= step.first_made;
+  return relative;
+}
+
+bool Memory::is_steady() const {
+  const size_t events = events_.size() - step_.first_event;
+  if (step_before_.first_event == 0 || step_.first_event - step_before_.first_event != events) {
+    return false;
+  }
+  for (size_t i = 0; i < events; ++i) {
+    if (!(relative(step_, i) == relative(step_before_, i))) return false;
+  }
+  return true;
+}
+
+// What is let go was made in this step or in the one before, at the same distance each time.
+void Memory::repeat_step() {
+  const auto count = static_cast<size_t>(made_.size()) - static_cast<size_t>(step_.first_made);
+  std::vector<AllocatorRules::BlockId> now_made;
+  now_made.reserve(count);
+  const auto last = blocks_.end() - static_cast<std::ptrdiff_t>(count);
+  int64_t now = step_.first_now;
+  for (size_t i = step_.first_event; i < events_.size(); ++i) {
+    const auto made = static_cast<std::ptrdiff_t>(events_[i].made - step_.first_made);
+    if (events_[i].bytes > 0) {
+      now_made.push_back(allocator_.allocate(events_[i].bytes));
+      note_peak(++now, made_[static_cast<size_t>(events_[i].made)].place);
+    } else {
+      allocator_.release(made >= 0 ? now_made[static_cast<size_t>(made)]
+                                   : *(last + static_cast<std::ptrdiff_t>(count) + made));
+    }
+  }
+  std::copy(now_made.begin(), now_made.end(), last);
+}
+
+}  // namespace headroom

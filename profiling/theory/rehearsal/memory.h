@@ -1,0 +1,96 @@
+// The storages of a rehearsed run: what each is, and which are alive when most is. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "profiling/theory/rehearsal/allocator.h"
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// Where in the run: everything that is made carries it. Texts are literals.
+struct Place {
+  const char* phase = "";      // "backward"
+  int64_t block = -1;          // -1: outside of any
+  const char* operation = "";  // "ExpBackward0"
+};
+
+// One storage, from when it is made to when it is let go.
+struct Made {
+  const char* group = "";  // of rows.h, or one of peak.h
+  Place place;
+  int64_t bytes = 0;  // as requested
+  int64_t born = 0;   // of Memory::now()
+  int64_t died = INT64_MAX;
+};
+
+class Memory;
+
+// Alive as long as a tensor refers to it.
+class Storage {
+ public:
+  Storage(Memory& memory, int64_t bytes);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  int64_t bytes() const;
+  // What it turned out to be: a gradient, a state.
+  void belongs_to(const char* group);
+
+ private:
+  Memory& memory_;
+  int64_t index_;
+};
+
+class Memory {
+ public:
+  Place place;                  // of what is made from now on
+  const char* group = kTables;  // likewise
+
+  void release_cached() { allocator_.release_cached(); }
+  void begin_peak();  // from now on
+  int64_t peak() const { return peak_; }
+  const Place& peak_place() const { return peak_place_; }
+  std::vector<Made> alive_at_peak() const;
+
+  // What happens from now on is a step.
+  void begin_step();
+  // Whether the last step did as the one before it: the same requests in the same order, each let
+  // go at the same point. Then every further one will.
+  bool is_steady() const;
+  // The last step once more, its requests alone.
+  void repeat_step();
+
+ private:
+  friend class Storage;
+
+  // A request, or that what a request made is let go.
+  struct Event {
+    int64_t bytes = 0;  // 0: let go
+    int64_t made = 0;   // index in made_
+    bool operator==(const Event&) const = default;
+  };
+  struct Step {
+    size_t first_event = 0;
+    int64_t first_made = 0;
+    int64_t first_now = 0;
+  };
+
+  void note_peak(int64_t now, const Place& where);
+  Event relative(const Step& step, size_t event) const;
+
+  AllocatorRules allocator_;
+  std::vector<Made> made_;
+  std::vector<AllocatorRules::BlockId> blocks_;  // of each of them, in the last step
+  std::vector<Event> events_;
+  Step step_, step_before_;
+  int64_t now_ = 0;  // storages made so far
+  int64_t peak_ = 0;
+  int64_t peak_now_ = 0;
+  Place peak_place_;
+};
+
+}  // namespace headroom

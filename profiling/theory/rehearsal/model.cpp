@@ -1,0 +1,130 @@
+#include "profiling/theory/rehearsal/model.h"
+
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+namespace {
+
+// Its gradient is taken over as it is where it lies as the parameter does, else copied.
+std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
+  auto node = std::make_shared<Node>();
+  node->name = "AccumulateGrad";
+  node->block = block;
+  node->sequence = UINT64_MAX;
+  node->input = {parameter.value.sizes, parameter.value.dtype};
+  node->apply = [&parameter](ShapeTensor& grad) {
+    const ShapeTensor arrived = std::move(grad);
+    if (!parameter.gradient.defined()) {
+      parameter.gradient =
+          arrived.is_contiguous() ? arrived : empty(*arrived.run, arrived.sizes, arrived.dtype);
+      parameter.gradient.storage->belongs_to(kGradients);
+    }
+    return Tensors{};
+  };
+  return node;
+}
+
+ShapeTensor linear(const ShapeTensor& x, const Parameter& weight) {
+  return einsum("...i,oi->...o", x, weight.value);
+}
+
+ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& weight) {
+  const DType dtype = x_BSD.dtype;
+  ShapeTensor x = to(x_BSD, DType::kFp32);
+  const ShapeTensor inverse_rms_BS1 = rsqrt(add_scalar(mean_last(pow(x))));
+  x = mul(x, inverse_rms_BS1);
+  return to(mul(weight.value, x), dtype);
+}
+
+ShapeTensor silu(const ShapeTensor& x) { return mul(x, sigmoid(x)); }
+
+ShapeTensor swiglu(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
+  ShapeTensor gate_BSF = silu(linear(x_BSD, block.w1));
+  gate_BSF = mul(gate_BSF, linear(x_BSD, block.w3));
+  return linear(gate_BSF, block.w2);
+}
+
+ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
+  const ShapeTensor shifted_BSV = sub(logits_BSV, max_last(logits_BSV).first);
+  const ShapeTensor sum_BS1 = sum_last(exp(shifted_BSV));
+  return sub(shifted_BSV, log(sum_BS1));
+}
+
+}  // namespace
+
+RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
+    : run_(run), spec_(spec), config_(model_config(spec)) {
+  run.memory.place = {.phase = "build"};
+  run.memory.group = kTables;
+  const Dims angles = {spec.context_length, config_.head_dim() / 2};
+  const ShapeTensor angles_SR = empty(run, angles, DType::kFp32);
+  rotary_ = {empty(run, angles, DType::kFp32), empty(run, angles, DType::kFp32)};
+  run.memory.group = kParameters;
+  const int64_t d = config_.d_model;
+  add_parameter(token_embeddings_, {config_.vocab_size, d});
+  blocks_.resize(static_cast<size_t>(config_.layers));
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    run.memory.place.block = static_cast<int64_t>(i);
+    RehearsedBlock& block = blocks_[i];
+    add_parameter(block.q_proj, {d, d});
+    add_parameter(block.k_proj, {config_.kv_dim(), d});
+    add_parameter(block.v_proj, {config_.kv_dim(), d});
+    add_parameter(block.output_proj, {d, d});
+    add_parameter(block.w1, {config_.d_ff, d});
+    add_parameter(block.w2, {d, config_.d_ff});
+    add_parameter(block.w3, {config_.d_ff, d});
+    add_parameter(block.ln1, {d});
+    add_parameter(block.ln2, {d});
+  }
+  run.memory.place.block = -1;
+  add_parameter(ln_final_, {d});
+  add_parameter(lm_head_, {config_.vocab_size, d});
+}
+
+void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
+  parameter.value = empty(run_, sizes, DType::kFp32);
+  parameter.value.is_parameter = true;
+  parameter.value.made_by = accumulate_grad(parameter, run_.memory.place.block);
+  parameters_.push_back(&parameter);
+}
+
+ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
+  const auto split_heads = [&](const ShapeTensor& x, int64_t heads) {
+    return transpose(view(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
+  };
+  ShapeTensor q_BHSK = split_heads(linear(x_BSD, block.q_proj), config_.heads);
+  ShapeTensor k_BGTK = split_heads(linear(x_BSD, block.k_proj), config_.kv_heads);
+  const ShapeTensor v_BGTK = split_heads(linear(x_BSD, block.v_proj), config_.kv_heads);
+  q_BHSK = rotate(rotary_, q_BHSK);
+  k_BGTK = rotate(rotary_, k_BGTK);
+  ShapeTensor heads_BHSK = eager_attention(q_BHSK, repeat_heads(k_BGTK, config_.heads),
+                                           repeat_heads(v_BGTK, config_.heads));
+  heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
+                       {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
+  return linear(contiguous(heads_BHSK), block.output_proj);
+}
+
+ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
+  const ShapeTensor attention_BSD = attention(block, rms_norm(x_BSD, block.ln1));
+  const ShapeTensor attended_BSD = add(x_BSD, attention_BSD);
+  const ShapeTensor feed_forward_BSD = swiglu(block, rms_norm(attended_BSD, block.ln2));
+  return add(attended_BSD, feed_forward_BSD);
+}
+
+ShapeTensor RehearsedModel::forward(const ShapeTensor& tokens_BS) {
+  ShapeTensor x_BSD = index(token_embeddings_.value, tokens_BS);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    run_.memory.place.block = static_cast<int64_t>(i);
+    x_BSD = forward_block(blocks_[i], x_BSD);
+  }
+  run_.memory.place.block = -1;
+  x_BSD = rms_norm(x_BSD, ln_final_);
+  return linear(x_BSD, lm_head_);
+}
+
+ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS) {
+  const ShapeTensor negative_log_probabilities_BSV = neg(log_softmax(logits_BSV));
+  return mean(gather_last(negative_log_probabilities_BSV, unsqueeze(targets_BS, 2)));
+}
+
+}  // namespace headroom

@@ -1,0 +1,61 @@
+// The model with shapes for tensors. Read beside model/: the same statements, so that a tensor dies
+// where it dies there. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "profiling/theory/rehearsal/operations.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+struct Parameter {
+  ShapeTensor value;
+  ShapeTensor gradient;
+};
+
+struct RehearsedBlock {
+  Parameter q_proj, k_proj, v_proj, output_proj;
+  Parameter w1, w2, w3;
+  Parameter ln1, ln2;
+};
+
+struct RotaryTables {
+  ShapeTensor cos_SR, sin_SR;
+};
+
+class RehearsedModel {
+ public:
+  RehearsedModel(Run& run, const RunSpec& spec);
+  // Parameters know their place.
+  RehearsedModel(const RehearsedModel&) = delete;
+  RehearsedModel& operator=(const RehearsedModel&) = delete;
+
+  ShapeTensor forward(const ShapeTensor& tokens_BS);
+
+  const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
+
+ private:
+  void add_parameter(Parameter& parameter, const Dims& sizes);
+  ShapeTensor attention(const RehearsedBlock& block, const ShapeTensor& x_BSD);
+  ShapeTensor forward_block(const RehearsedBlock& block, const ShapeTensor& x_BSD);
+
+  Run& run_;
+  RunSpec spec_;
+  ModelConfig config_;
+  RotaryTables rotary_;
+  Parameter token_embeddings_;
+  std::vector<RehearsedBlock> blocks_;
+  Parameter ln_final_, lm_head_;
+  std::vector<Parameter*> parameters_;
+};
+
+ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS);
+
+// attention.cpp
+ShapeTensor rotate(const RotaryTables& tables, const ShapeTensor& x_BHSK);
+ShapeTensor repeat_heads(const ShapeTensor& x_BGTK, int64_t heads);
+ShapeTensor eager_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,
+                            const ShapeTensor& v_BHTK);
+
+}  // namespace headroom

@@ -1,0 +1,75 @@
+// What the operations of a rehearsed run share: its memory, and the modes that libtorch keeps per
+// thread. No torch here.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "profiling/theory/rehearsal/memory.h"
+#include "profiling/theory/rehearsal/tensor.h"
+
+namespace headroom {
+
+class Run {
+ public:
+  // workspace_bytes: what cuBLAS gets for every thread that multiplies matrices.
+  explicit Run(int64_t workspace_bytes) : workspace_bytes_(workspace_bytes) {}
+
+  std::shared_ptr<Storage> allocate(int64_t bytes) {
+    return std::make_shared<Storage>(memory, bytes);
+  }
+  // A product by cuBLAS: the handle of the thread has its workspace from the first one on.
+  void use_workspace();
+
+  Memory memory;
+  bool grad_mode = true;
+  bool in_backward = false;       // on the engine's thread
+  std::optional<DType> autocast;  // what products are computed in
+  std::map<const Storage*, ShapeTensor> cast_cache;
+  uint64_t next_sequence = 0;
+
+ private:
+  int64_t workspace_bytes_;
+  std::shared_ptr<Storage> workspaces_[2];  // of the forward's thread, of the engine's
+};
+
+class GradMode {
+ public:
+  GradMode(Run& run, bool on) : run_(run), was_(run.grad_mode) { run.grad_mode = on; }
+  ~GradMode() { run_.grad_mode = was_; }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  Run& run_;
+  bool was_;
+};
+
+class InBackward {
+ public:
+  explicit InBackward(Run& run) : run_(run) { run.in_backward = true; }
+  ~InBackward() { run_.in_backward = false; }
+  InBackward(const InBackward&) = delete;
+  InBackward& operator=(const InBackward&) = delete;
+
+ private:
+  Run& run_;
+};
+
+// As train/precision.h: the casts of weights are kept until it dies.
+class RehearsedAutocast {
+ public:
+  RehearsedAutocast(Run& run, std::optional<DType> dtype) : run_(run) { run.autocast = dtype; }
+  ~RehearsedAutocast() {
+    run_.autocast.reset();
+    run_.cast_cache.clear();
+  }
+  RehearsedAutocast(const RehearsedAutocast&) = delete;
+  RehearsedAutocast& operator=(const RehearsedAutocast&) = delete;
+
+ private:
+  Run& run_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,39 @@
+// One step with shapes for tensors. Read beside train/step.cpp. No torch here.
+#pragma once
+
+#include <optional>
+
+#include "profiling/theory/rehearsal/model.h"
+#include "profiling/theory/rehearsal/optimizer.h"
+#include "profiling/theory/rehearsal/run.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+class RehearsedStep {
+ public:
+  RehearsedStep(Run& run, const RunSpec& spec);
+
+  void run();
+
+ private:
+  struct Batch {
+    ShapeTensor tokens_BS, targets_BS;
+  };
+
+  void begin(const char* phase, const char* group);
+  Batch batch();
+  ShapeTensor run_mode(const Batch& batch);
+  ShapeTensor forward(const Batch& batch);
+  ShapeTensor forward_and_loss(const Batch& batch, ShapeTensor* logits_BSV);
+  void backward_from(ShapeTensor& loss);
+
+  Run& run_;
+  RunSpec spec_;
+  RehearsedModel model_;
+  std::optional<DType> autocast_;
+  std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
+  std::optional<RehearsedOptimizer> optimizer_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,81 @@
+#include "profiling/theory/rehearsal/tensor.h"
+
+#include <algorithm>
+
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+
+void Dims::insert(int64_t at, int64_t value) {
+  push_back(0);
+  for (int64_t i = count_ - 1; i > at; --i) (*this)[i] = (*this)[i - 1];
+  (*this)[at] = value;
+}
+
+void Dims::erase(int64_t at) {
+  for (int64_t i = at; i + 1 < count_; ++i) (*this)[i] = (*this)[i + 1];
+  (*this)[--count_] = 0;
+}
+
+int64_t Dims::product() const {
+  int64_t product = 1;
+  for (const int64_t value : *this) product *= value;
+  return product;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides = sizes;
+  int64_t stride = 1;
+  for (int64_t i = sizes.size() - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+bool ShapeTensor::is_contiguous() const {
+  const Dims wanted = contiguous_strides(sizes);
+  for (int64_t i = 0; i < dim(); ++i) {
+    if (sizes[i] != 1 && strides[i] != wanted[i]) return false;
+  }
+  return true;
+}
+
+bool ShapeTensor::is_dense() const {
+  // Dimensions in the order of their strides, each as long as all before it reach.
+  int64_t covered = 1;
+  for (const int64_t all = elements(); covered < all;) {
+    int64_t next = -1;
+    for (int64_t i = 0; i < dim(); ++i) {
+      if (sizes[i] != 1 && strides[i] == covered) next = i;
+    }
+    if (next < 0) return false;
+    covered *= sizes[next];
+  }
+  return true;
+}
+
+ShapeTensor ShapeTensor::detach() const {
+  ShapeTensor copy = *this;
+  copy.made_by = nullptr;
+  copy.is_parameter = false;
+  return copy;
+}
+
+ShapeTensor empty(Run& run, const Dims& sizes, DType dtype) {
+  ShapeTensor tensor;
+  tensor.run = &run;
+  tensor.sizes = sizes;
+  tensor.strides = contiguous_strides(sizes);
+  tensor.dtype = dtype;
+  tensor.storage = run.allocate(sizes.product() * element_size(dtype));
+  return tensor;
+}
+
+ShapeTensor empty_like(const ShapeTensor& tensor, DType dtype) {
+  ShapeTensor made = empty(*tensor.run, tensor.sizes, dtype);
+  if (tensor.is_dense()) made.strides = tensor.strides;
+  return made;
+}
+
+}  // namespace headroom
