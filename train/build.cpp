@@ -5,6 +5,7 @@
 
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
+#include "train/gradient_rules.h"
 #include "train/precision.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
@@ -67,6 +68,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   set_matmul_precision(precision);
 
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
+  step->micro_batches = passes(spec);
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }

@@ -5,6 +5,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/gradient_rules.h"
 #include "train/limits.h"
 
 namespace headroom {
@@ -108,6 +109,7 @@ void validate(const RunSpec& spec) {
   check_computable(spec);  // first the dimensions themselves
   check_optimizer(spec);
   check_weights(spec);
+  check_gradient_rules(spec);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",
                      "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "

@@ -37,6 +37,7 @@ struct RunSpec {
 
   // How one step runs.
   Mode profile_type = Mode::kForward;
+  int64_t micro_batches = 1;  // parts of the batch that go forward and backward in turn
   Precision precision = Precision::kFp32;
   WeightType weights = WeightType::kFp32;         // kBf16: gradients and activations too, no casts
   MasterCopy master_weights = MasterCopy::kNone;  // kFp32: +4 bytes per BF16 weight, FP32 moments

@@ -134,6 +134,8 @@ std::vector<Field> step_fields() {
                               .help = "what one step does",
                               .in_name = InName::kAlways,
                               .stated = true}),
+      integer<&R::micro_batches, 1, 1 << 24>(
+          {"micro_batches", "parts of the batch, one backward each; gradients add up"}),
       word<&R::precision>({.name = "precision",
                            .help = "arithmetic; bf16 and fp16 are autocast over FP32 weights",
                            .in_name = InName::kAlways,

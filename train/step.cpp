@@ -2,6 +2,7 @@
 
 #include "model/loss.h"
 #include "train/precision.h"
+#include "train/techniques/micro_batches.h"
 
 namespace headroom {
 
@@ -65,10 +66,15 @@ Tensor Step::run_mode(const Batch& batch) {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
   // The logits live through backward, as the local variable of a training loop does.
   Tensor logits_BSV;
-  const Tensor loss = forward_and_loss(batch, &logits_BSV);
-  backward(loss);
+  BatchLoss batch_loss(micro_batches);
+  for (int64_t i = 0; i < micro_batches; ++i) {
+    logits_BSV = Tensor();  // those of the part before
+    const Tensor loss = forward_and_loss(part_of(batch, i, micro_batches), &logits_BSV);
+    backward(loss);
+    batch_loss.add(loss, claims_);
+  }
   if (mode_ == Mode::kTraining) update();
-  return loss.detach();
+  return batch_loss.mean();
 }
 
 Tensor Step::forward(const Batch& batch, ScopeKind kind) {
@@ -96,11 +102,9 @@ Tensor Step::logits(const Batch& batch, ScopeKind kind) {
 
 void Step::backward(const Tensor& loss) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
-  if (loss_scaler) {
-    loss_scaler->scale(loss).backward();
-  } else {
-    loss.backward();
-  }
+  Tensor root = micro_batches == 1 ? loss : loss / micro_batches;
+  if (loss_scaler) root = loss_scaler->scale(root);
+  root.backward();
   claim_gradients();
 }
 

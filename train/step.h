@@ -27,9 +27,10 @@ class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
 
-  // Runs one step and returns the loss (a detached scalar, FP32 but for BF16 weights and for
-  // autocast on the CPU, whose lists leave it in the low precision; undefined where the mode
-  // computes none). Does not wait for the device. The gradients stay until the next run begins.
+  // Runs one step and returns the mean loss of the batch (a detached scalar, FP32 but for BF16
+  // weights and for autocast on the CPU, whose lists leave it in the low precision; undefined where
+  // the mode computes none). Does not wait for the device. The gradients stay until the next run
+  // begins.
   torch::Tensor run(const Batch& batch);
 
   // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
@@ -41,6 +42,7 @@ class Step {
   std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;     // training only
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
+  int64_t micro_batches = 1;                // parts of a batch, each with a backward of its own
 
   Transformer& model() { return model_; }
   // What a file of weights holds: the master copies where there are, else the parameters.

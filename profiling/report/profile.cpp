@@ -57,7 +57,10 @@ Table protocol_table(const Record& record) {
   const int64_t parameters = parameter_count(model_config(spec));
   add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
   add("batch", std::to_string(spec.batch_size) + " sequences of " +
-                   std::to_string(spec.context_length) + " tokens");
+                   std::to_string(spec.context_length) + " tokens" +
+                   (spec.micro_batches == 1
+                        ? ""
+                        : ", in " + std::to_string(spec.micro_batches) + " micro-batches"));
   add("precision", precision_in_words(spec));
   add("attention", to_string(spec.attention));
   if (spec.profile_type == Mode::kTraining) {

@@ -10,6 +10,7 @@
 #include "profiling/theory/residual_stream.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -27,7 +28,9 @@ Table shape_table(const RunSpec& spec) {
   const auto add = [&](const char* name, const std::string& value) {
     table.rows.push_back({name, value});
   };
-  add("B batch", grouped(spec.batch_size));
+  const bool in_parts = passes(spec) > 1;
+  if (in_parts) add("N micro-batches", grouped(passes(spec)));
+  add(in_parts ? "B sequences of a micro-batch" : "B batch", grouped(sequences_of_a_pass(spec)));
   add("S, T context", grouped(spec.context_length));
   add("D d_model", grouped(shape.d_model));
   add("F d_ff", grouped(shape.d_ff));
@@ -167,7 +170,8 @@ int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
     static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
-                                                     kTables,     kInputs,         kMasterWeights};
+                                                     kTables,     kInputs,         kMasterWeights,
+                                                     kBatchLoss};
     const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
                                  [&](const char* group) { return row.group == group; });
     if (!now && !is_one_of(row.group, kAlways)) continue;
@@ -215,9 +219,10 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     table.rows.push_back(std::move(cells));
   };
   add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
-  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights,
-                            kGradients, kOptimizerState, kOptimizerNextState, kOptimizerTemporaries,
-                            kCastCache, kPassingCast, kLossScaler, kTables, kInputs}) {
+  for (const char* group :
+       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights, kGradients,
+        kOptimizerState, kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,
+        kLossScaler, kTables, kInputs, kBatchLoss}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   }
   add("temporaries of a forward without gradients",
@@ -259,7 +264,8 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   tables.push_back(
       row_table("States, casts, tables and inputs", rows,
                 {kParameters, kMasterWeights, kGradients, kOptimizerState, kOptimizerNextState,
-                 kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs}));
+                 kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs,
+                 kBatchLoss}));
   std::optional<Peak> peak;
   if (has_predicted_peak(spec)) peak = predicted_peak(spec);
   if (peak) tables.push_back(peak_table(*peak));

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "train/gradient_rules.h"
+
 namespace headroom {
 namespace {
 
@@ -15,7 +17,7 @@ std::string decimals(double value) {
 
 ResidualStream residual_stream(const RunSpec& spec) {
   ResidualStream stream;
-  stream.sizes = {spec.batch_size, spec.context_length, model_config(spec).d_model};
+  stream.sizes = {sequences_of_a_pass(spec), spec.context_length, model_config(spec).d_model};
   stream.elements = stream.sizes[0] * stream.sizes[1] * stream.sizes[2];
   stream.each = spec.weights == WeightType::kBf16 ? 2 : 4;
   stream.bytes = stream.elements * stream.each;

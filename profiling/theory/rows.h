@@ -40,6 +40,7 @@ inline constexpr const char* kCastCache = "cast cache";
 inline constexpr const char* kPassingCast = "passing cast";  // not cached: one alive at a time
 inline constexpr const char* kTables = "tables";
 inline constexpr const char* kInputs = "inputs";
+inline constexpr const char* kBatchLoss = "batch loss";  // of micro-batches
 
 // Note [Storages, not saves]
 // Rationale: autograd saves a tensor once for every node that needs it: the output of a norm three

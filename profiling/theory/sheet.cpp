@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "text/words.h"
+#include "train/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -58,7 +59,9 @@ int64_t Sheet::size(char letter) const {
     case '2':
       return 2;
     case 'B':
-      return spec_.batch_size;
+      return sequences_of_a_pass(spec_);
+    case 'N':
+      return passes(spec_);
     case 'S':
     case 'T':
       return spec_.context_length;

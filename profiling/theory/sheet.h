@@ -15,7 +15,8 @@ namespace headroom {
 struct RowInput {
   std::string name;  // without the suffix; the sheet appends the letters of the shape
   std::string
-      shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S padded
+      shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S padded,
+              // N = micro-batches
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;
@@ -50,7 +51,7 @@ class Sheet {
   }
   // The type of exp, sum and log: on autocast's FP32 list of CUDA, on no list of the CPU.
   DType exponential() const { return autocast() && !cpu() ? DType::kFp32 : compute(); }
-  int64_t size(char letter) const;  // 'B' -> batch size
+  int64_t size(char letter) const;  // 'B' -> sequences of one pass
 
   std::vector<Row> take() { return std::move(rows_); }
   const std::vector<Row>& rows() const { return rows_; }

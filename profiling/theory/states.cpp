@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiling/theory/sheet.h"
+#include "train/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -201,13 +202,20 @@ void add_inputs(Sheet& sheet) {
                .condition = "one pair for all blocks"});
   }
   sheet.begin(kInputs);
+  const bool in_parts = passes(sheet.spec()) > 1;
   for (const char* name : {"tokens", "targets"}) {
     sheet.add({.name = name,
-               .shape = "B S",
+               .shape = in_parts ? "N*B S" : "B S",
                .dtype = DType::kInt64,
                .source = "train/data/data.cpp Data::batch",
                .condition = "present in every mode"});
   }
+  if (!in_parts) return;
+  sheet.begin(kBatchLoss);
+  sheet.add({.name = "mean",
+             .shape = "",
+             .source = "train/techniques/micro_batches.cpp BatchLoss::add",
+             .condition = "from the end of the first micro-batch on"});
 }
 
 void add_loss_scaler(Sheet& sheet) {
@@ -228,8 +236,11 @@ void add_state_rows(Sheet& sheet) {
   add_each(sheet, ".weight", "", stored, sheet.weight());
   if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
+    const std::string complete = passes(spec) > 1
+                                     ? "; there from the first backward on, complete with the last"
+                                     : "; complete at the end of backward";
     add_each(sheet, ".grad", "train/step.cpp Step::backward",
-             stored + "; complete at the end of backward, released with the step", sheet.weight());
+             stored + complete + ", released with the step", sheet.weight());
   }
   if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
   if (sheet.casts_weights()) {

@@ -41,6 +41,12 @@ expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 
 expect 2 "--measure-steps: '1' shows no growth; allowed with --watch: 2 or more" profile "${small[@]}" --measure-steps 1 --watch
 expect 2 "--record-steps: '1' cannot tell what grows" profile "${small[@]}" --record-steps 1 --watch
+# Gradients.
+training=("${small[@]}" --profile-type training)
+expect 2 "--micro-batches: '3' does not divide --batch-size 4; allowed: its divisors, 1 to 4 \(example: " profile "${training[@]}" --micro-batches 3
+expect 2 "--micro-batches: '8' does not divide --batch-size 4" theory "${training[@]}" --micro-batches 8
+expect 2 "--micro-batches: '0' is out of range; allowed: 1 to" profile "${training[@]}" --micro-batches 0
+expect 2 "--micro-batches: '2' adds up gradients, and --profile-type forward makes none; allowed there: 1" sweep "${small[@]}" --micro-batches 1,2
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)

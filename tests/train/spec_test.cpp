@@ -126,6 +126,15 @@ TEST(Spec, Bf16WeightsGoWithNoAutocastAndMastersWithNothingElse) {
               HasSubstr("updates FP32 master weights"));
 }
 
+TEST(Spec, MicroBatchesDivideABatchThatHasABackward) {
+  EXPECT_NO_THROW(
+      validate({.batch_size = 6, .profile_type = Mode::kForwardBackward, .micro_batches = 3}));
+  EXPECT_THROW(validate({.batch_size = 6, .profile_type = Mode::kTraining, .micro_batches = 4}),
+               UsageError);
+  EXPECT_THROW(validate({.batch_size = 6, .profile_type = Mode::kForwardGrad, .micro_batches = 3}),
+               UsageError);
+}
+
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
   EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),

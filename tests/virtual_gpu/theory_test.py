@@ -65,6 +65,8 @@ def quick_grids():
            "attention": FORCED, "context_length": "33"}
     yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
            "master_weights": "none,fp32", "attention": "eager,sdpa", "context_length": "1,33"}
+    yield {"device": "virtual:h200", "profile_type": "forward-backward,training", "batch_size": "6",
+           "precision": PRECISIONS, "micro_batches": "3", "context_length": "33"}
 
 
 def wide_grids():

@@ -1,0 +1,135 @@
+#include "train/techniques/micro_batches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/train/heard.h"
+#include "tests/train/techniques/small_step.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using torch::Tensor;
+
+RunSpec in_parts(int64_t parts, Mode mode = Mode::kForwardBackward) {
+  RunSpec spec = tiny_spec();
+  spec.layers = 2;
+  spec.batch_size = 6;
+  spec.profile_type = mode;
+  spec.micro_batches = parts;
+  return spec;
+}
+
+TEST(MicroBatches, LossAndGradientsAreThoseOfTheWholeBatch) {
+  for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+    RunSpec spec = in_parts(1);
+    spec.attention = attention;
+    SmallStep whole(spec);
+    const double loss = whole.run();
+    for (const int64_t parts : {2, 3, 6}) {
+      spec.micro_batches = parts;
+      SmallStep step(spec);
+      EXPECT_NEAR(step.run(), loss, 1e-6 * loss) << parts;
+      EXPECT_LE(distance(step.gradients(), whole.gradients()), 1e-6) << parts;
+    }
+  }
+}
+
+// The products of a part are rounded as those of the batch are; their sums in another order.
+TEST(MicroBatches, UnderAutocastTheyAreWithinItsRounding) {
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    RunSpec spec = in_parts(1);
+    spec.precision = precision;
+    SmallStep whole(spec);
+    const double loss = whole.run();
+    spec.micro_batches = 3;
+    SmallStep step(spec);
+    const double tolerance = precision == Precision::kBf16 ? 1e-2 : 1e-3;
+    EXPECT_NEAR(step.run(), loss, tolerance * loss) << to_string(precision);
+    EXPECT_LE(distance(step.gradients(), whole.gradients()), tolerance) << to_string(precision);
+  }
+}
+
+TEST(MicroBatches, GradientsOfOneStepAreGoneInTheNext) {
+  SmallStep step(in_parts(3));
+  step.run();
+  const std::vector<Tensor> once = step.gradients();
+  step.run();
+  EXPECT_TRUE(bit_equal(step.gradients(), once)) << "added up over steps";
+}
+
+TEST(MicroBatches, TwentyStepsOfTrainingAreThoseOfTheWholeBatchAndDeterministic) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
+    RunSpec spec = in_parts(1, Mode::kTraining);
+    spec.precision = precision;
+    const std::vector<double> whole = SmallStep(spec).run_steps(20);
+    spec.micro_batches = 2;
+    const std::vector<double> parts = SmallStep(spec).run_steps(20);
+    EXPECT_EQ(SmallStep(spec).run_steps(20), parts) << to_string(precision);
+    const double tolerance = precision == Precision::kFp32 ? 1e-4 : 2e-2;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      EXPECT_NEAR(parts[i], whole[i], tolerance * whole[i]) << to_string(precision) << ' ' << i;
+    }
+  }
+}
+
+TEST(MicroBatches, EachHasItsOwnPassesAndTheUpdateComesOnce) {
+  RunSpec spec = in_parts(2, Mode::kTraining);
+  spec.layers = 1;
+  spec.precision = Precision::kFp16;
+  const SmallStep small(spec);
+  Heard heard;
+  const Listening listening(*small.step, &heard);
+  small.step->run(small.data.batch(0));
+  const std::vector<std::string> pass = {"+forward", "+block 0", "-block 0",  "-forward",
+                                         "+loss",    "-loss",    "+backward", "-backward"};
+  std::vector<std::string> expected = pass;
+  expected.insert(expected.end(), pass.begin(), pass.end());
+  expected.insert(expected.end(), {"+optimizer", "-optimizer"});
+  EXPECT_THAT(heard.texts, testing::ElementsAreArray(expected));
+  EXPECT_EQ(small.step->loss_scaler->state()[1].item<int>(), 1) << "one look at the gradients";
+}
+
+TEST(MicroBatches, WhatOnePartSavedIsGoneBeforeTheNextBegins) {
+  const SmallStep small(in_parts(3));
+  std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> outputs;
+  small.step->run_block = [&](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+    if (index == 0) {
+      for (const auto& output : outputs) EXPECT_TRUE(output.expired());
+    }
+    Tensor y_BSD = block(x_BSD);
+    outputs.push_back(y_BSD.storage().getWeakStorageImpl());
+    return y_BSD;
+  };
+  small.step->run(small.data.batch(0));
+  EXPECT_EQ(outputs.size(), 3U * 2U);
+}
+
+TEST(MicroBatches, AFailureInTheMiddleLeavesNothingInTheNextStep) {
+  SmallStep step(in_parts(2));
+  step.run();
+  const std::vector<Tensor> expected = step.gradients();
+  const BlockRunner usual = step.step->run_block;
+  int blocks = 0;
+  step.step->run_block = [&](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+    TORCH_CHECK(++blocks < 4, "no room");  // in the second forward
+    return usual(index, block, x_BSD);
+  };
+  EXPECT_THROW(step.run(), c10::Error);
+  step.step->run_block = usual;
+  step.run();
+  EXPECT_TRUE(bit_equal(step.gradients(), expected));
+}
+
+TEST(MicroBatches, PartsAreViewsOfTheBatch) {
+  const SmallStep small(in_parts(3));
+  const Batch batch = small.data.batch(0);
+  const Batch part = part_of(batch, 1, 3);
+  EXPECT_THAT(part.tokens_BS.sizes(), ElementsAre(2, 16));
+  EXPECT_TRUE(part.targets_BS.equal(batch.targets_BS.narrow(0, 2, 2)));
+  EXPECT_TRUE(part.tokens_BS.is_alias_of(batch.tokens_BS));
+}
+
+}  // namespace
+}  // namespace headroom

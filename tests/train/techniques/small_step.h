@@ -1,0 +1,60 @@
+// A step of a small model and what came of it.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/train/tiny_spec.h"
+#include "train/build.h"
+
+namespace headroom {
+
+struct SmallStep {
+  explicit SmallStep(const RunSpec& asked) : spec(asked), data(spec, spec.vocab_size, kCpu, 100) {
+    std::vector<std::string> notes;
+    step = build_step(spec, kCpu, &notes);
+  }
+
+  // The loss of step `index` of the run.
+  double run(int64_t index = 0) { return step->run(data.batch(index)).item<double>(); }
+  std::vector<double> run_steps(int64_t count) {
+    std::vector<double> losses;
+    for (int64_t i = 0; i < count; ++i) losses.push_back(run(i));
+    return losses;
+  }
+  std::vector<torch::Tensor> parameters() const {
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& p : step->model()->parameters()) all.push_back(p.detach().clone());
+    return all;
+  }
+  std::vector<torch::Tensor> gradients() const {
+    std::vector<torch::Tensor> all;
+    for (const torch::Tensor& p : step->model()->parameters()) all.push_back(p.grad());
+    return all;
+  }
+
+  static constexpr auto kCpu = torch::kCPU;
+  RunSpec spec;
+  Data data;
+  std::unique_ptr<Step> step;
+};
+
+inline bool bit_equal(const std::vector<torch::Tensor>& a, const std::vector<torch::Tensor>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const torch::Tensor& one, const torch::Tensor& other) { return one.equal(other); });
+}
+
+// The largest over the tensors of |a - b| / |b|, L2 norms.
+inline double distance(const std::vector<torch::Tensor>& a, const std::vector<torch::Tensor>& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const torch::Tensor relative = (a[i] - b[i]).norm() / b[i].norm();
+    largest = std::max(largest, relative.item<double>());
+  }
+  return largest;
+}
+
+}  // namespace headroom

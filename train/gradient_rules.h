@@ -1,0 +1,17 @@
+// What becomes of the gradients of a step: added up over micro-batches, clipped, released as they
+// come. What follows of it for the rest of a run, and what contradicts it. No torch here.
+#pragma once
+
+#include "train/spec.h"
+
+namespace headroom {
+
+// How often a step goes forward and backward.
+int64_t passes(const RunSpec& spec);
+// Sequences of one of them.
+int64_t sequences_of_a_pass(const RunSpec& spec);
+
+// Throws UsageError.
+void check_gradient_rules(const RunSpec& spec);
+
+}  // namespace headroom
