@@ -31,8 +31,9 @@ torch::Dtype dtype_of(WeightType weights) {
   return weights == WeightType::kBf16 ? torch::kBFloat16 : torch::kFloat32;
 }
 
-// The optimizer, and what stands between it and BF16 weights.
-std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights) {
+// The optimizer, and what stands between it and BF16 weights. `seed`: of what it rounds by chance.
+std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights,
+                                        uint64_t seed) {
   const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters) {
     return make_optimizer(spec, std::move(parameters));
   };
@@ -44,8 +45,7 @@ std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::
         make);
   }
   if (spec.rounding == Rounding::kStochastic) {
-    return std::make_unique<StochasticRounding>(std::move(weights),
-                                                static_cast<uint64_t>(spec.seed), make);
+    return std::make_unique<StochasticRounding>(std::move(weights), seed, make);
   }
   return make(std::move(weights));
 }
@@ -69,14 +69,25 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
 
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
   step->micro_batches = passes(spec);
+  step->max_grad_norm = spec.max_grad_norm;
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
-  if (spec.profile_type == Mode::kTraining) {
-    step->optimizer = make_updates(spec, model->parameters());
-    // Master weights are the file's own numbers, not what BF16 left of them.
-    const bool has_masters = spec.master_weights == MasterCopy::kFp32;
-    if (has_masters && !spec.load_weights.empty()) load_weights(step->weights(), spec.load_weights);
+  if (releases_gradients(spec)) {
+    if (step->loss_scaler) refuse_release_of_scaled_gradients();
+    auto seed = static_cast<uint64_t>(spec.seed);  // of the random bits of each parameter
+    step->release = std::make_unique<GradientRelease>(
+        model->named_parameters(), [&](std::vector<torch::Tensor> parameters) {
+          return make_updates(spec, std::move(parameters), seed++);
+        });
+  } else if (spec.profile_type == Mode::kTraining) {
+    step->optimizer = make_updates(spec, model->parameters(), static_cast<uint64_t>(spec.seed));
+  }
+  // Master weights are the numbers of the file, not what BF16 left of them.
+  const bool has_masters =
+      spec.master_weights == MasterCopy::kFp32 && spec.profile_type == Mode::kTraining;
+  if (has_masters && !spec.load_weights.empty()) {
+    load_weights(step->weights(), spec.load_weights);
   }
   return step;
 }

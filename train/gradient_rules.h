@@ -11,7 +11,12 @@ int64_t passes(const RunSpec& spec);
 // Sequences of one of them.
 int64_t sequences_of_a_pass(const RunSpec& spec);
 
+// Whether every parameter is updated inside backward, which no gradient outlives.
+bool releases_gradients(const RunSpec& spec);
+
 // Throws UsageError.
 void check_gradient_rules(const RunSpec& spec);
+// Also where BF16 becomes FP16 on a card without it.
+[[noreturn]] void refuse_release_of_scaled_gradients();
 
 }  // namespace headroom

@@ -11,9 +11,9 @@
 //   rotary tables, the loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As
 //   it runs: the batch when a run begins, gradients when a backward ends, optimizer state when an
 //   update ends, workspaces when a run ends; AutocastGuard (train/precision.h) what autocast casts,
-//   as it does.
-// Limits: gradients that are gone before backward ends, because an optimizer runs inside it, are
-//   that optimizer's to claim. Views and shares of one storage are one.
+//   as it does. Gradients that are gone before backward ends, because an optimizer runs inside it,
+//   are claimed there, and the state after each update: train/techniques/gradient_release.h.
+// Limits: views and shares of one storage are one.
 #pragma once
 
 #include <cstdint>

@@ -131,7 +131,7 @@ nlohmann::json to_json(const RunSpec& spec) {
   nlohmann::json json = nlohmann::json::object();
   for (const Field& field : fields()) {
     const std::string text = field.get(spec);
-    if (field.numeric()) {
+    if (field.numeric() || field.is_switch()) {
       json[field.name] = nlohmann::json::parse(text);
     } else {
       json[field.name] = text;
@@ -161,7 +161,7 @@ std::string row_name(const RunSpec& spec) {
     for (char& c : value) {
       if (!isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '-';
     }
-    name += "_" + field.name + "-" + value;
+    name += "_" + field.name + (field.is_switch() ? "" : "-" + value);
   }
   return name;
 }

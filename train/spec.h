@@ -48,6 +48,8 @@ struct RunSpec {
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
   double learning_rate = 1e-3;  // constant over the run
   double weight_decay = 0.01;   // decoupled, on every parameter
+  double max_grad_norm = 0;     // L2, of all gradients together, which are clipped to it; 0 = not
+  bool release_gradients = false;  // each parameter is updated inside backward, its gradient freed
   Device device;
   int64_t threads = 0;     // CPU threads inside one operation; 0 = libtorch's choice
   std::string alloc_conf;  // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
@@ -74,7 +76,7 @@ struct RunSpec {
 enum class FieldGroup { kModel, kStep, kMeasurement };
 std::string to_string(FieldGroup group);  // "Model and batch"
 
-enum class FieldValue { kInteger, kNumber, kWord, kText, kInputFile, kOutputFile };
+enum class FieldValue { kInteger, kNumber, kWord, kSwitch, kText, kInputFile, kOutputFile };
 
 // Whether row_name() says it.
 enum class InName {
@@ -105,6 +107,8 @@ struct Field {
 
   std::string flag() const;  // "--context-length"
   bool numeric() const { return value == FieldValue::kInteger || value == FieldValue::kNumber; }
+  // On or off, off by default: "true" or "false", and its flag alone is on.
+  bool is_switch() const { return value == FieldValue::kSwitch; }
   bool is_file() const { return value == FieldValue::kInputFile || writes_a_file(); }
   bool writes_a_file() const { return value == FieldValue::kOutputFile; }
 };

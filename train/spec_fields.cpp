@@ -30,12 +30,12 @@ Field integer(Field field) {
   return field;
 }
 
-template <auto kMember>
+template <auto kMember, int kMaximum = 10>
 Field number(Field field) {
   field.value = FieldValue::kNumber;
   field.get = [](const RunSpec& spec) { return shortest(spec.*kMember); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
-    spec.*kMember = parse_number(row.flag(), text, 0.0, 10.0);
+    spec.*kMember = parse_number(row.flag(), text, 0.0, kMaximum);
   };
   return field;
 }
@@ -87,6 +87,18 @@ Field word(Field field) {
       check_name(row.flag(), value, row.choices, row.flag() + " " + row.choices.front());
     }
     spec.*kMember = parse_word<Enum>(row.flag(), value);
+  };
+  return field;
+}
+
+template <auto kMember>
+Field on_off(Field field) {
+  field.value = FieldValue::kSwitch;
+  field.choices = {"false", "true"};
+  field.get = [](const RunSpec& spec) { return std::string(spec.*kMember ? "true" : "false"); };
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
+    check_choice(row.flag(), value, row.choices, row.flag());
+    spec.*kMember = value == "true";
   };
   return field;
 }
@@ -157,6 +169,10 @@ std::vector<Field> step_fields() {
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),
       number<&R::weight_decay>(
           {.name = "weight_decay", .help = "decoupled weight decay", .sizes = false}),
+      number<&R::max_grad_norm, 1000000>(
+          {"max_grad_norm", "gradients are clipped to this L2 norm of them all (0 = not)"}),
+      on_off<&R::release_gradients>(
+          {"release_gradients", "update each parameter inside backward and free its gradient"}),
       device({.name = "device",
               .help = "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]",
               .in_name = InName::kNever}),

@@ -2,6 +2,7 @@
 
 #include "model/loss.h"
 #include "train/precision.h"
+#include "train/techniques/clipping.h"
 #include "train/techniques/micro_batches.h"
 
 namespace headroom {
@@ -21,6 +22,7 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
 void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
+  if (release) release->listen(scopes, claims);
   if (claims_ == nullptr) return;
   claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
   claim(claims_, Category::kParameters, parameters_, names_);
@@ -34,8 +36,9 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
 }
 
 NamedTensors Step::weights() const {
-  const std::vector<Tensor> masters =
-      optimizer ? optimizer->master_weights() : std::vector<Tensor>();
+  std::vector<Tensor> masters;
+  if (optimizer) masters = optimizer->master_weights();
+  if (release) masters = release->master_weights();
   NamedTensors named;
   for (size_t i = 0; i < names_.size(); ++i) {
     named.insert(names_[i], masters.empty() ? parameters_[i] : masters[i]);
@@ -64,16 +67,17 @@ Tensor Step::run_mode(const Batch& batch) {
   // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
   // cached when a step begins is part of its peak.
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
-  // The logits live through backward, as the local variable of a training loop does.
+  // Both live to the end of the step, as the local variables of a training loop do.
   Tensor logits_BSV;
+  Tensor loss;
   BatchLoss batch_loss(micro_batches);
   for (int64_t i = 0; i < micro_batches; ++i) {
-    logits_BSV = Tensor();  // those of the part before
-    const Tensor loss = forward_and_loss(part_of(batch, i, micro_batches), &logits_BSV);
+    logits_BSV = loss = Tensor();  // of the part before
+    loss = forward_and_loss(part_of(batch, i, micro_batches), &logits_BSV);
     backward(loss);
     batch_loss.add(loss, claims_);
   }
-  if (mode_ == Mode::kTraining) update();
+  if (optimizer) update();
   return batch_loss.mean();
 }
 
@@ -104,7 +108,9 @@ void Step::backward(const Tensor& loss) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
   Tensor root = micro_batches == 1 ? loss : loss / micro_batches;
   if (loss_scaler) root = loss_scaler->scale(root);
+  if (release) release->begin_step();
   root.backward();
+  if (release) release->check_complete();
   claim_gradients();
 }
 
@@ -115,18 +121,21 @@ void Step::claim_gradients() {
   }
 }
 
+void Step::clip() {
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
+  clip_gradients(optimizer->gradients(), max_grad_norm);
+}
+
 void Step::update() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
-  if (!loss_scaler) {
+  const bool finite = !loss_scaler || loss_scaler->unscale(optimizer->gradients());
+  if (max_grad_norm > 0) clip();
+  if (finite) {
     optimizer->step();
   } else {
-    if (loss_scaler->unscale(optimizer->gradients())) {
-      optimizer->step();
-    } else {
-      ++skipped_steps_;
-    }
-    loss_scaler->update();
+    ++skipped_steps_;
   }
+  if (loss_scaler) loss_scaler->update();
   if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
 }
 

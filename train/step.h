@@ -19,6 +19,7 @@
 #include "train/optim/optimizer.h"
 #include "train/scope.h"
 #include "train/spec.h"
+#include "train/techniques/gradient_release.h"
 #include "train/techniques/saved_tensors.h"
 
 namespace headroom {
@@ -38,11 +39,13 @@ class Step {
   void listen(ScopeListener* scopes, MemoryClaims* claims);
 
   // What the techniques of train/build.h set.
-  BlockRunner run_block;                    // how each block is run
-  std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
-  std::unique_ptr<Optimizer> optimizer;     // training only
+  BlockRunner run_block;                 // how each block is run
+  std::unique_ptr<SavedTensors> saved;   // what the forward and the loss save; null: as it is
+  std::unique_ptr<Optimizer> optimizer;  // training only, unless `release` is in its place
+  std::unique_ptr<GradientRelease> release;
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
   int64_t micro_batches = 1;                // parts of a batch, each with a backward of its own
+  double max_grad_norm = 0;                 // gradients are clipped to it before an update; 0: not
 
   Transformer& model() { return model_; }
   // What a file of weights holds: the master copies where there are, else the parameters.
@@ -57,6 +60,7 @@ class Step {
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
   void backward(const torch::Tensor& loss);
   void claim_gradients();
+  void clip();
   void update();
 
   Transformer model_;

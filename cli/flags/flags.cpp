@@ -62,6 +62,7 @@ cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
   for (const Flag& flag : flags) {
     const auto value = cxxopts::value<std::string>();
     if (flag.value.empty()) value->implicit_value(kOn);
+    if (!flag.alone.empty()) value->implicit_value(flag.alone);
     options.add_options()(flag.name, flag.help, value);
   }
   try {
@@ -128,7 +129,9 @@ std::string CommandLine::help() const {
   std::string text = "headroom " + usage_ + "\n" + summary_ + "\n";
   size_t width = 0;
   const auto left = [](const Flag& flag) {
-    return "  --" + flag.name + (flag.value.empty() ? "" : " " + flag.value);
+    const std::string name = "  --" + flag.name;
+    if (!flag.alone.empty()) return name + "[=" + flag.value + "]";
+    return name + (flag.value.empty() ? "" : " " + flag.value);
   };
   for (const Flag& flag : flags_) width = std::max(width, std::min<size_t>(left(flag).size(), 30));
   std::string group;

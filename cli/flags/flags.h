@@ -21,6 +21,7 @@ struct Flag {
   std::string help;
   std::string group;  // heading in --help
   FileUse file = FileUse::kNone;
+  std::string alone;  // its value where none is given behind "="; "" = it needs one
 };
 
 // What the user typed.

@@ -38,7 +38,8 @@ Flag flag_of(const Field& field, bool list) {
           .value = value_of(field, list),
           .help = help,
           .group = to_string(field.group),
-          .file = use_of(field)};
+          .file = use_of(field),
+          .alone = field.is_switch() ? "true" : ""};
 }
 
 std::vector<Flag> run_flags(bool list) {

@@ -145,7 +145,7 @@ struct Instant {
   const char* name;
   std::vector<const char*> groups;  // besides parameters, optimizer state, scaler, tables, inputs
   bool after_backward;              // of the loss only the scalar is left
-  bool (*exists)(Mode mode);
+  bool (*exists)(const RunSpec& spec);
 };
 
 const std::vector<Instant>& instants() {
@@ -153,29 +153,39 @@ const std::vector<Instant>& instants() {
       {.name = "live when forward (and loss) end",
        .groups = {kCastCache, kBlock, kEmbedding, kFinalNorm, kHead, kLoss},
        .after_backward = false,
-       .exists = [](Mode) { return true; }},
+       .exists = [](const RunSpec&) { return true; }},
       {.name = "live when backward ends",
        .groups = {kGradients, kHead, kLoss},
        .after_backward = true,
-       .exists = has_backward},
+       .exists = [](const RunSpec& spec) { return has_backward(spec.profile_type); }},
+      {.name = "live in clipping",
+       .groups = {kGradients, kHead, kLoss, kClipping},
+       .after_backward = true,
+       .exists =
+           [](const RunSpec& spec) {
+             return spec.profile_type == Mode::kTraining && spec.max_grad_norm > 0;
+           }},
       {.name = "live in the optimizer step",
        .groups = {kGradients, kHead, kLoss, kOptimizerNextState, kOptimizerTemporaries},
        .after_backward = true,
-       .exists = [](Mode mode) { return mode == Mode::kTraining; }},
+       .exists =
+           [](const RunSpec& spec) {
+             return spec.profile_type == Mode::kTraining && !releases_gradients(spec);
+           }},
   };
   return kInstants;
 }
 
-int64_t live_bytes(const Instant& instant, const std::vector<Row>& rows) {
+int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vector<Row>& rows) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
-    static const std::vector<std::string> kAlways = {kParameters, kOptimizerState, kLossScaler,
-                                                     kTables,     kInputs,         kMasterWeights,
-                                                     kBatchLoss};
+    static const std::vector<std::string> kAlways = {
+        kParameters, kOptimizerState, kLossScaler, kTables, kInputs, kMasterWeights, kBatchLoss};
     const bool now = std::any_of(instant.groups.begin(), instant.groups.end(),
                                  [&](const char* group) { return row.group == group; });
     if (!now && !is_one_of(row.group, kAlways)) continue;
     if (instant.after_backward && row.group == kLoss && row.tensor != "loss") continue;
+    if (row.group == kGradients && releases_gradients(spec)) continue;
     bytes += row.model_bytes();
   }
   return bytes;
@@ -220,7 +230,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
   };
   add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
   for (const char* group :
-       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights, kGradients,
+       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights, kGradients, kClipping,
         kOptimizerState, kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,
         kLossScaler, kTables, kInputs, kBatchLoss}) {
     add(group, [&](size_t i) { return total(rows[i], group); });
@@ -228,10 +238,12 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
   add("temporaries of a forward without gradients",
       [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
   for (const Instant& instant : instants()) {
+    if (std::none_of(specs.begin(), specs.end(), instant.exists)) continue;
     std::vector<std::string> cells = {instant.name};
     for (size_t i = 0; i < kModes.size(); ++i) {
-      const bool exists = instant.exists(kModes[i]);
-      add_bytes_cells(cells, exists ? std::optional(live_bytes(instant, rows[i])) : std::nullopt);
+      const bool exists = instant.exists(specs[i]);
+      add_bytes_cells(
+          cells, exists ? std::optional(live_bytes(instant, specs[i], rows[i])) : std::nullopt);
     }
     table.rows.push_back(std::move(cells));
   }
@@ -261,11 +273,10 @@ std::vector<Table> theory_report(const RunSpec& spec) {
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kFinalNorm, kHead, kLoss}));
   }
-  tables.push_back(
-      row_table("States, casts, tables and inputs", rows,
-                {kParameters, kMasterWeights, kGradients, kOptimizerState, kOptimizerNextState,
-                 kOptimizerTemporaries, kCastCache, kPassingCast, kLossScaler, kTables, kInputs,
-                 kBatchLoss}));
+  tables.push_back(row_table("States, casts, tables and inputs", rows,
+                             {kParameters, kMasterWeights, kGradients, kClipping, kOptimizerState,
+                              kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,
+                              kLossScaler, kTables, kInputs, kBatchLoss}));
   std::optional<Peak> peak;
   if (has_predicted_peak(spec)) peak = predicted_peak(spec);
   if (peak) tables.push_back(peak_table(*peak));

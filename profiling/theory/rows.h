@@ -35,6 +35,8 @@ inline constexpr const char* kOptimizerState = "optimizer state";
 // The state's next values, before the old ones go: at its fullest the state is both.
 inline constexpr const char* kOptimizerNextState = "optimizer state, next values";
 inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
+// While the gradients are clipped, before the update.
+inline constexpr const char* kClipping = "clipping temporaries";
 inline constexpr const char* kLossScaler = "loss scaler";
 inline constexpr const char* kCastCache = "cast cache";
 inline constexpr const char* kPassingCast = "passing cast";  // not cached: one alive at a time

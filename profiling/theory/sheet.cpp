@@ -10,6 +10,8 @@
 namespace headroom {
 namespace {
 
+constexpr int64_t kForeachChunk = 65536;  // elements: kChunkSize of ATen's MultiTensorApply.cuh
+
 std::string letters_of(std::string_view shape) {
   std::string letters;
   for (const char c : shape) {
@@ -62,6 +64,10 @@ int64_t Sheet::size(char letter) const {
       return sequences_of_a_pass(spec_);
     case 'N':
       return passes(spec_);
+    case 'M':
+      return parameter_tensors(*this);
+    case 'C':
+      return (largest_elements(*this) + kForeachChunk - 1) / kForeachChunk;
     case 'S':
     case 'T':
       return spec_.context_length;

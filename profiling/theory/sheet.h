@@ -16,7 +16,7 @@ struct RowInput {
   std::string name;  // without the suffix; the sheet appends the letters of the shape
   std::string
       shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S padded,
-              // N = micro-batches
+              // N = micro-batches, M = parameter tensors, C = chunks of the largest in foreach
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;
@@ -66,6 +66,10 @@ class Sheet {
   Blocks blocks_;
   std::vector<Row> rows_;
 };
+
+// Of the parameters: how many tensors they are, and the elements of the largest.
+int64_t parameter_tensors(const Sheet& sheet);
+int64_t largest_elements(const Sheet& sheet);
 
 // Each fills its groups.
 void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, loss

@@ -71,15 +71,18 @@ void add_casts(Sheet& sheet) {
   }
 }
 
+int64_t elements_of(const Sheet& sheet, const Parameter& parameter) {
+  int64_t product = 1;
+  for (const char* c = parameter.shape; *c != '\0'; ++c) {
+    if (*c != ' ' && *c != '*') product *= sheet.size(*c);
+  }
+  return product;
+}
+
 // Of all, or of those that products cast.
 const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
   const auto elements = [&](const Parameter& parameter) {
-    if (cast_only && !parameter.in_linear) return int64_t{0};
-    int64_t product = 1;
-    for (const char* c = parameter.shape; *c != '\0'; ++c) {
-      if (*c != ' ' && *c != '*') product *= sheet.size(*c);
-    }
-    return product;
+    return cast_only && !parameter.in_linear ? 0 : elements_of(sheet, parameter);
   };
   return *std::max_element(
       std::begin(kModelParameters), std::end(kModelParameters),
@@ -121,13 +124,11 @@ void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
   if (state.form != StateForm::kScalar) {
     return add_each(sheet, std::string(".") + state.name, state.source, state.condition);
   }
-  int64_t tensors = 0;
-  for (const Parameter& parameter : kModelParameters) tensors += copies(sheet, parameter);
   sheet.add({.name = state.name,
              .shape = "",
              .source = state.source,
              .condition = state.condition,
-             .storages = tensors});
+             .storages = parameter_tensors(sheet)});
 }
 
 // The first update of all makes the state: there are no old values beside the new ones.
@@ -135,8 +136,9 @@ bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
 void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
   if (made.is_state && !updates_again(sheet.spec())) return;
-  const bool one_at_a_time = rounds_stochastically(sheet);
-  sheet.begin(made.is_state && !one_at_a_time ? kOptimizerNextState : kOptimizerTemporaries);
+  const bool one_at_a_time = rounds_stochastically(sheet) || releases_gradients(sheet.spec());
+  sheet.begin(made.is_state && !rounds_stochastically(sheet) ? kOptimizerNextState
+                                                             : kOptimizerTemporaries);
   if (made.of_all && !one_at_a_time) {
     return add_each(sheet, std::string(".") + made.name, made.source, made.condition,
                     update_type(sheet));
@@ -193,6 +195,44 @@ void add_optimizer(Sheet& sheet) {
   if (rounds_stochastically(sheet)) add_widened(sheet, info);
 }
 
+// One at a time, from the end of its node in backward to its update.
+void add_released_gradient(Sheet& sheet) {
+  sheet.begin(kGradients);
+  const Parameter& largest = largest_parameter(sheet);
+  sheet.add({.name = std::string(largest.name) + ".grad",
+             .shape = largest.shape,
+             .dtype = sheet.weight(),
+             .source = "train/techniques/gradient_release.cpp GradientRelease::update",
+             .condition = "one at a time, inside backward, gone with its update; the largest"});
+}
+
+// At its fullest: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU, and
+// where every tensor is one chunk, when the norms stand side by side.
+void add_clipping(Sheet& sheet) {
+  sheet.begin(kClipping);
+  const std::string source = "train/techniques/clipping.cpp norm_of_all: ";
+  sheet.add({.name = "norms",
+             .shape = "",
+             .dtype = sheet.weight(),
+             .source = source + "_foreach_norm",
+             .condition = "one of each gradient",
+             .storages = parameter_tensors(sheet)});
+  if (!sheet.cpu() && sheet.size('C') > 1) {
+    sheet.add(
+        {.name = "chunk_sums",
+         .shape = "M C",
+         .source = source + "_foreach_norm",
+         .condition = "chunks of 65536 elements, as many for each tensor as for the largest"});
+    return;
+  }
+  sheet.add({.name = "stacked", .shape = "M", .dtype = sheet.weight(), .source = source + "stack"});
+  sheet.add({.name = "norm",
+             .shape = "",
+             .dtype = sheet.weight(),
+             .source = source + "linalg_vector_norm",
+             .condition = "of all gradients"});
+}
+
 void add_inputs(Sheet& sheet) {
   sheet.begin(kTables);
   for (const char* name : {"cos", "sin"}) {
@@ -228,13 +268,25 @@ void add_loss_scaler(Sheet& sheet) {
 
 }  // namespace
 
+int64_t parameter_tensors(const Sheet& sheet) {
+  int64_t tensors = 0;
+  for (const Parameter& parameter : kModelParameters) tensors += copies(sheet, parameter);
+  return tensors;
+}
+
+int64_t largest_elements(const Sheet& sheet) {
+  return elements_of(sheet, largest_parameter(sheet));
+}
+
 void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
   sheet.begin(kParameters);
   const std::string stored =
       sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --weights says";
   add_each(sheet, ".weight", "", stored, sheet.weight());
-  if (has_backward(spec.profile_type)) {
+  if (releases_gradients(spec)) {
+    add_released_gradient(sheet);
+  } else if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
     const std::string complete = passes(spec) > 1
                                      ? "; there from the first backward on, complete with the last"
@@ -242,7 +294,10 @@ void add_state_rows(Sheet& sheet) {
     add_each(sheet, ".grad", "train/step.cpp Step::backward",
              stored + complete + ", released with the step", sheet.weight());
   }
-  if (spec.profile_type == Mode::kTraining) add_optimizer(sheet);
+  if (spec.profile_type == Mode::kTraining) {
+    if (spec.max_grad_norm > 0) add_clipping(sheet);
+    add_optimizer(sheet);
+  }
   if (sheet.casts_weights()) {
     if (sheet.cpu() && spec.profile_type == Mode::kForward) {
       add_passing_cast(sheet);

@@ -47,6 +47,17 @@ expect 2 "--micro-batches: '3' does not divide --batch-size 4; allowed: its divi
 expect 2 "--micro-batches: '8' does not divide --batch-size 4" theory "${training[@]}" --micro-batches 8
 expect 2 "--micro-batches: '0' is out of range; allowed: 1 to" profile "${training[@]}" --micro-batches 0
 expect 2 "--micro-batches: '2' adds up gradients, and --profile-type forward makes none; allowed there: 1" sweep "${small[@]}" --micro-batches 1,2
+expect 2 "--max-grad-norm: '-1' is out of range; allowed: 0 to 1" profile "${training[@]}" --max-grad-norm -1
+expect 2 "--max-grad-norm: 'nan' is not a number" profile "${training[@]}" --max-grad-norm nan
+expect 2 "--max-grad-norm: '0.5' clips what an optimizer takes, and --profile-type forward-backward has none; allowed there: 0 \(example: " profile "${small[@]}" --profile-type forward-backward --max-grad-norm 0.5
+
+released=("${training[@]}" --release-gradients)
+expect 2 "--release-gradients: 'true' updates parameters, which --profile-type forward does not; allowed: with training" profile "${small[@]}" --release-gradients
+expect 2 "--release-gradients: 'true' frees what --micro-batches 2 adds up; allowed: with --micro-batches 1 \(example: " profile "${released[@]}" --micro-batches 2
+expect 2 "--release-gradients: 'true' leaves no moment with all gradients, whose norm --max-grad-norm is of" sweep "${released[@]}" --max-grad-norm 1
+expect 2 "--release-gradients: 'true' updates before it is known that every FP16 gradient is finite" theory "${released[@]}" --precision fp16
+expect 2 "--release-gradients: 'maybe' is unknown; allowed: false, true" profile "${training[@]}" --release-gradients=maybe
+expect 2 "argument 'true' belongs to no flag" profile "${training[@]}" --release-gradients true
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)

@@ -22,6 +22,7 @@ TEST(Spec, EveryFieldSurvivesJson) {
                .attention = Attention::kSdpa,
                .optimizer_impl = OptimizerImpl::kFused,
                .learning_rate = 3e-4,
+               .release_gradients = true,
                .tokens = "data/\"quoted\" name.bin",
                .stacks = Stacks::kNone};
   const RunSpec read = spec_from_json(nlohmann::json::parse(to_json(spec).dump()));
@@ -133,6 +134,26 @@ TEST(Spec, MicroBatchesDivideABatchThatHasABackward) {
                UsageError);
   EXPECT_THROW(validate({.batch_size = 6, .profile_type = Mode::kForwardGrad, .micro_batches = 3}),
                UsageError);
+}
+
+TEST(Spec, GradientsAreClippedForAnOptimizerAlone) {
+  EXPECT_NO_THROW(validate({.profile_type = Mode::kTraining, .max_grad_norm = 1}));
+  EXPECT_THROW(validate({.profile_type = Mode::kForwardBackward, .max_grad_norm = 1}), UsageError);
+  EXPECT_EQ(row_name({.profile_type = Mode::kTraining, .max_grad_norm = 0.5}),
+            "small_ctx512_training_fp32_max_grad_norm-0.5");
+}
+
+TEST(Spec, GradientsAreReleasedWhereNothingNeedsThemTogether) {
+  const RunSpec released = {.profile_type = Mode::kTraining, .release_gradients = true};
+  EXPECT_NO_THROW(validate(released));
+  EXPECT_EQ(row_name(released), "small_ctx512_training_fp32_release_gradients");
+  EXPECT_TRUE(to_json(released)["release_gradients"].is_boolean());
+  std::vector<RunSpec> contradictions(4, released);
+  contradictions[0].profile_type = Mode::kForwardBackward;
+  contradictions[1].micro_batches = 2;
+  contradictions[2].max_grad_norm = 1;
+  contradictions[3].precision = Precision::kFp16;
+  for (const RunSpec& spec : contradictions) EXPECT_THROW(validate(spec), UsageError);
 }
 
 TEST(Spec, RowNamesTellResultsApart) {

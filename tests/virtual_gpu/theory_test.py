@@ -30,7 +30,7 @@ def sweep(headroom, folder, **axes):
     records = Path(folder, "records.jsonl")
     records.unlink(missing_ok=True)
     command = [headroom, "sweep", "--records", str(records)]
-    command += [word for name, value in flags.items() for word in ("--" + name, value)]
+    command += [f"--{name}={value}" for name, value in flags.items()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not records.exists():
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -56,6 +56,30 @@ def differences(record):
     return found
 
 
+def live_in_clipping(headroom, record):
+    """What `headroom theory` says is live then, in bytes; workspaces are not of it."""
+    names = {name.replace("-", "_") for name in SHAPE}
+    names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
+              "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl"}
+    flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]
+    done = subprocess.run([headroom, "theory", "--format", "csv", *flags], capture_output=True,
+                          text=True, check=True)
+    totals = done.stdout[done.stdout.index("live when forward"):].splitlines()
+    header = next(line for line in reversed(done.stdout.splitlines())
+                  if line.startswith("quantity,"))
+    row = next(line for line in totals if line.startswith("live in clipping"))
+    return int(row.split(",")[header.split(",").index("training_bytes")])
+
+
+def clipping_differences(headroom, record):
+    """The same for the requested bytes of the phase that clips."""
+    if record["status"] != "ok" or record["spec"]["max_grad_norm"] == 0:
+        return []
+    theory = live_in_clipping(headroom, record) + record["category_peak_bytes"]["workspaces"]
+    measured = record["phases"]["clipping"]["requested_bytes"]
+    return [] if theory == measured else [f"clipping: theory {theory}, measured {measured}"]
+
+
 def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": PRECISIONS,
            "attention": "eager,sdpa", "context_length": "1,33"}
@@ -67,6 +91,10 @@ def quick_grids():
            "master_weights": "none,fp32", "attention": "eager,sdpa", "context_length": "1,33"}
     yield {"device": "virtual:h200", "profile_type": "forward-backward,training", "batch_size": "6",
            "precision": PRECISIONS, "micro_batches": "3", "context_length": "33"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": PRECISIONS,
+           "max_grad_norm": "1", "context_length": "33"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,tf32,bf16",
+           "release_gradients": "true", "attention": "eager,sdpa", "context_length": "33"}
 
 
 def wide_grids():
@@ -93,17 +121,24 @@ def wide_grids():
     for card in ("h200", "b200", "a100-80gb", "rtx4090"):
         contexts = sorted(draw.sample(range(2, 200), 4))
         yield {"device": f"virtual:{card}", "profile_type": "forward-grad,training",
-               "weights": "bf16", "master_weights": "none,fp32", "attention": "eager,flash",
+               "weights": "bf16", "master_weights": "none,fp32", "attention": "eager,sdpa",
                "context_length": ",".join(map(str, contexts))}
     for kv_heads in ("1", "2"):
         yield {"device": "virtual:h200", "profile_type": "forward-backward", "kv_heads": kv_heads,
-               "weights": "bf16", "attention": "eager,flash", "context_length": "1,31,64,97"}
+               "weights": "bf16", "attention": "eager,sdpa", "context_length": "1,31,64,97"}
     yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
            "master_weights": "none,fp32", "optimizer": "adamw,sgd",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
            "rounding": "stochastic", "optimizer": "adamw,sgd",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
+    yield {"device": "virtual:h200,virtual:t4", "profile_type": "training", "precision": "fp32",
+           "optimizer": "adamw,sgd", "optimizer_impl": "reference,foreach,fused",
+           "release_gradients": "true", "context_length": "7", "kv_heads": "2"}
+    for parts in ("2", "6"):
+        yield {"device": "virtual:a100-80gb", "profile_type": "training", "precision": PRECISIONS,
+               "attention": "eager,sdpa", "batch_size": "6", "micro_batches": parts,
+               "context_length": "1,64", "max_grad_norm": "0.5"}
     for steps in ({"warmup_steps": "0", "measure_steps": "0"}, {"warmup_steps": "0"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
                "context_length": "7", **steps}
@@ -117,7 +152,7 @@ def main():
         for grid in grids:
             for record in sweep(headroom, folder, **grid):
                 cells += 1
-                found = differences(record)
+                found = differences(record) + clipping_differences(headroom, record)
                 wrong += bool(found)
                 for line in found:
                     print(f"{record['spec']['device']} {record['name']}: {line}")

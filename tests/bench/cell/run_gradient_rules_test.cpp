@@ -2,9 +2,11 @@
 // they come: their bytes against theory's. No torch in this file.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "profiling/theory/rows.h"
 #include "tests/bench/cell/run_ok.h"
 #include "tests/train/tiny_spec.h"
-#include "train/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -57,6 +59,70 @@ TEST(RunMicroBatches, KeepTheActivationsOfOneAtATime) {
 TEST(RunMicroBatches, LeaveNothingBehind) {
   expect_no_growth(in_parts(Mode::kTraining, Precision::kFp32));
   expect_no_growth(in_parts(Mode::kTraining, Precision::kBf16));
+}
+
+int64_t sum_of(const std::vector<Row>& rows, std::vector<const char*> groups) {
+  int64_t bytes = 0;
+  for (const char* group : groups) bytes += total(rows, group);
+  return bytes;
+}
+
+TEST(RunClipping, TakesItsTemporariesBesideEveryGradient) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
+    RunSpec spec = tiny_spec();
+    spec.precision = precision;
+    spec.max_grad_norm = 1;
+    const Record record = run_ok(spec);
+    expect_theorys_bytes(record);
+    EXPECT_EQ(record.phase_order.back(), "clipping");
+    const std::vector<Row> rows = theory_rows(spec);
+    const auto loss = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
+      return row.group == kLoss && row.tensor == "loss";
+    });
+    ASSERT_NE(loss, rows.end());
+    EXPECT_EQ(record.phases.at("clipping").requested,
+              loss->bytes + sum_of(rows, {kParameters, kGradients, kClipping, kOptimizerState,
+                                          kHead, kLossScaler, kTables, kInputs}))
+        << to_string(precision);
+  }
+}
+
+TEST(RunClipping, LeavesNothingBehind) {
+  RunSpec spec = tiny_spec();
+  spec.max_grad_norm = 1;
+  expect_no_growth(spec);
+}
+
+RunSpec releasing() {
+  RunSpec spec = tiny_spec();
+  spec.release_gradients = true;
+  return spec;
+}
+
+TEST(RunRelease, HoldsTheLargestGradientAlone) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    for (const OptimizerImpl impl :
+         {OptimizerImpl::kReference, OptimizerImpl::kForeach, OptimizerImpl::kFused}) {
+      RunSpec spec = releasing();
+      spec.precision = precision;
+      spec.optimizer_impl = impl;
+      spec.vocab_size = 2000;
+      const Record record = run_ok(spec);
+      expect_theorys_bytes(record);
+      EXPECT_EQ(record.predicted.at("gradients"), 4 * spec.vocab_size * spec.d_model);
+      spec.release_gradients = false;
+      EXPECT_LT(record.peak->allocated, run_ok(spec).peak->allocated) << row_name(spec);
+      const auto tensors = static_cast<int64_t>(3 + 9 * spec.layers);
+      EXPECT_EQ(record.phase_runs.at("optimizer"), tensors * spec.measure_steps);
+    }
+  }
+}
+
+TEST(RunRelease, LeavesNothingBehind) {
+  expect_no_growth(releasing());
+  RunSpec spec = releasing();
+  spec.precision = Precision::kBf16;
+  expect_no_growth(spec);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "tests/files/scratch_directory.h"
 #include "tests/train/data/write_safetensors.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -52,10 +53,30 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (value.empty()) value = "/dev/null";
     std::vector<const char*> words = {flag.c_str(), value.c_str()};
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
-    // What only a mode with a backward has.
-    if (field.name == "micro_batches") words.insert(words.end(), {"--profile-type", "training"});
+    const std::string switched_on = flag + "=true";
+    if (field.is_switch()) words = {switched_on.c_str()};
+    // What other modes refuse.
+    if (is_one_of(field.name, {"micro_batches", "max_grad_norm", "release_gradients"})) {
+      words.insert(words.end(), {"--profile-type", "training"});
+    }
     EXPECT_EQ(field.get(cell(words)), value) << flag;
   }
+}
+
+TEST(Flags, ASwitchAloneIsOnAndItsValueStandsBehindAnEqualsSign) {
+  EXPECT_TRUE(cell({"--profile-type", "training", "--release-gradients"}).release_gradients);
+  EXPECT_FALSE(cell({"--release-gradients=false"}).release_gradients);
+  EXPECT_THAT(refusal([] { cell({"--release-gradients=yes"}); }),
+              HasSubstr("--release-gradients: 'yes' is unknown; allowed: false, true"));
+  EXPECT_THAT(refusal([] {
+                cell({"--release-gradients", "false"});
+              }),
+              HasSubstr("belongs to no flag"));
+  const Grid grid =
+      grid_from(parse(grid_flags(), {"--model-size", "small", "--release-gradients=true,false"}));
+  EXPECT_THAT(grid.axes.back().values, ElementsAre("true", "false"));
+  EXPECT_THAT(CommandLine("profile", "", cell_flags()).help(),
+              HasSubstr("  --release-gradients[=WORD]"));
 }
 
 TEST(Flags, TheAssignmentsCommandLineRunsUnchanged) {
