@@ -7,6 +7,7 @@
 #include "train/data/weights.h"
 #include "train/gradient_rules.h"
 #include "train/precision.h"
+#include "train/techniques/compressed_activations.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
 
@@ -70,6 +71,9 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
+  if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
+    step->saved = std::make_unique<CompressedActivations>(spec.activations);
+  }
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }

@@ -15,8 +15,9 @@ namespace headroom {
 //      --load-weights over it
 //   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it)
 //   3. what wraps a block (Step::run_block): nothing yet; its scope is the step's own
-//   4. micro-batches, and loss scaling (FP16 with a backward)
-//   5. the optimizer (training), behind clipping, or one for each parameter inside backward; and
+//   4. what autograd saves (Step::saved): --activations
+//   5. micro-batches, and loss scaling (FP16 with a backward)
+//   6. the optimizer (training), behind clipping, or one for each parameter inside backward; and
 //      what stands between it and BF16 weights: master weights, or stochastic rounding
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,

@@ -13,6 +13,7 @@
 #include "model/config.h"
 #include "train/device.h"
 #include "train/optim/table.h"
+#include "train/vocabulary/activations.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
 #include "train/vocabulary/precision.h"
@@ -44,6 +45,7 @@ struct RunSpec {
   Rounding rounding = Rounding::kNearest;         // of updates of BF16 weights without a master
   Kernels kernels = Kernels::kEager;
   Attention attention = Attention::kEager;
+  Activations activations;  // form of what autograd saves; 8 bits: a quarter of FP32
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
   double learning_rate = 1e-3;  // constant over the run

@@ -112,6 +112,16 @@ Field device(Field field) {
   return field;
 }
 
+Field activations(Field field) {
+  field.value = FieldValue::kWord;
+  field.choices = choices_of<ActivationForm>();
+  field.get = [](const RunSpec& spec) { return to_string(spec.activations); };
+  field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
+    spec.activations = parse_activations(value);
+  };
+  return field;
+}
+
 using R = RunSpec;
 
 // What is computed.
@@ -163,6 +173,8 @@ std::vector<Field> step_fields() {
       word<&R::attention>({"attention",
                            "written-out softmax, or scaled_dot_product_attention: libtorch's "
                            "choice or one kernel"}),
+      activations(
+          {"activations", "form that autograd's saves are kept in (int8:block=256,min=64KiB)"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps", runnable_optimizers()}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
       number<&R::learning_rate>(

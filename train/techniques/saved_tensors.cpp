@@ -17,7 +17,7 @@ class Hooks final : public torch::autograd::SavedVariableHooks {
   void call_pack_hook(const at::Tensor& tensor) override {
     // Without its node: an output saved by its own node would keep itself alive.
     at::Tensor value = tensor.tensor_data();
-    packed_ = saves_.pack(value);
+    if (saves_.takes(tensor)) packed_ = saves_.pack(value);
     if (!packed_) value_ = std::move(value);
   }
   at::Tensor call_unpack_hook() override { return packed_ ? packed_->unpack() : value_; }

@@ -30,6 +30,8 @@ class PackedTensor {
 class SavedTensors {
  public:
   virtual ~SavedTensors() = default;
+  // Whether pack() is asked of a tensor that a node saves; it is still in its graph here.
+  virtual bool takes(const torch::Tensor& /*tensor*/) { return true; }
   // Of a tensor (detached; the storage is the saved one's) that a node saves. Null: kept as it is.
   // Under NoGradGuard.
   virtual std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) = 0;

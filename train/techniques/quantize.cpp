@@ -1,0 +1,81 @@
+#include "train/techniques/quantize.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+constexpr double kLargestInt8 = 127;
+constexpr double kLargestE4m3 = 448;
+
+// Some whole blocks, or the short one at the end.
+struct Part {
+  int64_t begin;  // in numbers
+  int64_t count;
+  int64_t width;  // of a block
+
+  Tensor rows(const Tensor& numbers) const {
+    return numbers.narrow(0, begin, count).view({count / width, width});
+  }
+};
+
+template <typename Visit>
+void for_each_part(int64_t numbers, int64_t block, const Visit& visit) {
+  const int64_t whole = numbers / block * block;
+  const int64_t most = std::max<int64_t>(kQuantizeChunk / block, 1) * block;
+  for (int64_t begin = 0; begin < whole; begin += most) {
+    visit(Part{begin, std::min(most, whole - begin), block});
+  }
+  if (whole < numbers) visit(Part{whole, numbers - whole, numbers - whole});
+}
+
+// As a column beside the part's rows.
+Tensor scales_of(const Quantized& quantized, const Part& part) {
+  return quantized.scales.narrow(0, part.begin / quantized.block, part.count / part.width)
+      .unsqueeze(1);
+}
+
+void encode(const Tensor& x, double largest_code, const Tensor& scale, const Tensor& codes) {
+  const auto [low, high] = at::aminmax(x, /*dim=*/1, /*keepdim=*/true);
+  const Tensor largest = at::maximum(high, low.neg()).to(torch::kFloat32);
+  at::div_out(const_cast<Tensor&>(scale), largest, largest_code);
+  scale.clamp_min_(std::numeric_limits<float>::min());
+  scale.add_(largest - largest);  // NaN where the block has an infinity, as where it has a NaN
+  Tensor scaled = x / scale;
+  if (codes.scalar_type() == torch::kInt8) scaled.round_();
+  codes.copy_(scaled);
+}
+
+}  // namespace
+
+Quantized quantize(const Tensor& numbers, ActivationForm form, int64_t block) {
+  TORCH_INTERNAL_ASSERT(form != ActivationForm::kExact && numbers.dim() == 1);
+  const bool int8 = form == ActivationForm::kInt8;
+  const double largest_code = int8 ? kLargestInt8 : kLargestE4m3;
+  const auto codes_type = int8 ? torch::kInt8 : torch::kFloat8_e4m3fn;
+  const int64_t scales = headroom::scales_of(numbers.numel(), block);
+  const Quantized result{
+      .codes = torch::empty({numbers.numel()}, numbers.options().dtype(codes_type)),
+      .scales = torch::empty({scales}, numbers.options().dtype(torch::kFloat32)),
+      .block = block};
+  for_each_part(numbers.numel(), block, [&](const Part& part) {
+    encode(part.rows(numbers), largest_code, scales_of(result, part), part.rows(result.codes));
+  });
+  return result;
+}
+
+void dequantize(const Quantized& quantized, const Tensor& numbers) {
+  for_each_part(numbers.numel(), quantized.block, [&](const Part& part) {
+    const Tensor out = part.rows(numbers);
+    const bool in_place = out.scalar_type() == torch::kFloat32;
+    const Tensor value = in_place ? out : torch::empty_like(out, torch::kFloat32);
+    value.copy_(part.rows(quantized.codes));
+    value.mul_(scales_of(quantized, part));
+    if (!in_place) out.copy_(value);
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,108 @@
+#include "train/vocabulary/activations.h"
+
+#include <vector>
+
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kFlag = "--activations";
+constexpr const char* kExample = "--activations int8:block=256,min=64KiB";
+constexpr int64_t kSmallestBlock = 8;  // with fewer the scales take what the codes save
+constexpr int64_t kLargestBlock = 65536;
+
+// The number or size after "block=" or "min="; what is wrong with it is said of the whole text.
+template <typename Parse>
+int64_t option_value(std::string_view text, std::string_view option, std::string_view allowed,
+                     const Parse& parse) {
+  const std::string_view value = option.substr(option.find('=') + 1);
+  try {
+    return parse(value);
+  } catch (const UsageError&) {
+    throw UsageError(kFlag, text,
+                     "has " + std::string(option) + "; allowed: " + std::string(allowed), kExample);
+  }
+}
+
+void read_option(Activations& activations, std::string_view text, std::string_view option) {
+  const std::string name(option.substr(0, option.find('=')));
+  if (option.find('=') == std::string_view::npos || !is_one_of(name, {"block", "min"})) {
+    throw UsageError(kFlag, text,
+                     "has the unknown option '" + std::string(option) + "'; allowed after " +
+                         word_of(activations.form) + ":: block=N, min=BYTES" +
+                         did_you_mean(nearest_name(name, {"block", "min"})),
+                     kExample);
+  }
+  if (name == "block") {
+    activations.block =
+        option_value(text, option, "8 to 65536 numbers", [](std::string_view value) {
+          return parse_integer(kFlag, value, kSmallestBlock, kLargestBlock);
+        });
+  } else {
+    activations.min_bytes =
+        option_value(text, option, "bytes, or a number and kB, MB, GB, KiB, MiB or GiB",
+                     [](std::string_view value) { return parse_bytes(kFlag, value); });
+  }
+}
+
+// "64KiB": in the largest unit that makes it a whole number.
+std::string exact_size(int64_t bytes) {
+  std::string unit;
+  for (const char* larger : {"KiB", "MiB", "GiB"}) {
+    if (bytes == 0 || bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return std::to_string(bytes) + unit;
+}
+
+}  // namespace
+
+const EnumWords<ActivationForm>& words_of(ActivationForm) {
+  static const EnumWords<ActivationForm> kWords = {
+      {ActivationForm::kExact, "exact", "as autograd saves it"},
+      {ActivationForm::kInt8, "int8", "256 numbers of 8 bits share one scale"},
+      {ActivationForm::kFp8, "fp8", "e4m3, 256 numbers share one scale"}};
+  return kWords;
+}
+
+Activations parse_activations(std::string_view text) {
+  const size_t colon = text.find(':');
+  Activations activations{.form = parse_word<ActivationForm>(kFlag, text.substr(0, colon))};
+  if (colon == std::string_view::npos) return activations;
+  if (activations.exact()) {
+    throw UsageError(kFlag, text, "has options, and exact takes none", kExample);
+  }
+  std::vector<std::string> seen;
+  for (const std::string& option : parse_list(kFlag, text.substr(colon + 1))) {
+    const std::string name = option.substr(0, option.find('='));
+    if (is_one_of(name, seen)) {
+      throw UsageError(kFlag, text, "has " + name + "= twice; allowed: once", kExample);
+    }
+    seen.push_back(name);
+    read_option(activations, text, option);
+  }
+  return activations;
+}
+
+std::string to_string(const Activations& activations) {
+  const Activations standard;
+  std::vector<std::string> options;
+  if (activations.block != standard.block) {
+    options.push_back("block=" + std::to_string(activations.block));
+  }
+  if (activations.min_bytes != standard.min_bytes) {
+    options.push_back("min=" + exact_size(activations.min_bytes));
+  }
+  std::string text = word_of(activations.form);
+  if (!options.empty()) text += ":" + join(options, ",");
+  return text;
+}
+
+int64_t scales_of(int64_t numbers, int64_t block) {
+  return numbers / block + (numbers % block != 0);
+}
+
+}  // namespace headroom

@@ -1,0 +1,35 @@
+// In which form a step keeps what autograd saves for backward. No torch here. Applied by
+// train/techniques/compressed_activations.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "text/enum_words.h"
+
+namespace headroom {
+
+enum class ActivationForm { kExact, kInt8, kFp8 };
+const EnumWords<ActivationForm>& words_of(ActivationForm);
+
+// --activations.
+struct Activations {
+  ActivationForm form = ActivationForm::kExact;
+  int64_t block = 256;            // numbers that share one FP32 scale
+  int64_t min_bytes = 64 * 1024;  // a smaller storage is kept as it is
+
+  bool exact() const { return form == ActivationForm::kExact; }
+  bool operator==(const Activations&) const = default;
+};
+
+// "exact", "int8", "fp8:block=128,min=1MiB". Throws UsageError.
+Activations parse_activations(std::string_view text);
+
+// What parse_activations() reads; options that are the default's are left out.
+std::string to_string(const Activations& activations);
+
+// FP32 scales of so many numbers.
+int64_t scales_of(int64_t numbers, int64_t block);
+
+}  // namespace headroom
