@@ -135,7 +135,8 @@ void add_fused_outputs(Sheet& sheet, const std::string& node) {
              .source = source,
              .saved_by = {node + ".logsumexp"},
              .condition = padded ? "FP32 in every precision; P = S padded to a multiple of 32"
-                                 : "FP32 in every precision"});
+                                 : "FP32 in every precision",
+             .gradient = false});
   const bool copied = !padded && merging_copies(sheet);
   sheet.add({.name = "heads",
              .shape = "B S H*K",

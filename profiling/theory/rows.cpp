@@ -1,6 +1,7 @@
 #include "profiling/theory/rows.h"
 
 #include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/compressed.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
 #include "text/quantity.h"
@@ -41,6 +42,8 @@ int64_t element_size(DType dtype) {
     case DType::kBf16:
     case DType::kFp16:
       return 2;
+    case DType::kFp8:
+    case DType::kInt8:
     case DType::kBool:
       return 1;
   }
@@ -55,10 +58,14 @@ std::string to_string(DType dtype) {
       return "bf16";
     case DType::kFp16:
       return "fp16";
+    case DType::kFp8:
+      return "fp8";
     case DType::kInt64:
       return "int64";
     case DType::kInt32:
       return "int32";
+    case DType::kInt8:
+      return "int8";
     case DType::kBool:
       return "bool";
   }
@@ -82,7 +89,9 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   Sheet sheet(spec);
   add_activation_rows(sheet);
   add_state_rows(sheet);
-  return sheet.take();
+  std::vector<Row> rows = sheet.take();
+  compress_saved(rows, spec);
+  return rows;
 }
 
 int64_t total(const std::vector<Row>& rows, std::string_view group) {
@@ -162,7 +171,9 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group) {
     if (row.group != group) continue;
     const auto saves = static_cast<int64_t>(row.saved_by.size());
     tally.tensors += saves;
-    tally.bytes += saves * row.bytes_each();
+    const int64_t kept_as = element_size(row.dtype);
+    const int64_t saved_as = element_size(row.saved_as.value_or(row.dtype));
+    tally.bytes += saves * (row.bytes_each() / kept_as * saved_as);
   }
   return tally;
 }

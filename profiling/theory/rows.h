@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace headroom {
 
-enum class DType { kFp32, kBf16, kFp16, kInt64, kInt32, kBool };
+enum class DType { kFp32, kBf16, kFp16, kFp8, kInt64, kInt32, kInt8, kBool };
 int64_t element_size(DType dtype);   // bytes
 std::string to_string(DType dtype);  // "fp32"
 
@@ -76,6 +77,8 @@ struct Row {
   std::string source;                 // "model/attention.cpp eager_attention: where"
   std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
   bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
+  bool gradient = true;  // goes through it; else no technique keeps it in another form
+  std::optional<DType> saved_as;  // what autograd saves, where another form of it is kept
 
   int64_t bytes_each() const;   // of one storage
   int64_t all_bytes() const;    // of all of them, in one block

@@ -112,6 +112,7 @@ void Sheet::add(const RowInput& input) {
   row.source = input.source;
   row.saved_by = input.saved_by;
   row.measured = input.measured && cpu();
+  row.gradient = input.gradient;
   row.tensor = input.name;
   if (!input.shape.empty()) row.tensor += "_" + letters_of(input.shape);
   std::vector<std::string> symbols;

@@ -24,6 +24,7 @@ struct RowInput {
   int64_t storages = 1;
   MemorySpace space = MemorySpace::kDevice;
   bool measured = true;
+  bool gradient = true;
 };
 
 class Sheet {

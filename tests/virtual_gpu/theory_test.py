@@ -95,6 +95,9 @@ def quick_grids():
            "max_grad_norm": "1", "context_length": "33"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,tf32,bf16",
            "release_gradients": "true", "attention": "eager,sdpa", "context_length": "33"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "attention": "eager,sdpa", "context_length": "1,33",
+           "activations": "int8:block=100,min=0,fp8:min=16KiB"}
 
 
 def wide_grids():
@@ -114,6 +117,12 @@ def wide_grids():
     for kv_heads in ("1", "2"):
         yield {"device": "virtual:h200", "profile_type": "forward-backward", "kv_heads": kv_heads,
                "precision": PRECISIONS, "attention": "eager,sdpa", "context_length": "1,31,64,97"}
+    for card in ("h200", "a100-80gb", "t4"):
+        contexts = sorted(draw.sample(range(2, 200), 3))
+        yield {"device": f"virtual:{card}", "profile_type": "training,forward-grad",
+               "precision": PRECISIONS, "attention": "eager,sdpa",
+               "context_length": ",".join(map(str, contexts)), "kv_heads": "2,4",
+               "activations": f"int8:min=0,fp8:block={draw.randrange(8, 300)},min=100KiB"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,fp16",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",

@@ -201,6 +201,33 @@ TEST(Run, UpdatesOfBf16WeightsHoldTheStatesThatTheoryPredicts) {
   }
 }
 
+// Precision, attention and heads decide what is saved; the form and its options what is kept of it.
+TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
+  for (const Cell& cell : cells({Mode::kForwardGrad, Mode::kTraining})) {
+    for (const char* form : {"int8:block=100,min=0", "fp8:min=3000"}) {
+      RunSpec spec = tiny_spec();
+      spec.profile_type = cell.mode;
+      spec.precision = cell.precision;
+      spec.attention = cell.attention;
+      spec.kv_heads = cell.kv_heads;
+      spec.activations = parse_activations(form);
+      const Record record = run_ok(spec);
+      const std::string what = name_of(cell) + " " + form;
+      EXPECT_EQ(record.saved_bytes, record.predicted.at("activations")) << what;
+      EXPECT_EQ(record.category_peaks.at("activations"), record.predicted.at("activations"))
+          << what;
+      EXPECT_EQ(record.residual_bytes_per_block, record.predicted.at("residual_bytes_per_block"))
+          << what;
+      EXPECT_EQ(record.residual_tensors_per_block,
+                record.predicted.at("residual_tensors_per_block"))
+          << what;
+      EXPECT_EQ(record.category_peaks.at("cast_cache"), record.predicted.at("cast_cache")) << what;
+      spec.activations = {};
+      EXPECT_LT(*record.saved_bytes, predicted(spec).at("activations")) << what;
+    }
+  }
+}
+
 // A wide model and little data: the optimizer's own memory is the peak.
 TEST(Run, EveryOptimizerImplementationHoldsTheStateTheoryPredicts) {
   RunSpec spec = tiny_spec();

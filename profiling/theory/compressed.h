@@ -1,0 +1,22 @@
+// What --activations keeps instead of what autograd saves. No torch here. Read beside
+// train/techniques/compressed_activations.h.
+#pragma once
+
+#include <vector>
+
+#include "profiling/theory/rows.h"
+
+namespace headroom {
+
+// Note [Rows in 8 bit]
+// Rationale: which saves are packed is decided save by save (takes() of CompressedActivations); a
+//   row is a storage.
+// Approach: a row of what a forward keeps becomes one of codes (1 byte a number) and one of scales
+//   (4 bytes a block) where all of this holds: a node saves it, it is FP32, FP16 or BF16, a
+//   gradient goes through it, its last dimension is not 1, one storage of it is at least min_bytes.
+//   A block's input is packed by the block that saves it, not by the one that made it, and so are
+//   the last block's output (by the final norm) and the embedding (by block 0).
+// Limits: k is saved transposed by a product, so that its last dimension is then the context.
+void compress_saved(std::vector<Row>& rows, const RunSpec& spec);
+
+}  // namespace headroom
