@@ -38,6 +38,14 @@ expect 2 "--profile-type: 'train' is unknown.*did you mean training" profile "${
 expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${small[@]}" --profile-type fwd
 expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
+expect 2 "--activations: 'int4' is unknown; did you mean int8\?.*allowed: exact, int8, fp8" profile "${small[@]}" --activations int4
+expect 2 "--activations: 'int8,fp8' is a list" profile "${small[@]}" --activations int8,fp8
+for value in int8:block=0 fp8:block=abc int8:block=7; do
+  expect 2 "--activations: '$value' has .*; allowed: 8 to 65536 numbers" profile "${small[@]}" --activations "$value"
+done
+expect 2 "--activations: 'int8:min=1x' has min=1x; allowed: bytes" sweep "${small[@]}" --activations fp8,int8:min=1x
+expect 2 "--activations: 'exact:block=64' has options, and exact takes none" theory "${small[@]}" --activations exact:block=64
+expect 2 "'int8:blok=64' has the unknown option 'blok=64'.*did you mean block" profile "${small[@]}" --activations int8:blok=64
 
 expect 2 "--measure-steps: '1' shows no growth; allowed with --watch: 2 or more" profile "${small[@]}" --measure-steps 1 --watch
 expect 2 "--record-steps: '1' cannot tell what grows" profile "${small[@]}" --record-steps 1 --watch
