@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiling/theory/rows.h"
 #include "tests/train/tiny_spec.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
