@@ -174,19 +174,24 @@ void add_math(Sheet& sheet) {
   struct Kept {
     const char* name;
     const char* shape;
-    const char* node;
+    std::vector<std::string> nodes;
     std::string why;
   };
   for (const Kept& kept :
-       {Kept{"q", "B H S K", "BmmBackward0.self", "rotated, scaled"},
-        Kept{"k", "B H T K", "BmmBackward0.mat2", "rotated" + repeated + ", scaled"},
-        Kept{"v", "B H T K", "BmmBackward0.mat2",
+       {Kept{"q", "B H S K", {"BmmBackward0.self"}, "rotated, scaled"},
+        Kept{"k", "B H T K", {"BmmBackward0.mat2"}, "rotated" + repeated + ", scaled"},
+        Kept{"v",
+             "B H T K",
+             {"BmmBackward0.mat2"},
              grouped ? "repeated to every query head" : "the values"},
-        Kept{"weights", "B H S T", "SoftmaxBackward0.result", "of the math kernel"}}) {
+        Kept{"weights",
+             "B H S T",
+             {"SafeSoftmaxBackward0.result", "BmmBackward0.self"},
+             "of the math kernel"}}) {
     sheet.add({.name = kept.name,
                .shape = kept.shape,
                .source = source,
-               .saved_by = {kept.node},
+               .saved_by = kept.nodes,
                .condition = kept.why + fp32});
   }
   sheet.add({.name = "heads",

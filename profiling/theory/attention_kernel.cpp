@@ -64,8 +64,9 @@ std::string against_efficient(const AttentionCall& call) {
 }
 
 std::string against_cudnn_shape(const AttentionCall& call) {
-  if (call.head_dim > 128 || call.head_dim % 8 != 0) {
-    return "takes heads of a multiple of 8 elements, at most 128" +
+  const int64_t most = call.capability == 9.0 ? 256 : 128;
+  if (call.head_dim > most || call.head_dim % 8 != 0) {
+    return "takes heads of a multiple of 8 elements, at most " + std::to_string(most) +
            found("the head dimension", call.head_dim);
   }
   if (call.context == 1) return "takes no sequence of one token";
