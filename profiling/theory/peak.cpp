@@ -6,6 +6,7 @@
 
 #include "cards/cards.h"
 #include "profiling/theory/rehearsal/step.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -69,8 +70,20 @@ class Steps {
 }  // namespace
 
 bool has_predicted_peak(const RunSpec& spec) {
+  // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
+  // at its default: better no peak than the peak of another step.
+  static const std::vector<std::string> kFollowed = {
+      "model_size", "d_model",    "d_ff",           "layers",         "heads",
+      "kv_heads",   "vocab_size", "context_length", "batch_size",     "profile_type",
+      "precision",  "attention",  "optimizer",      "optimizer_impl", "device"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
+  static const RunSpec kDefaults;
+  for (const Field& field : fields()) {
+    const bool followed = !field.sizes || is_one_of(field.name, kFollowed);
+    if (!followed && field.get(spec) != field.get(kDefaults)) return false;
+  }
   return !follows_cpu_policy(spec) && spec.alloc_conf.empty() &&
+         is_one_of(to_string(spec.optimizer), {"adamw", "sgd"}) &&
          model_config(spec).layers <= kMostLayers;
 }
 

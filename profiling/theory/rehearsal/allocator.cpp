@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/quantity.h"
+
 namespace headroom {
 namespace {
 
@@ -71,7 +73,11 @@ AllocatorRules::BlockId AllocatorRules::allocate(int64_t bytes) {
   }
   split(block, rounded);
   blocks_[block].used = true;
-  allocated_ += blocks_[block].size;
+  if (__builtin_add_overflow(allocated_, blocks_[block].size, &allocated_)) {
+    throw UsageError(
+        "theory: these settings make a sum beyond 2^63 bytes "
+        "(example: --batch-size 4 --context-length 512)");
+  }
   return block;
 }
 

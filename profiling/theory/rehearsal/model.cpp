@@ -1,5 +1,6 @@
 #include "profiling/theory/rehearsal/model.h"
 
+#include "cards/cards.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
@@ -54,6 +55,10 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
 
 RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
     : run_(run), spec_(spec), config_(model_config(spec)) {
+  attention_.kernel = Sheet(spec).attention_kernel();
+  if (is_virtual(spec)) {
+    attention_.multiprocessors = find_card(spec.device.card).multiprocessors;
+  }
   run.memory.place = {.phase = "build"};
   run.memory.group = kTables;
   const Dims angles = {spec.context_length, config_.head_dim() / 2};
@@ -97,8 +102,10 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   const ShapeTensor v_BGTK = split_heads(linear(x_BSD, block.v_proj), config_.kv_heads);
   q_BHSK = rotate(rotary_, q_BHSK);
   k_BGTK = rotate(rotary_, k_BGTK);
-  ShapeTensor heads_BHSK = eager_attention(q_BHSK, repeat_heads(k_BGTK, config_.heads),
-                                           repeat_heads(v_BGTK, config_.heads));
+  ShapeTensor heads_BHSK = spec_.attention == Attention::kEager
+                               ? eager_attention(q_BHSK, repeat_heads(k_BGTK, config_.heads),
+                                                 repeat_heads(v_BGTK, config_.heads))
+                               : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
                        {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
   return linear(contiguous(heads_BHSK), block.output_proj);

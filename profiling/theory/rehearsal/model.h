@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/sdpa.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -43,6 +44,7 @@ class RehearsedModel {
   Run& run_;
   RunSpec spec_;
   ModelConfig config_;
+  AttentionDevice attention_;
   RotaryTables rotary_;
   Parameter token_embeddings_;
   std::vector<RehearsedBlock> blocks_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiling/theory/rehearsal/run.h"
+#include "text/quantity.h"
 
 namespace headroom {
 
@@ -62,13 +63,30 @@ ShapeTensor ShapeTensor::detach() const {
   return copy;
 }
 
+namespace {
+
+// check_computable() refuses what could get here; a sum that is wrong must not look like one.
+int64_t bytes_of(const Dims& sizes, DType dtype) {
+  int64_t bytes = element_size(dtype);
+  for (const int64_t size : sizes) {
+    if (__builtin_mul_overflow(bytes, size, &bytes) || bytes > INT64_MAX / 2) {
+      throw UsageError(
+          "theory: these settings make a tensor beyond 2^62 bytes "
+          "(example: --batch-size 4 --context-length 512)");
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
 ShapeTensor empty(Run& run, const Dims& sizes, DType dtype) {
   ShapeTensor tensor;
   tensor.run = &run;
   tensor.sizes = sizes;
   tensor.strides = contiguous_strides(sizes);
   tensor.dtype = dtype;
-  tensor.storage = run.allocate(sizes.product() * element_size(dtype));
+  tensor.storage = run.allocate(bytes_of(sizes, dtype));
   return tensor;
 }
 

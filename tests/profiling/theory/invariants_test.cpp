@@ -87,7 +87,7 @@ TEST(TheoryInvariants, HoldOverAThousandRandomConfigurations) {
       ASSERT_EQ(total(rows, kGradients), kept.gradient * parameters);
       ASSERT_EQ(total(rows, kMasterWeights), kept.master * parameters);
     }
-    ASSERT_EQ(predicted(spec).at("residual_bytes_per_block"), total(rows, kBlock));
+    ASSERT_EQ(residual_bytes_per_block(spec), total(rows, kBlock));
 
     const int64_t all = sum(rows);
     RunSpec larger = spec;

@@ -1,0 +1,203 @@
+#include "profiling/theory/rehearsal/sdpa.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+namespace {
+
+int64_t up_to(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
+int64_t parts(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
+
+ShapeTensor bytes(Run& run, int64_t count) { return empty(run, {count}, DType::kBool); }
+
+// What the kernels know: B batch, H heads of queries, S queries, T keys, K head dimension.
+struct Problem {
+  Problem(const ShapeTensor& q, const ShapeTensor& k)
+      : B(q.size(0)), H(q.size(1)), G(k.size(1)), S(q.size(2)), T(k.size(2)), K(q.size(3)) {}
+  int64_t B, H, G, S, T, K;
+};
+
+// (B, H, S, K) as the kernel lays it out: (B, S, H, K).
+ShapeTensor tokens_first(Run& run, const Dims& sizes, DType dtype) {
+  ShapeTensor made = empty(run, {sizes[0], sizes[2], sizes[1], sizes[3]}, dtype);
+  std::swap(made.sizes[1], made.sizes[2]);
+  std::swap(made.strides[1], made.strides[2]);
+  return made;
+}
+
+// What the gradients of three inputs are made of.
+using Backward = std::function<Tensors(ShapeTensor& grad, const ShapeTensor& q,
+                                       const ShapeTensor& k, const ShapeTensor& v)>;
+
+// Keeps the inputs, the output and what else the kernel leaves.
+void keep(const char* name, ShapeTensor& out, const ShapeTensor& q, const ShapeTensor& k,
+          const ShapeTensor& v, const std::vector<ShapeTensor>& others, const Backward& backward) {
+  if (!is_recorded({&q, &k, &v})) return;
+  std::vector<Saved> left;
+  left.emplace_back(out);
+  for (const ShapeTensor& other : others) left.emplace_back(other);
+  attach(name, out, {&q, &k, &v},
+         [sq = Saved(q), sk = Saved(k), sv = Saved(v), left, backward](ShapeTensor& grad) {
+           return backward(grad, sq.unpack(), sk.unpack(), sv.unpack());
+         });
+}
+
+// Sums of gradients that several blocks of threads add to: 64 queries a block, or 128 where the
+// head dimension is beyond 64, and 64 of the head dimension; 16 bytes of lock and counter each.
+int64_t efficient_workspace(const Problem& p) {
+  const int64_t queries = p.K > 64 ? 128 : 64;
+  return p.B * p.H * parts(p.S, queries) * parts(p.K, 64) * (16 + queries * 64 * 4);
+}
+
+Tensors efficient_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTensor& k,
+                           const ShapeTensor& v) {
+  Run& run = *grad.run;
+  const ShapeTensor straight = contiguous(transpose(grad, 1, 2));
+  const ShapeTensor to_q = tokens_first(run, q.sizes, q.dtype);
+  const ShapeTensor to_k = tokens_first(run, k.sizes, k.dtype);
+  const ShapeTensor to_v = tokens_first(run, v.sizes, v.dtype);
+  ShapeTensor delta;
+  {  // (grad.to(float) * out.to(float)).sum(-1)
+    const ShapeTensor grad_float = to(straight, DType::kFp32);
+    const ShapeTensor out_float =
+        q.dtype == DType::kFp32 ? straight : empty(run, straight.sizes, DType::kFp32);
+    const ShapeTensor product = empty(run, straight.sizes, DType::kFp32);
+    const ShapeTensor sum = empty(run, {q.size(0), q.size(2), q.size(1)}, DType::kFp32);
+    delta = contiguous(transpose(sum, 1, 2));
+  }
+  const ShapeTensor workspace = bytes(run, efficient_workspace({q, k}));
+  return {to_q, to_k, to_v};
+}
+
+ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
+  Run& run = *q.run;
+  run.memory.place.operation = "_scaled_dot_product_efficient_attention";
+  ShapeTensor out = tokens_first(run, q.sizes, q.dtype);
+  if (!is_recorded({&q, &k, &v})) return out;
+  // Whole tiles of 32 queries.
+  const ShapeTensor logsumexp =
+      empty(run, {q.size(0), q.size(1), up_to(q.size(2), 32)}, DType::kFp32);
+  keep("ScaledDotProductEfficientAttentionBackward0", out, q, k, v, {logsumexp},
+       efficient_backward);
+  return out;
+}
+
+Tensors cudnn_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTensor& k,
+                       const ShapeTensor& v) {
+  const Problem p(q, k);
+  Run& run = *grad.run;
+  const ShapeTensor to_q = empty_like(q, q.dtype);
+  const ShapeTensor to_k = empty_like(k, k.dtype);
+  const ShapeTensor to_v = empty_like(v, v.dtype);
+  // The gradient of q in FP32, a sum a row, 256 bytes; of k and v for every head of the queries
+  // where they have fewer.
+  const int64_t expanded = p.G == p.H ? 0 : 2 * p.B * p.H * p.T * p.K * element_size(k.dtype);
+  const ShapeTensor workspace = bytes(run, p.B * p.H * p.S * (p.K + 1) * 4 + 256 + expanded);
+  return {to_q, to_k, to_v};
+}
+
+ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
+  Run& run = *q.run;
+  run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
+  const ShapeTensor seed = empty(run, {}, DType::kInt64);
+  const ShapeTensor offset = empty(run, {}, DType::kInt64);
+  ShapeTensor out = empty_like(q, q.dtype);
+  std::vector<ShapeTensor> others = {seed, offset};
+  if (is_recorded({&q, &k, &v})) {
+    others.push_back(empty(run, {q.size(0), q.size(1), q.size(2), 1}, DType::kFp32));
+  }
+  const ShapeTensor workspace = bytes(run, 256);
+  keep("ScaledDotProductCudnnAttentionBackward0", out, q, k, v, others, cudnn_backward);
+  return out;
+}
+
+Tensors flash_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTensor& k,
+                       const ShapeTensor& v) {
+  const Problem p(q, k);
+  Run& run = *grad.run;
+  const ShapeTensor straight = contiguous(grad);
+  const ShapeTensor to_q = empty_like(q, q.dtype);
+  const ShapeTensor to_k = empty_like(k, k.dtype);
+  const ShapeTensor to_v = empty_like(v, v.dtype);
+  const int64_t queries = up_to(p.S, 128);
+  const int64_t head = p.K <= 192 ? up_to(p.K, 32) : 256;
+  const ShapeTensor row_sums = empty(run, {p.B, p.H, queries}, DType::kFp32);
+  const ShapeTensor sums = empty(run, {p.B, queries, p.H, head}, DType::kFp32);
+  if (p.G != p.H) {  // for every head of the queries, then summed
+    const ShapeTensor expanded_k = empty(run, q.sizes, k.dtype);
+    const ShapeTensor expanded_v = empty(run, q.sizes, k.dtype);
+  }
+  return {to_q, to_k, to_v};
+}
+
+// num_splits_heuristic(): as many parts of the keys as keep the card about as busy as it can be.
+int64_t key_splits(const Problem& p, int64_t multiprocessors) {
+  const int64_t tile = p.K <= 64 ? 256 : p.K <= 128 ? 128 : 64;
+  const int64_t keys = parts(p.T, tile);
+  const int64_t work = p.B * p.H * parts(p.S, 64);
+  const int64_t places = 2 * multiprocessors;
+  if (static_cast<double>(work) >= 0.8 * static_cast<double>(places)) return 1;
+  const int64_t most = std::min({int64_t{128}, places, keys});
+  const auto efficiency = [&](int64_t splits) {
+    if (splits > 1 && parts(keys, splits) == parts(keys, splits - 1)) return 0.0;
+    const double waves = static_cast<double>(work * splits) / static_cast<double>(places);
+    return waves / static_cast<double>(parts(work * splits, places));
+  };
+  double best = 0;
+  for (int64_t splits = 1; splits <= most; ++splits) best = std::max(best, efficiency(splits));
+  for (int64_t splits = 1; splits <= most; ++splits) {
+    if (efficiency(splits) > 0 && efficiency(splits) >= 0.85 * best) return splits;
+  }
+  return 1;
+}
+
+ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
+                            const ShapeTensor& k, const ShapeTensor& v) {
+  const Problem p(q, k);
+  Run& run = *q.run;
+  run.memory.place.operation = "_scaled_dot_product_flash_attention";
+  ShapeTensor out = empty_like(q, q.dtype);
+  std::vector<ShapeTensor> others = {empty(run, {p.B, p.H, p.S}, DType::kFp32)};
+  {
+    const int64_t splits = key_splits(p, device.multiprocessors);
+    ShapeTensor split_sums;
+    ShapeTensor split_out;
+    if (splits > 1) {
+      split_sums = empty(run, {splits, p.B, p.H, p.S}, DType::kFp32);
+      split_out = empty(run, {splits, p.B, p.H, p.S, up_to(p.K, 32)}, DType::kFp32);
+    }
+    others.push_back(empty(run, {2}, DType::kInt64));
+    others.push_back(empty(run, {}, DType::kInt64));
+  }
+  keep("ScaledDotProductFlashAttentionBackward0", out, q, k, v, others, flash_backward);
+  return out;
+}
+
+}  // namespace
+
+ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
+                                         const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
+  const Run& run = *q_BHSK.run;
+  // Autocast's rule. GCC makes the last argument first.
+  const auto in_low = [&](const ShapeTensor& x) {
+    return run.autocast ? cast(x, *run.autocast) : x;
+  };
+  const ShapeTensor v = in_low(v_BGTK);
+  const ShapeTensor k = in_low(k_BGTK);
+  const ShapeTensor q = in_low(q_BHSK);
+  switch (device.kernel) {
+    case AttentionKernel::kCudnn:
+      return cudnn_attention(q, k, v);
+    case AttentionKernel::kFlash:
+      return flash_attention(device, q, k, v);
+    case AttentionKernel::kMath:
+      return math_attention(q, k, v);
+    default:
+      return efficient_attention(q, k, v);
+  }
+}
+
+}  // namespace headroom

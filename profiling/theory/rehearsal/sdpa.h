@@ -1,0 +1,22 @@
+// scaled_dot_product_attention with shapes for tensors, kernel by kernel. No torch here.
+#pragma once
+
+#include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/sheet.h"
+
+namespace headroom {
+
+struct AttentionDevice {
+  AttentionKernel kernel = AttentionKernel::kMemoryEfficient;
+  int64_t multiprocessors = 132;  // the flash kernel splits the keys where they are not all busy
+};
+
+// Causal; k and v may have fewer heads than q.
+ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
+                                         const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK);
+
+// sdpa_math.cpp: libtorch's math kernel, which is no kernel but operations.
+ShapeTensor math_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
+                           const ShapeTensor& v_BGTK);
+
+}  // namespace headroom

@@ -1,0 +1,63 @@
+// As at::_scaled_dot_product_attention_math().
+#include "profiling/theory/rehearsal/model.h"
+#include "profiling/theory/rehearsal/run.h"
+#include "profiling/theory/rehearsal/sdpa.h"
+
+namespace headroom {
+namespace {
+
+// at::matmul() of four dimensions: the first two become one.
+ShapeTensor matmul(const ShapeTensor& a, const ShapeTensor& b) {
+  const auto flat = [](const ShapeTensor& x) {
+    return reshape(x, {x.size(0) * x.size(1), x.size(2), x.size(3)});
+  };
+  const ShapeTensor product = bmm(flat(a), flat(b));
+  ShapeTensor c = view(product, {a.size(0), a.size(1), a.size(2), b.size(3)});
+  c.is_view = false;  // _unsafe_view()
+  return c;
+}
+
+// Softmax whose rows may be masked as a whole: where they are is looked for.
+ShapeTensor safe_softmax(const ShapeTensor& scores) {
+  Run& run = *scores.run;
+  run.memory.place.operation = "_safe_softmax";
+  ShapeTensor weights = empty(run, scores.sizes, scores.dtype);
+  if (is_recorded({&scores})) {
+    attach("SafeSoftmaxBackward0", weights, {&scores}, [saved = Saved(weights)](ShapeTensor& grad) {
+      ShapeTensor to_scores = empty(*grad.run, grad.sizes, grad.dtype);
+      const ShapeTensor product = empty(*grad.run, grad.sizes, grad.dtype);
+      return Tensors{to_scores};
+    });
+  }
+  const ShapeTensor masked = empty(run, scores.sizes, DType::kBool);
+  Dims rows = scores.sizes;
+  rows[3] = 1;
+  const ShapeTensor masked_rows = empty(run, rows, DType::kBool);
+  const ShapeTensor zero = empty(run, {}, scores.dtype);
+  return weights;
+}
+
+ShapeTensor causal_mask(Run& run, int64_t queries, int64_t keys, DType dtype) {
+  run.memory.place.operation = "tril";
+  ShapeTensor ones = empty(run, {queries, keys}, DType::kBool);
+  const ShapeTensor lower = empty(run, {queries, keys}, DType::kBool);
+  ones = {};
+  run.memory.place.operation = "where";
+  return empty(run, {queries, keys}, dtype);
+}
+
+}  // namespace
+
+ShapeTensor math_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
+                           const ShapeTensor& v_BGTK) {
+  const ShapeTensor q = mul_scalar(q_BHSK);
+  const ShapeTensor mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
+  const ShapeTensor k_BHTK = repeat_heads(k_BGTK, q.size(1));
+  const ShapeTensor v_BHTK = repeat_heads(v_BGTK, q.size(1));
+  const ShapeTensor k = mul_scalar(k_BHTK);
+  ShapeTensor weights = matmul(q, transpose(k, 2, 3));
+  weights = safe_softmax(weights);
+  return matmul(weights, v_BHTK);
+}
+
+}  // namespace headroom
