@@ -74,7 +74,8 @@ def judge(record):
     """Whether a Record is as theory says; its line."""
     if record["status"] == "oom":
         return None, "does not fit, left out"
-    wrong = differences(record)
+    # A forward without gradients keeps nothing, and nothing is measured of it.
+    wrong = [] if record["spec"]["profile_type"] == "forward" else differences(record)
     if record["status"] != "ok":
         return False, wrong[0]
     theory, measured = record["predicted"][PEAK], record[PEAK]
