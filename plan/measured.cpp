@@ -28,7 +28,8 @@ int64_t kept_for_backward(const ModelConfig& shape, const RunSpec& run) {
 
 void add_rows(Table& table, const Record& record) {
   const ModelConfig shape = model_config(record.spec);
-  const int64_t elements = model_elements(shape, Head::kLanguage).total();
+  const ModelElements model = model_elements(shape, Head::kLanguage);
+  const int64_t elements = model.total();
   const StatePrecision& precision = state_precision(record.spec);
   const auto add = [&](const char* component, int64_t computed, const char* category) {
     const auto measured = record.category_peaks.find(category);
@@ -44,8 +45,8 @@ void add_rows(Table& table, const Record& record) {
     add("master weights", precision.master * elements, "master_weights");
   }
   add("gradients", precision.gradient * elements, "gradients");
-  add("optimizer's moments",
-      optimizer_state_bytes(record.spec.optimizer, elements, precision.moment), "optimizer_state");
+  add("optimizer's moments", optimizer_bytes(model, {}, 0, record.spec.optimizer, precision.moment),
+      "optimizer_state");
   add("activations and logits", kept_for_backward(shape, record.spec), "activations");
 }
 

@@ -32,11 +32,16 @@ torch::Dtype dtype_of(WeightType weights) {
   return weights == WeightType::kBf16 ? torch::kBFloat16 : torch::kFloat32;
 }
 
+uint64_t seed_of(const RunSpec& spec) { return static_cast<uint64_t>(spec.seed); }
+
 // The optimizer, and what stands between it and BF16 weights. `seed`: of what it rounds by chance.
+// names: of the weights.
 std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights,
-                                        uint64_t seed) {
-  const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters) {
-    return make_optimizer(spec, std::move(parameters));
+                                        const std::vector<std::string>& names, uint64_t seed) {
+  const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters, size_t first) {
+    const auto begin = names.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto count = static_cast<std::ptrdiff_t>(parameters.size());
+    return make_optimizer(spec, std::move(parameters), {begin, begin + count});
   };
   if (spec.master_weights == MasterCopy::kFp32) {
     const bool by_tensor = spec.optimizer_impl == OptimizerImpl::kReference;
@@ -48,7 +53,7 @@ std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::
   if (spec.rounding == Rounding::kStochastic) {
     return std::make_unique<StochasticRounding>(std::move(weights), seed, make);
   }
-  return make(std::move(weights));
+  return make(std::move(weights), 0);
 }
 
 }  // namespace
@@ -77,15 +82,16 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
+  const std::vector<std::string> names = model->named_parameters().keys();
   if (releases_gradients(spec)) {
     if (step->loss_scaler) refuse_release_of_scaled_gradients();
-    auto seed = static_cast<uint64_t>(spec.seed);  // of the random bits of each parameter
+    // A seed of its own for the random bits of each parameter.
     step->release = std::make_unique<GradientRelease>(
-        model->named_parameters(), [&](std::vector<torch::Tensor> parameters) {
-          return make_updates(spec, std::move(parameters), seed++);
+        model->named_parameters(), [&](std::vector<torch::Tensor> parameters, size_t first) {
+          return make_updates(spec, std::move(parameters), {names[first]}, seed_of(spec) + first);
         });
   } else if (spec.profile_type == Mode::kTraining) {
-    step->optimizer = make_updates(spec, model->parameters(), static_cast<uint64_t>(spec.seed));
+    step->optimizer = make_updates(spec, model->parameters(), names, seed_of(spec));
   }
   // Master weights are the numbers of the file, not what BF16 left of them.
   const bool has_masters =

@@ -59,12 +59,6 @@ void check_optimizer(const RunSpec& spec) {
     if (impl == spec.optimizer_impl) return;
     allowed.push_back(to_string(impl));
   }
-  if (allowed.empty()) {
-    throw UsageError("--optimizer", to_string(spec.optimizer),
-                     "is computed with by headroom rlhf and run by no step yet; allowed: " +
-                         join(runnable_optimizers()),
-                     "--optimizer adamw");
-  }
   throw UsageError("--optimizer-impl", to_string(spec.optimizer_impl),
                    "is none of " + to_string(spec.optimizer) + "'s; allowed: " + join(allowed),
                    "--optimizer-impl " + allowed.front());

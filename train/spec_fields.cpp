@@ -73,19 +73,14 @@ Field choice(Field field) {
   return field;
 }
 
-// An enumeration with a list of words. choices may have been given already, to allow fewer.
+// An enumeration with a list of words.
 template <auto kMember>
 Field word(Field field) {
   using Enum = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
   field.value = FieldValue::kWord;
-  if (field.choices.empty()) field.choices = choices_of<Enum>();
+  field.choices = choices_of<Enum>();
   field.get = [](const RunSpec& spec) { return word_of(spec.*kMember); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
-    // A word that is known and not among the row's choices is refused by validate(), which says
-    // why.
-    if (!is_one_of(value, choices_of<Enum>())) {
-      check_name(row.flag(), value, row.choices, row.flag() + " " + row.choices.front());
-    }
     spec.*kMember = parse_word<Enum>(row.flag(), value);
   };
   return field;
@@ -175,7 +170,7 @@ std::vector<Field> step_fields() {
                            "choice or one kernel"}),
       activations(
           {"activations", "form that autograd's saves are kept in (int8:block=256,min=64KiB)"}),
-      word<&R::optimizer>({"optimizer", "optimizer of training steps", runnable_optimizers()}),
+      word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
       number<&R::learning_rate>(
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),

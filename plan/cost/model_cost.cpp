@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiling/theory/forward.h"
+#include "train/optim/partition.h"
 
 namespace headroom {
 namespace {
@@ -105,30 +106,78 @@ int64_t ModelElements::total() const {
   return (embedding + config.layers * block + final).on_rank({}, config.vocab_size);
 }
 
+namespace {
+
+Place place_of(const Row& parameter) {
+  if (parameter.tensor.starts_with("token_embeddings")) return Place::kEmbedding;
+  const bool is_final =
+      parameter.tensor.starts_with("ln_final") || parameter.tensor.starts_with("lm_head");
+  return is_final ? Place::kFinal : Place::kBlock;
+}
+
+// A rank has whole heads of query and key, and all output neurons of a matrix that is divided by
+// its inputs (the second of a pair).
+ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head head) {
+  ParameterTensor tensor{.place = place_of(row)};
+  const int64_t elements = row.bytes_each() / element_size(row.dtype);
+  const int64_t blocks =
+      row.sizes.front() / rows_per_block(row.tensor, row.sizes, config.head_dim());
+  if (row.sizes.size() < 2) {
+    tensor.elements.whole = elements;  // a norm
+    tensor.blocks.whole = blocks;
+  } else if (head == Head::kValue && row.tensor.starts_with("lm_head")) {
+    tensor.elements.whole = config.d_model;
+    tensor.blocks.whole = 1;
+  } else if (has_letter(row, 'V')) {
+    tensor.elements.vocabulary = elements / config.vocab_size;
+    tensor.blocks.vocabulary = blocks / config.vocab_size;
+  } else {
+    const bool by_inputs =
+        row.tensor.starts_with("attn.output_proj") || row.tensor.starts_with("ffn.w2");
+    tensor.elements.split = elements;
+    (by_inputs ? tensor.blocks.whole : tensor.blocks.split) = blocks;
+  }
+  return tensor;
+}
+
+}  // namespace
+
 ModelElements model_elements(const ModelConfig& config, Head head) {
   ModelElements model{.config = config, .head = head};
   for (const Row& row : theory_rows(run_spec(config, {.sequences = 1, .tokens = 1}))) {
     if (row.group != kParameters) continue;
-    const int64_t elements = row.bytes_each() / element_size(row.dtype);
-    Extent extent;
-    if (row.sizes.size() < 2) {
-      extent.whole = elements;  // a norm
-    } else if (has_letter(row, 'V')) {
-      extent.vocabulary = elements / config.vocab_size;
-    } else {
-      extent.split = elements;
-    }
-    if (row.tensor.starts_with("token_embeddings")) {
-      model.embedding = extent;
-    } else if (row.tensor.starts_with("ln_final")) {
-      model.final += extent;
-    } else if (row.tensor.starts_with("lm_head")) {
-      model.final += head == Head::kValue ? Extent{.whole = config.d_model} : extent;
-    } else {
-      model.block += extent;
-    }
+    const ParameterTensor tensor = parameter_tensor(row, config, head);
+    if (tensor.place == Place::kEmbedding) model.embedding += tensor.elements;
+    if (tensor.place == Place::kBlock) model.block += tensor.elements;
+    if (tensor.place == Place::kFinal) model.final += tensor.elements;
+    model.tensors.push_back(tensor);
   }
   return model;
+}
+
+int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_t stage,
+                        OptimizerKind optimizer, int64_t moment_bytes) {
+  const auto copies = [&](Place place) -> int64_t {
+    if (place == Place::kEmbedding) return stage == 0 ? 1 : 0;
+    if (place == Place::kFinal) return stage == layout.pp - 1 ? 1 : 0;
+    return layers_of_stage(model.config.layers, layout.pp, stage);
+  };
+  const int64_t vocab_size = model.config.vocab_size;
+  int64_t bytes = 0;
+  ParameterSize all{.elements = stage_elements(model, layout, stage).total(), .blocks = 0};
+  for (const ParameterTensor& tensor : model.tensors) {
+    const ParameterSize here{.elements = tensor.elements.on_rank(layout, vocab_size),
+                             .blocks = tensor.blocks.on_rank(layout, vocab_size)};
+    const int64_t tensors = copies(tensor.place);
+    bytes += tensors * optimizer_state_bytes(optimizer, here, moment_bytes);
+    all.blocks += tensors * here.blocks;
+  }
+  if (layout.zero >= 1 && layout.dp > 1) {
+    const ParameterSize shard{.elements = of_replica(layout, all.elements, 1),
+                              .blocks = of_replica(layout, all.blocks, 1)};
+    bytes = optimizer_state_bytes(optimizer, shard, moment_bytes);
+  }
+  return bytes + optimizer_shared_bytes(optimizer);
 }
 
 int64_t StageElements::largest_neighbours() const {

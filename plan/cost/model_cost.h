@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "model/config.h"
 #include "plan/cost/layout.h"
 #include "profiling/theory/rows.h"
+#include "train/optim/table.h"
 #include "train/vocabulary/checkpoint.h"
 
 namespace headroom {
@@ -34,11 +36,21 @@ enum class Head {
   kValue,     // one row: a critic's or reward model's score
 };
 
+enum class Place { kEmbedding, kBlock, kFinal };  // final: last norm and output head
+
+// One parameter tensor; of a block's, there is one in each layer.
+struct ParameterTensor {
+  Place place = Place::kBlock;
+  Extent elements;
+  Extent blocks;  // Adam-mini's: train/optim/partition.h
+};
+
 // Numbers of parameters.
 struct ModelElements {
   ModelConfig config;
   Head head = Head::kLanguage;
-  Extent embedding, block, final;  // final: last norm and output head
+  Extent embedding, block, final;
+  std::vector<ParameterTensor> tensors;  // whose elements are those three
   int64_t total() const;
 };
 ModelElements model_elements(const ModelConfig& config, Head head);
@@ -54,6 +66,11 @@ struct StageElements {
   int64_t largest_neighbours() const;
 };
 StageElements stage_elements(const ModelElements& model, const Layout& layout, int64_t stage);
+
+// What an optimizer keeps of one stage's parameters on a rank, in bytes: tensor by tensor, or,
+// where ZeRO shards it over replicas, of the first replica's part of all of them in one.
+int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_t stage,
+                        OptimizerKind optimizer, int64_t moment_bytes);
 
 // What one micro-batch takes, in bytes.
 struct BatchCost {

@@ -39,8 +39,9 @@ void add_trained(RankBook& book, const Model& model, const Names& names, unsigne
             .why = "bytes per parameter x parameters of this rank"});
   add_gradients(book, elements, names.gradients);
   const int64_t updated = book.sharded(elements, 1);
-  const int64_t optimizer = precision.master * updated +
-                            optimizer_state_bytes(book.spec().optimizer, updated, precision.moment);
+  const int64_t optimizer =
+      precision.master * updated + optimizer_bytes(model.elements, book.layout(), book.stage(),
+                                                   book.spec().optimizer, precision.moment);
   if (book.spec().setup.offloads_optimizer()) {
     book.add_to_host(optimizer);
     return;

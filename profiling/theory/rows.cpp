@@ -45,6 +45,7 @@ int64_t element_size(DType dtype) {
     case DType::kFp8:
     case DType::kInt8:
     case DType::kBool:
+    case DType::kUint8:
       return 1;
   }
   return 0;
@@ -68,6 +69,8 @@ std::string to_string(DType dtype) {
       return "int8";
     case DType::kBool:
       return "bool";
+    case DType::kUint8:
+      return "uint8";
   }
   return "?";
 }

@@ -12,10 +12,17 @@ namespace {
 
 constexpr int64_t kForeachChunk = 65536;  // elements: kChunkSize of ATen's MultiTensorApply.cuh
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Of the tokens that name a size; a part of one ("D/64") and a number of several digits do not.
 std::string letters_of(std::string_view shape) {
+  std::istringstream tokens{std::string(shape)};
   std::string letters;
-  for (const char c : shape) {
-    if (c != ' ' && c != '*') letters += c;
+  for (std::string token; tokens >> token;) {
+    const bool is_number = token.size() > 1 && is_digit(token.front());
+    if (is_number || token.find('/') != std::string::npos) continue;
+    std::erase(token, '*');
+    letters += token;
   }
   return letters;
 }
@@ -94,11 +101,15 @@ int64_t Sheet::size(char letter) const {
 }
 
 int64_t Sheet::token_size(std::string_view token) const {
+  if (is_digit(token.front())) return std::stoll(std::string(token));
   int64_t product = 1;
-  for (const char c : token) {
-    if (c != '*') product *= size(c);
+  for (size_t i = 0; i < token.size() && token[i] != '/'; ++i) {
+    if (token[i] != '*') product *= size(token[i]);
   }
-  return product;
+  const size_t slash = token.find('/');
+  if (slash == std::string_view::npos) return product;
+  const int64_t divisor = std::stoll(std::string(token.substr(slash + 1)));
+  return (product + divisor - 1) / divisor;
 }
 
 void Sheet::add(const RowInput& input) {
@@ -114,7 +125,9 @@ void Sheet::add(const RowInput& input) {
   row.measured = input.measured && cpu();
   row.gradient = input.gradient;
   row.tensor = input.name;
-  if (!input.shape.empty()) row.tensor += "_" + letters_of(input.shape);
+  if (const std::string letters = letters_of(input.shape); !letters.empty()) {
+    row.tensor += "_" + letters;
+  }
   std::vector<std::string> symbols;
   std::vector<std::string> numbers;
   std::istringstream tokens(input.shape);

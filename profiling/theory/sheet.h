@@ -13,10 +13,10 @@ namespace headroom {
 
 // What the writer of a row knows; the sheet works out the rest.
 struct RowInput {
-  std::string name;  // without the suffix; the sheet appends the letters of the shape
-  std::string
-      shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S padded,
-              // N = micro-batches, M = parameter tensors, C = chunks of the largest in foreach
+  std::string name;   // without the suffix; the sheet appends the letters of the shape
+  std::string shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S
+                      // padded, N = micro-batches, M = parameter tensors, C = chunks of the largest
+                      // in foreach; "V*D/256": so many, rounded up; a number is itself
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;
@@ -52,14 +52,13 @@ class Sheet {
   }
   // The type of exp, sum and log: on autocast's FP32 list of CUDA, on no list of the CPU.
   DType exponential() const { return autocast() && !cpu() ? DType::kFp32 : compute(); }
-  int64_t size(char letter) const;  // 'B' -> sequences of one pass
+  int64_t size(char letter) const;                   // 'B' -> sequences of one pass
+  int64_t token_size(std::string_view token) const;  // "G*K" -> 8 * 64, "D/64" -> 12
 
   std::vector<Row> take() { return std::move(rows_); }
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  int64_t token_size(std::string_view token) const;  // "G*K" -> 8 * 64
-
   RunSpec spec_;
   ModelConfig config_;
   DType weight_;

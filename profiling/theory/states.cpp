@@ -4,6 +4,7 @@
 
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
+#include "train/optim/partition.h"
 
 namespace headroom {
 namespace {
@@ -71,22 +72,36 @@ void add_casts(Sheet& sheet) {
   }
 }
 
-int64_t elements_of(const Sheet& sheet, const Parameter& parameter) {
+int64_t size_of(const Sheet& sheet, std::string_view letters) {
   int64_t product = 1;
-  for (const char* c = parameter.shape; *c != '\0'; ++c) {
-    if (*c != ' ' && *c != '*') product *= sheet.size(*c);
+  for (const char c : letters) {
+    if (c != ' ' && c != '*') product *= sheet.size(c);
   }
   return product;
 }
 
-// Of all, or of those that products cast.
-const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
-  const auto elements = [&](const Parameter& parameter) {
-    return cast_only && !parameter.in_linear ? 0 : elements_of(sheet, parameter);
-  };
+int64_t elements(const Sheet& sheet, const Parameter& parameter) {
+  return size_of(sheet, parameter.shape);
+}
+
+// The first dimension: "G*K" of "G*K D".
+std::string_view rows_of(const Parameter& parameter) {
+  const std::string_view shape = parameter.shape;
+  return shape.substr(0, shape.find(' '));
+}
+
+template <typename SizeOf>
+const Parameter& largest_by(const SizeOf& size) {
   return *std::max_element(
       std::begin(kModelParameters), std::end(kModelParameters),
-      [&](const Parameter& a, const Parameter& b) { return elements(a) < elements(b); });
+      [&](const Parameter& a, const Parameter& b) { return size(a) < size(b); });
+}
+
+// Of all, or of those that products cast.
+const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
+  return largest_by([&](const Parameter& parameter) {
+    return cast_only && !parameter.in_linear ? 0 : elements(sheet, parameter);
+  });
 }
 
 void add_passing_cast(Sheet& sheet) {
@@ -116,19 +131,51 @@ DType update_type(const Sheet& sheet) {
   return rounds_stochastically(sheet) ? DType::kFp32 : moment_type(sheet);
 }
 
+// Of Adam-mini's blocks: "D/64", the rows that share one.
+std::string blocks_shape(const Sheet& sheet, const Parameter& parameter) {
+  const std::string_view shape = parameter.shape;
+  const int64_t rows = size_of(sheet, rows_of(parameter));
+  const bool is_matrix = shape.find(' ') != std::string_view::npos;
+  const int64_t shared =
+      rows_per_block(parameter.name, is_matrix ? std::vector<int64_t>{rows, 1} : std::vector{rows},
+                     sheet.config().head_dim());
+  const std::string of_rows(rows_of(parameter));
+  return shared == 1 ? of_rows : of_rows + "/" + std::to_string(shared);
+}
+
+// What a parameter's state is kept as.
+void add_state_of(Sheet& sheet, const OptimizerState& state, const Parameter& parameter) {
+  const bool small = elements(sheet, parameter) < k8BitSmallest;
+  RowInput row{.name = std::string(parameter.name) + "." + state.name,
+               .shape = parameter.shape,
+               .source = state.source,
+               .condition = state.condition,
+               .storages = copies(sheet, parameter)};
+  if (state.form == StateForm::k8Bit && small) {
+    row.condition = "FP32: fewer than " + std::to_string(k8BitSmallest) + " elements";
+  } else if (state.form == StateForm::k8Bit) {
+    row.dtype = DType::kUint8;
+  } else if (state.form == StateForm::k8BitScale) {
+    if (small) return;
+    std::replace(row.shape.begin(), row.shape.end(), ' ', '*');
+    row.shape += "/" + std::to_string(k8BitBlock);
+  } else if (state.form == StateForm::kOfBlock) {
+    row.shape = blocks_shape(sheet, parameter);
+  }
+  sheet.add(row);
+}
+
 void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
-  if (state.form == StateForm::kMoment && moment_type(sheet) == DType::kBf16) {
-    return add_each(sheet, std::string(".") + state.name, state.source, "as the weights are",
-                    DType::kBf16);
+  RowInput row{.name = state.name, .source = state.source, .condition = state.condition};
+  if (state.form == StateForm::kScalar) {
+    row.storages = parameter_tensors(sheet);
+    sheet.add(row);
+  } else if (state.form == StateForm::kMaps) {
+    row.shape = "1024";
+    sheet.add(row);
+  } else {
+    for (const Parameter& parameter : kModelParameters) add_state_of(sheet, state, parameter);
   }
-  if (state.form != StateForm::kScalar) {
-    return add_each(sheet, std::string(".") + state.name, state.source, state.condition);
-  }
-  sheet.add({.name = state.name,
-             .shape = "",
-             .source = state.source,
-             .condition = state.condition,
-             .storages = parameter_tensors(sheet)});
 }
 
 // The first update of all makes the state: there are no old values beside the new ones.
@@ -143,10 +190,19 @@ void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
     return add_each(sheet, std::string(".") + made.name, made.source, made.condition,
                     update_type(sheet));
   }
-  const Parameter& largest = largest_parameter(sheet);
+  const auto blocks = [&](const Parameter& parameter) {
+    return sheet.token_size(blocks_shape(sheet, parameter));
+  };
+  const Parameter& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
+  const int64_t size = elements(sheet, largest);
+  if (size < made.at_least || size >= made.below) return;
+  std::string shape = made.of_blocks ? blocks_shape(sheet, largest) : largest.shape;
+  if (made.chunk > 0) {
+    shape = std::to_string(std::min(made.chunk, size / k8BitBlock * k8BitBlock));
+  }
   sheet.add({.name = std::string(largest.name) + "." + made.name,
-             .shape = largest.shape,
-             .dtype = update_type(sheet),
+             .shape = shape,
+             .dtype = made.is_mask ? DType::kBool : update_type(sheet),
              .source = made.source,
              .condition = made.condition,
              .storages = made.storages});
@@ -274,9 +330,7 @@ int64_t parameter_tensors(const Sheet& sheet) {
   return tensors;
 }
 
-int64_t largest_elements(const Sheet& sheet) {
-  return elements_of(sheet, largest_parameter(sheet));
-}
+int64_t largest_elements(const Sheet& sheet) { return elements(sheet, largest_parameter(sheet)); }
 
 void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();

@@ -18,7 +18,7 @@ CASES = (
         "7B on one 24 GB card",
         "about 20 GB",
         "BF16, 8-bit Adam, checkpointing, micro-batch 1, flash attention",
-        "--micro-batch-size 1 --checkpoint full --optimizer adamw-8bit",
+        "--micro-batch-size 1 --checkpoint full --optimizer adam8bit",
         "--model-size 7b --num-gpus 1 --gpu-memory 24 --batch-size 16 --seq-len 2048",
     ),
     (

@@ -93,6 +93,9 @@ expect 2 "--model-size: 'custom' has states beyond 2\^62 bytes" rlhf --vocab-siz
 expect 2 "--seq-len: '8192' is beyond the context of 7b; allowed: 1 to 4096" rlhf --model-size 7b --seq-len 8192
 expect 2 "--micro-batch-size: '9' is more than the batch of 4 sequences; allowed: 1 to 4" rlhf --micro-batch-size 9
 expect 2 "--precision: 'tf32' is arithmetic of NVIDIA cards.*allowed there: fp32, bf16, fp16" profile "${small[@]}" --device cpu --precision tf32
+expect 2 "--optimizer-impl: 'foreach' is none of adam8bit's; allowed: reference \(example: --optimizer-impl reference\)" profile "${small[@]}" --optimizer adam8bit --optimizer-impl foreach
+expect 2 "--optimizer-impl: 'fused' is none of lion's; allowed: reference, foreach" sweep "${small[@]}" --optimizer adamw,lion --optimizer-impl fused
+expect 2 "--optimizer: 'adamw-8bit' is unknown" rlhf --optimizer adamw-8bit
 expect 2 "--one-process: a process has one virtual card and one --alloc-conf" sweep "${small[@]}" --one-process --device virtual:h200,cpu
 expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048
 expect 2 "--prompt-len: '4000' is longer than a sequence of 2048" rlhf --prompt-len 4000

@@ -98,6 +98,11 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "1,33",
            "activations": "int8:block=100,min=0,fp8:min=16KiB"}
+    # 48 x 128 elements are whole blocks of 8-bit states, 100 x 130 are not, 31 x 130 stay in FP32.
+    for shape in ({"d_ff": "48"}, {"d_model": "130", "heads": "5", "d_ff": "100"},
+                  {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
+        yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
+               "optimizer": "lion,adam8bit", "context_length": "7", **shape}
 
 
 def wide_grids():
@@ -130,7 +135,7 @@ def wide_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,fp16",
            "optimizer_impl": "reference,foreach,fused", "context_length": "7"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
-           "optimizer": "sgd", "context_length": "7"}
+           "optimizer": "sgd,lion", "optimizer_impl": "reference,foreach", "context_length": "7"}
     for card in ("h200", "b200", "a100-80gb", "rtx4090"):
         contexts = sorted(draw.sample(range(2, 200), 4))
         yield {"device": f"virtual:{card}", "profile_type": "forward-grad,training",

@@ -1,4 +1,5 @@
 // make_optimizer(): the constructor of every optimizer that a step can run.
+#include "train/optim/adam8bit.h"
 #include "train/optim/adamw.h"
 #include "train/optim/lion.h"
 #include "train/optim/optimizer.h"
@@ -7,7 +8,8 @@
 namespace headroom {
 
 std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
-                                          std::vector<torch::Tensor> parameters) {
+                                          std::vector<torch::Tensor> parameters,
+                                          const std::vector<std::string>& names) {
   switch (spec.optimizer) {
     case OptimizerKind::kAdamw:
       return std::make_unique<Adamw>(
@@ -21,10 +23,12 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
       return std::make_unique<Lion>(
           std::move(parameters), spec.optimizer_impl,
           LionOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
-    case OptimizerKind::kAdamw8bit:
-      break;
+    case OptimizerKind::kAdam8bit:
+      return std::make_unique<Adam8bit>(
+          std::move(parameters),
+          Adam8bitOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
   }
-  TORCH_INTERNAL_ASSERT(false, "validate() lets no optimizer without an implementation through");
+  TORCH_INTERNAL_ASSERT(false, "no optimizer of this kind");
 }
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "train/spec.h"
@@ -23,8 +24,8 @@ class Optimizer {
   // c10::Error, before anything is changed, where a parameter has no gradient.
   void step();
 
-  // Every tensor of state there is now: one kind after the other, each in the order of the
-  // parameters.
+  // Every tensor of state there is now: for each row of the table one kind after the other, each in
+  // the order of the parameters, undefined where a parameter has none of it; last what all share.
   virtual std::vector<torch::Tensor> state() const = 0;
 
   // The FP32 copies of the parameters that it updates, in their order, where it has such: the
@@ -40,16 +41,18 @@ class Optimizer {
   std::vector<torch::Tensor> parameters_;
 };
 
-// Makes an optimizer of these parameters: what a technique that stands between an optimizer and the
-// model's own parameters is given.
+// Makes an optimizer of a part of the parameters, numbered from `first` on: what a technique that
+// stands between an optimizer and the model is given.
 using MakeOptimizer =
-    std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor> parameters)>;
+    std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor> parameters, size_t first)>;
 
 // The state of several optimizers of a part of the parameters each, as that of one of all of them.
 std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts);
 
-// The one that the spec asks for.
+// The one that the spec asks for. names: of the parameters, as in a state_dict; Adam-mini refuses
+// to do without.
 std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
-                                          std::vector<torch::Tensor> parameters);
+                                          std::vector<torch::Tensor> parameters,
+                                          const std::vector<std::string>& names = {});
 
 }  // namespace headroom

@@ -5,21 +5,11 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kBlock = 256;  // elements that share a scale
-constexpr int64_t kScaleBytes = 4;
 constexpr const char* kFp32 = "FP32 in every precision";
-
-int64_t bytes_of(StateForm form, int64_t elements, int64_t moment_bytes) {
-  switch (form) {
-    case StateForm::kMoment:
-      return moment_bytes * elements;
-    case StateForm::k8Bit:
-      return elements + kScaleBytes * ((elements + kBlock - 1) / kBlock);
-    case StateForm::kScalar:
-      break;
-  }
-  return 4;
-}
+constexpr const char* k8BitSource = "train/optim/adam8bit.cpp Adam8bit::make_state";
+constexpr const char* kChunkSource = "train/optim/adam8bit.cpp update_chunk";
+constexpr int64_t kFp32Bytes = 4;
+constexpr int64_t kMapsBytes = 4 * 256 * kFp32Bytes;
 
 }  // namespace
 
@@ -50,10 +40,32 @@ const std::vector<OptimizerInfo>& optimizers() {
                         .of_all = true,
                         .source = "train/optim/adamw.cpp update_foreach: _foreach_sqrt",
                         .condition = "all tensors at once"}}},
-      {.kind = OptimizerKind::kAdamw8bit,
-       .word = "adamw-8bit",
+      {.kind = OptimizerKind::kAdam8bit,
+       .word = "adam8bit",
        .meaning = "AdamW, two moments of 8 bits",
-       .state = {{.name = "m", .form = StateForm::k8Bit}, {.name = "v", .form = StateForm::k8Bit}}},
+       .implementations = {Impl::kReference},
+       .state =
+           {{"m", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
+            {"v", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
+            {"m_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
+            {"v_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
+            {"maps", StateForm::kMaps, {}, "train/optim/dynamic_map.cpp", "once"}},
+       .temporaries = {{.name = "decoded",
+                        .storages = 3,
+                        .chunk = kAdam8bitChunk,
+                        .at_least = k8BitSmallest,
+                        .source = kChunkSource,
+                        .condition = "m, v and the codes as indices, of a chunk at a time"},
+                       {.name = "lost",
+                        .is_mask = true,
+                        .chunk = kAdam8bitChunk,
+                        .at_least = k8BitSmallest,
+                        .source = kChunkSource,
+                        .condition = "which gradients of the chunk are not finite"},
+                       {.name = "update",
+                        .below = k8BitSmallest,
+                        .source = "train/optim/adam8bit.cpp move",
+                        .condition = "all tensors are small"}}},
       {.kind = OptimizerKind::kSgd,
        .word = "sgd",
        .meaning = "SGD with a momentum of 0.9",
@@ -103,18 +115,39 @@ const EnumWords<OptimizerImpl>& words_of(OptimizerImpl) {
 std::string to_string(OptimizerKind kind) { return word_of(kind); }
 std::string to_string(OptimizerImpl impl) { return word_of(impl); }
 
-std::vector<std::string> runnable_optimizers() {
-  std::vector<std::string> words;
-  for (const OptimizerInfo& info : optimizers()) {
-    if (!info.implementations.empty()) words.emplace_back(info.word);
+int64_t state_bytes(StateForm form, const ParameterSize& parameter, int64_t moment_bytes) {
+  const int64_t elements = parameter.elements;
+  const bool small = elements < k8BitSmallest;
+  switch (form) {
+    case StateForm::kMoment:
+      return moment_bytes * elements;
+    case StateForm::k8Bit:
+      return small ? kFp32Bytes * elements : elements;
+    case StateForm::k8BitScale:
+      return small ? 0 : kFp32Bytes * ((elements + k8BitBlock - 1) / k8BitBlock);
+    case StateForm::kOfBlock:
+      return moment_bytes * parameter.blocks;
+    case StateForm::kScalar:
+      return kFp32Bytes;
+    case StateForm::kMaps:
+      break;
   }
-  return words;
+  return 0;
 }
 
-int64_t optimizer_state_bytes(OptimizerKind kind, int64_t elements, int64_t moment_bytes) {
+int64_t optimizer_state_bytes(OptimizerKind kind, const ParameterSize& parameter,
+                              int64_t moment_bytes) {
   int64_t bytes = 0;
   for (const OptimizerState& state : info_of(kind).state) {
-    if (!state.only) bytes += bytes_of(state.form, elements, moment_bytes);
+    if (!state.only) bytes += state_bytes(state.form, parameter, moment_bytes);
+  }
+  return bytes;
+}
+
+int64_t optimizer_shared_bytes(OptimizerKind kind) {
+  int64_t bytes = 0;
+  for (const OptimizerState& state : info_of(kind).state) {
+    if (state.form == StateForm::kMaps) bytes += kMapsBytes;
   }
   return bytes;
 }

@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-enum class OptimizerKind { kAdamw, kAdamw8bit, kSgd, kLion };
+enum class OptimizerKind { kAdamw, kAdam8bit, kSgd, kLion };
 const EnumWords<OptimizerKind>& words_of(OptimizerKind);
 std::string to_string(OptimizerKind kind);  // "adamw"
 
@@ -28,14 +28,22 @@ enum class OptimizerImpl {
 const EnumWords<OptimizerImpl>& words_of(OptimizerImpl);
 std::string to_string(OptimizerImpl impl);  // "fused"
 
+// 8-bit states, as bitsandbytes has kept them since 0.44.
+inline constexpr int64_t k8BitBlock = 256;          // elements that share a scale
+inline constexpr int64_t k8BitSmallest = 4096;      // a parameter of fewer elements keeps FP32
+inline constexpr int64_t kAdam8bitChunk = 1 << 22;  // elements that are decoded at once
+
 // How one tensor of state is kept.
 enum class StateForm {
-  kMoment,  // as many elements as the parameter: FP32, or what a plan's precision says
-  k8Bit,    // a byte each, and an FP32 scale per block of 256 (bitsandbytes' block since 0.44)
-  kScalar,  // one FP32 number
+  kMoment,     // as many elements as the parameter: FP32, or what a plan's precision says
+  k8Bit,       // a byte each; FP32 where the parameter is small
+  k8BitScale,  // FP32, one for each block of 256; none where the parameter is small
+  kOfBlock,    // a moment of each of Adam-mini's blocks (train/optim/partition.h)
+  kScalar,     // one FP32 number
+  kMaps,       // not of a parameter but of all: the 8-bit maps, 4 x 256 FP32
 };
 
-// Kept for every parameter from the first step on.
+// Kept for every parameter from the first step on. Optimizer::state() has its tensors row by row.
 struct OptimizerState {
   const char* name = "";  // "m"
   StateForm form = StateForm::kMoment;
@@ -48,9 +56,15 @@ struct OptimizerState {
 struct OptimizerTemporaries {
   OptimizerImpl impl = OptimizerImpl::kReference;
   const char* name = "";
-  bool of_all = false;    // of every parameter at once; else of the largest
-  bool is_state = false;  // the state's own next values: counted with it, not with temporaries
-  int64_t storages = 1;   // so many, each of a parameter's size, FP32
+  bool of_all = false;     // of every parameter at once; else of the largest
+  bool of_blocks = false;  // of a moment of each block, of the parameter that has most
+  bool is_state = false;   // the state's own next values: counted with it, not with temporaries
+  int64_t storages = 1;    // so many, each of a parameter's size, FP32
+  bool is_mask = false;    // a byte each instead
+  int64_t chunk = 0;       // never more elements than these at once, in whole blocks; 0: all
+  // Only where the largest parameter has so many elements.
+  int64_t at_least = 0;
+  int64_t below = INT64_MAX;
   const char* source = "";
   const char* condition = "";
 };
@@ -59,7 +73,7 @@ struct OptimizerInfo {
   OptimizerKind kind = OptimizerKind::kAdamw;
   const char* word = "";
   const char* meaning = "";
-  std::vector<OptimizerImpl> implementations;  // none: plans compute with it, no step runs it
+  std::vector<OptimizerImpl> implementations;
   std::vector<OptimizerState> state;
   std::vector<OptimizerTemporaries> temporaries;  // an implementation without a row has none
 };
@@ -67,11 +81,21 @@ struct OptimizerInfo {
 const std::vector<OptimizerInfo>& optimizers();
 const OptimizerInfo& info_of(OptimizerKind kind);
 
-// Words of those that a step can run.
-std::vector<std::string> runnable_optimizers();
+// What a row needs to know of a parameter, or of several that were made one.
+struct ParameterSize {
+  int64_t elements = 0;
+  int64_t blocks = 1;  // Adam-mini's
+};
 
-// Bytes of state of a parameter tensor of so many elements, all of its rows but implementations'
-// own. moment_bytes: of one element of a moment.
-int64_t optimizer_state_bytes(OptimizerKind kind, int64_t elements, int64_t moment_bytes);
+// Bytes of one row for one parameter; none of what all share. moment_bytes: of one element of a
+// moment.
+int64_t state_bytes(StateForm form, const ParameterSize& parameter, int64_t moment_bytes);
+
+// The same of all rows but implementations' own.
+int64_t optimizer_state_bytes(OptimizerKind kind, const ParameterSize& parameter,
+                              int64_t moment_bytes);
+
+// What all parameters share.
+int64_t optimizer_shared_bytes(OptimizerKind kind);
 
 }  // namespace headroom

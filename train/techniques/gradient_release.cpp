@@ -21,7 +21,7 @@ class GradientRelease::Hook final : public torch::autograd::PostAccumulateGradHo
 GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& parameters,
                                  const MakeOptimizer& make) {
   for (const auto& item : parameters) {
-    all_.push_back({item.key(), item.value(), make({item.value()})});
+    all_.push_back({item.key(), item.value(), make({item.value()}, all_.size())});
   }
   for (Updated& updated : all_) {
     torch::autograd::impl::set_post_acc_grad_hooks(updated.parameter,

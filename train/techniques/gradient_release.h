@@ -30,8 +30,6 @@ namespace headroom {
 
 class GradientRelease {
  public:
-  using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor>)>;
-
   // While it lives, every backward updates what it reaches of the parameters. One for a parameter
   // at a time.
   GradientRelease(const torch::OrderedDict<std::string, torch::Tensor>& parameters,

@@ -12,10 +12,10 @@ MasterWeights::MasterWeights(std::vector<Tensor> parameters, Updates updates,
                                              /*copy=*/true));
   }
   if (updates == Updates::kAllAtOnce) {
-    parts_.push_back({0, masters_.size(), make(masters_)});
+    parts_.push_back({0, masters_.size(), make(masters_, 0)});
     return;
   }
-  for (size_t i = 0; i < masters_.size(); ++i) parts_.push_back({i, i + 1, make({masters_[i]})});
+  for (size_t i = 0; i < masters_.size(); ++i) parts_.push_back({i, i + 1, make({masters_[i]}, i)});
 }
 
 std::vector<Tensor> MasterWeights::state() const {

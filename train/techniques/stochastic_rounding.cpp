@@ -35,7 +35,7 @@ StochasticRounding::StochasticRounding(std::vector<Tensor> parameters, uint64_t 
       generator_(make_generator(parameters_.front().device(), seed)) {
   for (const Tensor& parameter : parameters_) {
     const Tensor weight = parameter.detach();
-    parts_.push_back({weight, make({weight}), {}});
+    parts_.push_back({weight, make({weight}, parts_.size()), {}});
   }
 }
 

@@ -73,8 +73,9 @@ const StatePrecision& state_precision(Precision precision, WeightType weights, M
 }
 
 std::string states_in_words(const StatePrecision& precision, OptimizerKind optimizer) {
-  constexpr int64_t kMany = 1 << 20;  // whole blocks of scales
-  const auto state = static_cast<double>(optimizer_state_bytes(optimizer, kMany, precision.moment));
+  constexpr int64_t kMany = 1 << 20;  // a square matrix: whole blocks of scales, 1024 rows
+  const auto state = static_cast<double>(
+      optimizer_state_bytes(optimizer, {.elements = kMany, .blocks = 1 << 10}, precision.moment));
   const double bytes = static_cast<double>(precision.weight + precision.gradient) +
                        static_cast<double>(precision.master) + state / kMany;
   std::array<char, 32> text{};

@@ -63,7 +63,7 @@ RlhfSpec random_plan(Random& random) {
   spec.setup.optimizer_space = random.one_of({MemorySpace::kDevice, MemorySpace::kHost});
   spec.setup.swap_phases = random.coin();
   spec.attention = random.one_of({Attention::kEager, Attention::kSdpa});
-  spec.optimizer = random.one_of({OptimizerKind::kAdamw, OptimizerKind::kAdamw8bit});
+  spec.optimizer = random.one_of({OptimizerKind::kAdamw, OptimizerKind::kAdam8bit});
   const auto& precisions = state_precisions();
   spec.precision =
       precisions[static_cast<size_t>(random.up_to(static_cast<int64_t>(precisions.size()))) - 1];

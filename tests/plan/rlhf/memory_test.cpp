@@ -44,11 +44,29 @@ TEST(RlhfMemory, AutocastCastsEveryMatrixButTheTokenTable) {
   EXPECT_EQ(bytes_of(memory_of(spec), "Autocast's casts"), 2 * (kActor - 80 - 4 * 16 - 8));
 }
 
-TEST(RlhfMemory, EightBitMomentsHaveAScalePerBlockOf256) {
+TEST(RlhfMemory, EightBitMomentsOfALargeTensorHaveAScalePerBlockOf256) {
+  constexpr int64_t kMaps = 4096;
   RlhfSpec spec = small_plan();
-  spec.optimizer = OptimizerKind::kAdamw8bit;
-  // 2536 elements are ten blocks.
-  EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"), 4 * kActor + 2 * (kActor + 4 * 10));
+  spec.optimizer = OptimizerKind::kAdam8bit;
+  EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"), 4 * kActor + 8 * kActor + kMaps)
+      << "every tensor has fewer than 4096 elements";
+  // Token table and output head have 8 x 1000 elements now, 32 blocks each.
+  spec.actor.vocab_size = 1000;
+  const int64_t others = kActor - 2 * 80;
+  EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"),
+            4 * (others + 16000) + 8 * others + 2 * (16000 + 4 * 64) + kMaps);
+}
+
+TEST(RlhfMemory, AShardOfEightBitMomentsIsOneTensor) {
+  RlhfSpec spec = small_plan();
+  spec.actor.vocab_size = 1000;
+  spec.optimizer = OptimizerKind::kAdam8bit;
+  spec.num_gpus = 2;
+  spec.setup.layout.dp = 2;
+  spec.setup.layout.zero = 1;
+  const int64_t half = (kActor - 2 * 80 + 16000) / 2;
+  EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"),
+            4 * half + 2 * (half + 4 * ((half + 255) / 256)) + 4096);
 }
 
 TEST(RlhfMemory, TensorParallelismDividesMatricesAndLeavesNormsWhole) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "profiling/theory/rows.h"
 
 namespace headroom {
@@ -38,6 +40,53 @@ TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
   spec.optimizer_impl = OptimizerImpl::kFused;
   EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 0);
   EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 2 * 4 * 128'625'408LL + 111 * 4);
+}
+
+const Row& row_of(const std::vector<Row>& rows, std::string_view tensor) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.tensor == tensor; });
+  EXPECT_NE(found, rows.end()) << tensor;
+  return found == rows.end() ? rows.front() : *found;
+}
+
+TEST(TheoryStates, In8BitsMatricesHaveBytesAndScalesAndNormsFp32) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.optimizer = OptimizerKind::kAdam8bit;
+  const auto rows = theory_rows(spec);
+  const int64_t norms = 25 * 768;
+  const int64_t matrices = 128'625'408LL - norms;
+  EXPECT_EQ(total(rows, kOptimizerState), 2 * matrices + 2 * 4 * matrices / 256 + 8 * norms + 4096);
+  EXPECT_EQ(to_string(row_of(rows, "attn.q_proj.m_DD").dtype), "uint8");
+  EXPECT_EQ(to_string(row_of(rows, "ln1.m_D").dtype), "fp32");
+  EXPECT_EQ(row_of(rows, "lm_head.v_scale").sizes, std::vector<int64_t>{10000 * 768 / 256});
+  EXPECT_EQ(row_of(rows, "lm_head.v_scale").derivation, "V*D/256 * 4 B = 30000 * 4 B");
+  // Chunks of 4 Mi elements, less than the token table.
+  EXPECT_EQ(total(rows, kOptimizerTemporaries), 13LL << 22);
+}
+
+TEST(TheoryStates, AScaleOfABlockThatIsNotFullIsOneMore) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.optimizer = OptimizerKind::kAdam8bit;
+  spec.vocab_size = 6;  // 4608 elements: 18 blocks
+  spec.d_ff = 2049;     // 6147 blocks each
+  auto rows = theory_rows(spec);
+  EXPECT_EQ(row_of(rows, "lm_head.m_scale").sizes, std::vector<int64_t>{18});
+  spec.d_model = 132;  // 792 elements: FP32
+  spec.heads = 6;
+  rows = theory_rows(spec);
+  EXPECT_EQ(to_string(row_of(rows, "lm_head.m_VD").dtype), "fp32");
+  EXPECT_EQ(row_of(rows, "ffn.w2.m_scale").sizes, std::vector<int64_t>{(132 * 2049 + 255) / 256});
+  // The largest has 1056 full blocks and a part of one.
+  EXPECT_EQ(total(rows, kOptimizerTemporaries), 13 * (132 * 2049 / 256 * 256));
+}
+
+TEST(TheoryStates, LionHasOneMomentAndADirection) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.optimizer = OptimizerKind::kLion;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 4 * 128'625'408LL);
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 4LL * 10000 * 768);
+  spec.optimizer_impl = OptimizerImpl::kForeach;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 4 * 128'625'408LL);
 }
 
 TEST(TheoryStates, TheFirstUpdateHasNoOldStateBesideTheNew) {

@@ -27,12 +27,27 @@ std::vector<Case> every_case() {
   return cases;
 }
 
+// "adam_mini" of adam-mini.
+std::string file_name(OptimizerKind kind) {
+  std::string name = to_string(kind);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// The last is large enough for 8-bit states, and its last block of 256 is not full.
+const std::vector<std::string> kNames = {"layers.0.attn.q_proj.weight", "ln_final.weight",
+                                         "layers.0.attn.v_proj.weight", "lm_head.weight"};
+constexpr int64_t kHeads = 2;
+constexpr int64_t kHeadDim = 4;
+
 std::vector<Tensor> some_parameters() {
   torch::manual_seed(3);
-  std::vector<Tensor> all = {torch::randn({4, 6}), torch::randn({5}), torch::randn({3, 2, 7})};
+  std::vector<Tensor> all = {torch::randn({kHeads * kHeadDim, 6}), torch::randn({5}),
+                             torch::randn({3, 14}), torch::randn({17, 242})};
   for (Tensor& p : all) p.set_requires_grad(true);
   return all;
 }
+constexpr int64_t kBlocks[] = {kHeads, 1, 3, 17};  // of Adam-mini
 
 // Sum of squared distances from one half.
 Tensor quadratic(const std::vector<Tensor>& parameters) {
@@ -60,49 +75,57 @@ Tensor baseline_gradient(const Tensor& initial, int64_t step) {
 class OptimizerContract : public testing::TestWithParam<Case> {
  protected:
   static std::unique_ptr<Optimizer> optimizer_of(const std::vector<Tensor>& parameters,
-                                                 OptimizerImpl impl) {
+                                                 OptimizerImpl impl,
+                                                 const std::vector<std::string>& names = kNames,
+                                                 int64_t head_dim = kHeadDim) {
     RunSpec spec;
+    spec.d_model = kHeads * head_dim;
+    spec.heads = kHeads;
     spec.optimizer = GetParam().kind;
     spec.optimizer_impl = impl;
     spec.learning_rate = 1e-2;
     spec.weight_decay = 0.1;
-    return make_optimizer(spec, parameters);
+    return make_optimizer(spec, parameters, names);
+  }
+  static bool keeps_8_bits() {
+    const auto& state = info_of(GetParam().kind).state;
+    return std::any_of(state.begin(), state.end(),
+                       [](const OptimizerState& row) { return row.form == StateForm::k8Bit; });
   }
   static std::unique_ptr<Optimizer> optimizer_of(const std::vector<Tensor>& parameters) {
     return optimizer_of(parameters, GetParam().impl);
   }
 };
 
-TEST_P(OptimizerContract, KeepsTheStateThatItsRowSays) {
+int64_t bytes_of(const Tensor& tensor) {
+  return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
+}
+
+// Row by row, in each the parameters in their order; then what all share.
+TEST_P(OptimizerContract, KeepsTheStateThatItsRowsSayFromTheFirstStepOn) {
   auto p = some_parameters();
   const auto optimizer = optimizer_of(p);
   EXPECT_TRUE(optimizer->state().empty()) << "made at the first step";
-  int64_t expected = 0;
-  for (const Tensor& tensor : p) {
-    expected += optimizer_state_bytes(GetParam().kind, tensor.numel(), 4);
-    for (const OptimizerState& state : info_of(GetParam().kind).state) {
-      if (state.only == GetParam().impl) expected += 4;
-    }
-  }
-  for (int i = 0; i < 2; ++i) {
+  for (int step = 0; step < 2; ++step) {
     quadratic(p).backward();
     optimizer->step();
-    int64_t bytes = 0;
-    for (const Tensor& tensor : optimizer->state()) bytes += static_cast<int64_t>(tensor.nbytes());
-    EXPECT_EQ(bytes, expected);
-  }
-}
-
-TEST_P(OptimizerContract, KeepsItsStateInTheOrderOfTheParameters) {
-  auto p = some_parameters();
-  const auto optimizer = optimizer_of(p);
-  quadratic(p).backward();
-  optimizer->step();
-  const std::vector<Tensor> state = optimizer->state();
-  EXPECT_EQ(state.size() % p.size(), 0);
-  for (size_t i = 0; i < state.size(); ++i) {
-    if (state[i].dim() == 0) continue;  // a step count
-    EXPECT_EQ(state[i].sizes(), p[i % p.size()].sizes());
+    const std::vector<Tensor> state = optimizer->state();
+    size_t next = 0;
+    int64_t shared = 0;
+    for (const OptimizerState& row : info_of(GetParam().kind).state) {
+      if (row.only && row.only != GetParam().impl) continue;
+      if (row.form == StateForm::kMaps) {
+        shared += bytes_of(state.back());
+        continue;
+      }
+      for (size_t i = 0; i < p.size(); ++i) {
+        const ParameterSize size{.elements = p[i].numel(), .blocks = kBlocks[i]};
+        EXPECT_EQ(bytes_of(state.at(next++)), state_bytes(row.form, size, 4))
+            << row.name << " of " << kNames[i];
+      }
+    }
+    EXPECT_EQ(shared, optimizer_shared_bytes(GetParam().kind));
+    EXPECT_EQ(state.size(), next + (shared > 0 ? 1 : 0));
   }
 }
 
@@ -142,8 +165,12 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsFirstImplementation) {
 TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
   const std::map<std::string, Tensor> inputs = baseline("inputs");
   std::vector<Tensor> p;
-  for (const auto& [name, initial] : inputs) p.push_back(initial.clone());
-  const auto optimizer = optimizer_of(p);
+  std::vector<std::string> names;
+  for (const auto& [name, initial] : inputs) {
+    p.push_back(initial.clone());
+    names.push_back(name);
+  }
+  const auto optimizer = optimizer_of(p, GetParam().impl, names, /*head_dim=*/8);
   for (int64_t step = 1; step <= 5; ++step) {
     size_t i = 0;
     for (const auto& [name, initial] : inputs) {
@@ -151,13 +178,13 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
     }
     optimizer->step();
   }
-  std::string word = to_string(GetParam().kind);
-  std::replace(word.begin(), word.end(), '-', '_');
   size_t i = 0;
-  for (const auto& [name, expected] : baseline(word)) {
+  for (const auto& [name, expected] : baseline(file_name(GetParam().kind))) {
     const Tensor kept = p[i++].flatten().slice(0, 0, std::nullopt, 5);
     ASSERT_EQ(kept.sizes(), expected.sizes()) << name;
-    EXPECT_LE((kept - expected).abs().max().item<double>(), 2e-6) << name;
+    // In 8 bits a last bit may decide between two values.
+    const int64_t allowed = keeps_8_bits() ? kept.numel() / 1000 : 0;
+    EXPECT_LE((kept - expected).abs().gt(2e-6).sum().item<int64_t>(), allowed) << name;
   }
   EXPECT_EQ(i, p.size());
 }
@@ -173,7 +200,7 @@ TEST_P(OptimizerContract, AParameterWithoutAGradientIsRefusedBeforeAnyChange) {
 
 INSTANTIATE_TEST_SUITE_P(All, OptimizerContract, testing::ValuesIn(every_case()),
                          [](const auto& info) {
-                           return to_string(info.param.kind) + "_" + to_string(info.param.impl);
+                           return file_name(info.param.kind) + "_" + to_string(info.param.impl);
                          });
 
 }  // namespace

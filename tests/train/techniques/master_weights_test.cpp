@@ -42,7 +42,7 @@ class MasterWeightsTest : public testing::TestWithParam<Case> {
     spec_.learning_rate = 1e-3;
   }
   MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p) { return make_optimizer(spec_, std::move(p)); };
+    return [this](std::vector<Tensor> p, size_t) { return make_optimizer(spec_, std::move(p)); };
   }
   RunSpec spec_;
 };
@@ -115,7 +115,7 @@ TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
   const double small = std::pow(2.0, -10);
   const auto weight_after = [&](int steps, bool with_master) {
     const RunSpec spec{.optimizer = OptimizerKind::kSgd, .learning_rate = small, .weight_decay = 0};
-    const MakeOptimizer make = [&](std::vector<Tensor> p) {
+    const MakeOptimizer make = [&](std::vector<Tensor> p, size_t) {
       return make_optimizer(spec, std::move(p));
     };
     const Tensor weight = torch::ones({3}, torch::kBFloat16);

@@ -82,7 +82,7 @@ class StochasticUpdates : public testing::TestWithParam<Case> {
     spec_.weight_decay = 0;
   }
   MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p) { return make_optimizer(spec_, std::move(p)); };
+    return [this](std::vector<Tensor> p, size_t) { return make_optimizer(spec_, std::move(p)); };
   }
   RunSpec spec_;
 };

@@ -82,7 +82,8 @@ TEST(StatePrecision, SaysItsBytesPerParameterUnderAnOptimizer) {
   EXPECT_THAT(said("bf16", OptimizerKind::kAdamw), HasSubstr(": 16 + 2 bytes"));
   EXPECT_THAT(said("fp32", OptimizerKind::kAdamw), HasSubstr(": 16 bytes"));
   // A byte and a scale's part of one, twice.
-  EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdamw8bit), HasSubstr(": 10.03 bytes"));
+  EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdam8bit), HasSubstr(": 10.03 bytes"));
+  EXPECT_THAT(said("bf16-mixed", OptimizerKind::kLion), HasSubstr(": 12 bytes"));
 }
 
 TEST(StatePrecision, OfARunIsThatOfThePlans) {

@@ -1,0 +1,121 @@
+#include "train/optim/adam8bit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+int64_t blocks_of(int64_t elements) { return (elements + k8BitBlock - 1) / k8BitBlock; }
+
+// (blocks, elements of each), FP32.
+Tensor decoded(const Tensor& codes, const Tensor& values, const Tensor& scale) {
+  return values.index_select(0, codes.to(torch::kInt)).view({scale.size(0), -1}).mul_(scale);
+}
+
+// Spoils x, which has the shape of decoded(). A block of zeros has a scale of 0, under which every
+// code is a 0.
+void encode(Tensor& x, const Tensor& middles, const Tensor& codes, Tensor scale) {
+  at::linalg_vector_norm_out(scale, x, std::numeric_limits<double>::infinity(), at::IntArrayRef{1},
+                             /*keepdim=*/true);
+  x.div_(scale);
+  codes.copy_(at::bucketize(x.view({-1}), middles, /*out_int32=*/true));
+}
+
+}  // namespace
+
+Adam8bit::Adam8bit(std::vector<Tensor> parameters, const Adam8bitOptions& options)
+    : Optimizer(std::move(parameters)), options_(options) {}
+
+std::vector<Tensor> Adam8bit::state() const {
+  std::vector<Tensor> all = m_;
+  for (const auto* kind : {&v_, &m_scale_, &v_scale_}) {
+    all.insert(all.end(), kind->begin(), kind->end());
+  }
+  if (maps_) all.push_back(maps_->table);
+  return all;
+}
+
+void Adam8bit::make_state() {
+  if (parameters_.empty()) return;
+  maps_.emplace(parameters_.front().device());
+  for (const Tensor& p : parameters_) {
+    const bool small = p.numel() < k8BitSmallest;
+    const auto options = p.options().requires_grad(false);
+    const auto moment = options.dtype(small ? torch::kFloat : torch::kByte);
+    m_.push_back(torch::zeros(p.sizes(), moment));
+    v_.push_back(torch::zeros(p.sizes(), moment));
+    const auto scale = [&] {
+      return small ? Tensor()
+                   : torch::zeros({blocks_of(p.numel()), 1}, options.dtype(torch::kFloat));
+    };
+    m_scale_.push_back(scale());
+    v_scale_.push_back(scale());
+  }
+}
+
+void Adam8bit::update() {
+  if (m_.empty()) make_state();
+  ++step_;
+  for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
+}
+
+void Adam8bit::update_one(size_t i) {
+  if (!m_scale_[i].defined()) return update_small(i);
+  const Tensor p = parameters_[i].view({-1});
+  const Tensor g = parameters_[i].grad().reshape({-1});
+  const Tensor m = m_[i].view({-1});
+  const Tensor v = v_[i].view({-1});
+  const int64_t elements = p.numel();
+  const int64_t in_full_blocks = elements / k8BitBlock * k8BitBlock;
+  for (int64_t begin = 0; begin < elements;) {
+    const int64_t rest = begin < in_full_blocks ? in_full_blocks - begin : elements - begin;
+    const int64_t length = std::min(rest, kAdam8bitChunk);
+    const int64_t block = begin / k8BitBlock;
+    const int64_t blocks = blocks_of(length);
+    update_chunk({.p = p.narrow(0, begin, length),
+                  .g = g.narrow(0, begin, length),
+                  .m = m.narrow(0, begin, length),
+                  .v = v.narrow(0, begin, length),
+                  .m_scale = m_scale_[i].narrow(0, block, blocks),
+                  .v_scale = v_scale_[i].narrow(0, block, blocks)});
+    begin += length;
+  }
+}
+
+// The order is that of least memory: one moment is decoded before the other, and the indices of
+// each die before the next are made.
+void Adam8bit::update_chunk(const Chunk& chunk) const {
+  const Tensor g = chunk.g.to(torch::kFloat).view({chunk.m_scale.size(0), -1});
+  Tensor lost = g.abs().lt(std::numeric_limits<float>::infinity()).logical_not_();
+  Tensor m = decoded(chunk.m, maps_->values, chunk.m_scale);
+  m.lerp_(g, 1 - options_.beta1).masked_fill_(lost, 0);
+  Tensor v = decoded(chunk.v, maps_->unsigned_values, chunk.v_scale);
+  v.mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2).masked_fill_(lost, 0);
+  lost = Tensor();
+  move(chunk.p, m.view({-1}), v.view({-1}));
+  encode(m, maps_->middles, chunk.m, chunk.m_scale);
+  encode(v, maps_->unsigned_middles, chunk.v, chunk.v_scale);
+}
+
+void Adam8bit::update_small(size_t i) {
+  const Tensor g = parameters_[i].grad().to(torch::kFloat);
+  m_[i].lerp_(g, 1 - options_.beta1);
+  v_[i].mul_(options_.beta2).addcmul_(g, g, 1 - options_.beta2);
+  move(parameters_[i], m_[i], v_[i]);
+}
+
+// One temporary of v's size.
+void Adam8bit::move(const Tensor& p, const Tensor& m, const Tensor& v) const {
+  const auto t = static_cast<double>(step_);
+  Tensor update = v.sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, t))).add_(options_.eps);
+  at::div_out(update, m, update);
+  p.mul_(1 - options_.learning_rate * options_.weight_decay);
+  p.add_(update, -options_.learning_rate / (1 - std::pow(options_.beta1, t)));
+}
+
+}  // namespace headroom
