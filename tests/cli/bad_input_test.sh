@@ -95,6 +95,7 @@ expect 2 "--micro-batch-size: '9' is more than the batch of 4 sequences; allowed
 expect 2 "--precision: 'tf32' is arithmetic of NVIDIA cards.*allowed there: fp32, bf16, fp16" profile "${small[@]}" --device cpu --precision tf32
 expect 2 "--optimizer-impl: 'foreach' is none of adam8bit's; allowed: reference \(example: --optimizer-impl reference\)" profile "${small[@]}" --optimizer adam8bit --optimizer-impl foreach
 expect 2 "--optimizer-impl: 'fused' is none of lion's; allowed: reference, foreach" sweep "${small[@]}" --optimizer adamw,lion --optimizer-impl fused
+expect 2 "--optimizer: 'adam-mni' is unknown; did you mean adam-mini\?" profile "${small[@]}" --optimizer adam-mni
 expect 2 "--optimizer: 'adamw-8bit' is unknown" rlhf --optimizer adamw-8bit
 expect 2 "--one-process: a process has one virtual card and one --alloc-conf" sweep "${small[@]}" --one-process --device virtual:h200,cpu
 expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048

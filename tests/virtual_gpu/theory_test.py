@@ -102,7 +102,7 @@ def quick_grids():
     for shape in ({"d_ff": "48"}, {"d_model": "130", "heads": "5", "d_ff": "100"},
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
-               "optimizer": "lion,adam8bit", "context_length": "7", **shape}
+               "optimizer": "lion,adam8bit,adam-mini", "context_length": "7", **shape}
 
 
 def wide_grids():

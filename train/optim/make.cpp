@@ -1,5 +1,6 @@
 // make_optimizer(): the constructor of every optimizer that a step can run.
 #include "train/optim/adam8bit.h"
+#include "train/optim/adam_mini.h"
 #include "train/optim/adamw.h"
 #include "train/optim/lion.h"
 #include "train/optim/optimizer.h"
@@ -23,6 +24,11 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
       return std::make_unique<Lion>(
           std::move(parameters), spec.optimizer_impl,
           LionOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+    case OptimizerKind::kAdamMini:
+      return std::make_unique<AdamMini>(std::move(parameters), names,
+                                        AdamMiniOptions{.learning_rate = spec.learning_rate,
+                                                        .weight_decay = spec.weight_decay,
+                                                        .head_dim = model_config(spec).head_dim()});
     case OptimizerKind::kAdam8bit:
       return std::make_unique<Adam8bit>(
           std::move(parameters),

@@ -6,6 +6,7 @@ namespace headroom {
 namespace {
 
 constexpr const char* kFp32 = "FP32 in every precision";
+constexpr const char* kMiniSource = "train/optim/adam_mini.cpp AdamMini::update";
 constexpr const char* k8BitSource = "train/optim/adam8bit.cpp Adam8bit::make_state";
 constexpr const char* kChunkSource = "train/optim/adam8bit.cpp update_chunk";
 constexpr int64_t kFp32Bytes = 4;
@@ -85,6 +86,17 @@ const std::vector<OptimizerInfo>& optimizers() {
                         .of_all = true,
                         .source = "train/optim/lion.cpp update_foreach: _foreach_lerp",
                         .condition = "all tensors at once"}}},
+      {.kind = OptimizerKind::kAdamMini,
+       .word = "adam-mini",
+       .meaning = "AdamW, one second moment for a head or a row",
+       .implementations = {Impl::kReference},
+       .state = {{"m", StateForm::kMoment, {}, kMiniSource, kFp32},
+                 {"v", StateForm::kOfBlock, {}, kMiniSource, "one for a head, a row, a norm"}},
+       .temporaries = {{.name = "norm",
+                        .of_blocks = true,
+                        .storages = 2,
+                        .source = "train/optim/adam_mini.cpp update_one",
+                        .condition = "norm of the gradient and denominator of each block"}}},
   };
   return kOptimizers;
 }

@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-enum class OptimizerKind { kAdamw, kAdam8bit, kSgd, kLion };
+enum class OptimizerKind { kAdamw, kAdam8bit, kSgd, kLion, kAdamMini };
 const EnumWords<OptimizerKind>& words_of(OptimizerKind);
 std::string to_string(OptimizerKind kind);  // "adamw"
 

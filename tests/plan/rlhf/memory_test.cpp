@@ -69,6 +69,16 @@ TEST(RlhfMemory, AShardOfEightBitMomentsIsOneTensor) {
             4 * half + 2 * (half + 4 * ((half + 255) / 256)) + 4096);
 }
 
+TEST(RlhfMemory, AdamMiniHasASecondMomentForAHeadARowOrANorm) {
+  RlhfSpec spec = small_plan();
+  spec.optimizer = OptimizerKind::kAdamMini;
+  const ModelConfig& shape = spec.actor;
+  const int64_t of_layer =
+      shape.heads + shape.kv_heads + shape.kv_dim() + 2 * shape.d_model + 2 * shape.d_ff + 2;
+  const int64_t blocks = shape.layers * of_layer + 2 * shape.vocab_size + 1;
+  EXPECT_EQ(bytes_of(memory_of(spec), "Actor (optimizer)"), 4 * kActor + 4 * (kActor + blocks));
+}
+
 TEST(RlhfMemory, TensorParallelismDividesMatricesAndLeavesNormsWhole) {
   RlhfSpec spec = small_plan();
   spec.num_gpus = 2;

@@ -80,6 +80,22 @@ TEST(TheoryStates, AScaleOfABlockThatIsNotFullIsOneMore) {
   EXPECT_EQ(total(rows, kOptimizerTemporaries), 13 * (132 * 2049 / 256 * 256));
 }
 
+TEST(TheoryStates, AdamMiniHasOneSecondMomentForAHeadARowOrANorm) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.optimizer = OptimizerKind::kAdamMini;
+  spec.kv_heads = 3;
+  const auto rows = theory_rows(spec);
+  EXPECT_EQ(row_of(rows, "attn.q_proj.v").sizes, std::vector<int64_t>{12});
+  EXPECT_EQ(row_of(rows, "attn.k_proj.v").sizes, std::vector<int64_t>{3});
+  EXPECT_EQ(row_of(rows, "attn.v_proj.v_GK").sizes, std::vector<int64_t>{3 * 64});
+  EXPECT_EQ(row_of(rows, "lm_head.v_V").sizes, std::vector<int64_t>{10000});
+  EXPECT_EQ(row_of(rows, "ln1.v").bytes, 12 * 4) << "one for each of twelve layers";
+  const int64_t of_layer = 12 + 3 + 3 * 64 + 768 + 2 * 3072 + 768 + 2;
+  const int64_t blocks = 12 * of_layer + 2 * 10000 + 1;
+  EXPECT_EQ(total(rows, kOptimizerState), total(rows, kParameters) + 4 * blocks);
+  EXPECT_EQ(total(rows, kOptimizerTemporaries), 2 * 4 * 10000);
+}
+
 TEST(TheoryStates, LionHasOneMomentAndADirection) {
   RunSpec spec = small(Mode::kTraining);
   spec.optimizer = OptimizerKind::kLion;

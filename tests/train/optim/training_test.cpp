@@ -42,7 +42,8 @@ struct Rate {
 constexpr Rate kRates[] = {{OptimizerKind::kAdamw, 1e-3},
                            {OptimizerKind::kAdam8bit, 1e-3},
                            {OptimizerKind::kSgd, 3e-2},
-                           {OptimizerKind::kLion, 3e-4}};
+                           {OptimizerKind::kLion, 3e-4},
+                           {OptimizerKind::kAdamMini, 1e-3}};
 
 TEST(OptimizerTraining, EveryOptimizerLearnsABatch) {
   EXPECT_EQ(std::size(kRates), optimizers().size());
@@ -90,6 +91,7 @@ TEST(OptimizerTraining, StateTakesItsBytesPerParameter) {
   EXPECT_EQ(bytes_per_parameter(OptimizerKind::kAdamw), 8);
   EXPECT_EQ(bytes_per_parameter(OptimizerKind::kSgd), 4);
   EXPECT_EQ(bytes_per_parameter(OptimizerKind::kLion), 4);
+  EXPECT_NEAR(bytes_per_parameter(OptimizerKind::kAdamMini), 4 + 4.0 / 256, 0.01);
   EXPECT_NEAR(bytes_per_parameter(OptimizerKind::kAdam8bit), 2 + 8.0 / 256, 0.01);
 }
 

@@ -84,6 +84,7 @@ TEST(StatePrecision, SaysItsBytesPerParameterUnderAnOptimizer) {
   // A byte and a scale's part of one, twice.
   EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdam8bit), HasSubstr(": 10.03 bytes"));
   EXPECT_THAT(said("bf16-mixed", OptimizerKind::kLion), HasSubstr(": 12 bytes"));
+  EXPECT_THAT(said("fp32", OptimizerKind::kAdamMini), HasSubstr(": 12 bytes"));
 }
 
 TEST(StatePrecision, OfARunIsThatOfThePlans) {
