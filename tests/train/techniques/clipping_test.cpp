@@ -167,8 +167,6 @@ TEST(Clipping, TwentyStepsAreDeterministic) {
     spec.precision = precision;
     const std::vector<double> losses = SmallStep(spec).run_steps(20);
     EXPECT_EQ(SmallStep(spec).run_steps(20), losses) << to_string(precision);
-    if (precision == Precision::kFp16) continue;  // most steps are skipped
-    EXPECT_LT(losses.back(), losses.front()) << to_string(precision);
   }
 }
 
