@@ -82,6 +82,14 @@ CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const Model
   output_proj_ = register_module("output_proj", layers.linear(d, d, options));
 }
 
+Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
+                                  const Tensor& v_BHTK) const {
+  if (!run_core) return eager_attention(q_BHSK, k_BHTK, v_BHTK);
+  return run_core(
+      [](const Tensor& q, const Tensor& k, const Tensor& v) { return eager_attention(q, k, v); },
+      q_BHSK, k_BHTK, v_BHTK);
+}
+
 Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), heads_);
   Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), kv_heads_);
@@ -90,10 +98,9 @@ Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   // BF16 weights, FP32 under autocast, which casts for the products itself.
   q_BHSK = rotary_->rotate(q_BHSK).to(x_BSD.scalar_type());
   k_BGTK = rotary_->rotate(k_BGTK).to(x_BSD.scalar_type());
-  Tensor heads_BHSK =
-      kind_ == Attention::kEager
-          ? eager_attention(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))
-          : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
+  Tensor heads_BHSK = kind_ == Attention::kEager ? eager(q_BHSK, repeat_heads(k_BGTK, heads_),
+                                                         repeat_heads(v_BGTK, heads_))
+                                                 : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
   return output_proj_->forward(heads_BHSK);
 }

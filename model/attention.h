@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include <functional>
+
 #include "model/attention_kernel.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
@@ -24,13 +26,27 @@ Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& 
 Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
                        const Tensor& v_BGTK);
 
+// One of the functions above, from queries, keys and values to heads.
+using AttentionCore =
+    std::function<Tensor(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK)>;
+
+// Runs the core of an attention. May do more around it, and run it again.
+using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Tensor& q_BHSK,
+                                             const Tensor& k_BHTK, const Tensor& v_BHTK)>;
+
 class CausalSelfAttention : public LayerModule {
  public:
   CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config, Attention kind,
                       const RotaryTable* rotary, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD) override;
 
+  // How the written-out softmax is run, set from outside; null: as it is. The fused kernels write
+  // no scores down, and nothing stands around them.
+  AttentionRunner run_core;
+
  private:
+  Tensor eager(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK) const;
+
   int64_t heads_, kv_heads_;
   Attention kind_;
   const RotaryTable* rotary_;  // owned by the transformer

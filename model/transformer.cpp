@@ -36,11 +36,18 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
   lm_head_ = register_module("lm_head", layers.linear(config.d_model, config.vocab_size, options));
 }
 
-Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block) {
+Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block,
+                                const GroupRunner& run_groups) {
+  const BlockSpan run = [this, run_block](int64_t first, int64_t end, Tensor span_BSD) {
+    for (int64_t i = first; i < end; ++i) {
+      span_BSD = run_block(i, blocks_[static_cast<size_t>(i)], span_BSD);
+    }
+    return span_BSD;
+  };
+  const auto layers = static_cast<int64_t>(blocks_.size());
+  // Moved on from one block to the next: without a graph nobody else holds it.
   Tensor x_BSD = token_embeddings_(tokens_BS);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    x_BSD = run_block(static_cast<int64_t>(i), blocks_[i], x_BSD);
-  }
+  x_BSD = run_groups ? run_groups(layers, run, std::move(x_BSD)) : run(0, layers, std::move(x_BSD));
   x_BSD = ln_final_->forward(x_BSD);
   return lm_head_->forward(x_BSD);
 }

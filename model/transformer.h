@@ -1,7 +1,7 @@
 // A decoder-only transformer language model: token table, pre-norm blocks, final norm, output head.
 //
 // It knows no technique: what wraps a block (recomputation, offload, a profiler's scope) is given
-// to forward() from outside as a BlockRunner.
+// to forward() from outside as a BlockRunner, what wraps several blocks as a GroupRunner.
 #pragma once
 
 #include <torch/torch.h>
@@ -33,6 +33,14 @@ TORCH_MODULE(TransformerBlock);
 using BlockRunner =
     std::function<Tensor(int64_t index, TransformerBlock& block, const Tensor& x_BSD)>;
 
+// Runs the blocks [first, end) on x, each by the BlockRunner, and returns the last one's output.
+// May be called again as long as the model lives.
+using BlockSpan = std::function<Tensor(int64_t first, int64_t end, Tensor x_BSD)>;
+
+// Runs all of a model's blocks, by calling `run` for one group of neighbours after another. May do
+// more around a group.
+using GroupRunner = std::function<Tensor(int64_t layers, const BlockSpan& run, Tensor x_BSD)>;
+
 class TransformerImpl : public torch::nn::Module {
  public:
   // Every parameter is created and initialized on `device`, in FP32 or as `weights` says; in that
@@ -42,7 +50,9 @@ class TransformerImpl : public torch::nn::Module {
                   torch::Dtype weights = torch::kFloat32);
 
   // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
-  Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block);
+  // Without `run_groups` all blocks are one group.
+  Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block,
+                 const GroupRunner& run_groups = nullptr);
   Tensor forward(const Tensor& tokens_BS);
 
   // Constant tensors that are not parameters: the rotary tables.

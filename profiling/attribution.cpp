@@ -63,6 +63,20 @@ BlockResidual residual_of(const BlockRun& run, const std::vector<Lifetime>& life
   return residual;
 }
 
+int64_t largest_recomputation(const std::vector<Lifetime>& lifetimes, const Saving& saving) {
+  int64_t largest = 0;
+  for (const Recomputation& one : saving.recomputations) {
+    int64_t bytes = 0;
+    for (const Lifetime& lifetime : lifetimes) {
+      const bool is_of_it = lifetime.category == Category::kTemporaries &&
+                            lifetime.allocated >= one.begin && lifetime.allocated < one.end;
+      if (is_of_it && lifetime.live_after(one.end)) bytes += lifetime.size;
+    }
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 void sum_saved(const std::vector<Lifetime>& lifetimes, const Saving& saving, Attribution& result) {
   if (saving.spans.empty()) return;
   int64_t fullest = 0;
@@ -104,6 +118,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
     }
   }
   sum_saved(lifetimes, saving, result);
+  result.recomputed_bytes = largest_recomputation(lifetimes, saving);
   return result;
 }
 

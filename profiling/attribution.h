@@ -19,8 +19,10 @@ struct Attribution {
   std::map<std::string, int64_t> category_peaks;  // each category's own highest, at its own moment
 
   // At the cut (profiling/saving.h) where most is saved, the last of several alike.
-  int64_t activation_bytes = 0;       // all that is saved then
-  int64_t cast_cache_bytes = 0;       // copies of weights that live then
+  int64_t activation_bytes = 0;  // all that is saved then
+  int64_t cast_cache_bytes = 0;  // copies of weights that live then
+  // What the largest recomputation of checkpointing had made when it ended, cast weights not.
+  int64_t recomputed_bytes = 0;
   std::vector<BlockResidual> blocks;  // of the last forward before it, in the order they ran
 };
 

@@ -219,6 +219,7 @@ json to_json(const Record& record) {
   }
   object["saved_bytes"] = or_null(record.saved_bytes);
   if (record.watched) object["watched"] = to_json(*record.watched);
+  if (record.recomputed_bytes) object["recomputed_bytes"] = *record.recomputed_bytes;
   return object;
 }
 
@@ -290,6 +291,7 @@ Record record_from_json(const json& object) {
   record.residual_blocks = blocks_from_json(object);
   record.saved_bytes = optional_bytes("saved_bytes");
   record.watched = watched_from_json(object);
+  record.recomputed_bytes = optional_bytes("recomputed_bytes");
   record.predicted = object.value("predicted", std::map<std::string, int64_t>{});
   record.step_ms = numbers_from_json(object, "step_ms");
   record.losses = numbers_from_json(object, "losses");

@@ -104,6 +104,8 @@ struct Record {
   std::vector<BlockResidual> residual_blocks;         // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
+  std::optional<int64_t> recomputed_bytes;  // by the largest recomputation, where there is one
+
   std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities
 
   std::optional<Watched> watched;

@@ -12,7 +12,9 @@ class Reader {
  public:
   Saving read(const std::vector<Mark>& marks) {
     for (const Mark& mark : marks) {
-      if (!mark.scope.is_phase()) {
+      if (mark.scope.kind == ScopeKind::kRecompute) {
+        on_recomputation(mark);
+      } else if (!mark.scope.is_phase()) {
         on_block(mark);
       } else if (mark.begins) {
         on_phase_begin(mark);
@@ -95,6 +97,15 @@ class Reader {
     if (!ended.saves) return;
     ended.run.end = mark.event_index;
     runs_.emplace_back(ended.run, ended.span);
+  }
+
+  // They do not nest: a checkpoint that another one needs is computed before that one begins.
+  void on_recomputation(const Mark& mark) {
+    if (mark.begins) {
+      saving_.recomputations.push_back({mark.event_index, kOpen});
+    } else if (!saving_.recomputations.empty()) {
+      saving_.recomputations.back().end = mark.event_index;
+    }
   }
 
   std::vector<OpenPhase> open_;

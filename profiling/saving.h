@@ -34,9 +34,17 @@ struct BlockRun {
   int64_t cut = 0;
 };
 
+// What checkpointing computes again inside a backward: events [begin, end). What it made and what
+// is alive at its end is what backward wants of it.
+struct Recomputation {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 struct Saving {
   std::vector<SavingSpan> spans;  // apart from each other, in the order of time
   std::vector<BlockRun> blocks;   // in the order in which they ended
+  std::vector<Recomputation> recomputations;
 
   // The span that event `index` is in; nullptr for none.
   const SavingSpan* span_of(int64_t index) const;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/attention.h"
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/gradient_rules.h"
 #include "train/precision.h"
+#include "train/techniques/checkpoint.h"
 #include "train/techniques/compressed_activations.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
@@ -56,6 +58,30 @@ std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::
   return make(std::move(weights), 0);
 }
 
+void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
+  const Checkpoint& setting = spec.checkpoint;
+  if (setting.kind == CheckpointKind::kNone) return;
+  const std::string flag = "--checkpoint " + to_string(setting);
+  if (spec.profile_type == Mode::kForward) {
+    notes->push_back(flag + " changes nothing: a forward without gradients keeps nothing");
+    return;
+  }
+  const RecomputeListener listener = [&step] { return step.scopes(); };
+  step.run_groups = checkpointing_runner(setting, listener);
+  if (setting.kind != CheckpointKind::kSelective) return;
+  if (spec.attention != Attention::kEager) {
+    notes->push_back(flag +
+                     " computes nothing again: scaled_dot_product_attention keeps what its "
+                     "kernel keeps");
+    return;
+  }
+  for (const auto& module : step.model()->modules()) {
+    if (auto* attention = dynamic_cast<CausalSelfAttention*>(module.get())) {
+      attention->run_core = recomputing_core(listener);
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
@@ -74,6 +100,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   set_matmul_precision(precision);
 
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
+  apply_checkpoint(spec, *step, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {

@@ -14,7 +14,8 @@ namespace headroom {
 //   1. weights: seeded initialization in FP32, rounded to --weights tensor by tensor, then
 //      --load-weights over it
 //   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it)
-//   3. what wraps a block (Step::run_block): nothing yet; its scope is the step's own
+//   3. checkpointing: what wraps groups of blocks (Step::run_groups), or the core of each
+//      attention; the scope of a block is the step's own, opened inside them
 //   4. what autograd saves (Step::saved): --activations
 //   5. micro-batches, and loss scaling (FP16 with a backward)
 //   6. the optimizer (training), behind clipping, or one for each parameter inside backward; and

@@ -14,8 +14,9 @@ namespace headroom {
 // when it ends, its source having been looked up when it began.
 class AutocastGuard::CastWatch {
  public:
-  CastWatch(MemoryClaims& claims, const std::vector<torch::Tensor>& weights) : claims_(claims) {
-    for (const torch::Tensor& weight : weights) weights_.insert(weight.storage().data());
+  using Weights = std::shared_ptr<const std::unordered_set<const void*>>;
+
+  CastWatch(MemoryClaims& claims, Weights weights) : claims_(claims), weights_(std::move(weights)) {
     outer_ = std::exchange(current, this);
     if (outer_ != nullptr) return;  // its callback serves this one too
     handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&started, &ended)
@@ -30,6 +31,18 @@ class AutocastGuard::CastWatch {
   CastWatch(const CastWatch&) = delete;
   CastWatch& operator=(const CastWatch&) = delete;
 
+  static Weights storages_of(const std::vector<torch::Tensor>& weights) {
+    auto storages = std::make_shared<std::unordered_set<const void*>>();
+    for (const torch::Tensor& weight : weights) storages->insert(weight.storage().data());
+    return storages;
+  }
+  // Fills in what is claimed on this thread now.
+  static void describe(AutocastState& state) {
+    if (current == nullptr) return;
+    state.claims = &current->claims_;
+    state.weights = current->weights_;
+  }
+
  private:
   struct CopyOfWeight : at::ObserverContext {};
 
@@ -39,7 +52,7 @@ class AutocastGuard::CastWatch {
     if (inputs.empty() || !inputs[0].isTensor()) return nullptr;
     const at::Tensor& source = inputs[0].toTensor();
     if (!source.defined() || !source.has_storage()) return nullptr;
-    if (!current->weights_.contains(source.storage().data())) return nullptr;
+    if (!current->weights_->contains(source.storage().data())) return nullptr;
     return std::make_unique<CopyOfWeight>();
   }
   static void ended(const at::RecordFunction& function, at::ObserverContext* context) {
@@ -52,7 +65,7 @@ class AutocastGuard::CastWatch {
   static thread_local CastWatch* current;
 
   MemoryClaims& claims_;
-  std::unordered_set<const void*> weights_;
+  Weights weights_;
   CastWatch* outer_ = nullptr;
   at::CallbackHandle handle_ = 0;
 };
@@ -63,13 +76,31 @@ AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device, Memo
                              const std::vector<torch::Tensor>& weights)
     : active_(uses_autocast(precision)), device_(device) {
   if (!active_) return;
+  enter(true, precision == Precision::kBf16 ? at::kBFloat16 : at::kHalf);
+  if (claims != nullptr) {
+    watch_ = std::make_unique<CastWatch>(*claims, CastWatch::storages_of(weights));
+  }
+}
+
+AutocastGuard::AutocastGuard(const AutocastState& state) : active_(true), device_(state.device) {
+  enter(state.enabled, state.dtype);
+  if (state.claims != nullptr) watch_ = std::make_unique<CastWatch>(*state.claims, state.weights);
+}
+
+void AutocastGuard::enter(bool enabled, at::ScalarType dtype) {
   was_enabled_ = at::autocast::is_autocast_enabled(device_);
   old_dtype_ = at::autocast::get_autocast_dtype(device_);
-  at::autocast::set_autocast_enabled(device_, true);
-  at::autocast::set_autocast_dtype(device_,
-                                   precision == Precision::kBf16 ? at::kBFloat16 : at::kHalf);
+  at::autocast::set_autocast_enabled(device_, enabled);
+  at::autocast::set_autocast_dtype(device_, dtype);
   at::autocast::increment_nesting();
-  if (claims != nullptr) watch_ = std::make_unique<CastWatch>(*claims, weights);
+}
+
+AutocastState AutocastState::now(torch::DeviceType device) {
+  AutocastState state{.device = device,
+                      .enabled = at::autocast::is_autocast_enabled(device),
+                      .dtype = at::autocast::get_autocast_dtype(device)};
+  AutocastGuard::CastWatch::describe(state);
+  return state;
 }
 
 AutocastGuard::~AutocastGuard() {

@@ -5,12 +5,15 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "train/memory_claims.h"
 #include "train/spec.h"
 
 namespace headroom {
+
+struct AutocastState;
 
 // Autocast on `device` while alive; nothing for FP32 and TF32.
 //
@@ -29,17 +32,35 @@ class AutocastGuard {
   // cast cache. Every operation is looked at for that.
   AutocastGuard(Precision precision, torch::DeviceType device, MemoryClaims* claims = nullptr,
                 const std::vector<torch::Tensor>& weights = {});
+  // As it was then, off where it was off.
+  explicit AutocastGuard(const AutocastState& state);
   ~AutocastGuard();
   AutocastGuard(const AutocastGuard&) = delete;
   AutocastGuard& operator=(const AutocastGuard&) = delete;
 
  private:
+  friend struct AutocastState;
+  void enter(bool enabled, at::ScalarType dtype);
+
   bool active_;
   torch::DeviceType device_;
   bool was_enabled_ = false;
   at::ScalarType old_dtype_ = at::kFloat;
   class CastWatch;
   std::unique_ptr<CastWatch> watch_;
+};
+
+// Autocast as this thread has it now, to be had again by an AutocastGuard where something is
+// computed again: on another thread, in a backward. Copies of weights are claimed there as here,
+// so it is used while the claims are heard.
+struct AutocastState {
+  static AutocastState now(torch::DeviceType device);
+
+  torch::DeviceType device = torch::kCPU;
+  bool enabled = false;
+  at::ScalarType dtype = at::kFloat;
+  MemoryClaims* claims = nullptr;
+  std::shared_ptr<const std::unordered_set<const void*>> weights;  // their storages
 };
 
 // For people, where BF16 weights are on a card whose arithmetic has no BF16; else "".

@@ -22,10 +22,11 @@ struct RecordFunction;
 namespace headroom {
 
 enum class ScopeKind {
-  kPhase,     // keeps nothing for a backward: inference, generation, scoring, the optimizer
-  kSaving,    // a phase that builds the graph: forward with gradients, loss
-  kBackward,  // a phase that uses the graph up; what is recomputed in it is saved for nobody
-  kBlock,     // one block of the model, inside any phase
+  kPhase,      // keeps nothing for a backward: inference, generation, scoring, the optimizer
+  kSaving,     // a phase that builds the graph: forward with gradients, loss
+  kBackward,   // a phase that uses the graph up; what is recomputed in it is saved for nobody
+  kBlock,      // one block of the model, inside any phase
+  kRecompute,  // what is computed again inside a backward; ends when all that it needs is there
 };
 
 struct Scope {
@@ -34,7 +35,7 @@ struct Scope {
   int64_t index = -1;  // of a block, counted from 0 at the input
 
   static Scope block(int64_t index) { return {ScopeKind::kBlock, "block", index}; }
-  bool is_phase() const { return kind != ScopeKind::kBlock; }
+  bool is_phase() const { return kind != ScopeKind::kBlock && kind != ScopeKind::kRecompute; }
   std::string text() const { return index < 0 ? name : name + " " + std::to_string(index); }
 };
 

@@ -104,6 +104,7 @@ void validate(const RunSpec& spec) {
   check_optimizer(spec);
   check_weights(spec);
   check_gradient_rules(spec);
+  check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",
                      "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "

@@ -14,6 +14,7 @@
 #include "train/device.h"
 #include "train/optim/table.h"
 #include "train/vocabulary/activations.h"
+#include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
 #include "train/vocabulary/precision.h"
@@ -46,6 +47,7 @@ struct RunSpec {
   Kernels kernels = Kernels::kEager;
   Attention attention = Attention::kEager;
   Activations activations;  // form of what autograd saves; 8 bits: a quarter of FP32
+  Checkpoint checkpoint;    // what backward computes again instead of keeping it
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
   double learning_rate = 1e-3;  // constant over the run

@@ -117,6 +117,16 @@ Field activations(Field field) {
   return field;
 }
 
+Field checkpoint(Field field) {
+  field.value = FieldValue::kWord;
+  field.help += ": " + join(choices_of<CheckpointKind>());
+  field.get = [](const RunSpec& spec) { return to_string(spec.checkpoint); };
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
+    spec.checkpoint = parse_checkpoint(row.flag(), value);
+  };
+  return field;
+}
+
 using R = RunSpec;
 
 // What is computed.
@@ -168,6 +178,7 @@ std::vector<Field> step_fields() {
       word<&R::attention>({"attention",
                            "written-out softmax, or scaled_dot_product_attention: libtorch's "
                            "choice or one kernel"}),
+      checkpoint({"checkpoint", "what backward computes again instead of keeping it"}),
       activations(
           {"activations", "form that autograd's saves are kept in (int8:block=256,min=64KiB)"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps"}),

@@ -97,11 +97,11 @@ Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
 
 Tensor Step::logits(const Batch& batch, ScopeKind kind) {
   const StepScope phase(scopes_, {kind, "forward"});
-  return model_->forward(batch.tokens_BS,
-                         [this](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
-                           const StepScope scope(scopes_, Scope::block(index));
-                           return run_block(index, block, x_BSD);
-                         });
+  const BlockRunner in_scope = [this](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+    const StepScope scope(scopes_, Scope::block(index));
+    return run_block(index, block, x_BSD);
+  };
+  return model_->forward(batch.tokens_BS, in_scope, run_groups);
 }
 
 void Step::backward(const Tensor& loss) {

@@ -40,6 +40,7 @@ class Step {
 
   // What the techniques of train/build.h set.
   BlockRunner run_block;                 // how each block is run
+  GroupRunner run_groups;                // how groups of them are; null: as they are
   std::unique_ptr<SavedTensors> saved;   // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;  // training only, unless `release` is in its place
   std::unique_ptr<GradientRelease> release;
@@ -51,6 +52,7 @@ class Step {
   // What a file of weights holds: the master copies where there are, else the parameters.
   NamedTensors weights() const;
   torch::Device device() const { return device_; }
+  ScopeListener* scopes() const { return scopes_; }         // who hears them now; null: nobody
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
 
  private:

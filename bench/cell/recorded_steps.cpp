@@ -70,6 +70,9 @@ Snapshot RecordedSteps::finish(Record& record) {
   record.categories_at_peak = categories_of(main);
   record.category_peaks = main.attribution.category_peaks;
   fill_blocks(main.attribution, record);
+  if (const int64_t bytes = main.attribution.recomputed_bytes; bytes > 0) {
+    record.recomputed_bytes = bytes;
+  }
   const PhasePeaks& peaks = recording_.peaks();
   for (size_t i = 1; i < memories_.size(); ++i) {
     SpaceFigures& space = record.spaces[memories_[i].name];

@@ -137,7 +137,7 @@ std::vector<Flag> rlhf_flags() {
        join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
       {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
       {"attention", "WORD", choices_with_default(defaults.attention), kRun},
-      {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint), kRun},
+      {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint.kind), kRun},
       {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
       {"optimizer-offload", "", "the optimizer's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
@@ -168,7 +168,8 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
       find_state_precision(arguments.get("precision", state_precisions().front().name));
   spec.optimizer = choice(arguments, "optimizer", spec.optimizer);
   spec.attention = choice(arguments, "attention", spec.attention);
-  spec.setup.checkpoint = choice(arguments, "checkpoint", spec.setup.checkpoint);
+  spec.setup.checkpoint = parse_checkpoint(
+      "--checkpoint", arguments.get("checkpoint", to_string(spec.setup.checkpoint)));
   const bool wide = spec.precision.low == bytes_of(ElementType::kFp32);
   spec.cache = choice(arguments, "kv-dtype", wide ? ElementType::kFp32 : ElementType::kBf16);
   if (arguments.has("optimizer-offload")) spec.setup.optimizer_space = MemorySpace::kHost;

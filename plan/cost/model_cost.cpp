@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiling/theory/checkpoint.h"
 #include "profiling/theory/forward.h"
 #include "train/optim/partition.h"
 
@@ -46,15 +47,6 @@ Extent extent_of(const Row& row, int64_t vocab_size) {
   return extent;
 }
 
-// Of a row of a block.
-BlockPart part_of(const Row& row) {
-  const bool core = has_letter(row, 'T')
-                        ? !has_letter(row, 'K')
-                        : row.tensor == "max_indices_BHS1" || row.tensor == "sum_BHS1";
-  if (core) return BlockPart::kAttentionCore;
-  return row.tensor == "output_BSD" ? BlockPart::kOutput : BlockPart::kOther;
-}
-
 // Note [The loss of a policy]
 // Rationale: PPO needs the log-probability of each token and the entropy of its distribution; both
 //   come from the logits of the whole vocabulary, and these are the largest tensors of a step.
@@ -77,6 +69,17 @@ void add_logits(BatchCost& cost, Head head, const std::vector<Row>& rows, const 
   cost.head += loss;
   if (head == Head::kPolicy) cost.head.vocabulary += kEntropyBytesPerLogit * tokens;
   cost.head_backward.vocabulary = kBytesPerLogitInBackward * tokens - loss.vocabulary;
+}
+
+// What selective checkpointing computes again of one block.
+Extent core_recomputed(RunSpec spec) {
+  Extent core;
+  if (spec.attention != Attention::kEager) return core;
+  spec.checkpoint = {CheckpointKind::kSelective};
+  for (const Row& row : theory_rows(spec)) {
+    if (row.group == kRecomputed) core += extent_of(row, spec.vocab_size);
+  }
+  return core;
 }
 
 }  // namespace
@@ -197,16 +200,11 @@ StageElements stage_elements(const ModelElements& model, const Layout& layout, i
           .layers = layers_of_stage(model.config.layers, layout.pp, stage)};
 }
 
-Extent BatchCost::block_kept(Checkpoint checkpoint) const {
+Extent BatchCost::block_kept(CheckpointKind checkpoint) const {
   Extent kept;
-  for (const BlockPart part : kBlockParts) {
-    if (keeps(checkpoint, part)) kept += block_parts[static_cast<size_t>(part)];
-  }
+  for (const Extent& one : block_parts) kept += one;
+  if (checkpoint == CheckpointKind::kSelective) kept = kept - part(BlockPart::kAttentionCore);
   return kept;
-}
-
-Extent BatchCost::block_recomputed(Checkpoint checkpoint) const {
-  return block_kept() - block_kept(checkpoint);
 }
 
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape) {
@@ -217,8 +215,9 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     const Extent extent = extent_of(row, config.vocab_size);
     if (row.group == kEmbedding) cost.embedding += extent;
     if (row.group == kFinalNorm) cost.head += extent;
-    if (row.group == kBlock) cost.block_parts[static_cast<size_t>(part_of(row))] += extent;
+    if (row.group == kBlock) cost.block_parts[static_cast<size_t>(part_of(spec, row))] += extent;
   }
+  cost.core_recomputed = core_recomputed(spec);
   if (head != Head::kValue) add_logits(cost, head, rows, shape, config.vocab_size);
   for (const Row& row : forward_rows(spec)) {
     const Extent extent = extent_of(row, config.vocab_size);

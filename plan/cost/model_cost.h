@@ -83,9 +83,12 @@ struct BatchCost {
   Extent forward_feed_forward;  // in SwiGLU
   Extent forward_head;          // logits and their log-softmax
 
-  // Of one block: what it has when its forward has ended, and what backward computes again.
-  Extent block_kept(Checkpoint checkpoint = Checkpoint::kNone) const;
-  Extent block_recomputed(Checkpoint checkpoint) const;
+  Extent core_recomputed;  // of one block under selective checkpointing
+
+  // Of one block whose forward has ended and that is not computed again as a whole.
+  Extent block_kept(CheckpointKind checkpoint = CheckpointKind::kNone) const;
+  Extent block_output() const { return part(BlockPart::kOutput); }
+  Extent part(BlockPart part) const { return block_parts[static_cast<size_t>(part)]; }
 };
 struct BatchShape {
   int64_t sequences = 0;

@@ -96,7 +96,7 @@ std::string flags_of(const RlhfSpec& spec) {
   if (setup.micro_batch_size < spec.batch_size) {
     flags += " --micro-batch-size " + std::to_string(setup.micro_batch_size);
   }
-  if (setup.checkpoint != Checkpoint::kNone) {
+  if (setup.checkpoint.kind != CheckpointKind::kNone) {
     flags += " --checkpoint " + to_string(setup.checkpoint);
   }
   if (setup.reference == Reference::kOffload) flags += " --reference offload";

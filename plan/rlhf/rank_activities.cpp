@@ -56,21 +56,42 @@ void add_scoring(RankBook& book) {
 struct Activations {
   int64_t blocks = 0;
   int64_t head = 0;       // logits, loss and the gradients backward starts with
-  int64_t recompute = 0;  // one block, computed again; the head is gone by then
+  int64_t recompute = 0;  // one group of blocks, computed again; the head is gone by then
   int64_t peak() const { return blocks + std::max(head, recompute); }
 };
 
+// What the blocks of this rank's stage keep, and what backward computes again at once. A stage
+// groups its own blocks.
+void add_blocks(const RankBook& book, const Model& model, Activations& result) {
+  const Checkpoint& checkpoint = book.spec().setup.checkpoint;
+  const BatchCost& cost = model.cost;
+  const int64_t whole = book.on_rank(model, cost.block_kept(checkpoint.kind));
+  const int64_t output = book.on_rank(model, cost.block_output());
+  if (checkpoint.kind == CheckpointKind::kSelective) {
+    result.recompute = book.on_rank(model, cost.core_recomputed);
+  }
+  for (const BlockGroup& group : block_groups(checkpoint, book.elements_here(model).layers)) {
+    if (!group.recomputed) {
+      result.blocks += group.count() * whole;
+      continue;
+    }
+    result.blocks += output;
+    const int64_t again = book.on_rank(model, cost.block_kept() - cost.block_output());
+    result.recompute =
+        std::max(result.recompute, group.count() * again + (group.count() - 1) * output);
+  }
+}
+
 Activations activations(const RankBook& book, const Model& model) {
   const BatchCost& cost = model.cost;
-  const Checkpoint checkpoint = book.spec().setup.checkpoint;
   const int64_t in_flight =
       micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
-  int64_t blocks =
-      book.elements_here(model).layers * book.on_rank(model, cost.block_kept(checkpoint));
-  if (book.stage() == 0) blocks += book.on_rank(model, cost.embedding);
-  return {.blocks = in_flight * blocks,
-          .head = book.last_stage() ? book.on_rank(model, cost.head + cost.head_backward) : 0,
-          .recompute = book.on_rank(model, cost.block_recomputed(checkpoint))};
+  Activations result;
+  add_blocks(book, model, result);
+  if (book.stage() == 0) result.blocks += book.on_rank(model, cost.embedding);
+  result.blocks *= in_flight;
+  if (book.last_stage()) result.head = book.on_rank(model, cost.head + cost.head_backward);
+  return result;
 }
 
 void add_training(RankBook& book) {
@@ -87,6 +108,7 @@ void add_training(RankBook& book) {
             .why = "kept for backward by the layers, per micro-batch in flight, as headroom's own "
                    "eager step keeps it"});
   const bool head = most.head >= most.recompute;
+  const bool several = book.spec().setup.checkpoint.kind == CheckpointKind::kEvery;
   book.add(
       {.name = head ? "Logits and loss" : "Recomputed block",
        .kind = ComponentKind::kActivations,
@@ -94,7 +116,8 @@ void add_training(RankBook& book) {
        .needed = kWhenTraining,
        .scales = true,
        .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
-                   : "what checkpointing dropped, computed again for one block"});
+              : several ? "what checkpointing dropped, computed again for one group of blocks"
+                        : "what checkpointing dropped, computed again for one block"});
 }
 
 void add_experience(RankBook& book) {

@@ -146,6 +146,8 @@ void validate(const RlhfSpec& spec) {
   check_sequence(spec);
   check_magnitude(spec);
   check_layout(spec);
+  check_checkpoint(spec.setup.checkpoint, spec.actor.layers);
+  if (spec.critic) check_checkpoint(spec.setup.checkpoint, spec.critic->layers);
 }
 
 }  // namespace headroom

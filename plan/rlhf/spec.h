@@ -28,7 +28,7 @@ std::string to_string(Reference reference);  // "resident", "offload", "none"
 struct RlhfSetup {
   Layout layout;
   int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
-  Checkpoint checkpoint = Checkpoint::kNone;
+  Checkpoint checkpoint;
   Reference reference = Reference::kResident;
   MemorySpace optimizer_space = MemorySpace::kDevice;  // of moments, master weights and the update
   bool swap_phases = false;  // a phase's idle models and states are in host memory

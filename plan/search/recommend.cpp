@@ -134,7 +134,7 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   level(Technique::kPipeline) = layout.pp - 1;
   level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
   level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;
-  level(Technique::kCheckpoint) = static_cast<int64_t>(setup.checkpoint);
+  level(Technique::kCheckpoint) = static_cast<int64_t>(setup.checkpoint.kind);
   level(Technique::kReferenceOffload) = setup.reference == Reference::kOffload ? 1 : 0;
   level(Technique::kTensorParallel) = layout.tp - 1;
   level(Technique::kMicroBatches) = spec.micro_batch() - setup.micro_batch_size;

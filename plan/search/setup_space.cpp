@@ -42,13 +42,11 @@ std::vector<int64_t> micro_batch_sizes(const RlhfSpec& spec) {
   return sizes;
 }
 
+// In the order of what they cost. Groups and shares of blocks are not searched.
 std::vector<Checkpoint> checkpoints(const RlhfSpec& spec) {
-  std::vector<Checkpoint> all;
-  for (const auto& known : words_of(Checkpoint{})) {
-    const bool drops_nothing =
-        known.value == Checkpoint::kSelective && !keeps_scores(spec.attention);
-    if (!drops_nothing) all.push_back(known.value);
-  }
+  std::vector<Checkpoint> all = {{CheckpointKind::kNone}};
+  if (spec.attention == Attention::kEager) all.push_back({CheckpointKind::kSelective});
+  all.push_back({CheckpointKind::kFull});
   return all;
 }
 
@@ -65,7 +63,7 @@ std::vector<int64_t> zero_stages(const Layout& layout, MemorySpace optimizer) {
 
 void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
   const bool one_phase = !spec.scores() && !spec.generates();
-  for (const Checkpoint checkpoint : checkpoints(spec)) {
+  for (const Checkpoint& checkpoint : checkpoints(spec)) {
     for (const Reference reference : references(spec)) {
       for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {
         for (const bool swap : {false, true}) {
@@ -140,7 +138,7 @@ std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup
     const int64_t less = layout.dp > 1 ? layout.zero - 1 : 0;
     step("ZeRO-" + std::to_string(layout.zero), "ZeRO-" + std::to_string(less)).layout.zero = less;
   }
-  if (setup.checkpoint != Checkpoint::kNone) {
+  if (setup.checkpoint.kind != CheckpointKind::kNone) {
     const std::vector<Checkpoint> kinds = checkpoints(spec);
     const Checkpoint less = *(std::find(kinds.begin(), kinds.end(), setup.checkpoint) - 1);
     step("checkpoint " + to_string(setup.checkpoint), "checkpoint " + to_string(less)).checkpoint =

@@ -192,6 +192,7 @@ Table spaces_table(const Record& record) {
 std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
   if (name == "residual_tensors_per_block") return record.residual_tensors_per_block;
+  if (name == "recomputed") return record.recomputed_bytes;
   if (record.peak) {
     if (name == "peak_allocated_bytes") return record.peak->allocated;
     if (name == "peak_reserved_bytes") return record.peak->reserved;

@@ -273,6 +273,10 @@ std::vector<Table> theory_report(const RunSpec& spec) {
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kFinalNorm, kHead, kLoss}));
   }
+  if (total(rows, kRecomputed) > 0) {
+    tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
+                               {kRecomputed, kRecomputedCast}));
+  }
   tables.push_back(row_table("States, casts, tables and inputs", rows,
                              {kParameters, kMasterWeights, kGradients, kClipping, kOptimizerState,
                               kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,

@@ -1,6 +1,7 @@
 #include "profiling/theory/rows.h"
 
 #include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/checkpoint.h"
 #include "profiling/theory/compressed.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
@@ -89,10 +90,13 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   if (const std::string why = attention_refusal(spec); !why.empty()) {
     throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
   }
-  Sheet sheet(spec);
-  add_activation_rows(sheet);
-  add_state_rows(sheet);
-  std::vector<Row> rows = sheet.take();
+  Sheet activations(spec);
+  add_activation_rows(activations);
+  std::vector<Row> rows = activations.take();
+  if (spec.profile_type != Mode::kForward) checkpoint_rows(spec, rows);
+  Sheet states(spec);
+  add_state_rows(states);
+  for (Row& row : states.take()) rows.push_back(std::move(row));
   compress_saved(rows, spec);
   return rows;
 }
@@ -189,12 +193,13 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
       {"gradients", total(rows, kGradients)},
       {"optimizer_state", total(rows, kOptimizerState) + total(rows, kOptimizerNextState)},
       {"activations", activation_bytes(rows)},
-      {"cast_cache", total(rows, kCastCache) + total(rows, kPassingCast)},
+      {"cast_cache", cast_cache_bytes(spec, rows)},
       {"residual_bytes_per_block", total(block, kBlock)},
       {"residual_tensors_per_block", storages(block, kBlock)}};
   if (const int64_t masters = total(rows, kMasterWeights); masters > 0) {
     sums["master_weights"] = masters;
   }
+  if (const int64_t bytes = total(rows, kRecomputed); bytes > 0) sums["recomputed"] = bytes;
   if (has_predicted_peak(spec)) sums["peak_allocated_bytes"] = predicted_peak(spec).allocated;
   return sums;
 }

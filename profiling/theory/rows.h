@@ -29,6 +29,11 @@ inline constexpr const char* kEmbedding = "embedding";
 inline constexpr const char* kFinalNorm = "final norm";
 inline constexpr const char* kHead = "head";
 inline constexpr const char* kLoss = "loss";
+// What one recomputation of checkpointing holds when it ends, one group of blocks at a time: saved
+// for nobody, in no sum of activations. Its cast weights stand apart, as they do when they are
+// kept.
+inline constexpr const char* kRecomputed = "recomputed";
+inline constexpr const char* kRecomputedCast = "recomputed casts";
 inline constexpr const char* kParameters = "parameters";
 inline constexpr const char* kMasterWeights = "master weights";
 inline constexpr const char* kGradients = "gradients";
@@ -126,8 +131,10 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
 // By the category names of the measurement. Each is the category's own fullest instant: activations
 // at the end of the forward (of the loss where there is one), gradients at the end of backward,
-// optimizer state where the largest tensor has its old values and its new ones; and the step's peak
-// where has_predicted_peak() (peak.h). --device auto must have become the device that runs.
+// optimizer state where the largest tensor has its old values and its new ones, "recomputed" (where
+// checkpointing computes something again) what the largest recomputation holds when it ends; and
+// the peak of the step where has_predicted_peak() (peak.h). --device auto must have become the
+// device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for

@@ -2,6 +2,7 @@
 // inputs.
 #include <algorithm>
 
+#include "profiling/theory/checkpoint.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
 #include "train/optim/partition.h"
@@ -64,11 +65,24 @@ void add_cast(Sheet& sheet, const Parameter& parameter, int64_t storages,
 // See Note [Casts under autocast] in activations.cpp.
 void add_casts(Sheet& sheet) {
   sheet.begin(kCastCache);
+  const bool saves = sheet.spec().profile_type != Mode::kForward;
+  const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   for (const Parameter& parameter : kModelParameters) {
     if (!parameter.in_linear) continue;
-    add_cast(sheet, parameter, copies(sheet, parameter), {"BmmBackward0.mat2"},
+    // On the CPU what is computed again has no node that would keep them.
+    const int64_t kept =
+        copies(sheet, parameter) - (sheet.cpu() && parameter.in_every_block ? again : 0);
+    if (kept == 0) continue;
+    add_cast(sheet, parameter, kept, {"BmmBackward0.mat2"},
              sheet.cpu() ? "cast at its use; einsum is on no CPU list, its node keeps the cast"
                          : "cast at first use, kept until the guard dies, without a graph too");
+  }
+  if (again == 0) return;
+  sheet.begin(kRecomputedCast);
+  for (const Parameter& parameter : kModelParameters) {
+    if (!parameter.in_linear || !parameter.in_every_block) continue;
+    add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
+             "cast again by what is computed again, one group at a time");
   }
 }
 

@@ -37,6 +37,15 @@ expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "
 expect 2 "--profile-type: 'train' is unknown.*did you mean training" profile "${small[@]}" --profile-type train
 expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${small[@]}" --profile-type fwd
 expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
+expect 2 "--checkpoint: 'ful' is unknown; .*did you mean full\?" profile "${small[@]}" --checkpoint ful
+for command in profile sweep theory; do
+  expect 2 "--checkpoint: 'every:13' is more than the model's 12 blocks; allowed: every:1 to every:12" \
+    "$command" "${small[@]}" --checkpoint every:13
+  expect 2 "--checkpoint: 'blocks:101%' is no percentage; allowed: blocks:0% to blocks:100%" \
+    "$command" "${small[@]}" --checkpoint blocks:101%
+done
+expect 2 "--checkpoint: 'every:0' is no number of blocks" rlhf --checkpoint every:0
+expect 2 "--checkpoint: 'every:81' is more than the model's 80 blocks" rlhf --checkpoint every:81
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 expect 2 "--activations: 'int4' is unknown; did you mean int8\?.*allowed: exact, int8, fp8" profile "${small[@]}" --activations int4
 expect 2 "--activations: 'int8,fp8' is a list" profile "${small[@]}" --activations int8,fp8

@@ -173,6 +173,25 @@ TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
   EXPECT_EQ(result.cast_cache_bytes, 8);
 }
 
+// A recomputation is temporary; of several the largest is told, as it is when it ends.
+TEST(Attribution, WhatIsComputedAgainIsSavedForNobodyAndCountedWhenItEnds) {
+  const Scope again = {ScopeKind::kRecompute, "recompute"};
+  const Scope block = Scope::block(0);
+  Script script;
+  script.begin(kForward).begin(block).alloc(1, 10).end(block).end(kForward);
+  script.begin(kBackward).begin(again).begin(block);
+  script.alloc(2, 500).alloc(3, 40).alloc(4, 7).claim(Category::kCastCache, 4).free(2);
+  script.end(block).end(again).alloc(5, 3000).free(3).free(5);
+  script.begin(again).alloc(6, 30).end(again).free(6).free(1).end(kBackward);
+  const Attribution result = script.attribute();
+  EXPECT_EQ(result.recomputed_bytes, 40);
+  EXPECT_EQ(result.activation_bytes, 10);
+  ASSERT_EQ(result.blocks.size(), 1U);
+  EXPECT_EQ(result.blocks[0].bytes, 10);
+  EXPECT_EQ(result.category_peaks.at("activations"), 10);
+  EXPECT_EQ(result.category_peaks.at("cast_cache"), 7);
+}
+
 // Passes may differ: accumulation with a short last one, an actor and its critic.
 TEST(Attribution, OfSeveralPassesTheOneThatSavesMostIsReported) {
   const Scope block = Scope::block(0);

@@ -62,6 +62,15 @@ class SameMemory(unittest.TestCase):
                                         "--optimizer-impl", implementation)
                         self.assert_same(theirs, ours, "bf16 weights", context, implementation, master)
 
+    def test_checkpointing_takes_what_torch_utils_checkpoint_takes(self):
+        program = "tests/virtual_gpu/programs/checkpointed_reference.py"
+        for every, flag in (("1", "full"), ("5", "every:5")):
+            for precision in ("fp32", "bf16"):
+                with self.subTest(every=every, precision=precision):
+                    flags = (*CELL, "--profile-type", "forward-backward", "--precision", precision)
+                    theirs = python_peak(program, every, *flags)
+                    self.assert_same(theirs, cpp_peak(*flags, "--checkpoint", flag), flag, precision)
+
 
 if __name__ == "__main__":
     HEADROOM, PYTHON = (str(Path(word).absolute()) for word in (sys.argv.pop(1), sys.argv.pop(1)))

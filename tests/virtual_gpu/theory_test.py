@@ -14,13 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+CHECKPOINTS = "full,every:2,every:3,blocks:0%,blocks:50%,blocks:100%,selective"
 PRECISIONS = "fp32,tf32,bf16,fp16"
 FORCED = "math,flash,efficient,cudnn"
 SHAPE = {"model-size": "custom", "d-model": "128", "d-ff": "320", "layers": "3", "heads": "4",
          "vocab-size": "500", "batch-size": "3", "warmup-steps": "1", "measure-steps": "1"}
 # What is measured under another name than theory's.
 MEASURED = {"activations": "saved_bytes", "residual_bytes_per_block": "residual_bytes_per_block",
-            "residual_tensors_per_block": "residual_tensors_per_block"}
+            "residual_tensors_per_block": "residual_tensors_per_block",
+            "recomputed": "recomputed_bytes"}
 PEAK = "peak_allocated_bytes"  # held by peak_test.py
 
 
@@ -105,9 +107,17 @@ def quick_grids():
                "optimizer": "lion,adam8bit,adam-mini", "context_length": "7", **shape}
 
 
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
+
+
 def wide_grids():
     yield from quick_grids()
     draw = random.Random(1)
+    for card, kv_heads in (("b200", "2"), ("rtx4090", "4"), ("t4", "1")):
+        yield {"device": f"virtual:{card}", "profile_type": "forward-grad,forward-backward,training",
+               "precision": PRECISIONS, "attention": "eager,sdpa", "context_length": "1,50",
+               "kv_heads": kv_heads, "layers": "5", "checkpoint": CHECKPOINTS}
     for card in ("h200", "b200", "a100-80gb", "rtx4090", "t4"):
         contexts = sorted(draw.sample(range(2, 200), 4))
         yield {"device": f"virtual:{card}", "profile_type": "training", "precision": PRECISIONS,

@@ -41,7 +41,24 @@ class HookedEngine final : public torch::autograd::Engine {
   }
 };
 
+class AsItIs final : public PackedTensor {
+ public:
+  explicit AsItIs(at::Tensor value) : value_(std::move(value)) {}
+  at::Tensor unpack() override { return value_; }
+
+ private:
+  at::Tensor value_;
+};
+
 }  // namespace
+
+std::unique_ptr<PackedTensor> save(const torch::Tensor& tensor) {
+  const torch::NoGradGuard no_grad;
+  at::Tensor value = tensor.tensor_data();
+  std::unique_ptr<PackedTensor> packed;
+  if (innermost != nullptr && innermost->takes_inputs()) packed = innermost->pack(value);
+  return packed ? std::move(packed) : std::make_unique<AsItIs>(std::move(value));
+}
 
 SavingGuard::SavingGuard(SavedTensors* saves) : outer_(std::exchange(innermost, saves)) {}
 

@@ -32,6 +32,9 @@ class SavedTensors {
   virtual ~SavedTensors() = default;
   // Whether pack() is asked of a tensor that a node saves; it is still in its graph here.
   virtual bool takes(const torch::Tensor& /*tensor*/) { return true; }
+  // Whether it packs what something inside keeps to be computed again, too: the inputs of a
+  // checkpoint in a checkpoint. In 8 bits they would be a forward of their own.
+  virtual bool takes_inputs() const { return false; }
   // Of a tensor (detached; the storage is the saved one's) that a node saves. Null: kept as it is.
   // Under NoGradGuard.
   virtual std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) = 0;
@@ -49,6 +52,10 @@ class SavingGuard {
  private:
   SavedTensors* outer_;
 };
+
+// Keeps a tensor that something will be computed again from: the innermost guard's way where that
+// takes inputs, else as it is. Never null.
+std::unique_ptr<PackedTensor> save(const torch::Tensor& tensor);
 
 // Makes the engine that asks SavingGuard the default one; every time but the first does nothing.
 // Not while a backward runs.

@@ -3,15 +3,47 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "text/enum_words.h"
 
 namespace headroom {
 
-enum class Checkpoint { kNone, kSelective, kFull };
-const EnumWords<Checkpoint>& words_of(Checkpoint);
-std::string to_string(Checkpoint checkpoint);  // "none", "selective", "full"
+enum class CheckpointKind { kNone, kSelective, kFull, kEvery, kBlocks };
+const EnumWords<CheckpointKind>& words_of(CheckpointKind);  // "every:K", "blocks:P%"
+std::string to_string(CheckpointKind kind);
+
+// The setting: a kind, and for two of them its number.
+struct Checkpoint {
+  CheckpointKind kind = CheckpointKind::kNone;
+  int64_t number = 0;  // K of every:K, P of blocks:P%
+
+  bool operator==(const Checkpoint&) const = default;
+};
+std::string to_string(const Checkpoint& checkpoint);  // "none", "every:4", "blocks:50%"
+
+// Throws UsageError on what is no setting: an unknown word, every:0, blocks:101%.
+Checkpoint parse_checkpoint(const std::string& flag, std::string_view typed);
+
+// Throws UsageError on a group that is larger than the model.
+void check_checkpoint(const Checkpoint& checkpoint, int64_t layers);
+
+// Blocks [first, end), one after another. Recomputed: nothing is kept of them but the input of the
+// first, and backward computes all of them again at once.
+struct BlockGroup {
+  int64_t first = 0;
+  int64_t end = 0;
+  bool recomputed = false;
+
+  int64_t count() const { return end - first; }
+};
+
+// All blocks of a model in groups, in their order. every:K leaves the last group what is left;
+// blocks:P% spreads its blocks evenly, the first one among them: at 50 % every other block.
+std::vector<BlockGroup> block_groups(const Checkpoint& checkpoint, int64_t layers);
 
 // What a block saves for backward, in the parts that checkpointing keeps or drops as a whole.
 enum class BlockPart {
@@ -21,9 +53,5 @@ enum class BlockPart {
 };
 inline constexpr std::array kBlockParts = {BlockPart::kAttentionCore, BlockPart::kOutput,
                                            BlockPart::kOther};
-
-// Whether a block still has the part when its forward has ended. What it has not is computed again,
-// one block at a time, when backward comes to it.
-bool keeps(Checkpoint checkpoint, BlockPart part);
 
 }  // namespace headroom

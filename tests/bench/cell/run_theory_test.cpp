@@ -228,6 +228,72 @@ TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
   }
 }
 
+// Of CheckpointMatrix: every setting, where autocast casts, where attention is fused, heads
+// grouped.
+struct CheckpointCell {
+  const char* checkpoint;
+  Cell cell;
+};
+
+class CheckpointMatrix : public testing::TestWithParam<CheckpointCell> {};
+
+// Rows of what is kept, what is computed again, and casts: to the byte.
+TEST_P(CheckpointMatrix, KeepsAndComputesAgainWhatTheoryPredicts) {
+  const auto& [checkpoint, cell] = GetParam();
+  RunSpec spec = tiny_spec();
+  spec.layers = 5;
+  spec.profile_type = cell.mode;
+  spec.precision = cell.precision;
+  spec.attention = cell.attention;
+  spec.kv_heads = cell.kv_heads;
+  const Record plain = run(spec, {});
+  find_field("checkpoint")->set(spec, checkpoint);
+  const Record record = run(spec, {});
+  ASSERT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.losses, plain.losses);
+  EXPECT_EQ(record.saved_bytes, record.predicted.at("activations"));
+  EXPECT_EQ(record.residual_bytes_per_block, record.predicted.at("residual_bytes_per_block"));
+  EXPECT_EQ(record.residual_tensors_per_block, record.predicted.at("residual_tensors_per_block"));
+  for (const char* category : {"gradients", "activations", "optimizer_state", "cast_cache"}) {
+    EXPECT_EQ(record.category_peaks.at(category), record.predicted.at(category)) << category;
+  }
+  const auto again = record.predicted.find("recomputed");
+  EXPECT_EQ(record.recomputed_bytes,
+            again == record.predicted.end() ? std::nullopt : std::optional(again->second));
+  const bool less = record.saved_bytes < plain.saved_bytes;
+  const bool keeps_all =
+      std::string(checkpoint) == "blocks:0%" ||
+      (std::string(checkpoint) == "selective" && cell.attention == Attention::kSdpa);
+  EXPECT_EQ(less, !keeps_all);
+  if (less) {
+    EXPECT_LT(record.phases.at("forward").allocated, plain.phases.at("forward").allocated);
+  }
+}
+
+std::vector<CheckpointCell> checkpoint_cells() {
+  std::vector<CheckpointCell> all;
+  for (const char* checkpoint :
+       {"full", "every:2", "every:5", "blocks:0%", "blocks:40%", "blocks:50%", "selective"}) {
+    for (const Cell& cell : {Cell{Mode::kTraining, Precision::kFp32, Attention::kEager, 4},
+                             Cell{Mode::kTraining, Precision::kBf16, Attention::kEager, 4},
+                             Cell{Mode::kTraining, Precision::kBf16, Attention::kEager, 2},
+                             Cell{Mode::kForwardBackward, Precision::kFp16, Attention::kSdpa, 2},
+                             Cell{Mode::kForwardGrad, Precision::kBf16, Attention::kEager, 4}}) {
+      all.push_back({checkpoint, cell});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cells, CheckpointMatrix, testing::ValuesIn(checkpoint_cells()),
+                         [](const auto& info) {
+                           std::string name = info.param.checkpoint;
+                           for (char& c : name) {
+                             if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name + "_" + name_of(info.param.cell);
+                         });
+
 // A wide model and little data: the optimizer's own memory is the peak.
 TEST(Run, EveryOptimizerImplementationHoldsTheStateTheoryPredicts) {
   RunSpec spec = tiny_spec();

@@ -40,7 +40,7 @@ TEST(Activations, AreDividedWhereHeadsAndFeedForwardAre) {
 
 TEST(Activations, UnderFullCheckpointingAreOneStreamTensorPerBlock) {
   RlhfSpec spec = small_plan();
-  spec.setup.checkpoint = Checkpoint::kFull;
+  spec.setup.checkpoint = {CheckpointKind::kFull};
   const RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Activations"), 5 * kStream * 4);
   // The block that is computed again is larger than ten logits a token.
@@ -52,7 +52,7 @@ TEST(Activations, SelectiveCheckpointingDropsWhatIsScoresWide) {
   RlhfSpec spec = small_plan();
   spec.attention = Attention::kEager;
   const int64_t all = bytes_of(memory_of(spec), "Activations");
-  spec.setup.checkpoint = Checkpoint::kSelective;
+  spec.setup.checkpoint = {CheckpointKind::kSelective};
   const int64_t scores = 2 * 4 * 16 * 16;      // elements of (B, H, S, T)
   const int64_t core = scores * (4 + 2)        // exp, weights
                        + 2 * 4 * 16 * (8 + 4)  // max_indices, sum

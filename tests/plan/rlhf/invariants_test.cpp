@@ -56,8 +56,11 @@ RlhfSpec random_plan(Random& random) {
   spec.setup.micro_batch_size = random.coin() ? random.up_to(spec.batch_size) : 0;
   spec.seq_len = random.up_to(200) + 1;
   spec.response_len = random.up_to(spec.seq_len) - 1;
-  spec.setup.checkpoint =
-      random.one_of({Checkpoint::kNone, Checkpoint::kSelective, Checkpoint::kFull});
+  spec.setup.checkpoint = random.one_of<Checkpoint>({{CheckpointKind::kNone},
+                                                     {CheckpointKind::kSelective},
+                                                     {CheckpointKind::kFull},
+                                                     {CheckpointKind::kEvery, 1},
+                                                     {CheckpointKind::kBlocks, 50}});
   spec.setup.reference =
       random.one_of({Reference::kNone, Reference::kOffload, Reference::kResident});
   spec.setup.optimizer_space = random.one_of({MemorySpace::kDevice, MemorySpace::kHost});

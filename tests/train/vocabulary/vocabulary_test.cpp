@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 
 template <typename Enum>
 class Vocabulary : public ::testing::Test {};
-using Enums = ::testing::Types<Attention, Checkpoint, ElementType, MemorySpace, Mode, OptimizerImpl,
-                               OptimizerKind, Precision>;
+using Enums = ::testing::Types<Attention, CheckpointKind, ElementType, MemorySpace, Mode,
+                               OptimizerImpl, OptimizerKind, Precision>;
 TYPED_TEST_SUITE(Vocabulary, Enums);
 
 TYPED_TEST(Vocabulary, EachWordIsOneValuesAndReadsBackAsIt) {
@@ -40,21 +40,78 @@ TYPED_TEST(Vocabulary, TheListIsInTheOrderOfTheValues) {
   }
 }
 
-TEST(Checkpoint, EachKindKeepsLessThanTheOneBeforeAndFullTheOutputAlone) {
-  const auto kept = [](Checkpoint checkpoint) {
-    std::vector<BlockPart> parts;
-    for (const BlockPart part : kBlockParts) {
-      if (keeps(checkpoint, part)) parts.push_back(part);
-    }
-    return parts;
-  };
-  EXPECT_EQ(kept(Checkpoint::kNone).size(), kBlockParts.size());
-  EXPECT_THAT(kept(Checkpoint::kSelective), ElementsAre(BlockPart::kOutput, BlockPart::kOther));
-  EXPECT_THAT(kept(Checkpoint::kFull), ElementsAre(BlockPart::kOutput));
+std::string refusal_of(const std::string& checkpoint, int64_t layers) {
+  try {
+    check_checkpoint(parse_checkpoint("--checkpoint", checkpoint), layers);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
 }
 
-TEST(Checkpoint, TheWordsAreThoseOfTheFlag) {
-  EXPECT_THAT(choices_of<Checkpoint>(), ElementsAre("none", "selective", "full"));
+TEST(Checkpoint, EverySettingIsPrintedAsItIsTyped) {
+  for (const char* word : {"none", "selective", "full", "every:1", "every:4", "blocks:0%",
+                           "blocks:50%", "blocks:100%"}) {
+    EXPECT_EQ(to_string(parse_checkpoint("--checkpoint", word)), word);
+  }
+  EXPECT_EQ(parse_checkpoint("--checkpoint", "every:4"), (Checkpoint{CheckpointKind::kEvery, 4}));
+}
+
+TEST(Checkpoint, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
+  EXPECT_THAT(refusal_of("ful", 12), HasSubstr("did you mean full?"));
+  for (const char* word : {"every:0", "every:", "every:-1", "every:2x"}) {
+    EXPECT_THAT(refusal_of(word, 12),
+                HasSubstr(std::string("--checkpoint: '") + word + "' is no number of blocks"));
+  }
+  for (const char* word : {"blocks:101%", "blocks:50", "blocks:%", "blocks:-1%", "blocks:5.5%"}) {
+    EXPECT_THAT(refusal_of(word, 12), HasSubstr("is no percentage; allowed: blocks:0% to"));
+  }
+  EXPECT_EQ(refusal_of("every:12", 12), "accepted");
+  EXPECT_EQ(refusal_of("every:13", 12),
+            "--checkpoint: 'every:13' is more than the model's 12 blocks; allowed: every:1 to "
+            "every:12 (example: --checkpoint every:2)");
+}
+
+// "0-2r 2-3r": recomputed [0, 2), then [2, 3).
+std::string groups_in_words(const std::string& checkpoint, int64_t layers) {
+  std::vector<std::string> words;
+  for (const BlockGroup& group :
+       block_groups(parse_checkpoint("--checkpoint", checkpoint), layers)) {
+    words.push_back(std::to_string(group.first) + "-" + std::to_string(group.end) +
+                    (group.recomputed ? "r" : ""));
+  }
+  return join(words, " ");
+}
+
+TEST(Checkpoint, GroupsCoverAllBlocksInTheirOrder) {
+  EXPECT_EQ(groups_in_words("none", 3), "0-3");
+  EXPECT_EQ(groups_in_words("selective", 3), "0-3");
+  EXPECT_EQ(groups_in_words("full", 3), "0-1r 1-2r 2-3r");
+  EXPECT_EQ(groups_in_words("every:2", 5), "0-2r 2-4r 4-5r");
+  EXPECT_EQ(groups_in_words("every:5", 5), "0-5r");
+}
+
+// The guide's loop checkpoints the blocks with i % 2 == 0.
+TEST(Checkpoint, APercentageIsSpreadEvenlyAndHalfIsEveryOtherBlock) {
+  EXPECT_EQ(groups_in_words("blocks:50%", 4), "0-1r 1-2 2-3r 3-4");
+  EXPECT_EQ(groups_in_words("blocks:50%", 5), "0-1r 1-2 2-3r 3-4 4-5r");
+  EXPECT_EQ(groups_in_words("blocks:0%", 4), "0-4");
+  EXPECT_EQ(groups_in_words("blocks:100%", 3), groups_in_words("full", 3));
+  EXPECT_EQ(groups_in_words("blocks:25%", 8), "0-1r 1-4 4-5r 5-8");
+  for (int64_t layers = 1; layers <= 13; ++layers) {
+    for (int64_t percent = 0; percent <= 100; ++percent) {
+      int64_t end = 0;
+      int64_t recomputed = 0;
+      for (const BlockGroup& group : block_groups({CheckpointKind::kBlocks, percent}, layers)) {
+        ASSERT_EQ(group.first, end);
+        ASSERT_TRUE(!group.recomputed || group.count() == 1);
+        end = group.end;
+        recomputed += group.recomputed ? 1 : 0;
+      }
+      ASSERT_EQ(end, layers);
+      ASSERT_EQ(recomputed, (2 * percent * layers + 100) / 200);
+    }
+  }
 }
 
 TEST(Offload, TheWordsSayWhatItGoesTo) {

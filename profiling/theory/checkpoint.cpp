@@ -1,0 +1,133 @@
+#include "profiling/theory/checkpoint.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+std::vector<BlockGroup> groups_of(const RunSpec& spec) {
+  return block_groups(spec.checkpoint, model_config(spec).layers);
+}
+
+// Only where the softmax is written out: fused kernels write no scores down.
+bool recomputes_core(const RunSpec& spec) {
+  return spec.checkpoint.kind == CheckpointKind::kSelective && spec.attention == Attention::kEager;
+}
+
+bool is_output(const Row& row) { return row.tensor == "output_BSD"; }
+
+// `times` of what a row counts, made again.
+void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::string& condition) {
+  if (times == 0 || row.storages == 0) return;
+  if (times > 1) row.derivation += ", of " + std::to_string(times) + " blocks";
+  row.group = kRecomputed;
+  row.blocks = {};
+  row.storages *= times;
+  row.bytes = row.all_bytes();
+  row.condition = condition;
+  added.push_back(std::move(row));
+}
+
+void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row>& added) {
+  const int64_t most = recomputed_at_once(spec);
+  if (most == 0) return;
+  for (const Row& row : rows) {
+    if (row.group != kBlock) continue;
+    add_recomputed(added, row, is_output(row) ? most - 1 : most,
+                   "computed again in backward, one group at a time");
+  }
+  for (const BlockGroup& group : groups_of(spec)) {
+    if (!group.recomputed) continue;
+    Blocks last;
+    last.add(group.end - 1);
+    Blocks others;
+    for (int64_t block = group.first; block < group.end - 1; ++block) others.add(block);
+    drop(rows, last, is_output);
+    drop(rows, others, [](const Row&) { return false; });
+  }
+}
+
+// v is kept as the projection made it; the product wants heads and batch as one dimension.
+bool merges_v(const RunSpec& spec, const ModelConfig& config) {
+  return config.kv_heads == config.heads && config.heads > 1 && spec.batch_size > 1 &&
+         spec.context_length > 1;
+}
+
+void recompute_core(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row>& added) {
+  const std::string condition = "computed again in backward, one block at a time";
+  const ModelConfig config = model_config(spec);
+  for (const Row& row : rows) {
+    if (row.group != kBlock) continue;
+    const bool is_v = row.tensor == "v_BHTK" && merges_v(spec, config);
+    if (is_v || part_of(spec, row) == BlockPart::kAttentionCore) {
+      add_recomputed(added, row, 1,
+                     is_v ? "merged again: heads and batch one dimension" : condition);
+    }
+  }
+  drop(rows, Blocks::all(config.layers),
+       [&](const Row& row) { return part_of(spec, row) != BlockPart::kAttentionCore; });
+}
+
+}  // namespace
+
+BlockPart part_of(const RunSpec& spec, const Row& row) {
+  const auto has = [&](char letter) { return row.symbols.find(letter) != std::string::npos; };
+  const bool is_core =
+      has('T') ? !has('K') : row.tensor == "max_indices_BHS1" || row.tensor == "sum_BHS1";
+  if (is_core && spec.attention == Attention::kEager) return BlockPart::kAttentionCore;
+  return is_output(row) ? BlockPart::kOutput : BlockPart::kOther;
+}
+
+void checkpoint_rows(const RunSpec& spec, std::vector<Row>& rows) {
+  std::vector<Row> added;
+  if (recomputes_core(spec)) {
+    recompute_core(spec, rows, added);
+  } else {
+    recompute_blocks(spec, rows, added);
+  }
+  if (has_backward(spec.profile_type)) rows.insert(rows.end(), added.begin(), added.end());
+}
+
+Blocks recomputed_blocks(const RunSpec& spec) {
+  Blocks blocks;
+  for (const BlockGroup& group : groups_of(spec)) {
+    for (int64_t block = group.first; group.recomputed && block < group.end; ++block) {
+      blocks.add(block);
+    }
+  }
+  return blocks;
+}
+
+int64_t recomputed_at_once(const RunSpec& spec) {
+  int64_t most = 0;
+  for (const BlockGroup& group : groups_of(spec)) {
+    if (group.recomputed) most = std::max(most, group.count());
+  }
+  return most;
+}
+
+int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
+  const int64_t kept = total(rows, kCastCache) + total(rows, kPassingCast);
+  const int64_t at_once = recomputed_at_once(spec);
+  if (!follows_cpu_policy(spec) || at_once == 0 || !uses_autocast(spec.precision)) return kept;
+  int64_t block = 0;    // the casts of one
+  int64_t largest = 0;  // of these
+  for (const Row& row : rows) {
+    if (row.group != kRecomputedCast) continue;
+    block += row.bytes_each();
+    largest = std::max(largest, row.bytes_each());
+  }
+  int64_t fullest = kept;
+  int64_t before = 0;  // blocks that keep theirs
+  for (const BlockGroup& group : groups_of(spec)) {
+    if (!group.recomputed) {
+      before += group.count();
+      continue;
+    }
+    const int64_t again = has_backward(spec.profile_type) ? group.count() * block : largest;
+    fullest = std::max(fullest, before * block + again);
+  }
+  return fullest;
+}
+
+}  // namespace headroom

@@ -1,0 +1,76 @@
+// Checkpointed steps, captured as CUDA graphs and replayed: nothing in a recomputation waits for
+// the card, reads from it, or sets its generator. Run on a virtual card, which refuses what a
+// capture forbids. Prints one line a setting; the first that fails ends it.
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAGuard.h>
+
+#include <cstdio>
+
+#include "tests/train/tiny_spec.h"
+#include "train/build.h"
+#include "train/data/data.h"
+#include "train/techniques/checkpoint.h"
+
+namespace headroom {
+namespace {
+
+// The bodies of a capture and of what must run before one, on a stream that may be captured.
+template <typename Body>
+void capture_and_replay(const Body& body) {
+  const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());
+  for (int i = 0; i < 2; ++i) body();  // libraries make their handles
+  c10::cuda::device_synchronize();
+  at::cuda::CUDAGraph graph;
+  graph.capture_begin();
+  body();
+  graph.capture_end();
+  graph.replay();
+  c10::cuda::device_synchronize();
+}
+
+void capture_a_step(RunSpec spec) {
+  const torch::Device card(torch::kCUDA, 0);
+  std::vector<std::string> notes;
+  const auto step = build_step(spec, card, &notes);
+  const Batch batch = Data(spec, spec.vocab_size, card, 1).batch(0);
+  capture_and_replay([&] { step->run(batch); });
+  std::printf("%s: captured\n", row_name(spec).c_str());
+}
+
+// A function that draws cannot be set back inside a capture, and says so.
+void refuse_random_numbers() {
+  const torch::Tensor x = torch::zeros({64, 64}, torch::device(torch::kCUDA)).requires_grad_(true);
+  const TensorFunction draws = [](const std::vector<torch::Tensor>& inputs) {
+    return (inputs.front() * torch::rand_like(inputs.front())).square();
+  };
+  try {
+    capture_and_replay([&] { checkpointed(draws, {x}).sum().backward(); });
+  } catch (const c10::Error& error) {
+    const std::string message = error.what_without_backtrace();
+    TORCH_CHECK(message.find("inside a captured CUDA graph") != std::string::npos, message);
+    std::printf("random numbers: refused\n");
+    return;
+  }
+  TORCH_CHECK(false, "random numbers were drawn again inside a capture");
+}
+
+}  // namespace
+}  // namespace headroom
+
+int main() {
+  using namespace headroom;
+  RunSpec spec = tiny_spec();
+  spec.device = parse_device("cuda");
+  spec.profile_type = Mode::kForwardBackward;
+  for (const char* checkpoint : {"none", "full", "every:2", "blocks:50%", "selective"}) {
+    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+      for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+        spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+        spec.attention = attention;
+        spec.precision = precision;
+        capture_a_step(spec);
+      }
+    }
+  }
+  refuse_random_numbers();
+}
