@@ -74,6 +74,10 @@ int main(int argc, char** argv) {
     std::cout << R"({"build": "stub", "libtorch": "none", "devices": ["stub"]})" << '\n';
     return 0;
   }
+  if (argc > 1 && std::string(argv[1]) == "--alloc-conf-keys") {  // takes any
+    std::cout << "[]\n";
+    return 0;
+  }
   for (std::string line; std::getline(std::cin, line);) {
     const CellRequest request = request_from_json(line);
     const RunSpec& spec = request.spec;

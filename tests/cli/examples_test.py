@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Every example that headroom shows can be typed as it stands: none is refused (exit 2).
+
+usage: examples_test.py HEADROOM STUB_CELL [unittest arguments]
+
+Examples are the lines of code blocks in README.md, CONTRIBUTING.md and docs/*.md that begin with
+headroom, the usage lines of the help texts, and for each flag there the default and the words that
+its help lists. Nothing is measured: cells are tests/cli/stub_cell.cpp, programs of dryrun are `true`.
+The examples of refusals are tried by tests/cli/bad_input_test.sh.
+"""
+
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HEADROOM = STUB_CELL = ""
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+USAGE = 2
+
+# The program under its name, each call noted with its exit code. What dryrun would run is replaced.
+WRAPPER = """#!/usr/bin/env bash
+words=()
+for word; do
+  words+=("$word")
+  if [[ $1 == dryrun && $word == -- ]]; then words+=(true); break; fi
+done
+"$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
+code=$?
+printf '%s\\n' "$code headroom ${words[*]}: $(tail -n 1 "$NOTES/$$.stderr")" >"$NOTES/$$"
+exit "$code"
+"""
+
+# What a usage line leaves to the user, for a command and in general.
+PLACEHOLDERS = {
+    ("dryrun", "NAME"): "h200",
+    ("cards", "NAME..."): "h200 rtx4090",
+    "NAME": "small",
+    "NAME,...": "small,medium",
+    "FILE": "step.pickle",
+    "FILE...": "step.pickle step.pickle",
+    "A": "step.pickle",
+    "B": "step.pickle",
+    "RECORDS.jsonl...": "records.jsonl",
+    "PROGRAM": "true",
+    "ARGUMENTS": "",
+    "flags": "",
+}
+# So that a flag's value is what is tried: it stands beside what it needs.
+BASE = {
+    "profile": "--model-size small --device virtual:h200",
+    "sweep": "--model-size small --device virtual:h200 --records new.jsonl",
+    "theory": "--model-size small",
+    "dryrun": "--card h200",
+    "table": "summary records.jsonl",
+    "snapshot": "top step.pickle",
+}
+MIXED = "--use-mixed-precision"
+NOT_ALONE = {"custom"}  # "custom, with every dimension given"
+
+
+def help_of(*words):
+    return subprocess.run([HEADROOM, *words], capture_output=True, text=True, check=True).stdout
+
+
+def commands():
+    return re.findall(r"^  ([a-z]+)  +\S", help_of("--help"), re.MULTILINE)
+
+
+def typed(usage):
+    """The commands that a usage line stands for: a|b|c one after another, [optional] parts there."""
+    words = []
+    command = usage.split()[1]
+    for word in re.sub(r"[\[\]]", " ", usage).split():
+        filled = PLACEHOLDERS.get((command, word), PLACEHOLDERS.get(word, word))
+        words.append([filled] if "|" not in filled else filled.split("|"))
+    return [" ".join(choice) for choice in itertools.product(*words)]
+
+
+def flags(text):
+    """Of a help text: each flag with what it takes and what is said of it."""
+    found = re.findall(r"^  --([a-z-]+)(?: ([A-Z]\S*))?  +(.*(?:\n {20,}.*)*)", text, re.MULTILINE)
+    return [(name, takes, re.sub(r"\s+", " ", words)) for name, takes, words in found]
+
+
+def values(takes, words):
+    """That the help of a flag names: "text, csv, md (default text)". A number's may be prose."""
+    for default in re.findall(r"\(default ([\w.:-]+)[);]", words):
+        if takes == "WORD" or default[0].isdigit():
+            yield default
+    about = re.sub(r"\(.*", "", words)
+    for several in re.findall(r"(?:^|: )((?:[a-z0-9][\w.-]*, )+[a-z0-9][\w.-]*)\s*(?:;|$)", about):
+        yield from several.split(", ")
+
+
+def examples_of_help(command):
+    text = help_of(command, "--help")
+    lines = [f"headroom {command} --help", f"headroom help {command}"]
+    for usage in re.findall(rf"^ *(headroom {command} .*)$", text, re.MULTILINE):
+        lines += typed(usage)
+    for flag, takes, words in flags(text):
+        for value in dict.fromkeys(values(takes, words)):
+            if value in NOT_ALONE:
+                continue
+            base = BASE.get(command, "").split()
+            if "--" + flag in base:
+                at = base.index("--" + flag)
+                del base[at : at + 2]
+            if flag == "dtype" and MIXED in text:
+                base.append(MIXED)
+            line = ["headroom", command, *base, "--" + flag, value]
+            lines.append(" ".join(line) + (" -- true" if command == "dryrun" else ""))
+    return list(dict.fromkeys(lines))
+
+
+def examples_of(page):
+    """Lines of its code blocks that begin with headroom; "..." is a drawing, not an example."""
+    lines = []
+    for block in re.findall(r"^```.*?\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"\s*(?:\$ )?(?:\S*/)?(headroom .*)", line)
+            if found and "..." not in found[1]:
+                lines.append(found[1])
+    return lines
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.folder = Path(self.scratch.name)
+        wrapper = self.folder / "bin" / "headroom"
+        wrapper.parent.mkdir()
+        wrapper.write_text(WRAPPER)
+        wrapper.chmod(0o755)
+        self.records = self.make_records()
+
+    def make_records(self):
+        run = ["profile", "--model-size", "small", "--device", "virtual:h200", "--format", "json"]
+        environment = {**os.environ, "HEADROOM_CELL": STUB_CELL}
+        return subprocess.run(
+            [HEADROOM, *run], env=environment, capture_output=True, check=True
+        ).stdout
+
+    def provide(self, folder, line):
+        """The files that an example reads and nothing before it has written."""
+        for word in shlex.split(line, comments=True):
+            if re.fullmatch(r"[\w./-]+\.(jsonl|pickle)", word) and not (folder / word).exists():
+                reads = re.search(r"headroom (table|snapshot) .*" + re.escape(word), line)
+                if reads or f"--records {word}" not in line:
+                    (folder / word).write_bytes(self.records)
+
+    def refused(self, lines, name):
+        """Those that exit with 2, of lines typed one after another in one folder."""
+        folder, notes = self.folder / name, self.folder / (name + ".notes")
+        folder.mkdir()
+        notes.mkdir()
+        environment = {
+            **os.environ,
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            "HEADROOM": HEADROOM,
+            "HEADROOM_CELL": STUB_CELL,
+            "NOTES": str(notes),
+        }
+        for line in lines:
+            self.provide(folder, line)
+            subprocess.run(
+                ["bash", "-c", line], cwd=folder, env=environment, timeout=60, check=False,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+        said = [note.read_text() for note in notes.iterdir() if not note.suffix]
+        self.assertGreaterEqual(len(said), len(lines), "an example did not begin")
+        return [text for text in said if text.startswith(f"{USAGE} ")]
+
+    def test_of_documents(self):
+        found = {page.name: examples_of(page) for page in DOCUMENTS}
+        self.assertGreaterEqual(len(found["README.md"]), 5)
+        self.assertGreaterEqual(sum(map(len, found.values())), 12)
+        for name, lines in found.items():
+            if lines:
+                with self.subTest(page=name):
+                    self.assertEqual(self.refused(lines, name), [])
+
+    def test_of_help_texts(self):
+        names = commands()
+        self.assertGreaterEqual(len(names), 9)
+        with ThreadPoolExecutor(2) as pool:
+            checked = pool.map(lambda name: self.refused(examples_of_help(name), name), names)
+        self.assertEqual(list(itertools.chain(*checked)), [])
+
+    def test_a_bad_one_is_found(self):
+        bad = ["headroom profile --model-size smal", "headroom cards | headroom table summary no.csv"]
+        self.assertEqual(len(self.refused(bad, "bad")), 2)
+        self.assertEqual(typed("headroom table a|b FILE [flags]"), [
+            "headroom table a step.pickle ", "headroom table b step.pickle "])
+        self.assertEqual(list(values("WORD", "how: eager, flash (default eager)")), ["eager"] * 2 + ["flash"])
+
+
+if __name__ == "__main__":
+    HEADROOM, STUB_CELL = (str(Path(path).resolve()) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
