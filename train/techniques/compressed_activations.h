@@ -14,8 +14,7 @@
 //     - it is no parameter, view of one, or cast of one. Casts live as long as autocast's cache
 //       anyway, so that packing them would add and not save;
 //     - its last dimension is not 1: one number per row (a norm's 1/rms, a softmax's sum) is
-//     divided
-//       by, where a small one rounded to zero is infinity, and it is a row's length smaller.
+//       divided by, where a small one rounded to zero is infinity; and it takes few bytes.
 //   A storage is decoded when the first of its saves is needed, and kept so until the last that was
 //   waiting then has had it, so that neighbours (the three projections behind a norm) share one
 //   decoding. What is alive decoded would be alive without this class too, so backward's peak is

@@ -2,8 +2,7 @@
 //
 // Note [Block-wise 8 bit]
 // Rationale: what autograd saves is mostly read once more, in backward, where an error of a
-// fraction
-//   of a percent is lost in the gradient's own noise; a quarter of the bytes holds it.
+//   fraction of a percent is lost in the gradient's own noise; a quarter of the bytes holds it.
 // Approach: a block is so many numbers that follow each other in memory. Its scale is its largest
 //   magnitude over the largest code: 127 for int8; 448 for e4m3 (Micikevicius et al. 2022, table 1;
 //   sign, 4 bits of exponent, 3 of mantissa). code = x / scale, rounded to the nearest, ties to
@@ -11,11 +10,10 @@
 //     int8:  |decoded - x| <= M / 254
 //     fp8:   |decoded - x| <= the larger of |x| / 16 and M / 458752 (half the smallest e4m3 step)
 //   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16,
-//   |x| / 2048 for FP16. Zero is zero. A block with a NaN or an infinity in it decodes as NaN, all
-//   of it; no other block changes.
-//   The work is done kChunk numbers at a time: encoding and decoding need no more memory beside
-//   their results than that many FP32 numbers (on a card; the CPU's casts take up to as much
-//   again).
+//   |x| / 2048 for FP16 (2^-25 below its normal numbers). Zero is zero. A block with a NaN or an
+//   infinity in it decodes as NaN, all of it; no other block changes.
+//   The work is done kQuantizeChunk numbers at a time: encoding and decoding need no more memory
+//   beside their results than that many FP32 numbers (the CPU's casts take as much again).
 // Limits: magnitudes below 2^-126 * 127 may become zero. A block of the largest FP32 numbers may
 //   decode as infinity.
 #pragma once

@@ -208,6 +208,18 @@ Result run_steps(const RunSpec& spec, int64_t steps = 1) {
   return result;
 }
 
+// FP16's first scales are too large; steps that overflow are skipped and change no weight.
+int64_t steps_to_finite_gradients(const RunSpec& spec) {
+  for (int64_t steps = 1; steps < 30; ++steps) {
+    bool finite = true;
+    for (const Tensor& gradient : run_steps(spec, steps).gradients) {
+      finite = finite && gradient.isfinite().all().item<bool>();
+    }
+    if (finite) return steps;
+  }
+  return 0;
+}
+
 double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   double apart = 0;
   double all = 0;
@@ -221,21 +233,23 @@ double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 // The forward is the same to the bit; gradients are off by what 8 bits leave out.
 TEST_F(CompressedActivationsTest, GradientsOfAModelAreWithinTheirTolerance) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
-    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+    for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
       RunSpec spec = small_spec();
       spec.precision = precision;
       spec.attention = attention;
-      const Result exact = run_steps(spec);
+      if (precision == Precision::kFp16) spec.profile_type = Mode::kTraining;
+      const int64_t steps = steps_to_finite_gradients(spec);
+      const Result exact = run_steps(spec, steps);
       for (const ActivationForm form : kForms) {
         spec.activations = {.form = form, .min_bytes = 0};
-        const Result packed = run_steps(spec);
+        const Result packed = run_steps(spec, steps);
         const std::string what =
             word_of(form) + " " + to_string(precision) + " " + to_string(attention);
         EXPECT_EQ(packed.losses, exact.losses) << what;
         const double off = distance(packed.gradients, exact.gradients);
         EXPECT_GT(off, 0) << what;
         EXPECT_LT(off, form == ActivationForm::kInt8 ? 0.02 : 0.06) << what;
-        RecordProperty(what, std::to_string(off));
+        std::cout << what << ": gradients off by " << off << "\n";
       }
     }
   }
@@ -274,10 +288,9 @@ TEST_F(CompressedActivationsTest, MemoryIsWhereItWasAfterFiftySteps) {
   EXPECT_LT(in_use() - before, 16 * 1024) << "a step saves more than that in one tensor";
 }
 
-// Our own documents as bytes. Steps: HEADROOM_LOSS_STEPS (nightly 200), else few.
+// Our own documents as bytes. HEADROOM_LONG: 200 steps, in the nightly tests.
 TEST_F(CompressedActivationsTest, OnRealTextTheLossStaysWithinOnePercent) {
-  const char* wanted = std::getenv("HEADROOM_LOSS_STEPS");
-  const int64_t steps = wanted == nullptr ? 30 : std::atoll(wanted);
+  const int64_t steps = std::getenv("HEADROOM_LONG") == nullptr ? 30 : 200;
   const ScratchDirectory scratch;
   std::string ids;
   for (const char* name : {"README.md", "CONTRIBUTING.md"}) {
