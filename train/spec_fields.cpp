@@ -180,7 +180,7 @@ std::vector<Field> step_fields() {
                            "choice or one kernel"}),
       checkpoint({"checkpoint", "what backward computes again instead of keeping it"}),
       activations(
-          {"activations", "form that autograd's saves are kept in (int8:block=256,min=64KiB)"}),
+          {"activations", "form that autograd's saves are kept in (int8:block=64,min=64KiB)"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
       number<&R::learning_rate>(

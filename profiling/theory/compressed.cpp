@@ -23,7 +23,9 @@ bool is_stream_of_a_norm(const Row& row) {
 
 int64_t last_dimension(const Row& row) {
   if (row.sizes.empty()) return 1;
-  return row.tensor == "k_BHTK" ? row.sizes[2] : row.sizes.back();
+  const bool eager_v = row.tensor == "v_BHTK" && row.source.find("eager") != std::string::npos;
+  if ((row.tensor == "k_BHTK" || eager_v) && row.sizes[2] == 1) return 1;
+  return row.sizes.back();
 }
 
 bool is_packed(const Row& row, const Activations& activations) {

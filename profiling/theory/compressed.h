@@ -16,7 +16,8 @@ namespace headroom {
 //   gradient goes through it, its last dimension is not 1, one storage of it is at least min_bytes.
 //   A block's input is packed by the block that saves it, not by the one that made it, and so are
 //   the last block's output (by the final norm) and the embedding (by block 0).
-// Limits: k is saved transposed by a product, so that its last dimension is then the context.
+// Limits: of a context of one token a product saves k, and einsum v, with the context as the last
+//   dimension: they are kept.
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr const char* kFlag = "--activations";
-constexpr const char* kExample = "--activations int8:block=256,min=64KiB";
+constexpr const char* kExample = "--activations int8:block=64,min=64KiB";
 constexpr int64_t kSmallestBlock = 8;  // with fewer the scales take what the codes save
 constexpr int64_t kLargestBlock = 65536;
 
@@ -63,8 +63,8 @@ std::string exact_size(int64_t bytes) {
 const EnumWords<ActivationForm>& words_of(ActivationForm) {
   static const EnumWords<ActivationForm> kWords = {
       {ActivationForm::kExact, "exact", "as autograd saves it"},
-      {ActivationForm::kInt8, "int8", "256 numbers of 8 bits share one scale"},
-      {ActivationForm::kFp8, "fp8", "e4m3, 256 numbers share one scale"}};
+      {ActivationForm::kInt8, "int8", "64 numbers of 8 bits share one scale"},
+      {ActivationForm::kFp8, "fp8", "e4m3, 64 numbers share one scale"}};
   return kWords;
 }
 

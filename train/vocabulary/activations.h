@@ -16,7 +16,7 @@ const EnumWords<ActivationForm>& words_of(ActivationForm);
 // --activations.
 struct Activations {
   ActivationForm form = ActivationForm::kExact;
-  int64_t block = 256;            // numbers that share one FP32 scale
+  int64_t block = 64;             // numbers that share one FP32 scale
   int64_t min_bytes = 64 * 1024;  // a smaller storage is kept as it is
 
   bool exact() const { return form == ActivationForm::kExact; }

@@ -25,8 +25,8 @@ TEST(Activations, ReadBackWhatIsPrinted) {
     EXPECT_EQ(parse_activations(to_string(parse_activations(text))), parse_activations(text))
         << text;
   }
-  EXPECT_EQ(to_string(parse_activations("int8:block=256,min=65536")), "int8") << "the default";
-  EXPECT_EQ(to_string(parse_activations("int8:min=2097152,block=64")), "int8:block=64,min=2MiB");
+  EXPECT_EQ(to_string(parse_activations("int8:block=64,min=65536")), "int8") << "the default";
+  EXPECT_EQ(to_string(parse_activations("int8:min=2097152,block=32")), "int8:block=32,min=2MiB");
   EXPECT_EQ(to_string(parse_activations("fp8:min=1536")), "fp8:min=1536");
   EXPECT_EQ(to_string(parse_activations("fp8:min=0")), "fp8:min=0");
   EXPECT_EQ(to_string(Activations{}), "exact");
