@@ -27,13 +27,14 @@ source "$driver_root/scripts/lib/lock.sh"
 
 driver_usage() {
   cat <<EOF
-usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...] [--device DEVICE] [--output-dir DIR]
+usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...] [--device DEVICE | --card CARD] [--output-dir DIR]
        [--warmup-steps N] [--measure-steps N]
 $driver_title
   --model-size     named size; default 2.7B, on the CPU small; where all sizes are
                    profiled, that one only                                       (environment: MODEL_SIZE)
   --contexts       tokens per sequence; default 128,256,512                      (CONTEXTS)
   --device         default cuda when the machine has a card, else virtual:h200   (DEVICE)
+  --card           a virtual card: --card h200 is --device virtual:h200
   --output-dir     default results/memory_profiling in this repository           (OUTPUT_DIR)
   --warmup-steps   default 5 on a card, 2 on a virtual one, 1 on the CPU         (WARMUP_STEPS)
   --measure-steps  default 10 on a card, 1 on a virtual one, 2 on the CPU        (MEASURE_STEPS)
@@ -55,8 +56,8 @@ parse_options() {
     flag=${1%%=*}
     case $flag in
       -h | --help) driver_usage && exit 0 ;;
-      --model-size | --contexts | --device | --output-dir | --warmup-steps | --measure-steps) ;;
-      *) usage_error "unknown option '$1' (allowed: --model-size, --contexts, --device, --output-dir," \
+      --model-size | --contexts | --device | --card | --output-dir | --warmup-steps | --measure-steps) ;;
+      *) usage_error "unknown option '$1' (allowed: --model-size, --contexts, --device, --card, --output-dir," \
         "--warmup-steps, --measure-steps; example: --contexts 128,256)" ;;
     esac
     if [[ $1 == *=* ]]; then
@@ -72,6 +73,7 @@ parse_options() {
       --model-size) MODEL_SIZE=$value ;;
       --contexts) CONTEXTS=$value ;;
       --device) DEVICE=$value ;;
+      --card) DEVICE=virtual:$value ;;
       --output-dir) OUTPUT_DIR=$value ;;
       --warmup-steps) WARMUP_STEPS=$value ;;
       --measure-steps) MEASURE_STEPS=$value ;;

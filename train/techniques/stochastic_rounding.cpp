@@ -65,8 +65,8 @@ void StochasticRounding::update(Tensor& parameter, Part& part) {
   state = part.optimizer->state();
   part.kept.resize(state.size());
   for (size_t k = 0; k < state.size(); ++k) {
-    const bool is_moment =
-        state[k].scalar_type() == torch::kFloat32 && state[k].sizes() == parameter.sizes();
+    const bool is_moment = state[k].defined() && state[k].scalar_type() == torch::kFloat32 &&
+                           state[k].sizes() == parameter.sizes();
     if (!is_moment) continue;
     const Tensor rounded = round_stochastically(state[k], generator_);
     if (part.kept[k].defined()) {

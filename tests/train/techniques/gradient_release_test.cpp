@@ -136,7 +136,7 @@ struct TwoParameters {
 TEST(GradientRelease, AFailureComesOutOfBackwardAndTheNextOneIsWhole) {
   TwoParameters two;
   int updates = 2;
-  GradientRelease release(two.all, [&](std::vector<Tensor> parameters) {
+  GradientRelease release(two.all, [&](std::vector<Tensor> parameters, size_t) {
     return std::make_unique<Failing>(std::move(parameters), updates);
   });
   release.begin_step();
@@ -159,7 +159,7 @@ TEST(GradientRelease, WhereItEndsGradientsStayAsUsual) {
   TwoParameters two;
   int updates = 0;
   {
-    const GradientRelease release(two.all, [&](std::vector<Tensor> parameters) {
+    const GradientRelease release(two.all, [&](std::vector<Tensor> parameters, size_t) {
       return std::make_unique<Failing>(std::move(parameters), updates);
     });
   }

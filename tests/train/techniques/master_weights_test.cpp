@@ -42,7 +42,10 @@ class MasterWeightsTest : public testing::TestWithParam<Case> {
     spec_.learning_rate = 1e-3;
   }
   MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p, size_t) { return make_optimizer(spec_, std::move(p)); };
+    return [this](std::vector<Tensor> p, size_t) {
+      const std::vector<std::string> names(p.size(), "ffn.w1.weight");
+      return make_optimizer(spec_, std::move(p), names);
+    };
   }
   RunSpec spec_;
 };
@@ -53,7 +56,7 @@ TEST_P(MasterWeightsTest, MastersAreAnFp32OptimizersWeightsAndTheWeightsAreTheir
     const auto p = bf16_parameters();
     auto expected = in_fp32(p);
     MasterWeights optimizer(p, updates, make());
-    const auto alone = make()(expected);
+    const auto alone = make()(expected, 0);
     for (int t = 0; t < 5; ++t) {
       for (size_t i = 0; i < p.size(); ++i) {
         p[i].mutable_grad() = torch::randn_like(p[i]);
@@ -77,7 +80,7 @@ TEST_P(MasterWeightsTest, KeepTheStateOfTheOptimizerInItsOrder) {
     const auto p = bf16_parameters();
     const auto fp32 = in_fp32(p);
     MasterWeights optimizer(p, updates, make());
-    const auto alone = make()(fp32);
+    const auto alone = make()(fp32, 0);
     for (size_t i = 0; i < p.size(); ++i) {
       p[i].mutable_grad() = torch::ones_like(p[i]);
       fp32[i].mutable_grad() = torch::ones_like(fp32[i]);
@@ -119,7 +122,7 @@ TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
       return make_optimizer(spec, std::move(p));
     };
     const Tensor weight = torch::ones({3}, torch::kBFloat16);
-    std::unique_ptr<Optimizer> optimizer = make({weight});
+    std::unique_ptr<Optimizer> optimizer = make({weight}, 0);
     if (with_master) {
       optimizer = std::make_unique<MasterWeights>(std::vector<Tensor>{weight},
                                                   Updates::kTensorByTensor, make);

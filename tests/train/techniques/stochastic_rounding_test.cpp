@@ -82,7 +82,10 @@ class StochasticUpdates : public testing::TestWithParam<Case> {
     spec_.weight_decay = 0;
   }
   MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p, size_t) { return make_optimizer(spec_, std::move(p)); };
+    return [this](std::vector<Tensor> p, size_t) {
+      const std::vector<std::string> names(p.size(), "ffn.w1.weight");
+      return make_optimizer(spec_, std::move(p), names);
+    };
   }
   RunSpec spec_;
 };
@@ -92,7 +95,7 @@ TEST_P(StochasticUpdates, AreTheFp32OptimizersOnAverage) {
   constexpr int kSteps = 32;
   const Tensor weight = torch::ones({40'000}, kBf16);
   Tensor fp32 = torch::ones({1});
-  const auto exact = make()({fp32});
+  const auto exact = make()({fp32}, 0);
   StochasticRounding optimizer({weight}, 7, make());
   for (int i = 0; i < kSteps; ++i) {
     weight.mutable_grad() = torch::ones_like(weight);
@@ -124,7 +127,7 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
       }
     }
     const auto state_of = [&](int64_t elements) {
-      return optimizer_state_bytes(GetParam().kind, elements, 2);
+      return optimizer_state_bytes(GetParam().kind, {.elements = elements}, 2);
     };
     EXPECT_EQ(bytes, state_of(300) + state_of(400) + scalars);
     if (step > 0) {
@@ -134,9 +137,18 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
   }
 }
 
+// Whose state is moments of the parameter's shape; what is rounded of other forms (8 bits, one v
+// for a block) is the optimizer's own.
+bool keeps_moments(const OptimizerInfo& info) {
+  return std::all_of(info.state.begin(), info.state.end(), [](const OptimizerState& state) {
+    return state.form == StateForm::kMoment || state.form == StateForm::kScalar;
+  });
+}
+
 std::vector<Case> every_case() {
   std::vector<Case> cases;
   for (const OptimizerInfo& info : optimizers()) {
+    if (!keeps_moments(info)) continue;
     for (const OptimizerImpl impl : info.implementations) cases.push_back({info.kind, impl});
   }
   return cases;
