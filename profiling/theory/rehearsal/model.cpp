@@ -20,6 +20,7 @@ std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
           arrived.is_contiguous() ? arrived : empty(*arrived.run, arrived.sizes, arrived.dtype);
       parameter.gradient.storage->belongs_to(kGradients);
     }
+    if (parameter.when_accumulated) parameter.when_accumulated();
     return Tensors{};
   };
   return node;

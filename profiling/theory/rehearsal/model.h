@@ -2,6 +2,7 @@
 // where it dies there. No torch here.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "profiling/theory/rehearsal/operations.h"
@@ -13,6 +14,7 @@ namespace headroom {
 struct Parameter {
   ShapeTensor value;
   ShapeTensor gradient;
+  std::function<void()> when_accumulated;  // where gradients are released: the update
 };
 
 struct RehearsedBlock {

@@ -16,9 +16,13 @@ ShapeTensor zeros_like(const ShapeTensor& tensor) {
 void RehearsedOptimizer::step() {
   const GradMode no_grad(run_, false);
   const bool adamw = spec_.optimizer == OptimizerKind::kAdamw;
+  const bool lion = spec_.optimizer == OptimizerKind::kLion;
   if (adamw && spec_.optimizer_impl == OptimizerImpl::kReference) return update_adamw_reference();
   if (m_.empty()) make_state();
-  if (adamw && spec_.optimizer_impl == OptimizerImpl::kForeach) update_adamw_foreach();
+  if (spec_.optimizer_impl == OptimizerImpl::kForeach && (adamw || lion)) {
+    one_for_each(adamw ? "_foreach_sqrt" : "_foreach_lerp");
+  }
+  if (spec_.optimizer_impl == OptimizerImpl::kReference && lion) update_lion_reference();
 }
 
 void RehearsedOptimizer::make_state() {
@@ -75,13 +79,22 @@ void RehearsedOptimizer::update_adamw_reference() {
   }
 }
 
-// One denominator for every parameter, all at once.
-void RehearsedOptimizer::update_adamw_foreach() {
+// AdamW's denominators, Lion's directions: one for every parameter, all at once.
+void RehearsedOptimizer::one_for_each(const char* operation) {
   run_.memory.group = kOptimizerTemporaries;
-  std::vector<ShapeTensor> denominators;
-  run_.memory.place.operation = "_foreach_sqrt";
+  std::vector<ShapeTensor> made;
+  run_.memory.place.operation = operation;
   for (const Parameter* parameter : parameters_) {
-    denominators.push_back(empty_like(parameter->value.detach(), DType::kFp32));
+    made.push_back(empty_like(parameter->value.detach(), DType::kFp32));
+  }
+}
+
+// One direction at a time.
+void RehearsedOptimizer::update_lion_reference() {
+  run_.memory.group = kOptimizerTemporaries;
+  run_.memory.place.operation = "lerp";
+  for (const Parameter* parameter : parameters_) {
+    const ShapeTensor direction = empty_like(parameter->value.detach(), DType::kFp32);
   }
 }
 

@@ -18,7 +18,8 @@ class RehearsedOptimizer {
  private:
   void make_state();  // before the first update, where the implementation does
   void update_adamw_reference();
-  void update_adamw_foreach();
+  void one_for_each(const char* operation);
+  void update_lion_reference();
 
   Run& run_;
   RunSpec spec_;

@@ -1,6 +1,7 @@
 #include "profiling/theory/rehearsal/step.h"
 
 #include "profiling/theory/peak.h"
+#include "train/gradient_rules.h"
 
 namespace headroom {
 namespace {
@@ -14,14 +15,42 @@ std::optional<DType> autocast_type(Precision precision) {
 }  // namespace
 
 RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
-    : run_(run), spec_(spec), model_(run, spec), autocast_(autocast_type(spec.precision)) {
+    : run_(run),
+      spec_(spec),
+      model_(run, spec),
+      autocast_(autocast_type(spec.precision)),
+      micro_batches_(passes(spec)) {
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     begin("build", kLossScaler);
     for (const DType dtype : {DType::kFp32, DType::kInt32, DType::kFp32}) {
       loss_scaler_.push_back(empty(run, {}, dtype));
     }
   }
-  if (spec.profile_type == Mode::kTraining) optimizer_.emplace(run, spec, model_.parameters());
+  if (releases_gradients(spec)) {
+    release_gradients();
+  } else if (spec.profile_type == Mode::kTraining) {
+    optimizer_.emplace(run, spec, model_.parameters());
+  }
+}
+
+// As train/techniques/gradient_release.cpp: an optimizer for each parameter, run when its gradient
+// is there.
+void RehearsedStep::release_gradients() {
+  for (Parameter* parameter : model_.parameters()) {
+    released_.emplace_back(run_, spec_, std::vector<Parameter*>{parameter});
+  }
+  for (size_t i = 0; i < released_.size(); ++i) {
+    Parameter* parameter = model_.parameters()[i];
+    parameter->when_accumulated = [this, i, parameter] {
+      const Place place = run_.memory.place;
+      begin("optimizer", kOptimizerTemporaries);
+      run_.memory.place.block = place.block;
+      released_[i].step();
+      parameter->gradient = {};
+      run_.memory.place = place;
+      run_.memory.group = kTemporaries;
+    };
+  }
 }
 
 void RehearsedStep::begin(const char* phase, const char* group) {
@@ -54,13 +83,40 @@ ShapeTensor RehearsedStep::run_mode(const Batch& data) {
   }
   for (Parameter* parameter : model_.parameters()) parameter->gradient = {};
   ShapeTensor logits_BSV;
-  ShapeTensor loss = forward_and_loss(data, &logits_BSV);
-  backward_from(loss);
-  if (optimizer_) {
-    begin("optimizer", kOptimizerTemporaries);
-    optimizer_->step();
+  ShapeTensor loss;
+  ShapeTensor mean_loss;
+  for (int64_t i = 0; i < micro_batches_; ++i) {
+    logits_BSV = loss = {};  // of the part before
+    loss = forward_and_loss(part_of(data), &logits_BSV);
+    backward_from(loss);
+    if (micro_batches_ > 1 && i == 0) mean_loss = empty(run_, {}, DType::kFp32);
   }
-  return loss.detach();
+  if (optimizer_) update();
+  return micro_batches_ > 1 ? mean_loss : loss.detach();
+}
+
+RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {
+  if (micro_batches_ == 1) return whole;
+  const int64_t sequences = spec_.batch_size / micro_batches_;
+  return {narrow(whole.tokens_BS, 0, sequences), narrow(whole.targets_BS, 0, sequences)};
+}
+
+void RehearsedStep::update() {
+  if (spec_.max_grad_norm > 0) clip();
+  begin("optimizer", kOptimizerTemporaries);
+  optimizer_->step();
+}
+
+// As train/techniques/clipping.cpp: a number for each gradient, and all of them in a row.
+void RehearsedStep::clip() {
+  begin("clipping", kTemporaries);
+  run_.memory.place.operation = "_foreach_norm";
+  std::vector<ShapeTensor> norms;
+  for (size_t i = 0; i < model_.parameters().size(); ++i) {
+    norms.push_back(empty(run_, {}, DType::kFp32));
+  }
+  run_.memory.place.operation = "stack";
+  const ShapeTensor all = empty(run_, {static_cast<int64_t>(norms.size())}, DType::kFp32);
 }
 
 ShapeTensor RehearsedStep::forward(const Batch& data) {
@@ -79,7 +135,8 @@ ShapeTensor RehearsedStep::forward_and_loss(const Batch& data, ShapeTensor* logi
 
 void RehearsedStep::backward_from(ShapeTensor& loss) {
   begin("backward", kTemporaries);
-  ShapeTensor root = loss_scaler_.empty() ? loss : mul(loss, loss_scaler_.front());
+  ShapeTensor root = micro_batches_ == 1 ? loss : div_scalar(loss);
+  if (!loss_scaler_.empty()) root = mul(root, loss_scaler_.front());
   const ShapeTensor ones = empty(run_, {}, root.dtype);
   backward(root, ones);
 }

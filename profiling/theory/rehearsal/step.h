@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optimizer.h"
@@ -23,17 +24,24 @@ class RehearsedStep {
 
   void begin(const char* phase, const char* group);
   Batch batch();
+  Batch part_of(const Batch& whole) const;
   ShapeTensor run_mode(const Batch& batch);
   ShapeTensor forward(const Batch& batch);
   ShapeTensor forward_and_loss(const Batch& batch, ShapeTensor* logits_BSV);
   void backward_from(ShapeTensor& loss);
+  void release_gradients();
+  void clip();
+  void update();
 
   Run& run_;
   RunSpec spec_;
   RehearsedModel model_;
   std::optional<DType> autocast_;
   std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
+  int64_t micro_batches_ = 1;
   std::optional<RehearsedOptimizer> optimizer_;
+  std::vector<RehearsedOptimizer>
+      released_;  // one for each parameter, where gradients are released
 };
 
 }  // namespace headroom
