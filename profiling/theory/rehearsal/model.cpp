@@ -14,12 +14,13 @@ std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
   node->sequence = UINT64_MAX;
   node->input = {parameter.value.sizes, parameter.value.dtype};
   node->apply = [&parameter](ShapeTensor& grad) {
-    const ShapeTensor arrived = std::move(grad);
+    ShapeTensor arrived = std::move(grad);
     if (!parameter.gradient.defined()) {
       parameter.gradient =
           arrived.is_contiguous() ? arrived : empty(*arrived.run, arrived.sizes, arrived.dtype);
       parameter.gradient.storage->belongs_to(kGradients);
     }
+    arrived = {};
     if (parameter.when_accumulated) parameter.when_accumulated();
     return Tensors{};
   };

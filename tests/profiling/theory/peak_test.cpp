@@ -79,7 +79,7 @@ TEST(PredictedPeak, IsTheOnePublishedOfARealCardWithinATenthOfAPercent) {
 
 // The last product of the forward makes the logits: what is kept for backward is all there.
 TEST(PredictedPeak, OfAForwardWithAGraphHoldsWhatTheRowsSayIsKept) {
-  for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+  for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
     RunSpec spec = spec_of("small", Mode::kForwardGrad);
     spec.attention = attention;
     const Peak peak = predicted_peak(spec);
