@@ -50,11 +50,12 @@ def draw_cell(draw, named):
     cell["measure_steps"] = draw.choice((1, 2, 10))
     if cell["profile_type"] == "training":
         cell["optimizer"] = draw.choice(("adamw", "adamw", "sgd", "lion"))
-        implementations = ("reference", "foreach", "fused")
-        cell["optimizer_impl"] = draw.choice(implementations[:2 if cell["optimizer"] == "lion" else 3])
+        fused = () if cell["optimizer"] == "lion" else ("fused",)
+        cell["optimizer_impl"] = draw.choice(("reference", "foreach", *fused))
         cell["max_grad_norm"] = draw.choice((0, 0, 1))
     if cell["profile_type"] in ("training", "forward-backward"):
-        cell["micro_batches"] = draw.choice([n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0])
+        parts = [n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0]
+        cell["micro_batches"] = draw.choice(parts)
     return cell
 
 
