@@ -47,10 +47,16 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
   }
 }
 
-// v is kept as the projection made it; the product wants heads and batch as one dimension.
-bool merges_v(const RunSpec& spec, const ModelConfig& config) {
-  return config.kv_heads == config.heads && config.heads > 1 && spec.batch_size > 1 &&
-         spec.context_length > 1;
+// v is kept as the projection made it, unless its heads were repeated; the product wants heads and
+// batch as one dimension, which is a copy unless one of them, or the context, is 1.
+bool merges_v(const Row& row, const ModelConfig& config) {
+  return row.tensor == "v_BHTK" && config.kv_heads == config.heads && row.sizes[0] > 1 &&
+         row.sizes[1] > 1 && row.sizes[2] > 1;
+}
+
+// The inputs of the core are kept by the checkpoint, not by the nodes in it.
+bool is_input_of_core(const Row& row) {
+  return row.tensor == "q_BHSK" || row.tensor == "k_BHTK" || row.tensor == "v_BHTK";
 }
 
 void recompute_core(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row>& added) {
@@ -58,11 +64,14 @@ void recompute_core(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row
   const ModelConfig config = model_config(spec);
   for (const Row& row : rows) {
     if (row.group != kBlock) continue;
-    const bool is_v = row.tensor == "v_BHTK" && merges_v(spec, config);
+    const bool is_v = merges_v(row, config);
     if (is_v || part_of(spec, row) == BlockPart::kAttentionCore) {
       add_recomputed(added, row, 1,
                      is_v ? "merged again: heads and batch one dimension" : condition);
     }
+  }
+  for (Row& row : rows) {
+    if (row.group == kBlock && is_input_of_core(row)) row.saved_by.clear();
   }
   drop(rows, Blocks::all(config.layers),
        [&](const Row& row) { return part_of(spec, row) != BlockPart::kAttentionCore; });

@@ -58,10 +58,11 @@ void move_streams(std::vector<Row>& rows, int64_t layers, int64_t min_bytes) {
   const auto reader = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.group == kBlock && is_stream_of_a_norm(row);
   });
-  if (output == rows.end() || reader == rows.end()) return;
+  if (output == rows.end()) return;
   if (output->bytes_each() < min_bytes) return;
   const Row stream = *output;
-  const Blocks readers = reader->blocks;
+  // None where checkpointing computes every block again.
+  const Blocks readers = reader == rows.end() ? Blocks() : reader->blocks;
   for (Row& row : rows) {
     if (is_of_a_forward(row) && is_stream_of_a_norm(row)) take_over(row, stream);
   }

@@ -105,10 +105,13 @@ def quick_grids():
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
                "optimizer": "lion,adam8bit,adam-mini", "context_length": "7", **shape}
-
-
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "context_length": "33", "checkpoint": "full,every:2,selective", "micro_batches": "3"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "context_length": "33", "checkpoint": "full,every:2,blocks:50%,selective",
+           "activations": "int8:block=100,min=0"}
 
 
 def wide_grids():

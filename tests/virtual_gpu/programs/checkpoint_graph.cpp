@@ -63,7 +63,7 @@ int main() {
   spec.device = parse_device("cuda");
   spec.profile_type = Mode::kForwardBackward;
   for (const char* checkpoint : {"none", "full", "every:2", "blocks:50%", "selective"}) {
-    for (const Attention attention : {Attention::kEager, Attention::kFlash}) {
+    for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
       for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
         spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
         spec.attention = attention;
