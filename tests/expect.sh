@@ -45,7 +45,11 @@ try_example() {
     words=("${words[@]:1}")
   elif [[ $example == --* ]]; then
     case $1 in
-      profile | sweep | theory) [[ $example == *--model-size* ]] || words+=(--model-size small) ;;
+      profile | sweep | theory)
+        [[ $example == *--model-size* ]] || words+=(--model-size small)
+        # What concerns gradients is refused in the mode that is the default.
+        [[ $example == *--profile-type* ]] || words+=(--profile-type training)
+        ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;

@@ -111,8 +111,11 @@ std::vector<std::string> parted(const std::string& text, char separator) {
   return values;
 }
 
-// What a flag was given: one value, or the values of a list. "virtual:h200,bytes=80GiB" is one: no
-// value has an equals sign but as an option of the one before it.
+// Whether it is an option of the value before it: "bytes=80GiB" of "virtual:h200,bytes=80GiB". A
+// value with options of its own, "int8:min=1MiB", has a colon first.
+bool is_option(const std::string& value) { return value.find('=') < value.find(':'); }
+
+// What a flag was given: one value, or the values of a list.
 std::vector<std::string> values_of(const Field& field, const std::string& text) {
   if (field.separator == '\0') return {text};
   if (field.separator != ',') {
@@ -121,7 +124,7 @@ std::vector<std::string> values_of(const Field& field, const std::string& text) 
   }
   std::vector<std::string> values = parse_list(field.flag(), text);
   for (size_t i = 1; i < values.size();) {
-    if (values[i].find('=') != std::string::npos) {
+    if (is_option(values[i])) {
       values[i - 1] += "," + values[i];
       values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
     } else {

@@ -162,6 +162,7 @@ void add_state_of(Sheet& sheet, const OptimizerState& state, const Parameter& pa
   const bool small = elements(sheet, parameter) < k8BitSmallest;
   RowInput row{.name = std::string(parameter.name) + "." + state.name,
                .shape = parameter.shape,
+               .dtype = state.form == StateForm::kMoment ? moment_type(sheet) : DType::kFp32,
                .source = state.source,
                .condition = state.condition,
                .storages = copies(sheet, parameter)};

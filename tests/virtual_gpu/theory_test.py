@@ -60,7 +60,7 @@ def differences(record):
 
 def live_in_clipping(headroom, record):
     """What `headroom theory` says is live then, in bytes; workspaces are not of it."""
-    names = {name.replace("-", "_") for name in SHAPE}
+    names = {name.replace("-", "_") for name in SHAPE} - {"warmup_steps", "measure_steps"}
     names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
               "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl"}
     flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]

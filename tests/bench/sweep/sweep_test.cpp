@@ -166,6 +166,7 @@ TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
     RunSpec spec;
     std::string value = field.numeric() ? "3" : "else";
     if (field.name == "device") value = "cpu";
+    if (field.name == "checkpoint") value = "every:3";
     if (!field.choices.empty()) {
       if (field.choices.size() < 2) continue;
       value = field.choices[0] == field.get(spec) ? field.choices[1] : field.choices[0];

@@ -59,6 +59,9 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (is_one_of(field.name, {"micro_batches", "max_grad_norm", "release_gradients"})) {
       words.insert(words.end(), {"--profile-type", "training"});
     }
+    if (is_one_of(field.name, {"master_weights", "rounding"})) {
+      words.insert(words.end(), {"--weights", "bf16"});
+    }
     EXPECT_EQ(field.get(cell(words)), value) << flag;
   }
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/rows.h"
 #include "text/quantity.h"
@@ -46,7 +47,7 @@ TEST(Limits, NoSumOfTheoryIsBeyondItsBound) {
                          .profile_type = Mode::kTraining};
             find_field("device")->set(spec, device);
             axis->set(spec, choice);
-            expect_bounded(spec);
+            if (attention_refusal(spec).empty()) expect_bounded(spec);
           }
         }
       }
