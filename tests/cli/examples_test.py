@@ -100,6 +100,17 @@ def values(takes, words):
         yield from several.split(", ")
 
 
+# What a value is refused without.
+BF16_WEIGHTS = "--weights bf16"
+AUTOCAST = "--precision bf16"
+BESIDE = {
+    ("rounding", "stochastic"): BF16_WEIGHTS,
+    ("master-weights", "fp32"): BF16_WEIGHTS,
+    ("attention", "flash"): AUTOCAST,
+    ("attention", "cudnn"): AUTOCAST,
+}
+
+
 def examples_of_help(command):
     text = help_of(command, "--help")
     lines = [f"headroom {command} --help", f"headroom help {command}"]
@@ -107,7 +118,8 @@ def examples_of_help(command):
         lines += typed(usage)
     for flag, takes, words in flags(text):
         for value in dict.fromkeys(values(takes, words)):
-            if value in NOT_ALONE:
+            # The plan's own model has grouped heads, which this kernel takes none of.
+            if value in NOT_ALONE or (command, value) == ("rlhf", "efficient"):
                 continue
             base = BASE.get(command, "").split()
             if "--" + flag in base:
@@ -115,6 +127,7 @@ def examples_of_help(command):
                 del base[at : at + 2]
             if flag == "dtype" and MIXED in text:
                 base.append(MIXED)
+            base += BESIDE.get((flag, value), "").split()
             line = ["headroom", command, *base, "--" + flag, value]
             lines.append(" ".join(line) + (" -- true" if command == "dryrun" else ""))
     return list(dict.fromkeys(lines))
@@ -193,6 +206,7 @@ class Examples(unittest.TestCase):
         self.assertGreaterEqual(len(names), 9)
         with ThreadPoolExecutor(2) as pool:
             checked = pool.map(lambda name: self.refused(examples_of_help(name), name), names)
+        self.maxDiff = None
         self.assertEqual(list(itertools.chain(*checked)), [])
 
     def test_a_bad_one_is_found(self):

@@ -7,6 +7,8 @@ Contexts that are no multiple of 32, a context of 1, each precision, each attent
 contexts, cards, grouped heads and optimizers, some of them drawn by chance.
 """
 
+import csv
+import io
 import json
 import random
 import subprocess
@@ -66,11 +68,10 @@ def live_in_clipping(headroom, record):
     flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]
     done = subprocess.run([headroom, "theory", "--format", "csv", *flags], capture_output=True,
                           text=True, check=True)
-    totals = done.stdout[done.stdout.index("live when forward"):].splitlines()
-    header = next(line for line in reversed(done.stdout.splitlines())
-                  if line.startswith("quantity,"))
-    row = next(line for line in totals if line.startswith("live in clipping"))
-    return int(row.split(",")[header.split(",").index("training_bytes")])
+    for _, row, column, value in csv.reader(io.StringIO(done.stdout)):
+        if row.startswith("live in clipping") and column == "training_bytes":
+            return int(value)
+    raise AssertionError("headroom theory has no row of clipping")
 
 
 def clipping_differences(headroom, record):
