@@ -1,0 +1,87 @@
+"""The rows of the table of memory techniques: settings, and what is claimed for them.
+
+The claims are those of the memory optimization guide this project began with (its sections 2 to 5),
+each held against the quantity that it is about.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Claim:
+    text: str
+    quantity: str  # a key of quantities() in table.py
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    flags: dict = field(default_factory=dict)
+    against: str = "as it is"  # the case without the technique
+    claims: tuple = ()
+
+
+BASE = "as it is"
+FLASH = {"precision": "bf16", "attention": "flash"}
+
+# One technique each.
+SINGLE = [
+    Case(BASE),
+    Case("BF16 autocast", {"precision": "bf16"}),
+    Case("flash attention, BF16 autocast", FLASH, "BF16 autocast"),
+    Case("checkpoint every second block", {"checkpoint": "blocks:50%"},
+         claims=(Claim("saves 40-50 %", "activations saved, %", 40, 50),
+                 Claim("costs 15-20 % time", "time, %", 15, 20))),
+    Case("checkpoint every block", {"checkpoint": "full"},
+         claims=(Claim("saves 60-80 %", "activations saved, %", 60, 80),
+                 Claim("costs 30-40 % time", "time, %", 30, 40))),
+    Case("checkpoint groups of 4 blocks", {"checkpoint": "every:4"}),
+    Case("checkpoint attention only", {"checkpoint": "selective"}),
+    Case("activations in INT8", {"precision": "bf16", "activations": "int8"}, "BF16 autocast",
+         claims=(Claim("saves 50 %", "activations saved, %", 45, 55),)),
+    Case("activations in FP8", {"precision": "bf16", "activations": "fp8"}, "BF16 autocast"),
+    Case("Lion", {"optimizer": "lion"},
+         claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
+    Case("Adam-mini", {"optimizer": "adam-mini"},
+         claims=(Claim("12 -> 6 bytes", "weight and state, bytes per parameter", 5.9, 6.1),)),
+    Case("8-bit Adam", {"optimizer": "adam8bit"},
+         claims=(Claim("12 -> 8 bytes", "weight and state, bytes per parameter", 7.9, 8.1),)),
+    Case("BF16 weights, FP32 master", {"weights": "bf16", "master-weights": "fp32"},
+         claims=(Claim("4 -> 2 bytes", "weight, bytes per parameter", 1.99, 2.01),)),
+    Case("BF16 weights, stochastic rounding", {"weights": "bf16", "rounding": "stochastic"},
+         claims=(Claim("4 -> 2 bytes", "weight, bytes per parameter", 1.99, 2.01),)),
+    Case("4 micro-batches", {"micro-batches": "4"}),
+    Case("gradients released in backward", {"release-gradients": "true"}),
+    Case("gradients clipped", {"max-grad-norm": "1"}),
+]
+
+# What people run together.
+TOGETHER = [
+    Case("flash, checkpoint full", {**FLASH, "checkpoint": "full"}, "BF16 autocast"),
+    Case("checkpoint 50 %, INT8", {"precision": "bf16", "checkpoint": "blocks:50%",
+                                   "activations": "int8"}, "BF16 autocast",
+         claims=(Claim("saves 70-80 %", "activations saved, %", 70, 80),)),
+    Case("flash, checkpoint full, 8-bit Adam", {**FLASH, "checkpoint": "full",
+                                                "optimizer": "adam8bit"}, "BF16 autocast"),
+    Case("flash, INT8, 8-bit Adam", {**FLASH, "activations": "int8", "optimizer": "adam8bit"},
+         "BF16 autocast"),
+    Case("checkpoint full, 4 micro-batches", {"checkpoint": "full", "micro-batches": "4"}),
+    Case("checkpoint full, Lion, gradients released",
+         {"checkpoint": "full", "optimizer": "lion", "release-gradients": "true"}),
+    Case("BF16 weights with master, checkpoint full",
+         {"weights": "bf16", "master-weights": "fp32", "checkpoint": "full"}),
+    Case("BF16 weights, Lion, gradients released, checkpoint full",
+         {"weights": "bf16", "rounding": "stochastic", "optimizer": "lion",
+          "release-gradients": "true", "checkpoint": "full"}),
+    Case("BF16 weights, 8-bit Adam, 4 micro-batches, checkpoint full",
+         {"weights": "bf16", "rounding": "stochastic", "optimizer": "adam8bit",
+          "micro-batches": "4", "checkpoint": "full"}),
+]
+
+CASES = SINGLE + TOGETHER
+
+
+def case_of(name):
+    return next(case for case in CASES if case.name == name)

@@ -1,0 +1,150 @@
+"""The table of memory techniques, from the Records that run.py wrote.
+
+usage: table.py RECORDS.jsonl [--format md|csv]
+"""
+
+import argparse
+import csv
+import json
+import os
+import statistics
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cases import BASE, CASES, SINGLE  # noqa: E402
+
+GIB = 1 << 30
+HEAD = ["technique", "against", "peak, GiB", "saved, GiB", "saved, %", "time, %", "loss after 20 steps",
+        "claimed", "measured", "agrees"]
+
+
+class Rows:
+    def __init__(self, path):
+        self.memory, self.times = {}, {}
+        with open(path, encoding="utf-8") as file:
+            for record in map(json.loads, filter(str.strip, file)):
+                if record["what"] == "memory":
+                    self.memory[record["technique"]] = record
+                else:
+                    self.times.setdefault(record["technique"], {}).setdefault(record["round"], []).append(record)
+
+    def ratios(self, name, against):
+        """Median step over the median step without the technique, of each round."""
+        found = []
+        for turn, records in sorted(self.times.get(name, {}).items()):
+            base = self.times.get(against, {}).get(turn)
+            mine = records[-1]  # of the case that ran twice: its second run
+            if base and base[0]["status"] == mine["status"] == "ok":
+                found.append(statistics.median(mine["step_ms"]) / statistics.median(base[0]["step_ms"]))
+        return found
+
+    def time_change(self, name, against):
+        """Percent: on the card, where the memory was measured on one, else on the CPU. None: neither."""
+        mine, base = (self.memory.get(key, {}).get("step_ms") for key in (name, against))
+        ratios = [statistics.median(mine) / statistics.median(base)] if mine and base else self.ratios(name, against)
+        return 100 * (statistics.median(ratios) - 1) if ratios else None
+
+    def loss(self, name):
+        records = self.times.get(name, {}).get(0)
+        return records[0]["losses"][-1] if records and records[0].get("losses") else None
+
+
+def parameters(record):
+    return record["predicted"]["parameters"] / (2 if record["spec"].get("weights") == "bf16" else 4)
+
+
+def quantities(rows, case):
+    """What claims are about, by name; None where it was not measured."""
+    mine, base = rows.memory.get(case.name), rows.memory.get(case.against)
+    found = {}
+    if mine and base and mine["status"] == base["status"] == "ok":
+        count = parameters(mine)
+        weight = mine["category_peak_bytes"]["parameters"] / count
+        state = mine["category_peak_bytes"]["optimizer_state"] / count
+        found["activations saved, %"] = 100 * (1 - mine["saved_bytes"] / base["saved_bytes"])
+        found["weight, bytes per parameter"] = weight
+        found["weight and state, bytes per parameter"] = weight + state
+    change = rows.time_change(case.name, case.against)
+    if change is not None:
+        found["time, %"] = change
+    return found
+
+
+def verdicts(rows, case):
+    """Texts: what is claimed, what was measured, whether they agree."""
+    values = quantities(rows, case)
+    claimed, got, agrees = [], [], []
+    for claim in case.claims:
+        value = values.get(claim.quantity)
+        claimed.append(claim.text)
+        got.append("n/a" if value is None else f"{value:.1f} {claim.quantity.partition(', ')[2]}"
+                   if claim.quantity.endswith("%") else f"{value:.2f} bytes")
+        agrees.append("n/a" if value is None else "yes" if claim.low <= value <= claim.high else "no")
+    return ["; ".join(texts) for texts in (claimed, got, agrees)]
+
+
+def row_of(rows, case):
+    mine, base = rows.memory.get(case.name), rows.memory.get(case.against)
+    status = mine["status"] if mine else "not run"
+    if status != "ok":
+        cells = [status, status, status]
+    else:
+        peak = mine["peak_allocated_bytes"]
+        cells = [f"{peak / GIB:.3f}"]
+        if case.name == BASE or not base or base["status"] != "ok":
+            cells += ["", ""]
+        else:
+            saved = base["peak_allocated_bytes"] - peak
+            cells += [f"{saved / GIB:.3f}", f"{100 * saved / base['peak_allocated_bytes']:.1f}"]
+    slower = rows.time_change(case.name, case.against)
+    time = "n/a" if slower is None else f"{slower:+.0f}"
+    loss, without = rows.loss(case.name), rows.loss(case.against)
+    if loss is None:
+        change = "n/a"
+    else:
+        change = f"{loss:.4f}" if case.name == BASE or without is None else f"{loss - without:+.4f}"
+    against = "" if case.name == BASE else case.against
+    return [case.name, against, *cells, time, change, *verdicts(rows, case)]
+
+
+def markdown(rows):
+    yield "### Memory techniques: what each buys and costs\n"
+    yield "| " + " | ".join(HEAD) + " |"
+    yield "| --- | --- | " + "---: | " * 5 + "--- | ---: | --- |"
+    for case in CASES:
+        yield "| " + " | ".join(row_of(rows, case)) + " |"
+    spec = rows.memory[BASE]["spec"]
+    small = next(iter(rows.times[BASE].values()))[0]["spec"] if rows.times.get(BASE) else None
+    yield (f"\nPeak allocated of a training step, {spec['model_size']}, context {spec['context_length']}, batch "
+           f"{spec['batch_size']}, on {spec['device']}; `{BASE}`: FP32, AdamW, eager attention. The first "
+           f"{len(SINGLE)} rows are one technique each, the others several together.")
+    if small:
+        turns = len(rows.times[BASE])
+        noise = rows.ratios(BASE, BASE)
+        if rows.memory[BASE]["step_ms"]:
+            yield f"\nTime: median step on {spec['device']} over that of `against`; the loss is of a small model on the CPU."
+        yield (f"\nTime: median step over that of `against` in the same round, on the CPU, {turns} rounds of all "
+               f"rows in turn (d_model {small['d_model']}, {small['layers']} layers, context "
+               f"{small['context_length']}); `{BASE}` beside itself: the noise ({min(noise):.2f}..{max(noise):.2f} "
+               "of 1). Loss: after 20 steps on this repository's documents, byte by byte, beside that of `against`.")
+    yield ("\nClaimed: by the memory optimization guide that this project began with; it counts a weight and its "
+           "optimizer's state together (12 bytes with AdamW). Measured: the claimed quantity, in this run.")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("records")
+    parser.add_argument("--format", choices=("md", "csv"), default="md")
+    options = parser.parse_args()
+    rows = Rows(options.records)
+    if BASE not in rows.memory:
+        sys.exit(f"{options.records} has no Record of '{BASE}'")
+    if options.format == "csv":
+        csv.writer(sys.stdout, lineterminator="\n").writerows([HEAD, *(row_of(rows, case) for case in CASES)])
+        return 0
+    print("\n".join(markdown(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
