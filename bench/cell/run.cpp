@@ -67,9 +67,9 @@ void measure(Bench& bench, Record& record) {
     const auto begin = std::chrono::steady_clock::now();
     const torch::Tensor loss = bench.step->run(batch);
     synchronize(bench.device);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     if (record.watched) record.watched->after_steps.push_back(bench.tracker().current());
     if (!has_values) continue;
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     record.step_ms.push_back(time.count());
     watch.look();
     if (loss.defined()) record.losses.push_back(loss.item<double>());
