@@ -31,15 +31,17 @@ const Kernel& named(Attention attention) {
   TORCH_INTERNAL_ASSERT(false, "no kernel of scaled_dot_product_attention");
 }
 
-// Which kernels libtorch may choose from.
+// Which kernels libtorch may choose from. "Overrideable" is of other devices; where the choice
+// comes to it on a card, libtorch fails ("Invalid backend") and says no reason.
 struct Allowed {
-  bool math, flash, efficient, cudnn;
+  bool math, flash, efficient, cudnn, overrideable;
 };
 
 Allowed allowed_now() {
   const at::Context& settings = at::globalContext();
   return {settings.userEnabledMathSDP(), settings.userEnabledFlashSDP(),
-          settings.userEnabledMemEfficientSDP(), settings.userEnabledCuDNNSDP()};
+          settings.userEnabledMemEfficientSDP(), settings.userEnabledCuDNNSDP(),
+          settings.userEnabledOverrideableSDP()};
 }
 
 void allow(const Allowed& allowed) {
@@ -48,13 +50,14 @@ void allow(const Allowed& allowed) {
   settings.setSDPUseFlash(allowed.flash);
   settings.setSDPUseMemEfficient(allowed.efficient);
   settings.setSDPUseCuDNN(allowed.cudnn);
+  settings.setSDPUseOverrideable(allowed.overrideable);
 }
 
 class OnlyKernel {
  public:
   explicit OnlyKernel(Attention kernel) : before_(allowed_now()) {
     allow({kernel == Attention::kMath, kernel == Attention::kFlash, kernel == Attention::kEfficient,
-           kernel == Attention::kCudnn});
+           kernel == Attention::kCudnn, /*overrideable=*/false});
   }
   ~OnlyKernel() { allow(before_); }
   OnlyKernel(const OnlyKernel&) = delete;
