@@ -76,7 +76,9 @@ def attention_bytes(headroom, record):
         return None  # the kernel does not run there
     blocks = [table for table in json.loads(done.stdout) if "block" in table["title"]]
     return sum(
-        row["bytes"] for row in blocks[0]["rows"] if row["source"].startswith("model/attention.cpp")
+        row["size_bytes"]
+        for row in blocks[0]["rows"]
+        if row["source"].startswith("model/attention.cpp")
     )
 
 

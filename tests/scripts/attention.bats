@@ -12,8 +12,8 @@ import itertools, json, os, sys
 words = [word for word in sys.argv[1:] if word != "--dry-run"]
 if words[0] == "theory":
     print(json.dumps([{"title": "Kept for backward by one block", "rows": [
-        {"source": "model/attention.cpp softmax: exp", "bytes": 1 << 30},
-        {"source": "model/layers.cpp SwiGlu", "bytes": 5}]}]))
+        {"source": "model/attention.cpp softmax: exp", "size_bytes": 1 << 30},
+        {"source": "model/layers.cpp SwiGlu", "size_bytes": 5}]}]))
     sys.exit(0)
 flags = dict(zip(words[1::2], words[2::2]))
 status = 0
