@@ -78,14 +78,18 @@ std::string against_cudnn_shape(const AttentionCall& call) {
 AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DType dtype) {
   const std::string capability =
       is_virtual(spec) ? find_card(spec.device.card).compute_capability : kUsualCapability;
-  return {.cpu = follows_cpu_policy(spec),
-          .capability = std::stod(capability),
-          .dtype = dtype,
-          .context = spec.context_length,
-          .heads = config.heads,
-          .kv_heads = config.kv_heads,
-          .head_dim = config.head_dim(),
-          .backward = spec.profile_type != Mode::kForward};
+  AttentionCall call{.cpu = follows_cpu_policy(spec),
+                     .capability = std::stod(capability),
+                     .dtype = dtype,
+                     .context = spec.context_length,
+                     .heads = config.heads,
+                     .kv_heads = config.kv_heads,
+                     .head_dim = config.head_dim(),
+                     .backward = spec.profile_type != Mode::kForward};
+  // Autocast's BF16 is FP16 on such a card (train/precision.cpp).
+  const bool replaced = !call.cpu && call.capability < 8 && spec.precision == Precision::kBf16;
+  if (replaced) call.dtype = DType::kFp16;
+  return call;
 }
 
 std::string refusal(AttentionKernel kernel, const AttentionCall& call) {

@@ -84,6 +84,19 @@ TEST(AttentionKernel, TheoryRefusesWhatDoesNotRun) {
   EXPECT_THROW(theory_rows(spec), UsageError);
 }
 
+TEST(AttentionKernel, AutocastsBf16IsFp16BeforeCapability8) {
+  RunSpec spec = tiny_spec();
+  spec.precision = Precision::kBf16;
+  spec.device = parse_device("virtual:t4");
+  spec.attention = Attention::kEfficient;
+  EXPECT_EQ(attention_refusal(spec), "");
+  const int64_t efficient = residual_bytes_per_block(spec);
+  spec.attention = Attention::kSdpa;
+  EXPECT_EQ(residual_bytes_per_block(spec), efficient);
+  spec.attention = Attention::kFlash;
+  EXPECT_THAT(attention_refusal(spec), HasSubstr("compute capability 8.0"));
+}
+
 TEST(AttentionKernel, AForcedKernelKeepsWhatItWouldAsLibtorchsChoice) {
   RunSpec spec = tiny_spec();
   spec.precision = Precision::kBf16;
