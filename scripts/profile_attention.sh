@@ -4,6 +4,7 @@
 # table, not a failure.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
+: "${CONTEXTS:=128,256,512,1024,2048,4096,8192,16384}"
 
 # attention_sweep FLAGS...: the grid's Records join attention_records.
 attention_sweep() {
@@ -24,7 +25,7 @@ part_attention() {
     say "attention: left out on the CPU, whose memory it exceeds"
     return
   fi
-  attention_sweep --model-size "$model_size" --context-length "${CONTEXTS:-128,256,512,1024,2048,4096,8192,16384}" \
+  attention_sweep --model-size "$model_size" --context-length "$contexts" \
     --profile-type forward-backward --precision bf16 --attention eager,flash
   # The guide's layer: 32 heads, 8,192 tokens; of a model of 7B. FP32 is not for the flash kernel.
   attention_sweep --model-size 7b --layers 1 --context-length 8192 --profile-type forward-grad \

@@ -47,6 +47,13 @@ STUB
   [ "$(sed -n 3p "$OUTPUT_DIR/attention_by_context.csv")" = 256,1966080,196608,S^2.00,2560000,256000,S^1.00,0.8 ]
 }
 
+@test "it says which contexts it runs" {
+  run "$profile"
+  [[ "$output" == *"contexts 128,256,512,1024,2048,4096,8192,16384, device virtual:h200"* ]]
+  run "$profile" --contexts 128,256
+  [[ "$output" == *"contexts 128,256, device virtual:h200"* ]]
+}
+
 @test "the guide's layer stands beside what the guide says" {
   run "$profile"
   [ "$status" -eq 0 ]
