@@ -10,8 +10,10 @@ namespace headroom {
 void claim(MemoryClaims* claims, Category category, const at::Tensor& tensor,
            const std::string& name) {
   if (claims == nullptr || !tensor.defined() || !tensor.has_storage()) return;
+  const void* const data = tensor.storage().data();
+  if (data == nullptr) return;  // no elements
   const MemorySpace space = tensor.is_cpu() ? MemorySpace::kHost : MemorySpace::kDevice;
-  claims->claim(category, space, reinterpret_cast<uint64_t>(tensor.storage().data()), name);
+  claims->claim(category, space, reinterpret_cast<uint64_t>(data), name);
 }
 
 void claim(MemoryClaims* claims, Category category, const std::vector<at::Tensor>& tensors,

@@ -131,7 +131,8 @@ void add_passing_cast(Sheet& sheet) {
 //   and the FP32 gradients of one tensor, or of all, come to its temporaries. Without one
 //   everything is BF16. With stochastic rounding what is kept is BF16 and what is computed with is
 //   FP32, of one tensor at a time: the optimizer's next values are passing there, too.
-// Limits: state of another shape than the parameter's is FP32 in every case.
+// Limits: scales are FP32 in every case, and so are 8-bit states' moments of small tensors but for
+//   stochastic rounding.
 DType moment_type(const Sheet& sheet) {
   return state_precision(sheet.spec()).moment == 2 ? DType::kBf16 : DType::kFp32;
 }
@@ -162,12 +163,15 @@ void add_state_of(Sheet& sheet, const OptimizerState& state, const Parameter& pa
   const bool small = elements(sheet, parameter) < k8BitSmallest;
   RowInput row{.name = std::string(parameter.name) + "." + state.name,
                .shape = parameter.shape,
-               .dtype = state.form == StateForm::kMoment ? moment_type(sheet) : DType::kFp32,
                .source = state.source,
                .condition = state.condition,
                .storages = copies(sheet, parameter)};
-  if (state.form == StateForm::k8Bit && small) {
-    row.condition = "FP32: fewer than " + std::to_string(k8BitSmallest) + " elements";
+  if (state.form == StateForm::kMoment && moment_type(sheet) == DType::kBf16) {
+    row.dtype = DType::kBf16;
+    row.condition = "as the weights are";
+  } else if (state.form == StateForm::k8Bit && small) {
+    row.dtype = rounds_stochastically(sheet) ? DType::kBf16 : DType::kFp32;
+    row.condition = "fewer than " + std::to_string(k8BitSmallest) + " elements: no 8 bits";
   } else if (state.form == StateForm::k8Bit) {
     row.dtype = DType::kUint8;
   } else if (state.form == StateForm::k8BitScale) {
@@ -176,6 +180,7 @@ void add_state_of(Sheet& sheet, const OptimizerState& state, const Parameter& pa
     row.shape += "/" + std::to_string(k8BitBlock);
   } else if (state.form == StateForm::kOfBlock) {
     row.shape = blocks_shape(sheet, parameter);
+    row.dtype = update_type(sheet);
   }
   sheet.add(row);
 }
@@ -191,6 +196,12 @@ void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
   } else {
     for (const Parameter& parameter : kModelParameters) add_state_of(sheet, state, parameter);
   }
+}
+
+// 8-bit states are decoded to FP32 whatever the weights are.
+DType temporary_type(const Sheet& sheet, const OptimizerTemporaries& made) {
+  if (made.is_mask) return DType::kBool;
+  return made.is_decoded ? DType::kFp32 : update_type(sheet);
 }
 
 // The first update of all makes the state: there are no old values beside the new ones.
@@ -211,16 +222,18 @@ void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
   const Parameter& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
   const int64_t size = elements(sheet, largest);
   if (size < made.at_least || size >= made.below) return;
+  // A BF16 gradient in FP32 comes to what is decoded.
+  const bool widens = made.is_decoded && update_type(sheet) == DType::kBf16;
   std::string shape = made.of_blocks ? blocks_shape(sheet, largest) : largest.shape;
   if (made.chunk > 0) {
     shape = std::to_string(std::min(made.chunk, size / k8BitBlock * k8BitBlock));
   }
   sheet.add({.name = std::string(largest.name) + "." + made.name,
              .shape = shape,
-             .dtype = made.is_mask ? DType::kBool : update_type(sheet),
+             .dtype = temporary_type(sheet, made),
              .source = made.source,
              .condition = made.condition,
-             .storages = made.storages});
+             .storages = made.storages + (widens ? 1 : 0)});
 }
 
 void add_master_weights(Sheet& sheet) {

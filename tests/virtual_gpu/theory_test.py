@@ -106,6 +106,10 @@ def quick_grids():
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
                "optimizer": "lion,adam8bit,adam-mini", "context_length": "7", **shape}
+    for how in ({"weights": "bf16", "master_weights": "none,fp32"},
+                {"weights": "bf16", "rounding": "stochastic"}, {"release_gradients": "true"}):
+        yield {"device": "virtual:h200", "profile_type": "training", "context_length": "7",
+               "optimizer": "lion,adam8bit,adam-mini", **how}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",

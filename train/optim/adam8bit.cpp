@@ -42,7 +42,7 @@ std::vector<Tensor> Adam8bit::state() const {
 
 void Adam8bit::make_state() {
   if (parameters_.empty()) return;
-  maps_.emplace(parameters_.front().device());
+  maps_ = dynamic_maps(parameters_.front().device());
   for (const Tensor& p : parameters_) {
     const bool small = p.numel() < k8BitSmallest;
     const auto options = p.options().requires_grad(false);
@@ -50,8 +50,7 @@ void Adam8bit::make_state() {
     m_.push_back(torch::zeros(p.sizes(), moment));
     v_.push_back(torch::zeros(p.sizes(), moment));
     const auto scale = [&] {
-      return small ? Tensor()
-                   : torch::zeros({blocks_of(p.numel()), 1}, options.dtype(torch::kFloat));
+      return torch::zeros({small ? 0 : blocks_of(p.numel()), 1}, options.dtype(torch::kFloat));
     };
     m_scale_.push_back(scale());
     v_scale_.push_back(scale());
@@ -65,7 +64,7 @@ void Adam8bit::update() {
 }
 
 void Adam8bit::update_one(size_t i) {
-  if (!m_scale_[i].defined()) return update_small(i);
+  if (m_[i].scalar_type() != torch::kByte) return update_small(i);
   const Tensor p = parameters_[i].view({-1});
   const Tensor g = parameters_[i].grad().reshape({-1});
   const Tensor m = m_[i].view({-1});

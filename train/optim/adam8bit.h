@@ -8,7 +8,7 @@
 // fewer than 4096 elements keep FP32 moments.
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "train/optim/dynamic_map.h"
 #include "train/optim/optimizer.h"
@@ -38,7 +38,7 @@ class Adam8bit : public Optimizer {
   Adam8bit(std::vector<torch::Tensor> parameters, const Adam8bitOptions& options);
 
   // By kind, as in train/optim/table.cpp: m, v (bytes; FP32 where the tensor is small), the scales
-  // of m and of v (undefined there), then the maps.
+  // of m and of v (none there), then the maps.
   std::vector<torch::Tensor> state() const override;
 
  private:
@@ -58,7 +58,7 @@ class Adam8bit : public Optimizer {
 
   Adam8bitOptions options_;
   int64_t step_ = 0;  // t of the formula
-  std::optional<DynamicMaps> maps_;
+  std::shared_ptr<const DynamicMaps> maps_;
   std::vector<torch::Tensor> m_, v_, m_scale_, v_scale_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <string>
 #include <vector>
 
 namespace headroom {
@@ -41,6 +44,19 @@ DynamicMaps::DynamicMaps(torch::Device device) {
   middles = table[1].narrow(0, 0, kCodes - 1);
   unsigned_values = table[2];
   unsigned_middles = table[3].narrow(0, 0, kCodes - 1);
+}
+
+std::shared_ptr<const DynamicMaps> dynamic_maps(torch::Device device) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<const DynamicMaps>> by_device;
+  const std::scoped_lock lock(mutex);
+  std::weak_ptr<const DynamicMaps>& kept = by_device[device.str()];
+  std::shared_ptr<const DynamicMaps> maps = kept.lock();
+  if (!maps) {
+    maps = std::make_shared<const DynamicMaps>(device);
+    kept = maps;
+  }
+  return maps;
 }
 
 }  // namespace headroom

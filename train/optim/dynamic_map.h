@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include <memory>
+
 namespace headroom {
 
 // Note [Block-wise dynamic 8 bit]
@@ -26,5 +28,9 @@ struct DynamicMaps {
   torch::Tensor values, middles;                    // from -1 to 1
   torch::Tensor unsigned_values, unsigned_middles;  // from 0 to 1
 };
+
+// Those of a device: one copy for all optimizers that hold it, however many parameters have an
+// optimizer of their own.
+std::shared_ptr<const DynamicMaps> dynamic_maps(torch::Device device);
 
 }  // namespace headroom

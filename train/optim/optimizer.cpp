@@ -26,7 +26,9 @@ std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& par
   std::vector<torch::Tensor> all;
   for (size_t kind = 0; kind < most; ++kind) {
     for (const auto& state : states) {
-      if (kind < state.size()) all.push_back(state[kind]);
+      if (kind >= state.size()) continue;
+      const bool is_shared = !all.empty() && all.back().is_same(state[kind]);
+      if (!is_shared) all.push_back(state[kind]);
     }
   }
   return all;

@@ -25,7 +25,7 @@ class Optimizer {
   void step();
 
   // Every tensor of state there is now: for each row of the table one kind after the other, each in
-  // the order of the parameters, undefined where a parameter has none of it; last what all share.
+  // the order of the parameters, without elements where one has none of it; last what all share.
   virtual std::vector<torch::Tensor> state() const = 0;
 
   // The FP32 copies of the parameters that it updates, in their order, where it has such: the
@@ -46,7 +46,8 @@ class Optimizer {
 using MakeOptimizer =
     std::function<std::unique_ptr<Optimizer>(std::vector<torch::Tensor> parameters, size_t first)>;
 
-// The state of several optimizers of a part of the parameters each, as that of one of all of them.
+// The state of several optimizers of a part of the parameters each, as that of one of all of them;
+// a tensor that they share is in it once.
 std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts);
 
 // The one that the spec asks for. names: of the parameters, as in a state_dict; Adam-mini refuses

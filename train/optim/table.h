@@ -56,12 +56,13 @@ struct OptimizerState {
 struct OptimizerTemporaries {
   OptimizerImpl impl = OptimizerImpl::kReference;
   const char* name = "";
-  bool of_all = false;     // of every parameter at once; else of the largest
-  bool of_blocks = false;  // of a moment of each block, of the parameter that has most
-  bool is_state = false;   // the state's own next values: counted with it, not with temporaries
-  int64_t storages = 1;    // so many, each of a parameter's size, FP32
-  bool is_mask = false;    // a byte each instead
-  int64_t chunk = 0;       // never more elements than these at once, in whole blocks; 0: all
+  bool of_all = false;      // of every parameter at once; else of the largest
+  bool of_blocks = false;   // of a moment of each block, of the parameter that has most
+  bool is_state = false;    // the state's own next values: counted with it, not with temporaries
+  int64_t storages = 1;     // so many, each of a parameter's size, FP32
+  bool is_mask = false;     // a byte each instead
+  bool is_decoded = false;  // FP32 whatever the parameter is
+  int64_t chunk = 0;        // never more elements than these at once, in whole blocks; 0: all
   // Only where the largest parameter has so many elements.
   int64_t at_least = 0;
   int64_t below = INT64_MAX;

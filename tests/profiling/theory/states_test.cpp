@@ -96,6 +96,21 @@ TEST(TheoryStates, AdamMiniHasOneSecondMomentForAHeadARowOrANorm) {
   EXPECT_EQ(total(rows, kOptimizerTemporaries), 2 * 4 * 10000);
 }
 
+TEST(TheoryStates, WithBf16WeightsMomentsAreBf16AndWhatIsKeptIn8BitsIsNot) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.weights = WeightType::kBf16;
+  const int64_t elements = 128'625'408LL;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 2 * 2 * elements);
+  spec.optimizer = OptimizerKind::kLion;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerState), 2 * elements);
+  spec.optimizer = OptimizerKind::kAdam8bit;
+  const int64_t norms = 25 * 768;
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerState),
+            (2 + 8.0 / 256) * (elements - norms) + 8 * norms + 4096);
+  EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 17LL << 22)
+      << "and the chunk's gradient in FP32";
+}
+
 TEST(TheoryStates, LionHasOneMomentAndADirection) {
   RunSpec spec = small(Mode::kTraining);
   spec.optimizer = OptimizerKind::kLion;

@@ -97,9 +97,7 @@ class OptimizerContract : public testing::TestWithParam<Case> {
   }
 };
 
-int64_t bytes_of(const Tensor& tensor) {
-  return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
-}
+int64_t bytes_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
 
 // Row by row, in each the parameters in their order; then what all share.
 TEST_P(OptimizerContract, KeepsTheStateThatItsRowsSayFromTheFirstStepOn) {

@@ -84,7 +84,7 @@ TEST(OptimizerTraining, StateTakesItsBytesPerParameter) {
     step->run(Data(spec, spec.vocab_size, torch::kCPU, 1).batch(0));
     int64_t bytes = 0;
     for (const Tensor& tensor : step->optimizer->state()) {
-      if (tensor.defined()) bytes += static_cast<int64_t>(tensor.nbytes());
+      bytes += static_cast<int64_t>(tensor.nbytes());
     }
     return static_cast<double>(bytes) / static_cast<double>(parameter_count(model_config(spec)));
   };

@@ -89,12 +89,6 @@ TEST_P(MasterWeightsTest, KeepTheStateOfTheOptimizerInItsOrder) {
     alone->step();
     const auto state = optimizer.state();
     const auto expected = alone->state();
-    // Beside what every parameter has, each optimizer of a part has what its parameters share.
-    const auto& rows = info_of(GetParam().kind).state;
-    const bool shares = std::any_of(rows.begin(), rows.end(), [](const OptimizerState& row) {
-      return row.form == StateForm::kMaps;
-    });
-    if (shares && updates == Updates::kTensorByTensor) continue;
     ASSERT_EQ(state.size(), expected.size());
     for (size_t i = 0; i < state.size(); ++i) {
       EXPECT_EQ(state[i].sizes(), expected[i].sizes());
