@@ -111,17 +111,17 @@ int64_t ModelElements::total() const {
 
 namespace {
 
-Place place_of(const Row& parameter) {
-  if (parameter.tensor.starts_with("token_embeddings")) return Place::kEmbedding;
+ModelPart model_part(const Row& parameter) {
+  if (parameter.tensor.starts_with("token_embeddings")) return ModelPart::kEmbedding;
   const bool is_final =
       parameter.tensor.starts_with("ln_final") || parameter.tensor.starts_with("lm_head");
-  return is_final ? Place::kFinal : Place::kBlock;
+  return is_final ? ModelPart::kFinal : ModelPart::kBlock;
 }
 
 // A rank has whole heads of query and key, and all output neurons of a matrix that is divided by
 // its inputs (the second of a pair).
 ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head head) {
-  ParameterTensor tensor{.place = place_of(row)};
+  ParameterTensor tensor{.part = model_part(row)};
   const int64_t elements = row.bytes_each() / element_size(row.dtype);
   const int64_t blocks =
       row.sizes.front() / rows_per_block(row.tensor, row.sizes, config.head_dim());
@@ -150,9 +150,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
   for (const Row& row : theory_rows(run_spec(config, {.sequences = 1, .tokens = 1}))) {
     if (row.group != kParameters) continue;
     const ParameterTensor tensor = parameter_tensor(row, config, head);
-    if (tensor.place == Place::kEmbedding) model.embedding += tensor.elements;
-    if (tensor.place == Place::kBlock) model.block += tensor.elements;
-    if (tensor.place == Place::kFinal) model.final += tensor.elements;
+    if (tensor.part == ModelPart::kEmbedding) model.embedding += tensor.elements;
+    if (tensor.part == ModelPart::kBlock) model.block += tensor.elements;
+    if (tensor.part == ModelPart::kFinal) model.final += tensor.elements;
     model.tensors.push_back(tensor);
   }
   return model;
@@ -160,9 +160,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
 
 int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_t stage,
                         OptimizerKind optimizer, int64_t moment_bytes) {
-  const auto copies = [&](Place place) -> int64_t {
-    if (place == Place::kEmbedding) return stage == 0 ? 1 : 0;
-    if (place == Place::kFinal) return stage == layout.pp - 1 ? 1 : 0;
+  const auto copies = [&](ModelPart part) -> int64_t {
+    if (part == ModelPart::kEmbedding) return stage == 0 ? 1 : 0;
+    if (part == ModelPart::kFinal) return stage == layout.pp - 1 ? 1 : 0;
     return layers_of_stage(model.config.layers, layout.pp, stage);
   };
   const int64_t vocab_size = model.config.vocab_size;
@@ -171,7 +171,7 @@ int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_
   for (const ParameterTensor& tensor : model.tensors) {
     const ParameterSize here{.elements = tensor.elements.on_rank(layout, vocab_size),
                              .blocks = tensor.blocks.on_rank(layout, vocab_size)};
-    const int64_t tensors = copies(tensor.place);
+    const int64_t tensors = copies(tensor.part);
     bytes += tensors * optimizer_state_bytes(optimizer, here, moment_bytes);
     all.blocks += tensors * here.blocks;
   }

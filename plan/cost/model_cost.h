@@ -36,11 +36,11 @@ enum class Head {
   kValue,     // one row: a critic's or reward model's score
 };
 
-enum class Place { kEmbedding, kBlock, kFinal };  // final: last norm and output head
+enum class ModelPart { kEmbedding, kBlock, kFinal };  // final: last norm and output head
 
 // One parameter tensor; of a block's, there is one in each layer.
 struct ParameterTensor {
-  Place place = Place::kBlock;
+  ModelPart part = ModelPart::kBlock;
   Extent elements;
   Extent blocks;  // Adam-mini's: train/optim/partition.h
 };
