@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the committed reference results anew: the assignment's tables on a virtual H200 and, of the
-# small size, on the CPU, with the Records behind them; attention by context; allocator settings; theory
-# against measurement.
+# small size, on the CPU, with the Records behind them; attention by context; the memory techniques;
+# allocator settings; theory against measurement.
 #   reference_results.sh [virtual] [cpu]   default: both. About 3 and 6 minutes on two cores.
 # The other committed results have scripts of their own: compare_*.sh, plan_tables.sh, readme_outputs.sh.
 # Exit codes: 0 all made, 2 usage, 3 some cells failed (an out of memory is a result, not a failure),
@@ -32,6 +32,8 @@ assignment() {
   for table in peak_memory_summary mixed_precision_memory_summary largest_allocations all_sizes_memory_summary; do
     [[ ! -e $output_dir/$table.md ]] || cp "$scratch/$name/$table.md" "$output_dir/"
   done
+  # Its Records are marked with their techniques: a file of their own.
+  [[ ! -e $scratch/$name/techniques.jsonl ]] || mv "$scratch/$name"/techniques* "$output_dir/"
   rm -f "$output_dir/${name}"_*.jsonl
   cat "$scratch/$name"/*.jsonl >"$output_dir/${name}_$date.jsonl"
 }

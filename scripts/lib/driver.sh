@@ -144,6 +144,7 @@ interrupted() {
 # `sweep`, less what the Records answer. Nothing is run or written: the functions that would are others here.
 # shellcheck disable=SC2317 # the parts call them
 cells_left() (
+  measured() { "$@" --dry-run >&8; }
   sweep() {
     "$headroom" sweep "$@" --dry-run --format jsonl >&8 2>/dev/null
     sweep_rows=
@@ -170,22 +171,28 @@ if os.path.exists(sys.argv[1]):
             except (ValueError, KeyError, TypeError):
                 pass
 print(len(planned - answered))
-' "$records" model_size context_length profile_type precision device record_steps attention \
+' "$records" model_size context_length profile_type precision device record_steps attention name \
     2>/dev/null || echo 0
 )
 
-# sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
-sweep() {
-  local file=$output_dir/cells/.rows left status
-  cells_left >"$file" 9>&- & # without the lock: what it starts may outlive a signal for a moment
-  driver_child=$!
-  wait "$driver_child"
-  left=$(<"$file")
-  "$headroom" sweep "$@" --records "$records" --format jsonl --cells-left "$left" >"$file" &
+# measured COMMAND...: in the background, where a signal for this script reaches it; its exit code.
+measured() {
+  local status
+  "$@" &
   driver_child=$!
   wait "$driver_child"
   status=$?
   driver_child=
+  return "$status"
+}
+
+# sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
+sweep() {
+  local file=$output_dir/cells/.rows left status
+  measured cells_left >"$file" 9>&- # without the lock: what it starts may outlive a signal for a moment
+  left=$(<"$file")
+  measured "$headroom" sweep "$@" --records "$records" --format jsonl --cells-left "$left" >"$file"
+  status=$?
   sweep_rows=$(<"$file")
   rm -f "$file"
   return "$status"

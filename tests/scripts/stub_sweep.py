@@ -3,7 +3,8 @@
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
 itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_SECONDS: a pause before
 the first. STUB_LEFT: gets the --cells-left of each sweep. --dry-run prints the cells. Cells that
---records holds as ok do not run again.
+--records holds as ok do not run again. A cell is named by its axes and by the settings that it has
+beyond them.
 """
 import itertools
 import json
@@ -15,7 +16,15 @@ import time
 words = [word for word in sys.argv[1:] if word != "--dry-run"]
 dry_run = len(words) < len(sys.argv) - 1
 flags = dict(zip(words[::2], words[1::2], strict=True))
+flags.setdefault("--precision", "fp32")
 axes = ("--model-size", "--context-length", "--profile-type", "--precision")
+
+
+techniques = ("--attention", "--checkpoint", "--activations", "--optimizer", "--weights", "--master-weights",
+              "--rounding", "--micro-batches", "--release-gradients", "--max-grad-norm")
+# What the table of techniques reads.
+FIGURES = {"peak_allocated_bytes": 1 << 31, "category_peak_bytes": {"parameters": 400, "optimizer_state": 800},
+           "saved_bytes": 1000, "predicted": {"parameters": 400}, "losses": [2.0, 1.5]}
 
 
 def spec_of(size, context, mode, precision):
@@ -25,6 +34,9 @@ def spec_of(size, context, mode, precision):
         "profile_type": mode,
         "precision": precision,
         "device": flags["--device"],
+        "batch_size": 4,
+        "d_model": 256,
+        "layers": 8,
     }
 
 
@@ -35,7 +47,7 @@ def plan():
 
 def sweep():
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
-    known = {"small", "medium", "large", "xl", "2.7B", "10B"}
+    known = {"small", "medium", "large", "xl", "2.7B", "10B", "custom"}
     for size in flags["--model-size"].split(","):
         if size not in known:
             print(f"--model-size '{size}' is unknown", file=sys.stderr)
@@ -47,6 +59,7 @@ def sweep():
     statuses = []
     for size, context, mode, precision in itertools.product(*lists):
         name = f"{size}_ctx{context}_{mode}_{precision}_device-{flags['--device']}"
+        name += "".join(f"_{flags[flag]}" for flag in techniques if flag in flags)
         if name == os.environ.get("STUB_CRASH"):
             return 5
         if name not in done:
@@ -58,9 +71,9 @@ def sweep():
             status, reason = ("killed", "killed by signal 9") if failed else ("ok", "")
             if name == os.environ.get("STUB_OOM"):
                 status, reason = "oom", "CUDA out of memory"
-            done[name] = json.dumps(
-                {"name": name, "status": status, "spec": spec, "reason": reason}
-            )
+            steps = [] if flags["--device"].startswith("virtual:") else [10.0]
+            done[name] = json.dumps({"name": name, "status": status, "spec": spec, "reason": reason,
+                                     "step_ms": steps, **FIGURES})
             with records.open("a") as file:
                 file.write(done[name] + "\n")
             with open(os.environ["STUB_LOG"], "a") as file:
@@ -73,7 +86,7 @@ def sweep():
 if dry_run:
     plan()
     sys.exit(0)
-if "STUB_LEFT" in os.environ:
+if "STUB_LEFT" in os.environ and "--cells-left" in flags:
     with open(os.environ["STUB_LEFT"], "a") as left:
         left.write(flags["--cells-left"] + "\n")
 sys.exit(sweep())

@@ -82,6 +82,11 @@ TOGETHER = [
 
 CASES = SINGLE + TOGETHER
 
+# What a reader who has a minute is shown.
+FIRST = ["as it is", "flash attention, BF16 autocast", "activations in INT8", "checkpoint every block", "8-bit Adam",
+         "BF16 weights, stochastic rounding", "flash, INT8, 8-bit Adam",
+         "BF16 weights, Lion, gradients released, checkpoint full"]
+
 
 def case_of(name):
     return next(case for case in CASES if case.name == name)

@@ -1,24 +1,28 @@
 """Measures every row of the table of memory techniques.
 
-usage: run.py HEADROOM --records FILE --device DEVICE --model-size SIZE [--rounds N]
+usage: run.py HEADROOM --records FILE --cells FOLDER --device DEVICE --model-size SIZE [--rounds N] [--dry-run]
 
 Memory: each row on DEVICE; a real card gives times too. Time and loss: a small model on the CPU and
 real text, every row in every round, so that the step without the technique stands beside it. FILE
-gets the Records, each with "technique": its row, "what": "memory" or "time", "round": N.
+gets the Records, each with "technique": its row, "what": "memory" or "time", "round": N. What the
+sweeps' own files under FOLDER answer is not run again. --dry-run prints a line for each cell that
+FILE lacks.
 Exit codes: 0 all measured, 3 some failed, 4 all failed, 130 interrupted.
 """
 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
-import tempfile
+import time
 from array import array
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cases import CASES  # noqa: E402  (python -I does not look beside the script)
+from cases import CASES, Case  # noqa: E402  (python -I does not look beside the script)
 
 # Small enough for all rows in a few minutes on two cores, large enough that a block's products and
 # not its calls take the time.
@@ -30,77 +34,122 @@ WARMUP = 2
 
 
 def words_of(flags):
-    return [f"--{name}={value}" for name, value in flags.items()]
+    return [word for name, value in flags.items() for word in (f"--{name}", value)]
 
 
-def real_text(folder):
-    """The documents of this repository, a token a byte."""
+def write_real_text(path):
+    """The documents of this repository, a token a byte. The same bytes keep their file, whose time is
+    part of what a Record is found by."""
     root = Path(__file__).resolve().parents[3]
-    text = b"".join(path.read_bytes() for path in sorted(root.glob("docs/*.md")))
-    path = Path(folder, "text.uint16")
-    path.write_bytes(array("H", list(text)).tobytes())
-    return str(path)
+    text = b"".join(doc.read_bytes() for doc in sorted(root.glob("docs/*.md")))
+    tokens = array("H", list(text)).tobytes()
+    if not path.exists() or path.read_bytes() != tokens:
+        path.write_bytes(tokens)
 
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-class Runner:
-    def __init__(self, headroom, records):
-        self.headroom = headroom
-        self.records = records
-        self.tried = self.failed = 0
+@dataclass(frozen=True)
+class Cell:
+    case: Case
+    flags: dict
+    file: str  # where the sweep that runs it looks for an earlier Record
+    marks: dict
 
-    def cell(self, case, flags, **marks):
-        """One Record, appended to the file."""
-        with tempfile.TemporaryDirectory() as folder:
-            command = [self.headroom, "sweep", "--profile-type", "training", "--format", "jsonl",
-                       "--records", str(Path(folder, "cell.jsonl")),
-                       *words_of({**flags, **case.flags})]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.tried += 1
-        if done.returncode == 130:
-            sys.exit(130)
-        if not done.stdout.strip():
-            self.failed += 1
-            say(f"  {case.name}: {' '.join(command)}\n{done.stderr.strip()}")
-            return
-        record = json.loads(done.stdout.splitlines()[-1])
-        self.failed += record["status"] not in ("ok", "oom")
-        if record["status"] != "ok":
-            say(f"  {case.name}: {record['status']}: {record['reason']}")
-        line = json.dumps({**record, "technique": case.name, **marks}, ensure_ascii=False)
-        with open(self.records, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    def key(self):
+        return json.dumps([self.case.name, self.marks], sort_keys=True)
+
+
+def cells_of(options, tokens):
+    """Every cell, in the order in which they run."""
+    is_card = not options.device.startswith("virtual:")
+    steps = {"warmup-steps": "3", "measure-steps": "10"} if is_card else \
+            {"warmup-steps": "1", "measure-steps": "1"}
+    for case in CASES:
+        yield Cell(case, {"model-size": options.model_size, "device": options.device,
+                          "context-length": options.context_length, **steps},
+                   "memory.jsonl", {"what": "memory"})
+    small = {**SMALL, "tokens": tokens, "warmup-steps": str(WARMUP),
+             "measure-steps": str(STEPS - WARMUP)}
+    for turn in range(options.rounds):
+        for case in CASES:
+            yield Cell(case, small, f"round_{turn}.jsonl", {"what": "time", "round": turn})
+        # The first again: what a ratio of equal steps is.
+        yield Cell(CASES[0], small, f"round_{turn}_again.jsonl",
+                   {"what": "time", "round": turn, "again": True})
+
+
+def answered(path):
+    """Keys of the cells that a file of an earlier run has."""
+    found = set()
+    if Path(path).exists():
+        for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                record = json.loads(line)
+                if record["status"] in ("ok", "oom"):
+                    marks = {name: record[name] for name in ("what", "round", "again") if name in record}
+                    found.add(json.dumps([record["technique"], marks], sort_keys=True))
+            except (ValueError, KeyError, TypeError):
+                pass
+    return found
+
+
+def run(headroom, cell, folder):
+    """The cell's Record with its marks, or None."""
+    command = [headroom, "sweep", "--profile-type", "training", "--format", "jsonl",
+               "--records", str(Path(folder, cell.file)), *words_of({**cell.flags, **cell.case.flags})]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
+        try:
+            rows, messages = sweep.communicate()
+        except BaseException:  # a signal for this script
+            sweep.terminate()
+            raise
+    if sweep.returncode == 130:
+        sys.exit(130)
+    if not rows.strip():
+        say(f"  {cell.case.name}: {' '.join(command)}\n{messages.strip()}")
+        return None
+    record = json.loads(rows.splitlines()[-1])
+    if record["status"] != "ok":
+        say(f"  {cell.case.name}: {record['status']}: {record['reason']}")
+    return {**record, "technique": cell.case.name, **cell.marks}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("headroom")
     parser.add_argument("--records", required=True)
+    parser.add_argument("--cells", required=True)
     parser.add_argument("--device", required=True)
     parser.add_argument("--model-size", required=True)
     parser.add_argument("--context-length", default="512")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--dry-run", action="store_true")
     options = parser.parse_args()
-    Path(options.records).unlink(missing_ok=True)
-    runner = Runner(options.headroom, options.records)
-    is_card = not options.device.startswith("virtual:")
-    for number, case in enumerate(CASES, start=1):
-        say(f"[{number}/{len(CASES)}] memory: {case.name}")
-        steps = {"warmup-steps": "3", "measure-steps": "10"} if is_card else \
-                {"warmup-steps": "1", "measure-steps": "1"}
-        runner.cell(case, {"model-size": options.model_size, "device": options.device,
-                           "context-length": options.context_length, **steps}, what="memory")
-    with tempfile.TemporaryDirectory() as folder:
-        small = {**SMALL, "tokens": real_text(folder), "warmup-steps": str(WARMUP),
-                 "measure-steps": str(STEPS - WARMUP)}
-        for turn in range(options.rounds):
-            say(f"round {turn + 1} of {options.rounds}: time and loss, on the CPU")
-            for case in [*CASES, CASES[0]]:  # the first again: what a ratio of equal steps is
-                runner.cell(case, small, what="time", round=turn)
-    return 0 if not runner.failed else 3 if runner.failed < runner.tried else 4
+    folder = Path(options.cells, "techniques")
+    cells = list(cells_of(options, str(folder / "text.uint16")))
+    if options.dry_run:
+        left = {cell.key() for cell in cells} - answered(options.records)
+        for key in sorted(left):
+            print(json.dumps({"spec": {"name": key}}))
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_real_text(folder / "text.uint16")
+    failed = 0
+    began = time.monotonic()
+    with open(options.records, "w", encoding="utf-8") as file:
+        for number, cell in enumerate(cells):
+            eta = f", {(time.monotonic() - began) / number * (len(cells) - number):.0f} s left" if number else ""
+            say(f"[{number + 1}/{len(cells)}] {' '.join(map(str, cell.marks.values()))}: {cell.case.name}{eta}")
+            record = run(options.headroom, cell, folder)
+            failed += record is None or record["status"] not in ("ok", "oom")
+            if record is not None:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                file.flush()
+    return 0 if not failed else 3 if failed < len(cells) else 4
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The table of memory techniques, from the Records that run.py wrote.
 
-usage: table.py RECORDS.jsonl [--format md|csv]
+usage: table.py RECORDS.jsonl [--format md|csv|short]
 """
 
 import argparse
@@ -9,9 +9,10 @@ import json
 import os
 import statistics
 import sys
+from dataclasses import replace
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cases import BASE, CASES, SINGLE  # noqa: E402
+from cases import BASE, CASES, FIRST, SINGLE, case_of  # noqa: E402
 
 GIB = 1 << 30
 HEAD = ["technique", "against", "peak, GiB", "saved, GiB", "saved, %", "time, %", "loss after 20 steps",
@@ -131,10 +132,19 @@ def markdown(rows):
            "optimizer's state together (12 bytes with AdamW). Measured: the claimed quantity, in this run.")
 
 
+def short(rows):
+    """Some rows, each against the plain step."""
+    yield "| technique | peak, GiB | saved, % | time, % |"
+    yield "| --- | ---: | ---: | ---: |"
+    for case in map(case_of, FIRST):
+        name, _, peak, _, saved, time, *_ = row_of(rows, replace(case, against=BASE))
+        yield f"| {name} | {peak} | {saved} | {'' if name == BASE else time} |"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("records")
-    parser.add_argument("--format", choices=("md", "csv"), default="md")
+    parser.add_argument("--format", choices=("md", "csv", "short"), default="md")
     options = parser.parse_args()
     rows = Rows(options.records)
     if BASE not in rows.memory:
@@ -142,7 +152,7 @@ def main():
     if options.format == "csv":
         csv.writer(sys.stdout, lineterminator="\n").writerows([HEAD, *(row_of(rows, case) for case in CASES)])
         return 0
-    print("\n".join(markdown(rows)))
+    print("\n".join((short if options.format == "short" else markdown)(rows)))
     return 0
 
 

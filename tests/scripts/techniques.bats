@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# scripts/profile_techniques.sh, against a stand-in for the headroom program.
+
+setup() {
+  profile=$BATS_TEST_DIRNAME/../../scripts/profile_techniques.sh
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
+  export STUB_LOG=$BATS_TEST_TMPDIR/cells
+  export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=virtual:h200 TECHNIQUE_ROUNDS=1
+  unset MODEL_SIZE CONTEXTS WARMUP_STEPS MEASURE_STEPS STUB_FAIL STUB_OOM STUB_CRASH
+  touch "$STUB_LOG"
+}
+
+rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
+
+@test "every technique is a row, with its memory, its time and what is claimed" {
+  run "$profile"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(rows)" -gt 20 ]
+  grep -q '^| 8-bit Adam | as it is | 2.000 | 0.000 | 0.0 | +0 | +0.0000 | 12 -> 8 bytes | 12.00 bytes | no |$' \
+    "$OUTPUT_DIR/techniques.md"
+  [ "$(rows)" -eq $(($(wc -l <"$OUTPUT_DIR/techniques.csv") + 1)) ]
+  grep -q '^| as it is | 2.000 |' "$OUTPUT_DIR/techniques_short.md"
+  grep -q '<circle' "$OUTPUT_DIR/techniques.svg"
+}
+
+@test "a second run runs nothing" {
+  run "$profile"
+  cells=$(wc -l <"$STUB_LOG")
+  [ "$cells" -gt 50 ]
+  run "$profile"
+  [ "$status" -eq 0 ]
+  [ "$(wc -l <"$STUB_LOG")" -eq "$cells" ]
+}
+
+@test "a cell that fails is said and costs its row alone; one out of memory is no failure" {
+  export STUB_FAIL=2.7B_ctx512_training_fp32_device-virtual:h200_lion
+  export STUB_OOM=2.7B_ctx512_training_fp32_device-virtual:h200_adam8bit
+  run "$profile"
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"  Lion: killed: killed by signal 9"* ]]
+  grep -q '^| Lion | as it is | killed | killed | killed |' "$OUTPUT_DIR/techniques.md"
+  grep -q '^| 8-bit Adam | as it is | oom | oom | oom |' "$OUTPUT_DIR/techniques.md"
+  grep -q '^| Adam-mini | as it is | 2.000 |' "$OUTPUT_DIR/techniques.md"
+}
+
+@test "run_all counts the cells of the techniques in its ETA" {
+  export STUB_LEFT=$BATS_TEST_TMPDIR/left
+  run "${profile%/*}/run_all.sh" --contexts 128
+  echo "$output"
+  [ "$status" -eq 0 ]
+  first=$(head -n 1 "$STUB_LEFT")
+  [ "$first" -gt $(($(grep -c . "$OUTPUT_DIR/techniques.jsonl"))) ]
+}
