@@ -6,33 +6,13 @@
 #include <cmath>
 #include <map>
 
+#include "tests/train/optim/optimizer_cases.h"
 #include "train/data/safetensors.h"
-#include "train/optim/optimizer.h"
 
 namespace headroom {
 namespace {
 
 using torch::Tensor;
-
-struct Case {
-  OptimizerKind kind;
-  OptimizerImpl impl;
-};
-
-std::vector<Case> every_case() {
-  std::vector<Case> cases;
-  for (const OptimizerInfo& info : optimizers()) {
-    for (const OptimizerImpl impl : info.implementations) cases.push_back({info.kind, impl});
-  }
-  return cases;
-}
-
-// "adam_mini" of adam-mini.
-std::string file_name(OptimizerKind kind) {
-  std::string name = to_string(kind);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 
 // The last is large enough for 8-bit states, and its last block of 256 is not full.
 const std::vector<std::string> kNames = {"layers.0.attn.q_proj.weight", "ln_final.weight",
@@ -72,17 +52,15 @@ Tensor baseline_gradient(const Tensor& initial, int64_t step) {
   return (x * x.abs() * std::pow(4.0F, static_cast<float>(1 - step))).view(initial.sizes());
 }
 
-class OptimizerContract : public testing::TestWithParam<Case> {
+class OptimizerContract : public testing::TestWithParam<OptimizerCase> {
  protected:
   static std::unique_ptr<Optimizer> optimizer_of(const std::vector<Tensor>& parameters,
                                                  OptimizerImpl impl,
                                                  const std::vector<std::string>& names = kNames,
                                                  int64_t head_dim = kHeadDim) {
-    RunSpec spec;
+    RunSpec spec = spec_of({GetParam().kind, impl});
     spec.d_model = kHeads * head_dim;
     spec.heads = kHeads;
-    spec.optimizer = GetParam().kind;
-    spec.optimizer_impl = impl;
     spec.learning_rate = 1e-2;
     spec.weight_decay = 0.1;
     return make_optimizer(spec, parameters, names);
@@ -196,10 +174,8 @@ TEST_P(OptimizerContract, AParameterWithoutAGradientIsRefusedBeforeAnyChange) {
   EXPECT_TRUE(p[0].equal(before));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OptimizerContract, testing::ValuesIn(every_case()),
-                         [](const auto& info) {
-                           return file_name(info.param.kind) + "_" + to_string(info.param.impl);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, OptimizerContract, testing::ValuesIn(every_optimizer()),
+                         name_of_case);
 
 }  // namespace
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/train/heard.h"
+#include "tests/train/optim/optimizer_cases.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 
@@ -29,25 +30,11 @@ std::vector<Tensor> in_fp32(const std::vector<Tensor>& tensors) {
   return all;
 }
 
-struct Case {
-  OptimizerKind kind;
-  OptimizerImpl impl;
-};
-
-class MasterWeightsTest : public testing::TestWithParam<Case> {
+class MasterWeightsTest : public testing::TestWithParam<OptimizerCase> {
  protected:
-  MasterWeightsTest() {
-    spec_.optimizer = GetParam().kind;
-    spec_.optimizer_impl = GetParam().impl;
-    spec_.learning_rate = 1e-3;
-  }
-  MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p, size_t) {
-      const std::vector<std::string> names(p.size(), "ffn.w1.weight");
-      return make_optimizer(spec_, std::move(p), names);
-    };
-  }
-  RunSpec spec_;
+  MakeOptimizer make() const { return maker_of(spec_); }
+
+  const RunSpec spec_ = spec_of(GetParam());
 };
 
 // The update is FP32's: as if the optimizer had FP32 weights and were given the same gradients.
@@ -97,30 +84,15 @@ TEST_P(MasterWeightsTest, KeepTheStateOfTheOptimizerInItsOrder) {
   }
 }
 
-std::vector<Case> every_case() {
-  std::vector<Case> cases;
-  for (const OptimizerInfo& info : optimizers()) {
-    for (const OptimizerImpl impl : info.implementations) cases.push_back({info.kind, impl});
-  }
-  return cases;
-}
-
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  std::string name = to_string(info.param.kind) + "_" + to_string(info.param.impl);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, MasterWeightsTest, testing::ValuesIn(every_case()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, MasterWeightsTest, testing::ValuesIn(every_optimizer()),
+                         name_of_case);
 
 // 1 + 2^-10 is not a BF16 number, and neither is any of the sums before the fourth.
 TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
   const double small = std::pow(2.0, -10);
   const auto weight_after = [&](int steps, bool with_master) {
     const RunSpec spec{.optimizer = OptimizerKind::kSgd, .learning_rate = small, .weight_decay = 0};
-    const MakeOptimizer make = [&](std::vector<Tensor> p, size_t) {
-      return make_optimizer(spec, std::move(p));
-    };
+    const MakeOptimizer make = maker_of(spec);
     const Tensor weight = torch::ones({3}, torch::kBFloat16);
     std::unique_ptr<Optimizer> optimizer = make({weight}, 0);
     if (with_master) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/train/optim/optimizer_cases.h"
+
 namespace headroom {
 namespace {
 
@@ -68,26 +70,15 @@ TEST(StochasticRounding, IsTheSameUnderTheSameSeedAndAnotherUnderAnother) {
   EXPECT_FALSE(rounded(5).equal(rounded(6)));
 }
 
-struct Case {
-  OptimizerKind kind;
-  OptimizerImpl impl;
-};
-
-class StochasticUpdates : public testing::TestWithParam<Case> {
+class StochasticUpdates : public testing::TestWithParam<OptimizerCase> {
  protected:
   StochasticUpdates() {
-    spec_.optimizer = GetParam().kind;
-    spec_.optimizer_impl = GetParam().impl;
     spec_.learning_rate = std::pow(2.0, -12);
     spec_.weight_decay = 0;
   }
-  MakeOptimizer make() const {
-    return [this](std::vector<Tensor> p, size_t) {
-      const std::vector<std::string> names(p.size(), "ffn.w1.weight");
-      return make_optimizer(spec_, std::move(p), names);
-    };
-  }
-  RunSpec spec_;
+  MakeOptimizer make() const { return maker_of(spec_); }
+
+  RunSpec spec_ = spec_of(GetParam());
 };
 
 // Updates of a sixteenth of the gap to the next BF16 number below: to nearest none of them counts.
@@ -109,7 +100,9 @@ TEST_P(StochasticUpdates, AreTheFp32OptimizersOnAverage) {
 }
 
 TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
-  const std::vector<Tensor> weights = {torch::ones({300}, kBf16), torch::ones({4, 100}, kBf16)};
+  // The last is large enough for 8-bit states, and its last block of 256 is not full.
+  const std::vector<Tensor> weights = {torch::ones({300}, kBf16), torch::ones({4, 100}, kBf16),
+                                       torch::ones({17, 242}, kBf16)};
   StochasticRounding optimizer(weights, 7, make());
   std::vector<const void*> places;
   for (int step = 0; step < 3; ++step) {
@@ -122,15 +115,18 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
       now.push_back(tensor.const_data_ptr());
       bytes += static_cast<int64_t>(tensor.nbytes());
       scalars += tensor.dim() == 0 ? 4 : 0;
-      if (tensor.sizes() == weights[0].sizes() || tensor.sizes() == weights[1].sizes()) {
-        EXPECT_NE(tensor.scalar_type(), torch::kFloat32);
+      for (const Tensor& weight : weights) {
+        const bool is_fp32 = tensor.scalar_type() == torch::kFloat32;
+        EXPECT_FALSE(is_fp32 && tensor.sizes() == weight.sizes());
       }
     }
     // Moments are BF16; what has another shape than the parameter is as the optimizer keeps it.
     const auto state_of = [&](const ParameterSize& parameter) {
       int64_t of_rows = 0;
       for (const OptimizerState& row : info_of(GetParam().kind).state) {
-        const bool is_moment = row.form == StateForm::kMoment || row.form == StateForm::k8Bit;
+        const bool small = parameter.elements < k8BitSmallest;
+        const bool is_moment =
+            row.form == StateForm::kMoment || (row.form == StateForm::k8Bit && small);
         if (row.only) continue;
         of_rows += is_moment ? 2 * parameter.elements : state_bytes(row.form, parameter, 4);
       }
@@ -138,7 +134,8 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
     };
     const int64_t shared = optimizer_shared_bytes(GetParam().kind);
     EXPECT_EQ(bytes, state_of({.elements = 300, .blocks = 1}) +
-                         state_of({.elements = 400, .blocks = 4}) + shared + scalars);
+                         state_of({.elements = 400, .blocks = 4}) +
+                         state_of({.elements = 17 * 242, .blocks = 17}) + shared + scalars);
     if (step > 0) {
       EXPECT_EQ(now, places);
     }
@@ -146,30 +143,8 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
   }
 }
 
-// Whose state is moments of the parameter's shape; what is rounded of other forms (8 bits, one v
-// for a block) is the optimizer's own.
-bool keeps_moments(const OptimizerInfo& info) {
-  return std::all_of(info.state.begin(), info.state.end(), [](const OptimizerState& state) {
-    return state.form == StateForm::kMoment || state.form == StateForm::kScalar;
-  });
-}
-
-std::vector<Case> every_case() {
-  std::vector<Case> cases;
-  for (const OptimizerInfo& info : optimizers()) {
-    if (!keeps_moments(info)) continue;
-    for (const OptimizerImpl impl : info.implementations) cases.push_back({info.kind, impl});
-  }
-  return cases;
-}
-
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  std::string name = to_string(info.param.kind) + "_" + to_string(info.param.impl);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, StochasticUpdates, testing::ValuesIn(every_case()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, StochasticUpdates, testing::ValuesIn(every_optimizer()),
+                         name_of_case);
 
 }  // namespace
 }  // namespace headroom
