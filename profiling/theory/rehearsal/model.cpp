@@ -59,7 +59,9 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
     : run_(run), spec_(spec), config_(model_config(spec)) {
   attention_.kernel = Sheet(spec).attention_kernel();
   if (is_virtual(spec)) {
-    attention_.multiprocessors = find_card(spec.device.card).multiprocessors;
+    const Card& card = find_card(spec.device.card);
+    attention_.multiprocessors = run.multiprocessors = card.multiprocessors;
+    run.threads_per_multiprocessor = card.limits.threads_per_multiprocessor;
   }
   run.memory.place = {.phase = "build"};
   run.memory.group = kTables;

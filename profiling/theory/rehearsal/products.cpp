@@ -148,8 +148,10 @@ ShapeTensor einsum(const char* equation, const ShapeTensor& a, const ShapeTensor
     if (all.find(letter) == std::string::npos) all += letter;
   }
   const auto summed_from = static_cast<int64_t>(kept.size());
-  const ShapeTensor c =
-      sumproduct_pair(by_letters(left, first, all), by_letters(right, second, all), summed_from);
+  // In this order: what is made last goes first in backward.
+  const ShapeTensor arranged_left = by_letters(left, first, all);
+  const ShapeTensor arranged_right = by_letters(right, second, all);
+  const ShapeTensor c = sumproduct_pair(arranged_left, arranged_right, summed_from);
   Dims sizes = c.sizes;
   while (sizes.size() > summed_from) sizes.erase(sizes.size() - 1);
   return view(c, sizes);

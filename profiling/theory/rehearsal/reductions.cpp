@@ -1,4 +1,7 @@
+#include <bit>
+
 #include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
@@ -9,12 +12,33 @@ Dims last_is_one(Dims sizes) {
   return sizes;
 }
 
+// Over the last dimension, or all.
+void reduce_inner(const ShapeTensor& a, int64_t outputs, int64_t partial_bytes = 4) {
+  meet_in_memory(
+      *a.run,
+      {.outputs = outputs, .inputs = a.elements() / outputs, .partial_bytes = partial_bytes});
+}
+
+// What cub::DeviceRadixSort::SortPairs() asks for, of 64-bit keys and values, by what it asked for
+// of 1024 to 32768 pairs: nothing where one block of threads sorts them, else bins for each pass
+// over 8 bits, a look-back for each tile and, of several passes, both arrays again.
+int64_t sorting_bytes(int64_t pairs, int64_t largest_key) {
+  constexpr int64_t kOneBlock = 2304;
+  constexpr int64_t kTile = 4096;
+  constexpr int64_t kDigits = 256;
+  if (pairs <= kOneBlock) return 1;
+  const int64_t passes = (std::bit_width(static_cast<uint64_t>(largest_key)) + 7) / 8;
+  const int64_t again = passes > 1 ? 2 * 8 * pairs : 0;
+  return again + passes * kDigits * 8 + (pairs + kTile - 1) / kTile * kDigits * 4 + 511;
+}
+
 }  // namespace
 
 ShapeTensor sum_last(const ShapeTensor& a) {
   a.run->memory.place.operation = "sum";
   // Autocast's rule for sum: in FP32, without a copy of its input.
   ShapeTensor sum = empty(*a.run, last_is_one(a.sizes), a.run->autocast ? DType::kFp32 : a.dtype);
+  reduce_inner(a, sum.elements());
   if (is_recorded({&a})) {
     attach("SumBackward1", sum, {&a},
            [sizes = a.sizes](ShapeTensor& grad) { return Tensors{expand(grad, sizes)}; });
@@ -25,6 +49,7 @@ ShapeTensor sum_last(const ShapeTensor& a) {
 ShapeTensor mean_last(const ShapeTensor& a) {
   a.run->memory.place.operation = "mean";
   ShapeTensor mean = empty(*a.run, last_is_one(a.sizes), a.dtype);
+  reduce_inner(a, mean.elements());
   if (is_recorded({&a})) {
     attach("MeanBackward1", mean, {&a}, [sizes = a.sizes](ShapeTensor& grad) {
       const ShapeTensor wide = expand(grad, sizes);
@@ -37,6 +62,7 @@ ShapeTensor mean_last(const ShapeTensor& a) {
 ShapeTensor mean(const ShapeTensor& a) {
   a.run->memory.place.operation = "mean";
   ShapeTensor mean = empty(*a.run, {}, a.dtype);
+  reduce_inner(a, 1);
   if (is_recorded({&a})) {
     attach("MeanBackward0", mean, {&a}, [sizes = a.sizes](ShapeTensor& grad) {
       return Tensors{empty(*grad.run, sizes, grad.dtype)};
@@ -49,6 +75,8 @@ std::pair<ShapeTensor, ShapeTensor> max_last(const ShapeTensor& a) {
   a.run->memory.place.operation = "max";
   ShapeTensor values = empty(*a.run, last_is_one(a.sizes), a.dtype);
   ShapeTensor indices = empty(*a.run, last_is_one(a.sizes), DType::kInt64);
+  constexpr int64_t kValueAndPlace = 16;  // bytes
+  reduce_inner(a, values.elements(), kValueAndPlace);
   if (is_recorded({&a})) {
     attach("MaxBackward0", values, {&a},
            [sizes = a.sizes, saved = Saved(indices)](ShapeTensor& grad) {
@@ -65,7 +93,11 @@ ShapeTensor sum_to(const ShapeTensor& a, const Dims& sizes) {
   for (int64_t i = 0; i < a.dim(); ++i) {
     if (i < ahead || sizes[i - ahead] == 1) kept[i] = 1;
   }
-  const ShapeTensor sum = kept == a.sizes ? a : empty(*a.run, kept, a.dtype);
+  if (kept == a.sizes) return ahead > 0 ? view(a, sizes) : a;
+  const ShapeTensor sum = empty(*a.run, kept, a.dtype);
+  const bool inner = kept.back() == 1 && a.size(-1) != 1;
+  meet_in_memory(
+      *a.run, {.outputs = sum.elements(), .inputs = a.elements() / sum.elements(), .inner = inner});
   return ahead > 0 ? view(sum, sizes) : sum;
 }
 
@@ -93,10 +125,13 @@ ShapeTensor index(const ShapeTensor& table, const ShapeTensor& ids) {
              Run& run = *grad.run;
              const Dims count = {saved.unpack().elements()};
              ShapeTensor gradient = empty(run, rows, grad.dtype);
-             const ShapeTensor once = empty(run, count, DType::kInt64);
+             ShapeTensor wrapped = empty(run, count, DType::kInt64);
              const ShapeTensor linear = empty(run, count, DType::kInt64);
+             wrapped = {};
              const ShapeTensor sorted = empty(run, count, DType::kInt64);
+             const ShapeTensor order = empty(run, count, DType::kInt64);
              const ShapeTensor places = empty(run, count, DType::kInt64);
+             run.allocate(sorting_bytes(count.product(), rows[0]));
              return Tensors{gradient};
            });
   }

@@ -23,6 +23,8 @@ class Run {
   void use_workspace();
 
   Memory memory;
+  int64_t multiprocessors = 132;  // of the card
+  int64_t threads_per_multiprocessor = 2048;
   bool grad_mode = true;
   bool in_backward = false;       // on the engine's thread
   std::optional<DType> autocast;  // what products are computed in

@@ -1,4 +1,5 @@
 #include "profiling/theory/rehearsal/optim/optimizer.h"
+#include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/optim/partition.h"
 
@@ -35,7 +36,9 @@ class RehearsedAdamMini : public RehearsedOptimizer {
     }
     for (size_t i = 0; i < parameters_.size(); ++i) {
       run_.memory.place.operation = "linalg_vector_norm";
-      const ShapeTensor norm = empty(run_, {blocks_[i], 1}, parameters_[i]->gradient.dtype);
+      const ShapeTensor& gradient = parameters_[i]->gradient;
+      const ShapeTensor norm = empty(run_, {blocks_[i], 1}, gradient.dtype);
+      meet_in_memory(run_, {.outputs = blocks_[i], .inputs = gradient.elements() / blocks_[i]});
       const ShapeTensor denominator = sqrt(v_[i]);
     }
   }
