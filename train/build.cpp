@@ -87,7 +87,7 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
   install_saved_tensor_hooks();
-  torch::manual_seed(static_cast<uint64_t>(spec.seed));
+  torch::manual_seed(seed_of(spec));
   const ModelConfig config = model_config(spec);
   Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device,
                     dtype_of(spec.weights));

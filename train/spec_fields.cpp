@@ -278,6 +278,13 @@ const Field* find_field(std::string_view name) {
   return nullptr;
 }
 
+const Field* find_flag(std::string_view flag) {
+  for (const Field& field : fields()) {
+    if (field.flag() == flag) return &field;
+  }
+  return nullptr;
+}
+
 const EnumWords<Stacks>& words_of(Stacks) {
   static const EnumWords<Stacks> kWords = {{Stacks::kNone, "none"}, {Stacks::kCpp, "cpp"}};
   return kWords;
