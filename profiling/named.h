@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,24 +26,37 @@ class Name {
   const std::string* text_;
 };
 
-// What std::map is for, in the order of the names, at 8 bytes a name: a file of a million Records
-// is read into these. References and iterators live until the next name is added.
+// What std::map is for, in the order of the names, at 8 bytes a name and 8 where there is none: a
+// file of a million Records is read into these. References and iterators live until the next name
+// is added.
 template <typename Value>
 class Named {
  public:
   using Entry = std::pair<Name, Value>;
-  using iterator = typename std::vector<Entry>::iterator;
-  using const_iterator = typename std::vector<Entry>::const_iterator;
+  using Entries = std::vector<Entry>;
+  using iterator = typename Entries::iterator;
+  using const_iterator = typename Entries::const_iterator;
 
   Named() = default;
+  Named(Named&&) noexcept = default;
+  Named& operator=(Named&&) noexcept = default;
+  Named(const Named& other) { *this = other; }
+  Named& operator=(const Named& other) {
+    if (this == &other) return *this;
+    entries_ = other.empty() ? nullptr : std::make_unique<Entries>(*other.entries_);
+    return *this;
+  }
+  ~Named() = default;
   Named(std::initializer_list<std::pair<std::string, Value>> entries) { add(entries); }
   Named(const std::map<std::string, Value>& entries) { add(entries); }  // NOLINT: the same
 
-  const_iterator begin() const { return entries_.begin(); }
-  const_iterator end() const { return entries_.end(); }
-  size_t size() const { return entries_.size(); }
-  bool empty() const { return entries_.empty(); }
-  void reserve(size_t count) { entries_.reserve(count); }
+  const_iterator begin() const { return entries().begin(); }
+  const_iterator end() const { return entries().end(); }
+  size_t size() const { return entries().size(); }
+  bool empty() const { return entries().empty(); }
+  void reserve(size_t count) {
+    if (count > 0) own().reserve(count);
+  }
 
   const_iterator find(std::string_view name) const {
     const auto at = std::lower_bound(begin(), end(), name, before);
@@ -55,25 +69,34 @@ class Named {
     return found->second;
   }
   Value& operator[](std::string_view name) {
-    auto at = std::lower_bound(entries_.begin(), entries_.end(), name, before);
-    if (at == entries_.end() || at->first.text() != name) {
-      at = entries_.insert(at, Entry{Name(name), Value{}});
+    Entries& all = own();
+    auto at = std::lower_bound(all.begin(), all.end(), name, before);
+    if (at == all.end() || at->first.text() != name) {
+      at = all.insert(at, Entry{Name(name), Value{}});
     }
     return at->second;
   }
-  bool operator==(const Named&) const = default;
+  bool operator==(const Named& other) const { return entries() == other.entries(); }
 
  private:
   static bool before(const Entry& entry, std::string_view name) {
     return entry.first.text() < name;
   }
-  template <typename Entries>
-  void add(const Entries& entries) {
-    entries_.reserve(entries.size());
-    for (const auto& [name, value] : entries) (*this)[name] = value;
+  template <typename Given>
+  void add(const Given& given) {
+    reserve(given.size());
+    for (const auto& [name, value] : given) (*this)[name] = value;
+  }
+  const Entries& entries() const {
+    static const Entries kNone;
+    return entries_ ? *entries_ : kNone;
+  }
+  Entries& own() {
+    if (!entries_) entries_ = std::make_unique<Entries>();
+    return *entries_;
   }
 
-  std::vector<Entry> entries_;
+  std::unique_ptr<Entries> entries_;  // null = none
 };
 
 }  // namespace headroom

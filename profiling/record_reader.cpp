@@ -1,5 +1,6 @@
 #include "profiling/record_reader.h"
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -48,6 +49,8 @@ json tree(const element& value) {
 struct RecordReader::State {
   simdjson::dom::parser parser;
   element line;
+  bool is_record = false;                           // of that line
+  std::optional<RowFingerprint> fingerprint;        // of that line, where it was asked for
   std::unordered_map<uint64_t, SharedJson> shared;  // environments, by their hash
 
   SharedJson shared_environment(const element& environment, uint64_t hash) {
@@ -64,18 +67,25 @@ RecordReader::~RecordReader() = default;
 
 bool RecordReader::parse(std::string_view line) {
   constexpr bool kCopyForPadding = false;
-  return state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(state_->line) ==
-         SUCCESS;
+  state_->fingerprint.reset();
+  state_->is_record = false;
+  if (state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(state_->line) !=
+      SUCCESS) {
+    return false;
+  }
+  object row;
+  state_->is_record = state_->line.get(row) == SUCCESS &&
+                      row["schema_version"].error() == SUCCESS &&
+                      row["status"].error() == SUCCESS && row["spec"].error() == SUCCESS;
+  return true;
 }
 
-bool RecordReader::is_record() const {
-  object row;
-  return state_->line.get(row) == SUCCESS && row["schema_version"].error() == SUCCESS &&
-         row["status"].error() == SUCCESS && row["spec"].error() == SUCCESS;
-}
+bool RecordReader::is_record() const { return state_->is_record; }
 
 RowFingerprint RecordReader::fingerprint() const {
-  return fingerprint_of(state_->line.get_object().value());
+  auto& known = state_->fingerprint;
+  if (!known) known = fingerprint_of(state_->line.get_object().value());
+  return *known;
 }
 
 Record RecordReader::record(Keep keep) {
