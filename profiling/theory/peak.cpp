@@ -70,8 +70,9 @@ class Steps {
 // The math kernel computes in FP32 whatever it is given, the memory-efficient one needs sums in
 // FP32 for a gradient in a lower precision: neither is rehearsed.
 bool follows_attention(const RunSpec& spec) {
-  if (spec.attention == Attention::kEager || !uses_autocast(spec.precision)) return true;
-  const AttentionKernel kernel = Sheet(spec).attention_kernel();
+  const Sheet sheet(spec);
+  if (spec.attention == Attention::kEager || sheet.compute() == DType::kFp32) return true;
+  const AttentionKernel kernel = sheet.attention_kernel();
   return kernel == AttentionKernel::kFlash || kernel == AttentionKernel::kCudnn;
 }
 
@@ -81,10 +82,11 @@ bool has_predicted_peak(const RunSpec& spec) {
   // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
   // at its default: better no peak than the peak of another step.
   static const std::vector<std::string> kFollowed = {
-      "model_size",    "d_model",           "d_ff",           "layers",     "heads",
-      "kv_heads",      "vocab_size",        "context_length", "batch_size", "profile_type",
-      "micro_batches", "precision",         "attention",      "optimizer",  "optimizer_impl",
-      "max_grad_norm", "release_gradients", "device"};
+      "model_size",    "d_model",        "d_ff",           "layers",        "heads",
+      "kv_heads",      "vocab_size",     "context_length", "batch_size",    "profile_type",
+      "micro_batches", "precision",      "attention",      "optimizer",     "optimizer_impl",
+      "weights",       "master_weights", "rounding",       "max_grad_norm", "release_gradients",
+      "device"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {
@@ -92,7 +94,6 @@ bool has_predicted_peak(const RunSpec& spec) {
     if (!followed && field.get(spec) != field.get(kDefaults)) return false;
   }
   return !follows_cpu_policy(spec) && spec.alloc_conf.empty() && follows_attention(spec) &&
-         is_one_of(to_string(spec.optimizer), {"adamw", "sgd", "lion"}) &&
          model_config(spec).layers <= kMostLayers;
 }
 

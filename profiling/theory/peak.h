@@ -22,12 +22,14 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   for, and the allocator hands out blocks, not bytes.
 // Approach: the step is gone through with shapes for tensors (profiling/theory/rehearsal): model/
 //   and train/step.cpp statement by statement, each operation making what ATen makes, each node
-//   saving what autograd saves, backward in the engine's order. Every storage takes its block by
-//   the allocator's rules, and the fullest instant is known by the operation that made it so.
+//   saving what autograd saves, backward in the engine's order, the update as its optimizer and
+//   what stands between it and BF16 weights. Every storage takes its block by the allocator's
+//   rules, its segments theirs by the driver's, and the fullest instant is known by the operation
+//   that made it so.
 // Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
 //   settings, the native allocator. --activations in 8 bit is not rehearsed. What a kernel takes
-//   for itself beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Held within
-//   0.5 % by tests/virtual_gpu/peak_test.py.
+//   for itself beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Held by
+//   tests/virtual_gpu/peak_test.py: 0.1 % for a technique alone, 0.5 % for what is drawn by chance.
 struct Peak {
   int64_t allocated = 0;  // bytes, as Record.peak has them
   int64_t requested = 0;  // of the same storages, before the allocator's rounding

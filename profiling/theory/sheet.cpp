@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "profiling/theory/parameters.h"
 #include "text/words.h"
 #include "train/gradient_rules.h"
 
@@ -74,7 +75,7 @@ int64_t Sheet::size(char letter) const {
     case 'M':
       return parameter_tensors(*this);
     case 'C':
-      return (largest_elements(*this) + kForeachChunk - 1) / kForeachChunk;
+      return (elements(*this, largest_parameter(*this)) + kForeachChunk - 1) / kForeachChunk;
     case 'S':
     case 'T':
       return spec_.context_length;

@@ -67,10 +67,6 @@ class Sheet {
   std::vector<Row> rows_;
 };
 
-// Of the parameters: how many tensors they are, and the elements of the largest.
-int64_t parameter_tensors(const Sheet& sheet);
-int64_t largest_elements(const Sheet& sheet);
-
 // Each fills its groups.
 void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, loss
 void add_attention_rows(Sheet& sheet);   // the attention part of the block

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "train/vocabulary/activations.h"
+
 namespace headroom {
 
 using torch::Tensor;
 
 namespace {
-
-int64_t blocks_of(int64_t elements) { return (elements + k8BitBlock - 1) / k8BitBlock; }
 
 // (blocks, elements of each), FP32.
 Tensor decoded(const Tensor& codes, const Tensor& values, const Tensor& scale) {
@@ -50,7 +50,8 @@ void Adam8bit::make_state() {
     m_.push_back(torch::zeros(p.sizes(), moment));
     v_.push_back(torch::zeros(p.sizes(), moment));
     const auto scale = [&] {
-      return torch::zeros({small ? 0 : blocks_of(p.numel()), 1}, options.dtype(torch::kFloat));
+      return torch::zeros({small ? 0 : scales_of(p.numel(), k8BitBlock), 1},
+                          options.dtype(torch::kFloat));
     };
     m_scale_.push_back(scale());
     v_scale_.push_back(scale());
@@ -75,7 +76,7 @@ void Adam8bit::update_one(size_t i) {
     const int64_t rest = begin < in_full_blocks ? in_full_blocks - begin : elements - begin;
     const int64_t length = std::min(rest, kAdam8bitChunk);
     const int64_t block = begin / k8BitBlock;
-    const int64_t blocks = blocks_of(length);
+    const int64_t blocks = scales_of(length, k8BitBlock);
     update_chunk({.p = p.narrow(0, begin, length),
                   .g = g.narrow(0, begin, length),
                   .m = m.narrow(0, begin, length),

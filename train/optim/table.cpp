@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/vocabulary/activations.h"
+
 namespace headroom {
 namespace {
 
@@ -138,7 +140,7 @@ int64_t state_bytes(StateForm form, const ParameterSize& parameter, int64_t mome
     case StateForm::k8Bit:
       return small ? kFp32Bytes * elements : elements;
     case StateForm::k8BitScale:
-      return small ? 0 : kFp32Bytes * ((elements + k8BitBlock - 1) / k8BitBlock);
+      return small ? 0 : kFp32Bytes * scales_of(elements, k8BitBlock);
     case StateForm::kOfBlock:
       return moment_bytes * parameter.blocks;
     case StateForm::kScalar:

@@ -39,9 +39,7 @@ AllocatorRules::BlockId AllocatorRules::make(const Block& block) {
 
 AllocatorRules::BlockId AllocatorRules::new_segment(int64_t rounded, bool small) {
   const int64_t size = segment_size(rounded);
-  const BlockId id = make({.address = next_address_, .size = size, .small = small});
-  next_address_ += size;
-  return id;
+  return make({.address = addresses_.take(size), .size = size, .small = small});
 }
 
 void AllocatorRules::split(BlockId block, int64_t rounded) {
@@ -115,7 +113,10 @@ void AllocatorRules::release_cached() {
     for (auto it = free->begin(); it != free->end();) {
       const BlockId id = std::get<2>(*it);
       const bool whole = blocks_[id].previous < 0 && blocks_[id].next < 0;
-      if (whole) spare_.push_back(id);
+      if (whole) {
+        addresses_.give(blocks_[id].address, blocks_[id].size);
+        spare_.push_back(id);
+      }
       it = whole ? free->erase(it) : std::next(it);
     }
   }

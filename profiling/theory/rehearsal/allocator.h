@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "profiling/theory/rehearsal/placement.h"
+
 namespace headroom {
 
 // Note [What the allocator adds]
@@ -15,7 +17,8 @@ namespace headroom {
 //   requests before it.
 // Approach: the rules of libtorch 2.11's native allocator at its default settings, as its source
 //   states them: two pools, segments of 2 MiB, 20 MiB or the request rounded up to 2 MiB, the
-//   smallest block that is large enough, neighbours joined when they are let go.
+//   smallest block that is large enough, of several the one at the lowest address, neighbours
+//   joined when they are let go.
 // Limits: one stream, no other setting of --alloc-conf, no card that is full. What runs on a
 //   virtual card is libtorch's own allocator; this one says what to expect of it.
 class AllocatorRules {
@@ -49,7 +52,7 @@ class AllocatorRules {
   std::vector<Block> blocks_;
   std::vector<BlockId> spare_;  // numbers that are free again
   Free small_, large_;
-  int64_t next_address_ = 0;
+  SegmentAddresses addresses_;
   int64_t allocated_ = 0;
 };
 

@@ -89,7 +89,10 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
 }
 
 void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
-  parameter.value = empty(run_, sizes, DType::kFp32);
+  ShapeTensor drawn;  // matrices are drawn in FP32 and rounded
+  const DType dtype = spec_.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32;
+  if (sizes.size() > 1 && dtype != DType::kFp32) drawn = empty(run_, sizes, DType::kFp32);
+  parameter.value = empty(run_, sizes, dtype);
   parameter.value.is_parameter = true;
   parameter.value.made_by = accumulate_grad(parameter, run_.memory.place.block);
   parameters_.push_back(&parameter);
@@ -102,8 +105,8 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   ShapeTensor q_BHSK = split_heads(linear(x_BSD, block.q_proj), config_.heads);
   ShapeTensor k_BGTK = split_heads(linear(x_BSD, block.k_proj), config_.kv_heads);
   const ShapeTensor v_BGTK = split_heads(linear(x_BSD, block.v_proj), config_.kv_heads);
-  q_BHSK = rotate(rotary_, q_BHSK);
-  k_BGTK = rotate(rotary_, k_BGTK);
+  q_BHSK = to(rotate(rotary_, q_BHSK), x_BSD.dtype);
+  k_BGTK = to(rotate(rotary_, k_BGTK), x_BSD.dtype);
   ShapeTensor heads_BHSK = spec_.attention == Attention::kEager
                                ? eager_attention(q_BHSK, repeat_heads(k_BGTK, config_.heads),
                                                  repeat_heads(v_BGTK, config_.heads))

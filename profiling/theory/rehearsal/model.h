@@ -12,15 +12,16 @@
 namespace headroom {
 
 struct Parameter {
+  const char* name = "";  // in its module
   ShapeTensor value;
   ShapeTensor gradient;
   std::function<void()> when_accumulated;  // where gradients are released: the update
 };
 
 struct RehearsedBlock {
-  Parameter q_proj, k_proj, v_proj, output_proj;
-  Parameter w1, w2, w3;
-  Parameter ln1, ln2;
+  Parameter q_proj{"q_proj"}, k_proj{"k_proj"}, v_proj{"v_proj"}, output_proj{"output_proj"};
+  Parameter w1{"w1"}, w2{"w2"}, w3{"w3"};
+  Parameter ln1{"ln1"}, ln2{"ln2"};
 };
 
 struct RotaryTables {
@@ -48,9 +49,9 @@ class RehearsedModel {
   ModelConfig config_;
   AttentionDevice attention_;
   RotaryTables rotary_;
-  Parameter token_embeddings_;
+  Parameter token_embeddings_{"token_embeddings"};
   std::vector<RehearsedBlock> blocks_;
-  Parameter ln_final_, lm_head_;
+  Parameter ln_final_{"ln_final"}, lm_head_{"lm_head"};
   std::vector<Parameter*> parameters_;
 };
 

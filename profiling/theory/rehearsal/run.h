@@ -28,6 +28,7 @@ class Run {
   std::optional<DType> autocast;  // what products are computed in
   std::map<const Storage*, ShapeTensor> cast_cache;
   uint64_t next_sequence = 0;
+  std::weak_ptr<Storage> maps_of_8_bits;  // of every optimizer that has them, while one has
 
  private:
   int64_t workspace_bytes_;

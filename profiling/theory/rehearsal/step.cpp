@@ -1,6 +1,7 @@
 #include "profiling/theory/rehearsal/step.h"
 
 #include "profiling/theory/peak.h"
+#include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {
@@ -29,7 +30,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
   if (releases_gradients(spec)) {
     release_gradients();
   } else if (spec.profile_type == Mode::kTraining) {
-    optimizer_.emplace(run, spec, model_.parameters());
+    optimizer_ = rehearse_updates(spec, model_.parameters());
   }
 }
 
@@ -37,7 +38,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
 // is there.
 void RehearsedStep::release_gradients() {
   for (Parameter* parameter : model_.parameters()) {
-    released_.emplace_back(run_, spec_, std::vector<Parameter*>{parameter});
+    released_.push_back(rehearse_updates(spec_, {parameter}));
   }
   for (size_t i = 0; i < released_.size(); ++i) {
     Parameter* parameter = model_.parameters()[i];
@@ -45,7 +46,7 @@ void RehearsedStep::release_gradients() {
       const Place place = run_.memory.place;
       begin("optimizer", kOptimizerTemporaries);
       run_.memory.place.block = place.block;
-      released_[i].step();
+      released_[i]->step();
       parameter->gradient = {};
       run_.memory.place = place;
       run_.memory.group = kTemporaries;
@@ -107,16 +108,22 @@ void RehearsedStep::update() {
   optimizer_->step();
 }
 
-// As train/techniques/clipping.cpp: a number for each gradient, and all of them in a row.
+// As train/techniques/clipping.cpp: a number for each gradient, which on CUDA is the sum of its
+// chunks, and all of them in a row.
 void RehearsedStep::clip() {
   begin("clipping", kTemporaries);
   run_.memory.place.operation = "_foreach_norm";
+  const Sheet sheet(spec_);
+  const int64_t tensors = sheet.size('M');
   std::vector<ShapeTensor> norms;
-  for (size_t i = 0; i < model_.parameters().size(); ++i) {
-    norms.push_back(empty(run_, {}, DType::kFp32));
+  {
+    const ShapeTensor of_chunks = empty(run_, {tensors * sheet.size('C')}, DType::kFp32);
+    for (int64_t i = 0; i < tensors; ++i) norms.push_back(empty(run_, {}, sheet.weight()));
   }
   run_.memory.place.operation = "stack";
-  const ShapeTensor all = empty(run_, {static_cast<int64_t>(norms.size())}, DType::kFp32);
+  const ShapeTensor all = empty(run_, {tensors}, sheet.weight());
+  run_.memory.place.operation = "linalg_vector_norm";
+  const ShapeTensor norm = empty(run_, {}, sheet.weight());
 }
 
 ShapeTensor RehearsedStep::forward(const Batch& data) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
-#include "profiling/theory/rehearsal/optimizer.h"
+#include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/spec.h"
 
@@ -39,9 +39,8 @@ class RehearsedStep {
   std::optional<DType> autocast_;
   std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
   int64_t micro_batches_ = 1;
-  std::optional<RehearsedOptimizer> optimizer_;
-  std::vector<RehearsedOptimizer>
-      released_;  // one for each parameter, where gradients are released
+  RehearsedOptimizerPtr optimizer_;
+  std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward
 };
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profiling/theory/rehearsal/allocator.h"
+#include "profiling/theory/rehearsal/placement.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -46,6 +47,31 @@ TEST(AllocatorRules, TheSmallestFreeBlockThatFitsIsTakenAndNeighboursAreJoined) 
   EXPECT_EQ(allocator.size(allocator.allocate(11 * kMiB)), 12 * kMiB);
   allocator.release(wall);
   EXPECT_EQ(allocator.allocated(), 12 * kMiB);
+}
+
+// Note [Placement] in virtual_gpu/device/placement.h.
+TEST(SegmentAddresses, ASegmentGoesIntoAHoleOfTheNewestRegionElseBelowTheRegionBefore) {
+  SegmentAddresses addresses;
+  const int64_t first = addresses.take(20 * kMiB);
+  const int64_t second = addresses.take(20 * kMiB);
+  EXPECT_EQ(second, first - 32 * kMiB);
+  EXPECT_EQ(addresses.take(12 * kMiB), second + 20 * kMiB) << "the newest region's hole";
+  EXPECT_EQ(addresses.take(2 * kMiB), first + 20 * kMiB);
+  const int64_t long_one = addresses.take(34 * kMiB);
+  EXPECT_EQ(long_one, second - 64 * kMiB);
+  addresses.give(long_one, 34 * kMiB);  // and the region with it
+  EXPECT_EQ(addresses.take(32 * kMiB), second - 32 * kMiB);
+  addresses.give(second, 20 * kMiB);  // beside 12 MiB that live on
+  EXPECT_EQ(addresses.take(20 * kMiB), second);
+}
+
+TEST(AllocatorRules, OfBlocksThatFitAlikeTheOneAtTheLowestAddressIsTaken) {
+  AllocatorRules allocator;
+  const auto older = allocator.allocate(26 * kMiB);  // at the higher address
+  const auto newer = allocator.allocate(26 * kMiB);
+  allocator.release(older);
+  allocator.release(newer);
+  EXPECT_EQ(allocator.allocate(26 * kMiB), newer);
 }
 
 // EnzoDing-rgb/cs336-assignment2-systems, reports/memory-profiling.md: 2.7B at batch 4 on an A800
@@ -123,6 +149,37 @@ TEST(PredictedPeak, HoldsTheOptimizersStateFromTheFirstUpdateOn) {
   spec.warmup_steps = 1;
   EXPECT_EQ(bytes_of(predicted_peak(spec), kOptimizerState),
             total(theory_rows(spec), kOptimizerState));
+}
+
+// The update is what is fullest where the context is short: every optimizer, and what stands
+// between it and BF16 weights, has its own.
+TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
+  for (const OptimizerInfo& info : optimizers()) {
+    for (const bool released : {false, true}) {
+      RunSpec spec = spec_of("small", Mode::kTraining);
+      spec.optimizer = info.kind;
+      spec.context_length = 8;
+      spec.release_gradients = released;
+      const auto holds_the_states = [&](const RunSpec& of) {
+        ASSERT_TRUE(has_predicted_peak(of)) << row_name(of);
+        const Peak peak = predicted_peak(of);
+        const auto rows = theory_rows(of);
+        EXPECT_EQ(bytes_of(peak, kParameters), total(rows, kParameters)) << row_name(of);
+        EXPECT_EQ(bytes_of(peak, kMasterWeights), total(rows, kMasterWeights)) << row_name(of);
+        EXPECT_EQ(bytes_of(peak, kOptimizerState),
+                  total(rows, kOptimizerState) + total(rows, kOptimizerNextState))
+            << row_name(of);
+      };
+      holds_the_states(spec);
+      spec.weights = WeightType::kBf16;
+      holds_the_states(spec);
+      spec.master_weights = MasterCopy::kFp32;
+      holds_the_states(spec);
+      spec.master_weights = MasterCopy::kNone;
+      spec.rounding = Rounding::kStochastic;
+      holds_the_states(spec);
+    }
+  }
 }
 
 TEST(PredictedPeak, IsNotSaidWhereTheRehearsalDoesNotFollow) {

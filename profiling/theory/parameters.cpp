@@ -1,0 +1,69 @@
+#include "profiling/theory/parameters.h"
+
+#include <utility>
+
+namespace headroom {
+namespace {
+
+int64_t size_of(const Sheet& sheet, std::string_view letters) {
+  int64_t product = 1;
+  for (const char c : letters) {
+    if (c != ' ' && c != '*') product *= sheet.size(c);
+  }
+  return product;
+}
+
+}  // namespace
+
+bool ParameterShape::is_matrix() const {
+  return std::string_view(shape).find(' ') != std::string_view::npos;
+}
+
+std::string_view ParameterShape::rows() const {
+  const std::string_view letters = shape;
+  return letters.substr(0, letters.find(' '));
+}
+
+int64_t copies(const Sheet& sheet, const ParameterShape& parameter) {
+  return parameter.in_every_block ? sheet.config().layers : 1;
+}
+
+int64_t elements(const Sheet& sheet, const ParameterShape& parameter) {
+  return size_of(sheet, parameter.shape);
+}
+
+int64_t row_count(const Sheet& sheet, const ParameterShape& parameter) {
+  return size_of(sheet, parameter.rows());
+}
+
+int64_t parameter_tensors(const Sheet& sheet) {
+  int64_t tensors = 0;
+  for (const ParameterShape& parameter : kModelParameters) tensors += copies(sheet, parameter);
+  return tensors;
+}
+
+const ParameterShape& largest_parameter(const Sheet& sheet, bool cast_only) {
+  return largest_by([&](const ParameterShape& parameter) {
+    return cast_only && !parameter.in_linear ? 0 : elements(sheet, parameter);
+  });
+}
+
+void add_each(Sheet& sheet, const RowInput& row) {
+  for (const ParameterShape& parameter : kModelParameters) {
+    RowInput of_one = row;
+    of_one.name = parameter.name + row.name;
+    of_one.shape = parameter.shape;
+    if (row.source.empty()) of_one.source = parameter.source;
+    of_one.storages = copies(sheet, parameter);
+    sheet.add(of_one);
+  }
+}
+
+void add_largest(Sheet& sheet, RowInput row) {
+  const ParameterShape& largest = largest_parameter(sheet);
+  row.name = largest.name + row.name;
+  row.shape = largest.shape;
+  sheet.add(row);
+}
+
+}  // namespace headroom

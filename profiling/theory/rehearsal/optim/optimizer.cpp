@@ -1,0 +1,60 @@
+#include "profiling/theory/rehearsal/optim/optimizer.h"
+
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+
+void RehearsedOptimizer::step() {
+  const GradMode no_grad(run_, false);
+  run_.memory.group = kOptimizerTemporaries;
+  update();
+}
+
+ShapeTensor RehearsedOptimizer::zeros(const Dims& sizes, DType dtype) {
+  const char* group = std::exchange(run_.memory.group, kOptimizerState);
+  run_.memory.place.operation = "zeros";
+  ShapeTensor made = empty(run_, sizes, dtype);
+  run_.memory.group = group;
+  return made;
+}
+
+ShapeTensor RehearsedOptimizer::zeros_like(const ShapeTensor& tensor) {
+  const char* group = std::exchange(run_.memory.group, kOptimizerState);
+  run_.memory.place.operation = "zeros_like";
+  ShapeTensor made = empty_like(tensor.detach(), tensor.dtype);
+  run_.memory.group = group;
+  return made;
+}
+
+ShapeTensor RehearsedOptimizer::widened(const ShapeTensor& tensor) {
+  run_.memory.place.operation = "_to_copy";
+  return to(tensor.detach(), DType::kFp32);
+}
+
+RehearsedOptimizerPtr rehearse_optimizer(const RunSpec& spec, std::vector<Parameter*> parameters) {
+  switch (spec.optimizer) {
+    case OptimizerKind::kAdamw:
+      return rehearse_adamw(spec, std::move(parameters));
+    case OptimizerKind::kAdam8bit:
+      return rehearse_adam8bit(std::move(parameters));
+    case OptimizerKind::kSgd:
+      return rehearse_sgd(std::move(parameters));
+    case OptimizerKind::kLion:
+      return rehearse_lion(spec, std::move(parameters));
+    case OptimizerKind::kAdamMini:
+      break;
+  }
+  return rehearse_adam_mini(spec, std::move(parameters));
+}
+
+RehearsedOptimizerPtr rehearse_updates(const RunSpec& spec, std::vector<Parameter*> parameters) {
+  if (spec.master_weights == MasterCopy::kFp32) {
+    return rehearse_master_weights(spec, std::move(parameters));
+  }
+  if (spec.rounding == Rounding::kStochastic) {
+    return rehearse_stochastic_rounding(spec, std::move(parameters));
+  }
+  return rehearse_optimizer(spec, std::move(parameters));
+}
+
+}  // namespace headroom

@@ -1,0 +1,206 @@
+#include "profiling/theory/update.h"
+
+#include <algorithm>
+
+#include "profiling/theory/parameters.h"
+#include "train/gradient_rules.h"
+#include "train/optim/partition.h"
+
+namespace headroom {
+namespace {
+
+// Note [What an update of BF16 weights holds]
+// Rationale: the optimizers' table speaks of FP32 parameters.
+// Approach: with a master copy the optimizer's parameters are FP32, so its rows stand as they are,
+//   and the FP32 gradients of one tensor, or of all, come to its temporaries. Without one
+//   everything is BF16. With stochastic rounding what is kept is BF16 and what is computed with is
+//   FP32, of one tensor at a time: the optimizer's next values are passing there, too.
+// Limits: scales are FP32 in every case, and so are 8-bit states' moments of small tensors but for
+//   stochastic rounding.
+DType moment_type(const Sheet& sheet) {
+  return state_precision(sheet.spec()).moment == 2 ? DType::kBf16 : DType::kFp32;
+}
+
+bool rounds_stochastically(const Sheet& sheet) {
+  return sheet.spec().rounding == Rounding::kStochastic;
+}
+
+// What an update computes in.
+DType update_type(const Sheet& sheet) {
+  return rounds_stochastically(sheet) ? DType::kFp32 : moment_type(sheet);
+}
+
+// Of Adam-mini's blocks: "D/64", the rows that share one.
+std::string blocks_shape(const Sheet& sheet, const ParameterShape& parameter) {
+  const int64_t rows = row_count(sheet, parameter);
+  const std::vector<int64_t> sizes =
+      parameter.is_matrix() ? std::vector<int64_t>{rows, 1} : std::vector{rows};
+  const int64_t shared = rows_per_block(parameter.name, sizes, sheet.config().head_dim());
+  const std::string of_rows(parameter.rows());
+  return shared == 1 ? of_rows : of_rows + "/" + std::to_string(shared);
+}
+
+// What a parameter's state is kept as.
+void add_state_of(Sheet& sheet, const OptimizerState& state, const ParameterShape& parameter) {
+  const bool small = elements(sheet, parameter) < k8BitSmallest;
+  RowInput row{.name = std::string(parameter.name) + "." + state.name,
+               .shape = parameter.shape,
+               .source = state.source,
+               .condition = state.condition,
+               .storages = copies(sheet, parameter)};
+  if (state.form == StateForm::kMoment && moment_type(sheet) == DType::kBf16) {
+    row.dtype = DType::kBf16;
+    row.condition = "as the weights are";
+  } else if (state.form == StateForm::k8Bit && small) {
+    row.dtype = rounds_stochastically(sheet) ? DType::kBf16 : DType::kFp32;
+    row.condition = "fewer than " + std::to_string(k8BitSmallest) + " elements: no 8 bits";
+  } else if (state.form == StateForm::k8Bit) {
+    row.dtype = DType::kUint8;
+  } else if (state.form == StateForm::k8BitScale) {
+    if (small) return;
+    std::replace(row.shape.begin(), row.shape.end(), ' ', '*');
+    row.shape += "/" + std::to_string(k8BitBlock);
+  } else if (state.form == StateForm::kOfBlock) {
+    row.shape = blocks_shape(sheet, parameter);
+    row.dtype = update_type(sheet);
+  }
+  sheet.add(row);
+}
+
+void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
+  RowInput row{.name = state.name, .source = state.source, .condition = state.condition};
+  if (state.form == StateForm::kScalar) {
+    row.storages = parameter_tensors(sheet);
+    sheet.add(row);
+  } else if (state.form == StateForm::kMaps) {
+    row.shape = "1024";
+    sheet.add(row);
+  } else {
+    for (const ParameterShape& parameter : kModelParameters) add_state_of(sheet, state, parameter);
+  }
+}
+
+// 8-bit states are decoded to FP32 whatever the weights are.
+DType temporary_type(const Sheet& sheet, const OptimizerTemporaries& made) {
+  if (made.is_mask) return DType::kBool;
+  return made.is_decoded ? DType::kFp32 : update_type(sheet);
+}
+
+// The first update of all makes the state: there are no old values beside the new ones.
+bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
+
+void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
+  if (made.is_state && !updates_again(sheet.spec())) return;
+  const bool one_at_a_time = rounds_stochastically(sheet) || releases_gradients(sheet.spec());
+  sheet.begin(made.is_state && !rounds_stochastically(sheet) ? kOptimizerNextState
+                                                             : kOptimizerTemporaries);
+  if (made.of_all && !one_at_a_time) {
+    return add_each(sheet, {.name = std::string(".") + made.name,
+                            .dtype = update_type(sheet),
+                            .source = made.source,
+                            .condition = made.condition});
+  }
+  const auto blocks = [&](const ParameterShape& parameter) {
+    return sheet.token_size(blocks_shape(sheet, parameter));
+  };
+  const ParameterShape& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
+  const int64_t size = elements(sheet, largest);
+  if (size < made.at_least || size >= made.below) return;
+  // A BF16 gradient in FP32 comes to what is decoded.
+  const bool widens = made.is_decoded && update_type(sheet) == DType::kBf16;
+  std::string shape = made.of_blocks ? blocks_shape(sheet, largest) : largest.shape;
+  if (made.chunk > 0) {
+    shape = std::to_string(std::min(made.chunk, size / k8BitBlock * k8BitBlock));
+  }
+  sheet.add({.name = std::string(largest.name) + "." + made.name,
+             .shape = shape,
+             .dtype = temporary_type(sheet, made),
+             .source = made.source,
+             .condition = made.condition,
+             .storages = made.storages + (widens ? 1 : 0)});
+}
+
+void add_master_weights(Sheet& sheet) {
+  const std::string source = "train/techniques/master_weights.cpp MasterWeights";
+  sheet.begin(kMasterWeights);
+  add_each(sheet, {.name = ".master", .source = source, .condition = "what the optimizer updates"});
+  sheet.begin(kOptimizerTemporaries);
+  RowInput gradient{
+      .name = ".grad_fp32", .source = source + "::update", .condition = "all tensors at once"};
+  if (sheet.spec().optimizer_impl != OptimizerImpl::kReference) return add_each(sheet, gradient);
+  gradient.condition = "the optimizer works tensor by tensor; the largest";
+  add_largest(sheet, gradient);
+}
+
+void add_widened(Sheet& sheet, const OptimizerInfo& info) {
+  const auto moments =
+      std::count_if(info.state.begin(), info.state.end(),
+                    [](const OptimizerState& state) { return state.form == StateForm::kMoment; });
+  sheet.begin(kOptimizerTemporaries);
+  add_largest(sheet,
+              {.name = ".widened",
+               .source = "train/techniques/stochastic_rounding.cpp StochasticRounding::update",
+               .condition = "weight, gradient and moments in FP32; the largest tensor",
+               .storages = 2 + (updates_again(sheet.spec()) ? moments : 0)});
+}
+
+// By the optimizer's row in train/optim/table.h.
+void add_optimizer(Sheet& sheet) {
+  const OptimizerImpl impl = sheet.spec().optimizer_impl;
+  const OptimizerInfo& info = info_of(sheet.spec().optimizer);
+  sheet.begin(kOptimizerState);
+  for (const OptimizerState& state : info.state) {
+    if (!state.only || *state.only == impl) add_optimizer_state(sheet, state);
+  }
+  for (const OptimizerTemporaries& made : info.temporaries) {
+    if (made.impl == impl) add_optimizer_temporaries(sheet, made);
+  }
+  if (sheet.spec().master_weights == MasterCopy::kFp32) add_master_weights(sheet);
+  if (rounds_stochastically(sheet)) add_widened(sheet, info);
+}
+
+// At its fullest: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU, and
+// where every tensor is one chunk, when the norms stand side by side.
+void add_clipping(Sheet& sheet) {
+  sheet.begin(kClipping);
+  const std::string source = "train/techniques/clipping.cpp norm_of_all: ";
+  sheet.add({.name = "norms",
+             .shape = "",
+             .dtype = sheet.weight(),
+             .source = source + "_foreach_norm",
+             .condition = "one of each gradient",
+             .storages = parameter_tensors(sheet)});
+  if (!sheet.cpu() && sheet.size('C') > 1) {
+    sheet.add(
+        {.name = "chunk_sums",
+         .shape = "M C",
+         .source = source + "_foreach_norm",
+         .condition = "chunks of 65536 elements, as many for each tensor as for the largest"});
+    return;
+  }
+  sheet.add({.name = "stacked", .shape = "M", .dtype = sheet.weight(), .source = source + "stack"});
+  sheet.add({.name = "norm",
+             .shape = "",
+             .dtype = sheet.weight(),
+             .source = source + "linalg_vector_norm",
+             .condition = "of all gradients"});
+}
+
+}  // namespace
+
+// One at a time, from the end of its node in backward to its update.
+void add_released_gradient(Sheet& sheet) {
+  sheet.begin(kGradients);
+  add_largest(sheet,
+              {.name = ".grad",
+               .dtype = sheet.weight(),
+               .source = "train/techniques/gradient_release.cpp GradientRelease::update",
+               .condition = "one at a time, inside backward, gone with its update; the largest"});
+}
+
+void add_update_rows(Sheet& sheet) {
+  if (sheet.spec().max_grad_norm > 0) add_clipping(sheet);
+  add_optimizer(sheet);
+}
+
+}  // namespace headroom

@@ -1,0 +1,14 @@
+// What an update keeps, makes and frees.
+#pragma once
+
+#include "profiling/theory/sheet.h"
+
+namespace headroom {
+
+// Where gradients are released: the one that is there.
+void add_released_gradient(Sheet& sheet);
+
+// Of a training step: clipping, the optimizer's state and temporaries, master weights.
+void add_update_rows(Sheet& sheet);
+
+}  // namespace headroom
