@@ -84,7 +84,7 @@ bool has_predicted_peak(const RunSpec& spec) {
       "model_size",    "d_model",           "d_ff",           "layers",     "heads",
       "kv_heads",      "vocab_size",        "context_length", "batch_size", "profile_type",
       "micro_batches", "precision",         "attention",      "optimizer",  "optimizer_impl",
-      "max_grad_norm", "release_gradients", "device"};
+      "max_grad_norm", "release_gradients", "device", "checkpoint", "activations"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {
