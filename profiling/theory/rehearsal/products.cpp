@@ -149,8 +149,10 @@ ShapeTensor einsum(const char* equation, const ShapeTensor& a, const ShapeTensor
     if (all.find(letter) == std::string::npos) all += letter;
   }
   const auto summed_from = static_cast<int64_t>(kept.size());
-  const ShapeTensor c =
-      sumproduct_pair(by_letters(left, first, all), by_letters(right, second, all), summed_from);
+  // Backward goes through the views of the right operand first, as they are made last.
+  const ShapeTensor left_all = by_letters(left, first, all);
+  const ShapeTensor right_all = by_letters(right, second, all);
+  const ShapeTensor c = sumproduct_pair(left_all, right_all, summed_from);
   Dims sizes = c.sizes;
   while (sizes.size() > summed_from) sizes.erase(sizes.size() - 1);
   return view(c, sizes);
