@@ -25,7 +25,7 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   saving what autograd saves, backward in the engine's order. Every storage takes its block by
 //   the allocator's rules, and the fullest instant is known by the operation that made it so.
 // Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
-//   settings, the native allocator. --activations in 8 bit is not rehearsed. What a kernel takes
+//   settings, the native allocator. --activations in 8 bit and --precision fp8 are not rehearsed. What a kernel takes
 //   for itself beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Held within
 //   0.5 % by tests/virtual_gpu/peak_test.py.
 struct Peak {

@@ -50,7 +50,12 @@ void add_each(Sheet& sheet, const std::string& name, const std::string& source,
   }
 }
 
-// Of what goes through a matrix product: the token table and the norm weights meet none.
+// Of what goes through a matrix product of autocast: the token table and the norm weights meet none,
+// and FP8 products cast for themselves.
+bool is_cast(const Sheet& sheet, const Parameter& parameter) {
+  return parameter.in_linear && !(sheet.fp8() && parameter.in_every_block);
+}
+
 void add_cast(Sheet& sheet, const Parameter& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
@@ -68,7 +73,7 @@ void add_casts(Sheet& sheet) {
   const bool saves = sheet.spec().profile_type != Mode::kForward;
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   for (const Parameter& parameter : kModelParameters) {
-    if (!parameter.in_linear) continue;
+    if (!is_cast(sheet, parameter)) continue;
     // On the CPU what is computed again has no node that would keep them.
     const int64_t kept =
         copies(sheet, parameter) - (sheet.cpu() && parameter.in_every_block ? again : 0);
@@ -80,7 +85,7 @@ void add_casts(Sheet& sheet) {
   if (again == 0) return;
   sheet.begin(kRecomputedCast);
   for (const Parameter& parameter : kModelParameters) {
-    if (!parameter.in_linear || !parameter.in_every_block) continue;
+    if (!is_cast(sheet, parameter) || !parameter.in_every_block) continue;
     add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
              "cast again by what is computed again, one group at a time");
   }
@@ -114,7 +119,7 @@ const Parameter& largest_by(const SizeOf& size) {
 // Of all, or of those that products cast.
 const Parameter& largest_parameter(const Sheet& sheet, bool cast_only = false) {
   return largest_by([&](const Parameter& parameter) {
-    return cast_only && !parameter.in_linear ? 0 : elements(sheet, parameter);
+    return cast_only && !is_cast(sheet, parameter) ? 0 : elements(sheet, parameter);
   });
 }
 
