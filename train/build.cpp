@@ -26,8 +26,9 @@ constexpr LayerSet kLayerSets[] = {{Kernels::kEager, eager_layers}};
 
 const LayerFactory& layers_of(const RunSpec& spec) {
   if (spec.precision == Precision::kFp8) return fp8_layers();
-  const auto* const set = std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
-                                       [&](const LayerSet& row) { return row.kernels == spec.kernels; });
+  const auto* const set =
+      std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
+                   [&](const LayerSet& row) { return row.kernels == spec.kernels; });
   TORCH_INTERNAL_ASSERT(set != std::end(kLayerSets), "no layers for these kernels");
   return set->layers();
 }

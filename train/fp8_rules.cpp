@@ -9,20 +9,19 @@ namespace {
 
 constexpr int64_t kMultiple = 16;  // numbers: cuBLAS wants rows of whole 16 bytes
 
-[[noreturn]] void refuse_size(const std::string& flag, int64_t size, const std::string& what) {
+void check_width(const std::string& flag, int64_t size) {
+  if (size % kMultiple == 0) return;
   throw UsageError(flag, std::to_string(size),
-                   what + " is no multiple of 16, which the products of --precision fp8 want",
+                   "is no width in multiples of 16, which the products of --precision fp8 want",
                    flag + " " + std::to_string((size / kMultiple + 1) * kMultiple));
 }
 
 }  // namespace
 
-void check_fp8_capability(double capability, const std::string& card) {
-  if (capability >= kFp8Capability) return;
-  std::string text = std::to_string(capability);
-  text.resize(text.find('.') + 2);
+void check_fp8_capability(const std::string& capability, const std::string& card) {
+  if (std::stod(capability) >= 8.9) return;
   throw UsageError("--precision", "fp8",
-                   "needs a card of compute capability 8.9; that of " + card + " is " + text +
+                   "needs a card of compute capability 8.9; that of " + card + " is " + capability +
                        "; allowed there: fp32, tf32, bf16, fp16",
                    "--device virtual:h100-80gb --precision fp8");
 }
@@ -31,11 +30,11 @@ void check_fp8(const RunSpec& spec) {
   if (spec.precision != Precision::kFp8) return;
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
-    check_fp8_capability(std::stod(card.compute_capability), card.name);
+    check_fp8_capability(card.compute_capability, card.name);
   }
   const ModelConfig config = model_config(spec);
-  if (config.d_model % kMultiple != 0) refuse_size("--d-model", config.d_model, "the width");
-  if (config.d_ff % kMultiple != 0) refuse_size("--d-ff", config.d_ff, "the inner width");
+  check_width("--d-model", config.d_model);
+  check_width("--d-ff", config.d_ff);
   if (config.kv_dim() % kMultiple != 0) {
     throw UsageError("--kv-heads", std::to_string(config.kv_heads),
                      "makes keys of " + std::to_string(config.kv_dim()) +
@@ -45,12 +44,11 @@ void check_fp8(const RunSpec& spec) {
   const int64_t sequences = sequences_of_a_pass(spec);
   const int64_t tokens = sequences * spec.context_length;
   if (!has_backward(spec.profile_type) || tokens % kMultiple == 0) return;
-  throw UsageError("--context-length", std::to_string(spec.context_length),
-                   "times " + std::to_string(sequences) + " sequences is " +
-                       std::to_string(tokens) +
-                       " tokens, no multiple of 16, which the products of --precision fp8 want",
-                   "--context-length " +
-                       std::to_string((spec.context_length / kMultiple + 1) * kMultiple));
+  throw UsageError(
+      "--context-length", std::to_string(spec.context_length),
+      "times " + std::to_string(sequences) + " sequences is " + std::to_string(tokens) +
+          " tokens, no multiple of 16, which the products of --precision fp8 want",
+      "--context-length " + std::to_string((spec.context_length / kMultiple + 1) * kMultiple));
 }
 
 }  // namespace headroom

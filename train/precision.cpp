@@ -123,7 +123,8 @@ std::string bf16_weights_note(torch::Device device) {
 void check_fp8_device(torch::Device device) {
   if (!device.is_cuda()) return;
   const auto* properties = at::cuda::getDeviceProperties(device.index());
-  check_fp8_capability(properties->major + 0.1 * properties->minor, properties->name);
+  check_fp8_capability(std::to_string(properties->major) + "." + std::to_string(properties->minor),
+                       properties->name);
 }
 
 void set_matmul_precision(Precision precision) {

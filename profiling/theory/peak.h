@@ -25,9 +25,9 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   saving what autograd saves, backward in the engine's order. Every storage takes its block by
 //   the allocator's rules, and the fullest instant is known by the operation that made it so.
 // Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
-//   settings, the native allocator. --activations in 8 bit and --precision fp8 are not rehearsed. What a kernel takes
-//   for itself beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Held within
-//   0.5 % by tests/virtual_gpu/peak_test.py.
+//   settings, the native allocator. --activations in 8 bit and --precision fp8 are not rehearsed.
+//   What a kernel takes for itself beside cuBLAS' workspace and is not listed in rehearsal/ is not
+//   counted. Held within 0.5 % by tests/virtual_gpu/peak_test.py.
 struct Peak {
   int64_t allocated = 0;  // bytes, as Record.peak has them
   int64_t requested = 0;  // of the same storages, before the allocator's rounding

@@ -50,8 +50,8 @@ void add_each(Sheet& sheet, const std::string& name, const std::string& source,
   }
 }
 
-// Of what goes through a matrix product of autocast: the token table and the norm weights meet none,
-// and FP8 products cast for themselves.
+// Of what goes through a matrix product of autocast: the token table and the norm weights meet
+// none, and FP8 products cast for themselves.
 bool is_cast(const Sheet& sheet, const Parameter& parameter) {
   return parameter.in_linear && !(sheet.fp8() && parameter.in_every_block);
 }

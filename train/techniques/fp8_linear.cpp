@@ -110,8 +110,7 @@ Tensor fp8_product(const Fp8Tensor& a_MK, const Fp8Tensor& b_NK, bool fast_accum
     return at::_scaled_mm(a_MK.codes, b_NK.codes.t(), a_MK.scale, b_NK.scale, /*bias=*/{},
                           /*scale_result=*/{}, torch::kBFloat16, fast_accumulation);
   }
-  const Tensor sums_MN =
-      at::mm(a_MK.codes.to(torch::kFloat32), b_NK.codes.to(torch::kFloat32).t());
+  const Tensor sums_MN = at::mm(a_MK.codes.to(torch::kFloat32), b_NK.codes.to(torch::kFloat32).t());
   return (sums_MN * (a_MK.scale * b_NK.scale)).to(torch::kBFloat16);
 }
 
