@@ -48,10 +48,14 @@ std::vector<Group> gather_groups(const RecordPointers& records, const RowSetting
 
 // BF16 is what the table is about: its column is there even when nothing of it was run.
 std::vector<Precision> autocast_columns(const RecordPointers& records) {
-  const bool fp16 = std::any_of(records.begin(), records.end(), [](const Record* record) {
-    return record->spec.precision == Precision::kFp16;
-  });
-  return fp16 ? std::vector{Precision::kBf16, Precision::kFp16} : std::vector{Precision::kBf16};
+  std::vector<Precision> columns = {Precision::kBf16};
+  for (const Precision precision : {Precision::kFp16, Precision::kFp8}) {
+    const bool was_run = std::any_of(records.begin(), records.end(), [&](const Record* record) {
+      return record->spec.precision == precision;
+    });
+    if (was_run) columns.push_back(precision);
+  }
+  return columns;
 }
 
 // Categories of all Records: programs find them in the comparison itself, as exact columns.
