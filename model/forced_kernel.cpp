@@ -118,8 +118,7 @@ std::string reason_among(const std::vector<std::string>& warnings, const Kernel&
 
 // Whether libtorch found no kernel, and not that memory ran out or an operation failed.
 bool says_no_kernel(const std::string& error) {
-  return error.starts_with("No available kernel") || error.starts_with("No viable backend") ||
-         error.starts_with("Invalid backend");
+  return error.starts_with("No available kernel") || error.starts_with("No viable backend");
 }
 
 [[noreturn]] void refuse(const Kernel& kernel, std::string why) {

@@ -31,6 +31,8 @@ std::optional<double> peak_flops(std::string_view device_name, Precision precisi
       return in_flops(peak.bf16);
     case Precision::kFp16:
       return in_flops(peak.fp16);
+    case Precision::kFp8:
+      return in_flops(peak.fp8);
     case Precision::kTf32:
       return in_flops(peak.tf32);
     case Precision::kFp32:

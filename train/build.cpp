@@ -10,6 +10,7 @@
 #include "train/precision.h"
 #include "train/techniques/checkpoint.h"
 #include "train/techniques/compressed_activations.h"
+#include "train/techniques/fp8_linear.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
 
@@ -23,9 +24,11 @@ struct LayerSet {
 };
 constexpr LayerSet kLayerSets[] = {{Kernels::kEager, eager_layers}};
 
-const LayerFactory& layers_of(Kernels kernels) {
-  const auto* const set = std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
-                                       [&](const LayerSet& row) { return row.kernels == kernels; });
+const LayerFactory& layers_of(const RunSpec& spec) {
+  if (spec.precision == Precision::kFp8) return fp8_layers();
+  const auto* const set =
+      std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
+                   [&](const LayerSet& row) { return row.kernels == spec.kernels; });
   TORCH_INTERNAL_ASSERT(set != std::end(kLayerSets), "no layers for these kernels");
   return set->layers();
 }
@@ -87,9 +90,10 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
   install_saved_tensor_hooks();
-  torch::manual_seed(static_cast<uint64_t>(spec.seed));
+  torch::manual_seed(seed_of(spec));
   const ModelConfig config = model_config(spec);
-  Transformer model(layers_of(spec.kernels), config, spec.context_length, spec.attention, device,
+  if (spec.precision == Precision::kFp8) check_fp8_device(device);
+  Transformer model(layers_of(spec), config, spec.context_length, spec.attention, device,
                     dtype_of(spec.weights));
   if (!spec.load_weights.empty()) load_weights(model->named_parameters(), spec.load_weights);
 

@@ -13,7 +13,8 @@ namespace headroom {
 // Builds the model on `device` and applies, in this order:
 //   1. weights: seeded initialization in FP32, rounded to --weights tensor by tensor, then
 //      --load-weights over it
-//   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it)
+//   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it); FP8 by
+//      the layers that the model is made of
 //   3. checkpointing: what wraps groups of blocks (Step::run_groups), or the core of each
 //      attention; the scope of a block is the step's own, opened inside them
 //   4. what autograd saves (Step::saved): --activations

@@ -61,7 +61,7 @@ void check_release(const RunSpec& spec) {
 void refuse_release_of_scaled_gradients() {
   throw UsageError(kRelease, "true",
                    "updates before it is known that every FP16 gradient is finite, which loss "
-                   "scaling must know; allowed: with --precision fp32, tf32, bf16",
+                   "scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
                    std::string(kReleaseExample) + " --precision bf16");
 }
 

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "train/fp8_rules.h"
+
 namespace headroom {
 
 // Autocast's cache cannot be asked, so the operation that fills it is watched: a copy is claimed
@@ -76,7 +78,7 @@ AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device, Memo
                              const std::vector<torch::Tensor>& weights)
     : active_(uses_autocast(precision)), device_(device) {
   if (!active_) return;
-  enter(true, precision == Precision::kBf16 ? at::kBFloat16 : at::kHalf);
+  enter(true, precision == Precision::kFp16 ? at::kHalf : at::kBFloat16);
   if (claims != nullptr) {
     watch_ = std::make_unique<CastWatch>(*claims, CastWatch::storages_of(weights));
   }
@@ -116,6 +118,13 @@ std::string bf16_weights_note(torch::Device device) {
   if (properties->major >= 8) return "";
   return std::string(properties->name) +
          " has no BF16 arithmetic: weights take the bytes that they should, time it does not";
+}
+
+void check_fp8_device(torch::Device device) {
+  if (!device.is_cuda()) return;
+  const auto* properties = at::cuda::getDeviceProperties(device.index());
+  check_fp8_capability(std::to_string(properties->major) + "." + std::to_string(properties->minor),
+                       properties->name);
 }
 
 void set_matmul_precision(Precision precision) {

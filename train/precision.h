@@ -66,6 +66,9 @@ struct AutocastState {
 // For people, where BF16 weights are on a card whose arithmetic has no BF16; else "".
 std::string bf16_weights_note(torch::Device device);
 
+// Throws UsageError on a card that multiplies no FP8. The CPU computes as one that does.
+void check_fp8_device(torch::Device device);
+
 // Turns TF32 matrix products on or off for the process.
 void set_matmul_precision(Precision precision);
 

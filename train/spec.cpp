@@ -5,6 +5,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/fp8_rules.h"
 #include "train/gradient_rules.h"
 #include "train/limits.h"
 
@@ -104,11 +105,12 @@ void validate(const RunSpec& spec) {
   check_optimizer(spec);
   check_weights(spec);
   check_gradient_rules(spec);
+  check_fp8(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",
                      "is arithmetic of NVIDIA cards from compute capability 8.0 on, and on the CPU "
-                     "nothing would be rounded; allowed there: fp32, bf16, fp16",
+                     "nothing would be rounded; allowed there: fp32, bf16, fp16, fp8",
                      "--precision fp32");
   }
   if (spec.measure_steps + spec.record_steps == 0) {

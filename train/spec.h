@@ -118,6 +118,7 @@ struct Field {
 };
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);  // by JSON key; nullptr when there is none
+const Field* find_flag(std::string_view flag);   // by flag, "--context-length"; likewise
 
 // The words that --model-size takes: the named sizes, and "custom".
 std::vector<std::string> model_size_names();

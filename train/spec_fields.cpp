@@ -164,7 +164,9 @@ std::vector<Field> step_fields() {
       integer<&R::micro_batches, 1, 1 << 24>(
           {"micro_batches", "parts of the batch, one backward each; gradients add up"}),
       word<&R::precision>({.name = "precision",
-                           .help = "arithmetic; bf16 and fp16 are autocast over FP32 weights",
+                           .help =
+                               "arithmetic over FP32 weights; bf16 and fp16 are autocast, fp8 is "
+                               "bf16 with FP8 products in the blocks",
                            .in_name = InName::kAlways,
                            .stated = true}),
       word<&R::weights>({.name = "weights",
@@ -274,6 +276,13 @@ const std::vector<Field>& fields() {
 const Field* find_field(std::string_view name) {
   for (const Field& field : fields()) {
     if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+const Field* find_flag(std::string_view flag) {
+  for (const Field& field : fields()) {
+    if (field.flag() == flag) return &field;
   }
   return nullptr;
 }

@@ -24,12 +24,6 @@ Values default_axes(bool has_card) {
           {"--precision", "fp32,bf16"}};
 }
 
-const Field* field_of(const std::string& flag) {
-  const auto field = std::find_if(fields().begin(), fields().end(),
-                                  [&](const Field& row) { return row.flag() == flag; });
-  return field == fields().end() ? nullptr : &*field;
-}
-
 void check_known(const std::string& word) {
   std::vector<std::string> known = {"--help", "--host-memory", "--peak-flops"};
   for (const Field& field : fields()) {
@@ -55,7 +49,7 @@ Values split(int argc, const char* const* argv, std::vector<std::string>& librar
     std::string value;
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);
-    } else if (const Field* field = field_of(flag); field != nullptr && field->is_switch()) {
+    } else if (const Field* field = find_flag(flag); field != nullptr && field->is_switch()) {
       value = "true";
     } else if (i + 1 < argc && !std::string(argv[i + 1]).starts_with("--")) {
       value = argv[++i];

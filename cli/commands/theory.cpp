@@ -16,9 +16,7 @@ namespace {
 
 // The others (seed, steps, files) are unknown flags here; so are second names of theirs.
 bool changes_a_size(const Flag& flag) {
-  for (const Field& field : fields()) {
-    if (field.flag() == "--" + flag.name) return field.sizes;
-  }
+  if (const Field* field = find_flag("--" + flag.name)) return field->sizes;
   return flag.group != to_string(FieldGroup::kMeasurement);
 }
 

@@ -262,7 +262,7 @@ std::vector<Table> closed_form_report(const RlhfSpec& spec) {
   tables.back().notes.push_back(
       "GB of 10^9 bytes, whole models on no particular number of GPUs, batch " +
       std::to_string(spec.batch_size) + ", " + grouped(spec.seq_len) +
-      " tokens. Ours: " + states_in_words(spec.precision, spec.optimizer) + ", " + "attention " +
+      " tokens. Ours: " + states_in_words(spec.precision, spec.optimizer) + ", attention " +
       to_string(spec.attention) + ".");
   tables.push_back(scaling_table(one, model));
   tables.push_back(setup_table(spec, model));

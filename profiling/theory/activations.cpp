@@ -15,6 +15,9 @@ namespace {
 //   over a dimension of one element (d_ff 1) is no matrix product.
 void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
                      const std::string& source) {
+  if (sheet.fp8() && readers.front() != "lm_head") {
+    return add_fp8_input(sheet, name, "D", readers);
+  }
   std::vector<std::string> saved_by;
   saved_by.reserve(readers.size());
   for (const auto& reader : readers) saved_by.push_back("BmmBackward0.self of " + reader);
@@ -56,7 +59,8 @@ void add_norm(Sheet& sheet, const std::string& name) {
 //   it saves an FP32 copy, and nothing saves the stream.
 // Approach: with BF16 weights each norm has a row for its copy, and the rows of the stream
 //   (embedded, attended, output) are not there: these tensors die within the forward.
-// Limits: a technique that keeps blocks' inputs keeps BF16 ones that stand in no row here.
+// Limits: a technique that keeps blocks' inputs keeps BF16 ones, and adds their rows itself
+//   (checkpoint.cpp).
 bool keeps_stream(const Sheet& sheet) { return sheet.weight() == DType::kFp32; }
 
 // What a norm computes with, where the stream is counted elsewhere.
@@ -78,6 +82,13 @@ void add_input_of_norm(Sheet& sheet, const std::string& norm, const std::string&
 }
 
 void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
+  if (sheet.fp8() && name != "lm_head") {
+    return sheet.alias({.name = name + ".weight",
+                        .shape = shape,
+                        .source = "train/techniques/fp8_linear.cpp Fp8Product::forward",
+                        .saved_by = {"Fp8Product.weight"},
+                        .condition = "a parameter, cast again in backward"});
+  }
   sheet.alias({.name = name + ".weight",
                .shape = shape,
                .dtype = sheet.compute(),
@@ -113,12 +124,16 @@ void add_feed_forward(Sheet& sheet) {
              .dtype = compute,
              .source = source + "w3_(x)",
              .saved_by = {"MulBackward0.other"}});
-  sheet.add({.name = "gate",
-             .shape = "B S F",
-             .dtype = compute,
-             .source = source + "gate * w3_(x)",
-             .saved_by = {"BmmBackward0.self of w2"},
-             .condition = "input of w2"});
+  if (sheet.fp8()) {
+    add_fp8_input(sheet, "gate", "F", {"w2"});
+  } else {
+    sheet.add({.name = "gate",
+               .shape = "B S F",
+               .dtype = compute,
+               .source = source + "gate * w3_(x)",
+               .saved_by = {"BmmBackward0.self of w2"},
+               .condition = "input of w2"});
+  }
   add_weight(sheet, "w1", "F D");
   add_weight(sheet, "w3", "F D");
   add_weight(sheet, "w2", "D F");

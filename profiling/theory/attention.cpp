@@ -8,6 +8,18 @@ namespace {
 // only where one of the two swapped dimensions is 1.
 bool merging_copies(const Sheet& sheet) { return sheet.size('H') > 1 && sheet.size('S') > 1; }
 
+// The input of output_proj; storages 0: another row counts its memory.
+void add_heads(Sheet& sheet, const std::string& condition, int64_t storages = 1) {
+  if (sheet.fp8()) return add_fp8_input(sheet, "heads", "H*K", {"output_proj"});
+  sheet.add({.name = "heads",
+             .shape = "B S H*K",
+             .dtype = sheet.compute(),
+             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
+             .saved_by = {"BmmBackward0.self of output_proj"},
+             .condition = condition,
+             .storages = storages});
+}
+
 // cos * even, sin * odd, sin * even, cos * odd, for q and for k.
 void add_rotary(Sheet& sheet) {
   const std::vector<std::string> four(4, "MulBackward0.self");
@@ -89,12 +101,7 @@ void add_softmax(Sheet& sheet) {
 void add_eager(Sheet& sheet) {
   add_matrix_inputs(sheet);
   add_softmax(sheet);
-  sheet.add({.name = "heads",
-             .shape = "B S H*K",
-             .dtype = sheet.compute(),
-             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
-             .saved_by = {"BmmBackward0.self of output_proj"},
-             .condition = "merged"});
+  add_heads(sheet, "merged");
 }
 
 // The fused kernels' inputs: k and v keep their own number of heads.
@@ -138,14 +145,9 @@ void add_fused_outputs(Sheet& sheet, const std::string& node) {
                                  : "FP32 in every precision",
              .gradient = false});
   const bool copied = !padded && merging_copies(sheet);
-  sheet.add({.name = "heads",
-             .shape = "B S H*K",
-             .dtype = sheet.compute(),
-             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
-             .saved_by = {"BmmBackward0.self of output_proj"},
-             .condition = copied ? "a second copy of attention_BHSK, merged"
-                                 : "merged; a view of attention_BHSK",
-             .storages = copied ? 1 : 0});
+  add_heads(sheet,
+            copied ? "a second copy of attention_BHSK, merged" : "merged; a view of attention_BHSK",
+            copied ? 1 : 0);
 }
 
 // The flash kernel keeps both words in one tensor and an unused one beside it, cuDNN's a tensor
@@ -194,12 +196,7 @@ void add_math(Sheet& sheet) {
                .saved_by = kept.nodes,
                .condition = kept.why + fp32});
   }
-  sheet.add({.name = "heads",
-             .shape = "B S H*K",
-             .dtype = sheet.compute(),
-             .source = "model/attention.cpp CausalSelfAttention::forward: transpose, flatten",
-             .saved_by = {"BmmBackward0.self of output_proj"},
-             .condition = "merged"});
+  add_heads(sheet, "merged");
 }
 
 // Note [Fused attention]

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiling/theory/sheet.h"
+
 namespace headroom {
 namespace {
 
@@ -28,6 +30,39 @@ void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::
   added.push_back(std::move(row));
 }
 
+// BF16 weights' residual stream stands in no row: no node saves it. The inputs of the groups are
+// kept all the same.
+void keep_bf16_inputs(const RunSpec& spec, std::vector<Row>& rows) {
+  if (spec.weights != WeightType::kBf16) return;
+  const RowInput input{.name = "output",
+                       .shape = "B S D",
+                       .dtype = DType::kBf16,
+                       .source = "train/techniques/checkpoint.cpp Frame",
+                       .condition = "input of the group behind, which is computed again from it"};
+  Blocks before;
+  bool is_embedding = false;
+  for (const BlockGroup& group : groups_of(spec)) {
+    if (!group.recomputed) continue;
+    if (group.first == 0) {
+      is_embedding = true;
+    } else {
+      before.add(group.first - 1);
+    }
+  }
+  Sheet sheet(spec);
+  if (!before.empty()) {
+    sheet.begin(kBlock, before);
+    sheet.add(input);
+  }
+  if (is_embedding) {
+    RowInput embedded = input;
+    embedded.name = "embedded";
+    sheet.begin(kEmbedding);
+    sheet.add(embedded);
+  }
+  for (Row& row : sheet.take()) rows.push_back(std::move(row));
+}
+
 void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row>& added) {
   const int64_t most = recomputed_at_once(spec);
   if (most == 0) return;
@@ -45,6 +80,7 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
     drop(rows, last, is_output);
     drop(rows, others, [](const Row&) { return false; });
   }
+  keep_bf16_inputs(spec, rows);
 }
 
 // v is kept as the projection made it, unless its heads were repeated; the product wants heads and

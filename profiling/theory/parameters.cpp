@@ -42,9 +42,13 @@ int64_t parameter_tensors(const Sheet& sheet) {
   return tensors;
 }
 
+bool is_cast(const Sheet& sheet, const ParameterShape& parameter) {
+  return parameter.in_linear && !(sheet.fp8() && parameter.in_every_block);
+}
+
 const ParameterShape& largest_parameter(const Sheet& sheet, bool cast_only) {
   return largest_by([&](const ParameterShape& parameter) {
-    return cast_only && !parameter.in_linear ? 0 : elements(sheet, parameter);
+    return cast_only && !is_cast(sheet, parameter) ? 0 : elements(sheet, parameter);
   });
 }
 

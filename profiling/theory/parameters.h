@@ -16,7 +16,7 @@ struct ParameterShape {
   const char* name;
   const char* shape;  // letters of a RowInput
   bool in_every_block;
-  bool in_linear;  // autocast casts only what goes through a matrix product
+  bool in_linear;  // it goes through a matrix product
   const char* source;
 
   bool is_matrix() const;
@@ -42,6 +42,10 @@ inline constexpr ParameterShape kModelParameters[] = {
 int64_t copies(const Sheet& sheet, const ParameterShape& parameter);    // tensors of that shape
 int64_t elements(const Sheet& sheet, const ParameterShape& parameter);  // of one of them
 int64_t row_count(const Sheet& sheet, const ParameterShape& parameter);
+
+// Whether autocast casts it: it goes through a matrix product, and not one of FP8, which casts for
+// itself.
+bool is_cast(const Sheet& sheet, const ParameterShape& parameter);
 
 // Of all parameters: how many tensors they are.
 int64_t parameter_tensors(const Sheet& sheet);

@@ -86,7 +86,7 @@ bool has_predicted_peak(const RunSpec& spec) {
       "kv_heads",      "vocab_size",     "context_length", "batch_size",    "profile_type",
       "micro_batches", "precision",      "attention",      "optimizer",     "optimizer_impl",
       "weights",       "master_weights", "rounding",       "max_grad_norm", "release_gradients",
-      "device"};
+      "checkpoint",    "activations",    "device"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {
@@ -94,6 +94,7 @@ bool has_predicted_peak(const RunSpec& spec) {
     if (!followed && field.get(spec) != field.get(kDefaults)) return false;
   }
   return !follows_cpu_policy(spec) && spec.alloc_conf.empty() && follows_attention(spec) &&
+         spec.precision != Precision::kFp8 &&
          model_config(spec).layers <= kMostLayers;
 }
 

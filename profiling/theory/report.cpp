@@ -15,6 +15,21 @@
 namespace headroom {
 namespace {
 
+// What is held outside the blocks and the loss, in the order of the tables.
+constexpr std::array kStateGroups = {kParameters,
+                                     kMasterWeights,
+                                     kGradients,
+                                     kClipping,
+                                     kOptimizerState,
+                                     kOptimizerNextState,
+                                     kOptimizerTemporaries,
+                                     kCastCache,
+                                     kPassingCast,
+                                     kLossScaler,
+                                     kTables,
+                                     kInputs,
+                                     kBatchLoss};
+
 std::string policy_in_words(const RunSpec& spec) {
   if (follows_cpu_policy(spec)) {
     return "autocast's CPU list; rows equal what autograd holds on the CPU to the byte";
@@ -241,12 +256,11 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     table.rows.push_back(std::move(cells));
   };
   add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
-  for (const char* group :
-       {kEmbedding, kFinalNorm, kHead, kLoss, kParameters, kMasterWeights, kGradients, kClipping,
-        kOptimizerState, kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,
-        kLossScaler, kTables, kInputs, kBatchLoss}) {
+  const auto add_group = [&](const char* group) {
     add(group, [&](size_t i) { return total(rows[i], group); });
-  }
+  };
+  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss}) add_group(group);
+  for (const char* group : kStateGroups) add_group(group);
   add("temporaries of a forward without gradients",
       [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
   for (const Instant& instant : instants()) {
@@ -290,9 +304,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
                                {kRecomputed, kRecomputedCast}));
   }
   tables.push_back(row_table("States, casts, tables and inputs", rows,
-                             {kParameters, kMasterWeights, kGradients, kClipping, kOptimizerState,
-                              kOptimizerNextState, kOptimizerTemporaries, kCastCache, kPassingCast,
-                              kLossScaler, kTables, kInputs, kBatchLoss}));
+                             {kStateGroups.begin(), kStateGroups.end()}));
   std::optional<Peak> peak;
   if (has_predicted_peak(spec)) peak = predicted_peak(spec);
   if (peak) tables.push_back(peak_table(*peak));

@@ -43,6 +43,7 @@ void Sheet::begin(std::string_view group, Blocks blocks) {
 DType Sheet::compute() const {
   switch (spec_.precision) {
     case Precision::kBf16:
+    case Precision::kFp8:
       return DType::kBf16;
     case Precision::kFp16:
       return DType::kFp16;

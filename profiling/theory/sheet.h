@@ -41,7 +41,9 @@ class Sheet {
   const ModelConfig& config() const { return config_; }
   bool autocast() const { return uses_autocast(spec_.precision); }
   bool cpu() const { return follows_cpu_policy(spec_); }
-  DType compute() const;  // what matrix products are computed in
+  // What matrix products are computed in; of FP8 ones, what comes out.
+  DType compute() const;
+  bool fp8() const { return spec_.precision == Precision::kFp8; }
   // What parameters are stored in; the residual stream and the outputs of norms are of it too.
   DType weight() const { return weight_; }
   bool casts_weights() const { return compute() != weight(); }
@@ -66,6 +68,10 @@ class Sheet {
   Blocks blocks_;
   std::vector<Row> rows_;
 };
+
+// What each of these projections keeps of one input, (B, S, width), in FP8.
+void add_fp8_input(Sheet& sheet, const std::string& name, const std::string& width,
+                   const std::vector<std::string>& readers);
 
 // Each fills its groups.
 void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, loss

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Of what goes through a matrix product: the token table and the norm weights meet none.
+// Of what autocast casts: the token table and the norm weights meet no product.
 void add_cast(Sheet& sheet, const ParameterShape& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
@@ -27,7 +27,7 @@ void add_casts(Sheet& sheet) {
   const bool saves = sheet.spec().profile_type != Mode::kForward;
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   for (const ParameterShape& parameter : kModelParameters) {
-    if (!parameter.in_linear) continue;
+    if (!is_cast(sheet, parameter)) continue;
     // On the CPU what is computed again has no node that would keep them.
     const int64_t kept =
         copies(sheet, parameter) - (sheet.cpu() && parameter.in_every_block ? again : 0);
@@ -39,7 +39,7 @@ void add_casts(Sheet& sheet) {
   if (again == 0) return;
   sheet.begin(kRecomputedCast);
   for (const ParameterShape& parameter : kModelParameters) {
-    if (!parameter.in_linear || !parameter.in_every_block) continue;
+    if (!is_cast(sheet, parameter) || !parameter.in_every_block) continue;
     add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
              "cast again by what is computed again, one group at a time");
   }

@@ -102,6 +102,14 @@ expect 2 "--model-size: 'custom' has states beyond 2\^62 bytes" rlhf --vocab-siz
 expect 2 "--seq-len: '8192' is beyond the context of 7b; allowed: 1 to 4096" rlhf --model-size 7b --seq-len 8192
 expect 2 "--micro-batch-size: '9' is more than the batch of 4 sequences; allowed: 1 to 4" rlhf --micro-batch-size 9
 expect 2 "--precision: 'tf32' is arithmetic of NVIDIA cards.*allowed there: fp32, bf16, fp16" profile "${small[@]}" --device cpu --precision tf32
+expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of a100-80gb is 8.0; allowed there: fp32, tf32, bf16, fp16" profile "${small[@]}" --device virtual:a100-80gb --precision fp8
+expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of rtx3090 is 8.6" theory "${small[@]}" --device virtual:rtx3090 --precision fp8
+expect 2 "--precision: 'fp8' is arithmetic over FP32 weights" profile "${small[@]}" --weights bf16 --precision fp8
+expect 2 "--precision: 'fp8' is unknown" rlhf --precision fp8
+expect 2 "--d-ff: '100' is no width in multiples of 16, .*--d-ff 112" profile "${small[@]}" --d-ff 100 --precision fp8
+expect 2 "--kv-heads: '1' makes keys of 8 numbers, no multiple of 16" profile "${small[@]}" --d-model 64 --heads 8 --kv-heads 1 --precision fp8
+expect 2 "--context-length: '33' times 4 sequences is 132 tokens, no multiple of 16" profile "${small[@]}" --context-length 33 --profile-type training --precision fp8
+expect 2 "--context-length: '8' times 1 sequences is 8 tokens" sweep "${small[@]}" --context-length 8 --micro-batches 4 --profile-type training --precision bf16,fp8
 expect 2 "--optimizer-impl: 'foreach' is none of adam8bit's; allowed: reference \(example: --optimizer-impl reference\)" profile "${small[@]}" --optimizer adam8bit --optimizer-impl foreach
 expect 2 "--optimizer-impl: 'fused' is none of lion's; allowed: reference, foreach" sweep "${small[@]}" --optimizer adamw,lion --optimizer-impl fused
 expect 2 "--optimizer: 'adam-mni' is unknown.*did you mean adam-mini\?" profile "${small[@]}" --optimizer adam-mni

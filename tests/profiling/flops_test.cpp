@@ -49,6 +49,8 @@ TEST(Flops, APeakIsKnownOnlyForTheExactCard) {
   EXPECT_DOUBLE_EQ(*peak_flops("NVIDIA H200", Precision::kBf16), 989.4e12);
   EXPECT_DOUBLE_EQ(*peak_flops("NVIDIA H200", Precision::kTf32), 494.7e12);
   EXPECT_LT(*peak_flops("NVIDIA H200", Precision::kFp32), 70e12);
+  EXPECT_NEAR(*peak_flops("NVIDIA H200", Precision::kFp8), 2 * 989.4e12, 1e12);
+  EXPECT_FALSE(peak_flops("NVIDIA A100 80GB PCIe", Precision::kFp8));
   EXPECT_DOUBLE_EQ(*peak_flops("NVIDIA A100 80GB PCIe", Precision::kFp16), 312e12);
   EXPECT_FALSE(peak_flops("Tesla T4", Precision::kBf16));
   EXPECT_DOUBLE_EQ(*peak_flops("Tesla T4", Precision::kFp16), 65e12);

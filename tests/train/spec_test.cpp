@@ -82,6 +82,48 @@ TEST(Spec, Tf32IsRefusedWhereNothingWouldBeRounded) {
   }
 }
 
+TEST(Spec, Fp8RunsOnCardsThatHaveItInSizesThatItsProductsTake) {
+  RunSpec spec{.profile_type = Mode::kTraining, .precision = Precision::kFp8};
+  for (const char* device : {"auto", "cpu", "cuda", "virtual:h100-80gb", "virtual:rtx4090"}) {
+    spec.device = parse_device(device);
+    EXPECT_NO_THROW(validate(spec)) << device;
+  }
+  for (const char* device : {"virtual:a100-80gb", "virtual:rtx3090", "virtual:t4"}) {
+    spec.device = parse_device(device);
+    EXPECT_THROW(validate(spec), UsageError) << device;
+  }
+  spec.device = {};
+  const auto refusal = [](const RunSpec& wrong) -> std::string {
+    try {
+      validate(wrong);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(row_name(spec), "small_ctx512_training_fp8");
+  std::vector<RunSpec> wrong(4, spec);
+  wrong[0].d_ff = 100;
+  wrong[1].d_model = 24;
+  wrong[2].d_model = 192;  // 12 heads of 16
+  wrong[2].kv_heads = 12;
+  wrong[3].context_length = 5;
+  EXPECT_THAT(refusal(wrong[0]), HasSubstr("--d-ff: '100' is no width in multiples of 16"));
+  EXPECT_THAT(refusal(wrong[1]), HasSubstr("--d-model: '24'"));
+  EXPECT_EQ(refusal(wrong[2]), "");
+  wrong[2].d_model = 96;
+  wrong[2].kv_heads = 1;
+  EXPECT_THAT(refusal(wrong[2]), HasSubstr("--kv-heads: '1' makes keys of 8 numbers"));
+  EXPECT_THAT(refusal(wrong[3]), HasSubstr("'5' times 4 sequences is 20 tokens"));
+  wrong[3].profile_type = Mode::kForwardGrad;
+  EXPECT_EQ(refusal(wrong[3]), "") << "tokens are summed over in backward alone";
+  wrong[3].profile_type = Mode::kTraining;
+  wrong[3].context_length = 4;
+  EXPECT_EQ(refusal(wrong[3]), "");
+  wrong[3].micro_batches = 2;
+  EXPECT_THAT(refusal(wrong[3]), HasSubstr("'4' times 2 sequences is 8 tokens"));
+}
+
 TEST(Spec, AnUnknownOptimizerIsRefusedWithAllOfThem) {
   RunSpec spec;
   try {
@@ -129,7 +171,8 @@ TEST(Spec, Bf16WeightsGoWithNoAutocastAndMastersWithNothingElse) {
   EXPECT_EQ(refusal({.weights = kBf16}), "");
   EXPECT_EQ(refusal({.weights = kBf16, .master_weights = kMaster}), "");
   EXPECT_EQ(refusal({.weights = kBf16, .rounding = kByChance}), "");
-  for (const Precision precision : {Precision::kBf16, Precision::kFp16, Precision::kTf32}) {
+  for (const Precision precision :
+       {Precision::kBf16, Precision::kFp16, Precision::kTf32, Precision::kFp8}) {
     EXPECT_THAT(refusal({.precision = precision, .weights = kBf16}),
                 HasSubstr("is arithmetic over FP32 weights"));
   }

@@ -117,6 +117,19 @@ def quick_grids():
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "context_length": "33", "checkpoint": "full,every:2,blocks:50%,selective",
            "activations": "int8:block=100,min=0"}
+    yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
+           "attention": "eager,sdpa", "context_length": "33",
+           "checkpoint": "full,every:2,blocks:50%,selective"}
+    # FP8 products want tokens in multiples of 16: three sequences of 16 or 48.
+    fp8 = {"profile_type": "training", "precision": "fp8", "context_length": "16"}
+    yield {**fp8, "device": "virtual:h100-80gb,virtual:rtx4090", "context_length": "16,48",
+           "attention": "eager,sdpa", "kv_heads": "2,4"}
+    yield {**fp8, "device": "virtual:h200", "profile_type": "forward,forward-grad,forward-backward",
+           "attention": "eager,math"}
+    yield {**fp8, "device": "virtual:h200", "checkpoint": CHECKPOINTS,
+           "activations": "exact,int8:block=100,min=0"}
+    yield {**fp8, "device": "virtual:h200", "micro_batches": "3", "max_grad_norm": "1"}
+    yield {**fp8, "device": "virtual:h200", "release_gradients": "true", "attention": "eager,sdpa"}
 
 
 def wide_grids():
@@ -171,6 +184,11 @@ def wide_grids():
     yield {"device": "virtual:h200,virtual:t4", "profile_type": "training", "precision": "fp32",
            "optimizer": "adamw,sgd", "optimizer_impl": "reference,foreach,fused",
            "release_gradients": "true", "context_length": "7", "kv_heads": "2"}
+    for activations in ("exact", "int8:min=0"):
+        yield {"device": "virtual:h200,virtual:a100-80gb", "profile_type": "forward-grad,training",
+               "weights": "bf16", "attention": "eager,sdpa", "context_length": "1,50",
+               "layers": "5", "kv_heads": "2", "checkpoint": CHECKPOINTS,
+               "activations": activations}
     for parts in ("2", "6"):
         yield {"device": "virtual:a100-80gb", "profile_type": "training", "precision": PRECISIONS,
                "attention": "eager,sdpa", "batch_size": "6", "micro_batches": parts,

@@ -20,11 +20,10 @@
 
 #include <torch/torch.h>
 
+#include "train/techniques/quantize_chunk.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {
-
-inline constexpr int64_t kQuantizeChunk = int64_t{1} << 22;  // numbers: 16 MiB in FP32
 
 struct Quantized {
   torch::Tensor codes;   // int8 or float8_e4m3fn, one for each number

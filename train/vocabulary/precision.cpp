@@ -7,7 +7,8 @@ const EnumWords<Precision>& words_of(Precision) {
       {Precision::kFp32, "fp32", "FP32 everywhere"},
       {Precision::kTf32, "tf32", "FP32 tensors, matrix products rounded to TF32"},
       {Precision::kBf16, "bf16", "autocast to BF16 over FP32 weights"},
-      {Precision::kFp16, "fp16", "autocast to FP16 over FP32 weights, dynamic loss scaling"}};
+      {Precision::kFp16, "fp16", "autocast to FP16 over FP32 weights, dynamic loss scaling"},
+      {Precision::kFp8, "fp8", "as bf16, with FP8 products in the blocks' projections"}};
   return kWords;
 }
 

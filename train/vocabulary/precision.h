@@ -10,12 +10,14 @@ enum class Precision {
   kTf32,  // FP32 tensors, matrix products rounded to TF32 on the card
   kBf16,  // autocast to BF16; weights stay FP32 (+2 bytes per weight of cast cache)
   kFp16,  // autocast to FP16 with dynamic loss scaling
+  kFp8,  // as kBf16, the products of the blocks' projections in FP8 (train/techniques/fp8_linear.h)
 };
 const EnumWords<Precision>& words_of(Precision);
 std::string to_string(Precision precision);  // "bf16"
 
 inline bool uses_autocast(Precision precision) {
-  return precision == Precision::kBf16 || precision == Precision::kFp16;
+  return precision == Precision::kBf16 || precision == Precision::kFp16 ||
+         precision == Precision::kFp8;
 }
 
 }  // namespace headroom

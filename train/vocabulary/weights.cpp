@@ -68,6 +68,10 @@ const StatePrecision& find_state_precision(std::string_view name) {
 }
 
 const StatePrecision& state_precision(Precision precision, WeightType weights, MasterCopy master) {
+  // Of runs alone: its casts are the output head's, which no number for each parameter says.
+  static const StatePrecision kFp8 = {
+      "fp8", Precision::kFp8, 4, 4, 0, 4, 0, 2, "FP32 states, FP8 products, autocast to BF16"};
+  if (precision == Precision::kFp8) return kFp8;
   if (weights == WeightType::kFp32) return find_state_precision(to_string(precision));
   return find_state_precision(master == MasterCopy::kFp32 ? "bf16-mixed" : "bf16-pure");
 }

@@ -65,17 +65,18 @@ ShapeTensor sub(const ShapeTensor& a, const ShapeTensor& b) {
 }
 
 ShapeTensor mul(const ShapeTensor& a, const ShapeTensor& b) {
+  const bool recorded = is_recorded({&a, &b});
+  const Saved saved_b = save_if(recorded && a.requires_grad(), b);
+  const Saved saved_a = save_if(recorded && b.requires_grad(), a);
   ShapeTensor product = result("mul", a, b, promoted(a, b));
-  if (is_recorded({&a, &b})) {
-    std::optional<Saved> saved_a;
-    std::optional<Saved> saved_b;
-    if (b.requires_grad()) saved_a.emplace(a);
-    if (a.requires_grad()) saved_b.emplace(b);
+  if (recorded) {
     attach("MulBackward0", product, {&a, &b}, [saved_a, saved_b](ShapeTensor& grad) {
+      const ShapeTensor other = saved_b.unpack();
+      const ShapeTensor self = saved_a.unpack();
       ShapeTensor to_a;
       ShapeTensor to_b;
-      if (saved_a) to_b = binary(grad, saved_a->unpack());
-      if (saved_b) to_a = binary(grad, saved_b->unpack());
+      if (self.defined()) to_b = binary(grad, self);
+      if (other.defined()) to_a = binary(grad, other);
       return Tensors{to_a, to_b};
     });
   }
@@ -83,22 +84,24 @@ ShapeTensor mul(const ShapeTensor& a, const ShapeTensor& b) {
 }
 
 ShapeTensor div(const ShapeTensor& a, const ShapeTensor& b) {
+  const bool recorded = is_recorded({&a, &b});
+  const Saved saved_b = save_if(recorded, b);
+  const Saved saved_a = save_if(recorded && b.requires_grad(), a);
   ShapeTensor quotient = result("div", a, b, promoted(a, b));
-  if (is_recorded({&a, &b})) {
-    attach("DivBackward0", quotient, {&a, &b},
-           [saved_a = Saved(a), saved_b = Saved(b)](ShapeTensor& grad) {
-             const ShapeTensor self = saved_a.unpack();
-             const ShapeTensor other = saved_b.unpack();
-             ShapeTensor to_b;
-             {  // -grad * ((self / other) / other)
-               const ShapeTensor once = binary(self, other);
-               const ShapeTensor twice = binary(once, other);
-               const ShapeTensor negative = unary(grad);
-               to_b = binary(negative, twice);
-             }
-             ShapeTensor to_a = binary(grad, other);
-             return Tensors{to_a, to_b};
-           });
+  if (recorded) {
+    attach("DivBackward0", quotient, {&a, &b}, [saved_a, saved_b](ShapeTensor& grad) {
+      const ShapeTensor other = saved_b.unpack();
+      const ShapeTensor self = saved_a.unpack();
+      ShapeTensor to_b;
+      if (self.defined()) {  // -grad * ((self / other) / other)
+        const ShapeTensor once = binary(self, other);
+        const ShapeTensor twice = binary(once, other);
+        const ShapeTensor negative = unary(grad);
+        to_b = binary(negative, twice);
+      }
+      ShapeTensor to_a = binary(grad, other);
+      return Tensors{to_a, to_b};
+    });
   }
   return quotient;
 }
@@ -124,11 +127,16 @@ ShapeTensor scaling(const char* name, const char* node, const ShapeTensor& a) {
 
 // Of an operation whose derivative is one new tensor of the gradient and its result, or its input.
 ShapeTensor keeping(const char* name, const char* node, const ShapeTensor& a, bool its_result) {
+  const bool recorded = is_recorded({&a});
+  Saved saved = save_if(recorded && !its_result, a);
   ShapeTensor made = result(name, a, a.dtype);
-  if (is_recorded({&a})) {
-    attach(node, made, {&a}, [kept = Saved(its_result ? made : a)](ShapeTensor& grad) {
-      return Tensors{binary(grad, kept.unpack())};
-    });
+  if (recorded) {
+    Node& to_input = attach(node, made, {&a});
+    if (its_result) saved = Saved(made);
+    to_input.apply = [saved](ShapeTensor& grad) {
+      const ShapeTensor kept = saved.unpack();
+      return Tensors{binary(grad, kept)};
+    };
   }
   return made;
 }
@@ -153,10 +161,13 @@ ShapeTensor sigmoid(const ShapeTensor& a) {
 // grad * (exponent * self ^ (exponent - 1))
 ShapeTensor pow(const ShapeTensor& base) {
   const ShapeTensor a = cast_to_fp32(base);
+  const bool recorded = is_recorded({&a});
+  const Saved saved = save_if(recorded, a);
   ShapeTensor power = result("pow", a, a.dtype);
-  if (is_recorded({&a})) {
-    attach("PowBackward0", power, {&a}, [saved = Saved(a)](ShapeTensor& grad) {
-      const ShapeTensor less = unary(saved.unpack());
+  if (recorded) {
+    attach("PowBackward0", power, {&a}, [saved](ShapeTensor& grad) {
+      const ShapeTensor self = saved.unpack();
+      const ShapeTensor less = unary(self);
       const ShapeTensor scaled = unary(less);
       return Tensors{binary(grad, scaled)};
     });
@@ -169,11 +180,13 @@ ShapeTensor rsqrt(const ShapeTensor& base) {
   const ShapeTensor a = cast_to_fp32(base);
   ShapeTensor root = result("rsqrt", a, a.dtype);
   if (is_recorded({&a})) {
-    attach("RsqrtBackward0", root, {&a}, [saved = Saved(root)](ShapeTensor& grad) {
-      const ShapeTensor cubed = unary(saved.unpack());
+    Node& node = attach("RsqrtBackward0", root, {&a});
+    node.apply = [saved = Saved(root)](ShapeTensor& grad) {
+      const ShapeTensor kept = saved.unpack();
+      const ShapeTensor cubed = unary(kept);
       const ShapeTensor scaled = unary(grad);
       return Tensors{binary(scaled, cubed)};
-    });
+    };
   }
   return root;
 }
@@ -184,9 +197,12 @@ ShapeTensor greater_equal(const ShapeTensor& a, const ShapeTensor& b) {
 
 ShapeTensor where(const ShapeTensor& mask, const ShapeTensor& a) {
   const ShapeTensor number = empty(*a.run, {}, a.dtype);
+  const bool recorded = is_recorded({&a});
+  const Saved saved = save_if(recorded, mask);
   ShapeTensor chosen = result("where", a, a.dtype);
-  if (is_recorded({&a})) {
-    attach("WhereBackward0", chosen, {&a}, [saved = Saved(mask)](ShapeTensor& grad) {
+  if (recorded) {
+    attach("WhereBackward0", chosen, {&a}, [saved](ShapeTensor& grad) {
+      const ShapeTensor condition = saved.unpack();
       const ShapeTensor zero = empty(*grad.run, {}, grad.dtype);
       return Tensors{unary(grad)};
     });
@@ -196,7 +212,7 @@ ShapeTensor where(const ShapeTensor& mask, const ShapeTensor& a) {
 
 ShapeTensor to(const ShapeTensor& a, DType dtype) {
   if (a.dtype == dtype) return a;
-  ShapeTensor copy = a.run->in_backward ? empty_like(a, dtype) : result("_to_copy", a, dtype);
+  ShapeTensor copy = a.run->is_in_node() ? empty_like(a, dtype) : result("_to_copy", a, dtype);
   if (is_recorded({&a})) {
     attach("ToCopyBackward0", copy, {&a},
            [was = a.dtype](ShapeTensor& grad) { return Tensors{to(grad, was)}; });

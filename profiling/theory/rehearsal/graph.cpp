@@ -81,19 +81,15 @@ Node::~Node() {
   }
 }
 
-Saved::Saved(const ShapeTensor& tensor) : tensor_(tensor.detach()) {
-  tensor_.is_parameter = tensor.is_parameter;
-}
-
 bool is_recorded(std::initializer_list<const ShapeTensor*> operands) {
   return (*operands.begin())->run->grad_mode &&
          std::any_of(operands.begin(), operands.end(),
                      [](const ShapeTensor* each) { return each->requires_grad(); });
 }
 
-void attach(const char* name, ShapeTensor& output,
-            std::initializer_list<const ShapeTensor*> operands,
-            std::function<Tensors(ShapeTensor&)> apply) {
+Node& attach(const char* name, ShapeTensor& output,
+             std::initializer_list<const ShapeTensor*> operands,
+             std::function<Tensors(ShapeTensor&)> apply) {
   Run& run = *output.run;
   auto node = std::make_shared<Node>();
   node->name = name;
@@ -104,6 +100,7 @@ void attach(const char* name, ShapeTensor& output,
   node->input = {output.sizes, output.dtype};
   node->apply = std::move(apply);
   output.made_by = std::move(node);
+  return *output.made_by;
 }
 
 void backward(ShapeTensor& root, const ShapeTensor& gradient) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "profiling/theory/rehearsal/saved.h"
 #include "profiling/theory/rehearsal/tensor.h"
 
 namespace headroom {
@@ -38,24 +39,21 @@ struct Node {
   ~Node();
 };
 
-// A tensor as a node keeps it. A technique that packs saved tensors stands here.
-class Saved {
- public:
-  explicit Saved(const ShapeTensor& tensor);
-  ShapeTensor unpack() const { return unpack_ ? unpack_() : tensor_; }
-
- private:
-  ShapeTensor tensor_;
-  std::function<ShapeTensor()> unpack_;
-};
-
 // Whether what is made of these gets a node.
 bool is_recorded(std::initializer_list<const ShapeTensor*> operands);
 
-// Makes `output` the result of a node; `apply` is Node::apply.
-void attach(const char* name, ShapeTensor& output,
-            std::initializer_list<const ShapeTensor*> operands,
-            std::function<Tensors(ShapeTensor&)> apply);
+// Note [When a node saves]
+// Rationale: a technique that packs what is saved allocates there and then, or computes no further.
+// Approach: as the code that libtorch generates: operands are saved before the operation runs,
+//   results when it has run and they are in the graph; each of the two in the order of their names
+//   in derivatives.yaml. A node unpacks all that it has saved, in the same order, before it
+//   computes anything, and holds it to its end.
+// Limits: what cannot be packed (indices, what no gradient goes through) may stand in any order.
+
+// Makes `output` the result of a node; `apply` is Node::apply, set later where it needs results.
+Node& attach(const char* name, ShapeTensor& output,
+             std::initializer_list<const ShapeTensor*> operands,
+             std::function<Tensors(ShapeTensor&)> apply = nullptr);
 
 void backward(ShapeTensor& root, const ShapeTensor& gradient);
 

@@ -20,6 +20,8 @@ Storage::~Storage() {
   memory_.events_.push_back({0, index_});
 }
 
+int64_t Storage::bytes() const { return memory_.made_[static_cast<size_t>(index_)].bytes; }
+
 void Storage::belongs_to(const char* group) {
   memory_.made_[static_cast<size_t>(index_)].group = group;
 }

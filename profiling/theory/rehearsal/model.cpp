@@ -57,6 +57,7 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
 
 RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
     : run_(run), spec_(spec), config_(model_config(spec)) {
+  if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
@@ -109,13 +110,20 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   const ShapeTensor v_BGTK = split_heads(linear(x_BSD, block.v_proj), config_.kv_heads);
   q_BHSK = to(rotate(rotary_, q_BHSK), x_BSD.dtype);
   k_BGTK = to(rotate(rotary_, k_BGTK), x_BSD.dtype);
-  ShapeTensor heads_BHSK = spec_.attention == Attention::kEager
-                               ? eager_attention(q_BHSK, repeat_heads(k_BGTK, config_.heads),
-                                                 repeat_heads(v_BGTK, config_.heads))
-                               : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
+  ShapeTensor heads_BHSK =
+      spec_.attention == Attention::kEager
+          ? core(q_BHSK, repeat_heads(k_BGTK, config_.heads), repeat_heads(v_BGTK, config_.heads))
+          : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
                        {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
   return linear(contiguous(heads_BHSK), block.output_proj);
+}
+
+ShapeTensor RehearsedModel::core(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,
+                                 const ShapeTensor& v_BHTK) const {
+  return checkpoint_.kind == CheckpointKind::kSelective
+             ? recomputed_attention(q_BHSK, k_BHTK, v_BHTK)
+             : eager_attention(q_BHSK, k_BHTK, v_BHTK);
 }
 
 ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
@@ -125,12 +133,20 @@ ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const Sha
   return add(attended_BSD, feed_forward_BSD);
 }
 
+ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x_BSD) {
+  for (int64_t i = first; i < end; ++i) {
+    run_.memory.place.block = i;
+    x_BSD = forward_block(blocks_[static_cast<size_t>(i)], x_BSD);
+  }
+  return x_BSD;
+}
+
 ShapeTensor RehearsedModel::forward(const ShapeTensor& tokens_BS) {
   ShapeTensor x_BSD = index(token_embeddings_.value, tokens_BS);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    run_.memory.place.block = static_cast<int64_t>(i);
-    x_BSD = forward_block(blocks_[i], x_BSD);
-  }
+  const ShapeSpan run = [this](int64_t first, int64_t end, ShapeTensor span_BSD) {
+    return run_blocks(first, end, std::move(span_BSD));
+  };
+  x_BSD = run_groups(block_groups(checkpoint_, config_.layers), run, std::move(x_BSD));
   run_.memory.place.block = -1;
   x_BSD = rms_norm(x_BSD, ln_final_);
   return linear(x_BSD, lm_head_);

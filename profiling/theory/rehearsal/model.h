@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "profiling/theory/rehearsal/checkpoint.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/sdpa.h"
 #include "train/spec.h"
@@ -42,11 +43,15 @@ class RehearsedModel {
  private:
   void add_parameter(Parameter& parameter, const Dims& sizes);
   ShapeTensor attention(const RehearsedBlock& block, const ShapeTensor& x_BSD);
+  ShapeTensor core(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,
+                   const ShapeTensor& v_BHTK) const;
   ShapeTensor forward_block(const RehearsedBlock& block, const ShapeTensor& x_BSD);
+  ShapeTensor run_blocks(int64_t first, int64_t end, ShapeTensor x_BSD);
 
   Run& run_;
   RunSpec spec_;
   ModelConfig config_;
+  Checkpoint checkpoint_;  // none where there are no gradients
   AttentionDevice attention_;
   RotaryTables rotary_;
   Parameter token_embeddings_{"token_embeddings"};

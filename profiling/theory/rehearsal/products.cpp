@@ -106,18 +106,19 @@ ShapeTensor sumproduct_pair(const ShapeTensor& a, const ShapeTensor& b, int64_t 
 }  // namespace
 
 ShapeTensor bmm(const ShapeTensor& a, const ShapeTensor& b) {
+  const bool recorded = is_recorded({&a, &b});
+  const Saved saved_b = save_if(recorded && a.requires_grad(), b);
+  const Saved saved_a = save_if(recorded && b.requires_grad(), a);
   a.run->memory.place.operation = "bmm";
   ShapeTensor c = product(a, b);
-  if (is_recorded({&a, &b})) {
-    std::optional<Saved> saved_a;
-    std::optional<Saved> saved_b;
-    if (b.requires_grad()) saved_a.emplace(a);
-    if (a.requires_grad()) saved_b.emplace(b);
+  if (recorded) {
     attach("BmmBackward0", c, {&a, &b}, [saved_a, saved_b](ShapeTensor& grad) {
+      const ShapeTensor mat2 = saved_b.unpack();
+      const ShapeTensor self = saved_a.unpack();
       ShapeTensor to_a;
       ShapeTensor to_b;
-      if (saved_a) to_b = product(transpose(saved_a->unpack(), 1, 2), grad);
-      if (saved_b) to_a = product(grad, transpose(saved_b->unpack(), 1, 2));
+      if (self.defined()) to_b = product(transpose(self, 1, 2), grad);
+      if (mat2.defined()) to_a = product(grad, transpose(mat2, 1, 2));
       return Tensors{to_a, to_b};
     });
   }
@@ -148,10 +149,10 @@ ShapeTensor einsum(const char* equation, const ShapeTensor& a, const ShapeTensor
     if (all.find(letter) == std::string::npos) all += letter;
   }
   const auto summed_from = static_cast<int64_t>(kept.size());
-  // In this order: what is made last goes first in backward.
-  const ShapeTensor arranged_left = by_letters(left, first, all);
-  const ShapeTensor arranged_right = by_letters(right, second, all);
-  const ShapeTensor c = sumproduct_pair(arranged_left, arranged_right, summed_from);
+  // Backward goes through the views of the right operand first, as they are made last.
+  const ShapeTensor left_all = by_letters(left, first, all);
+  const ShapeTensor right_all = by_letters(right, second, all);
+  const ShapeTensor c = sumproduct_pair(left_all, right_all, summed_from);
   Dims sizes = c.sizes;
   while (sizes.size() > summed_from) sizes.erase(sizes.size() - 1);
   return view(c, sizes);

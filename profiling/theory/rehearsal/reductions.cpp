@@ -78,11 +78,12 @@ std::pair<ShapeTensor, ShapeTensor> max_last(const ShapeTensor& a) {
   constexpr int64_t kValueAndPlace = 16;  // bytes
   reduce_inner(a, values.elements(), kValueAndPlace);
   if (is_recorded({&a})) {
-    attach("MaxBackward0", values, {&a},
-           [sizes = a.sizes, saved = Saved(indices)](ShapeTensor& grad) {
-             // Zeros into which the gradient is scattered.
-             return Tensors{empty(*grad.run, sizes, grad.dtype)};
-           });
+    Node& node = attach("MaxBackward0", values, {&a});
+    node.apply = [sizes = a.sizes, saved = Saved(indices)](ShapeTensor& grad) {
+      const ShapeTensor kept = saved.unpack();
+      // Zeros into which the gradient is scattered.
+      return Tensors{empty(*grad.run, sizes, grad.dtype)};
+    };
   }
   return {values, indices};
 }
@@ -102,38 +103,44 @@ ShapeTensor sum_to(const ShapeTensor& a, const Dims& sizes) {
 }
 
 ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index) {
+  const bool recorded = is_recorded({&a});
+  const Saved saved_index = save_if(recorded, index);
+  const Saved saved_a = save_if(recorded, a);
   a.run->memory.place.operation = "gather";
   ShapeTensor gathered = empty(*a.run, index.sizes, a.dtype);
-  if (is_recorded({&a})) {
-    attach("GatherBackward0", gathered, {&a},
-           [self = Saved(a), ids = Saved(index)](ShapeTensor& grad) {
-             return Tensors{empty(*grad.run, self.unpack().sizes, grad.dtype)};
-           });
+  if (recorded) {
+    attach("GatherBackward0", gathered, {&a}, [saved_a, saved_index](ShapeTensor& grad) {
+      const ShapeTensor ids = saved_index.unpack();
+      const ShapeTensor self = saved_a.unpack();
+      return Tensors{empty(*grad.run, self.sizes, grad.dtype)};
+    });
   }
   return gathered;
 }
 
 // index_put_ with accumulation: it sorts the ids, with their places and what cub needs for both.
 ShapeTensor index(const ShapeTensor& table, const ShapeTensor& ids) {
+  const bool recorded = is_recorded({&table});
+  const Saved saved = save_if(recorded, ids);
   table.run->memory.place.operation = "index";
   Dims sizes = ids.sizes;
   sizes.push_back(table.size(1));
   ShapeTensor rows = empty(*table.run, sizes, table.dtype);
-  if (is_recorded({&table})) {
-    attach("IndexBackward0", rows, {&table},
-           [rows = table.sizes, saved = Saved(ids)](ShapeTensor& grad) {
-             Run& run = *grad.run;
-             const Dims count = {saved.unpack().elements()};
-             ShapeTensor gradient = empty(run, rows, grad.dtype);
-             ShapeTensor wrapped = empty(run, count, DType::kInt64);
-             const ShapeTensor linear = empty(run, count, DType::kInt64);
-             wrapped = {};
-             const ShapeTensor sorted = empty(run, count, DType::kInt64);
-             const ShapeTensor order = empty(run, count, DType::kInt64);
-             const ShapeTensor places = empty(run, count, DType::kInt64);
-             run.allocate(sorting_bytes(count.product(), rows[0]));
-             return Tensors{gradient};
-           });
+  if (recorded) {
+    attach("IndexBackward0", rows, {&table}, [rows = table.sizes, saved](ShapeTensor& grad) {
+      Run& run = *grad.run;
+      const ShapeTensor indices = saved.unpack();
+      const Dims count = {indices.elements()};
+      ShapeTensor gradient = empty(run, rows, grad.dtype);
+      ShapeTensor wrapped = empty(run, count, DType::kInt64);
+      const ShapeTensor linear = empty(run, count, DType::kInt64);
+      wrapped = {};
+      const ShapeTensor sorted = empty(run, count, DType::kInt64);
+      const ShapeTensor order = empty(run, count, DType::kInt64);
+      const ShapeTensor places = empty(run, count, DType::kInt64);
+      run.allocate(sorting_bytes(count.product(), rows[0]));
+      return Tensors{gradient};
+    });
   }
   return rows;
 }

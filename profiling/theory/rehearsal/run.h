@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "profiling/theory/rehearsal/memory.h"
+#include "profiling/theory/rehearsal/saved.h"
 #include "profiling/theory/rehearsal/tensor.h"
 
 namespace headroom {
@@ -21,12 +22,15 @@ class Run {
   }
   // A product by cuBLAS: the handle of the thread has its workspace from the first one on.
   void use_workspace();
+  // Whether what runs is a node's own, and not something that is computed again for it.
+  bool is_in_node() const { return in_backward && !grad_mode; }
 
   Memory memory;
   int64_t multiprocessors = 132;  // of the card
   int64_t threads_per_multiprocessor = 2048;
   bool grad_mode = true;
   bool in_backward = false;       // on the engine's thread
+  SavedShapes* saving = nullptr;  // what becomes of what operations save; null: as it is
   std::optional<DType> autocast;  // what products are computed in
   std::map<const Storage*, ShapeTensor> cast_cache;
   uint64_t next_sequence = 0;

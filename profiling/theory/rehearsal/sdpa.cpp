@@ -32,17 +32,40 @@ ShapeTensor tokens_first(Run& run, const Dims& sizes, DType dtype) {
 using Backward = std::function<Tensors(ShapeTensor& grad, const ShapeTensor& q,
                                        const ShapeTensor& k, const ShapeTensor& v)>;
 
+// The inputs, saved before the kernel runs.
+struct Inputs {
+  Inputs(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK)
+      : q(q_BHSK),
+        k(k_BGTK),
+        v(v_BGTK),
+        recorded(is_recorded({&q, &k, &v})),
+        saved_k(save_if(recorded, k)),
+        saved_q(save_if(recorded, q)),
+        saved_v(save_if(recorded, v)) {}
+
+  const ShapeTensor& q;
+  const ShapeTensor& k;
+  const ShapeTensor& v;
+  bool recorded;
+  Saved saved_k, saved_q, saved_v;
+};
+
 // Keeps the inputs, the output and what else the kernel leaves.
-void keep(const char* name, ShapeTensor& out, const ShapeTensor& q, const ShapeTensor& k,
-          const ShapeTensor& v, const std::vector<ShapeTensor>& others, const Backward& backward) {
-  if (!is_recorded({&q, &k, &v})) return;
-  std::vector<Saved> left;
-  left.emplace_back(out);
+void keep(const char* name, ShapeTensor& out, const Inputs& inputs,
+          const std::vector<ShapeTensor>& others, const Backward& backward) {
+  if (!inputs.recorded) return;
+  Node& node = attach(name, out, {&inputs.q, &inputs.k, &inputs.v});
+  std::vector<Saved> left = {Saved(out)};
   for (const ShapeTensor& other : others) left.emplace_back(other);
-  attach(name, out, {&q, &k, &v},
-         [sq = Saved(q), sk = Saved(k), sv = Saved(v), left, backward](ShapeTensor& grad) {
-           return backward(grad, sq.unpack(), sk.unpack(), sv.unpack());
-         });
+  node.apply = [sk = inputs.saved_k, sq = inputs.saved_q, sv = inputs.saved_v, left,
+                backward](ShapeTensor& grad) {
+    const ShapeTensor k = sk.unpack();
+    const ShapeTensor q = sq.unpack();
+    const ShapeTensor v = sv.unpack();
+    std::vector<ShapeTensor> made;
+    for (const Saved& each : left) made.push_back(each.unpack());
+    return backward(grad, q, k, v);
+  };
 }
 
 // Sums of gradients that several blocks of threads add to: 64 queries a block, or 128 where the
@@ -74,14 +97,14 @@ Tensors efficient_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeT
 
 ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
   Run& run = *q.run;
+  const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_efficient_attention";
   ShapeTensor out = tokens_first(run, q.sizes, q.dtype);
-  if (!is_recorded({&q, &k, &v})) return out;
+  if (!inputs.recorded) return out;
   // Whole tiles of 32 queries.
   const ShapeTensor logsumexp =
       empty(run, {q.size(0), q.size(1), up_to(q.size(2), 32)}, DType::kFp32);
-  keep("ScaledDotProductEfficientAttentionBackward0", out, q, k, v, {logsumexp},
-       efficient_backward);
+  keep("ScaledDotProductEfficientAttentionBackward0", out, inputs, {logsumexp}, efficient_backward);
   return out;
 }
 
@@ -101,16 +124,17 @@ Tensors cudnn_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
 
 ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
   Run& run = *q.run;
+  const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
   const ShapeTensor seed = empty(run, {}, DType::kInt64);
   const ShapeTensor offset = empty(run, {}, DType::kInt64);
   ShapeTensor out = empty_like(q, q.dtype);
   std::vector<ShapeTensor> others = {seed, offset};
-  if (is_recorded({&q, &k, &v})) {
+  if (inputs.recorded) {
     others.push_back(empty(run, {q.size(0), q.size(1), q.size(2), 1}, DType::kFp32));
   }
-  const ShapeTensor workspace = bytes(run, 256);
-  keep("ScaledDotProductCudnnAttentionBackward0", out, q, k, v, others, cudnn_backward);
+  { const ShapeTensor workspace = bytes(run, 256); }
+  keep("ScaledDotProductCudnnAttentionBackward0", out, inputs, others, cudnn_backward);
   return out;
 }
 
@@ -158,6 +182,7 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
                             const ShapeTensor& k, const ShapeTensor& v) {
   const Problem p(q, k);
   Run& run = *q.run;
+  const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_flash_attention";
   ShapeTensor out = empty_like(q, q.dtype);
   std::vector<ShapeTensor> others = {empty(run, {p.B, p.H, p.S}, DType::kFp32)};
@@ -172,7 +197,7 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
     others.push_back(empty(run, {2}, DType::kInt64));
     others.push_back(empty(run, {}, DType::kInt64));
   }
-  keep("ScaledDotProductFlashAttentionBackward0", out, q, k, v, others, flash_backward);
+  keep("ScaledDotProductFlashAttentionBackward0", out, inputs, others, flash_backward);
   return out;
 }
 

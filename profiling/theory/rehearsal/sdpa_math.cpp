@@ -22,18 +22,22 @@ ShapeTensor safe_softmax(const ShapeTensor& scores) {
   Run& run = *scores.run;
   run.memory.place.operation = "_safe_softmax";
   ShapeTensor weights = empty(run, scores.sizes, scores.dtype);
+  {
+    const ShapeTensor masked = empty(run, scores.sizes, DType::kBool);
+    Dims rows = scores.sizes;
+    rows[3] = 1;
+    const ShapeTensor masked_rows = empty(run, rows, DType::kBool);
+    const ShapeTensor zero = empty(run, {}, scores.dtype);
+  }
   if (is_recorded({&scores})) {
-    attach("SafeSoftmaxBackward0", weights, {&scores}, [saved = Saved(weights)](ShapeTensor& grad) {
+    Node& node = attach("SafeSoftmaxBackward0", weights, {&scores});
+    node.apply = [saved = Saved(weights)](ShapeTensor& grad) {
+      const ShapeTensor kept = saved.unpack();
       ShapeTensor to_scores = empty(*grad.run, grad.sizes, grad.dtype);
       const ShapeTensor product = empty(*grad.run, grad.sizes, grad.dtype);
       return Tensors{to_scores};
-    });
+    };
   }
-  const ShapeTensor masked = empty(run, scores.sizes, DType::kBool);
-  Dims rows = scores.sizes;
-  rows[3] = 1;
-  const ShapeTensor masked_rows = empty(run, rows, DType::kBool);
-  const ShapeTensor zero = empty(run, {}, scores.dtype);
   return weights;
 }
 

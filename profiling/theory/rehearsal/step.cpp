@@ -21,6 +21,9 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
       model_(run, spec),
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
+  if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
+    saved_ = std::make_unique<CompressedShapes>(spec.activations);
+  }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     begin("build", kLossScaler);
     for (const DType dtype : {DType::kFp32, DType::kInt32, DType::kFp32}) {
@@ -128,12 +131,14 @@ void RehearsedStep::clip() {
 
 ShapeTensor RehearsedStep::forward(const Batch& data) {
   const RehearsedAutocast autocast(run_, autocast_);
+  const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
   return model_.forward(data.tokens_BS);
 }
 
 ShapeTensor RehearsedStep::forward_and_loss(const Batch& data, ShapeTensor* logits_BSV) {
   const RehearsedAutocast autocast(run_, autocast_);
+  const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
   *logits_BSV = model_.forward(data.tokens_BS);
   begin("loss", kActivations);

@@ -1,9 +1,11 @@
 // One step with shapes for tensors. Read beside train/step.cpp. No torch here.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -37,7 +39,8 @@ class RehearsedStep {
   RunSpec spec_;
   RehearsedModel model_;
   std::optional<DType> autocast_;
-  std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
+  std::unique_ptr<CompressedShapes> saved_;  // null: as it is
+  std::vector<ShapeTensor> loss_scaler_;     // its state; empty where there is none
   int64_t micro_batches_ = 1;
   RehearsedOptimizerPtr optimizer_;
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward

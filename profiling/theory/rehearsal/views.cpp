@@ -147,7 +147,7 @@ ShapeTensor expand(const ShapeTensor& a, const Dims& sizes) {
 }
 
 ShapeTensor clone(const ShapeTensor& a) {
-  if (!a.run->in_backward) a.run->memory.place.operation = "clone";
+  if (!a.run->is_in_node()) a.run->memory.place.operation = "clone";
   ShapeTensor copy = empty(*a.run, a.sizes, a.dtype);
   if (is_recorded({&a})) {
     attach("CloneBackward0", copy, {&a}, [](ShapeTensor& grad) { return Tensors{grad}; });

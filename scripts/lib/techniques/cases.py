@@ -84,7 +84,6 @@ CASES = SINGLE + TOGETHER
 
 # What a reader who has a minute is shown.
 FIRST = ["as it is", "flash attention, BF16 autocast", "activations in INT8", "checkpoint every block", "8-bit Adam",
-         "BF16 weights, stochastic rounding", "flash, INT8, 8-bit Adam",
          "BF16 weights, Lion, gradients released, checkpoint full"]
 
 

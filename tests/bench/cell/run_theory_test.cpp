@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-int64_t sum_of(const std::map<std::string, int64_t>& categories) {
+int64_t sum_of(const Named<int64_t>& categories) {
   return std::accumulate(categories.begin(), categories.end(), int64_t{0},
                          [](int64_t total, const auto& item) { return total + item.second; });
 }
@@ -102,8 +102,8 @@ TEST_P(TrainingPeak, HoldsTheStatesOfTheLargestTensorTwiceAndTheLogits) {
 std::vector<Cell> cells(const std::vector<Mode>& modes) {
   std::vector<Cell> all;
   for (const Mode mode : modes) {
-    for (const Precision precision :
-         {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16}) {
+    for (const Precision precision : {Precision::kFp32, Precision::kTf32, Precision::kBf16,
+                                      Precision::kFp16, Precision::kFp8}) {
       for (const Attention attention : {Attention::kEager, Attention::kSdpa, Attention::kMath}) {
         for (const int64_t kv_heads : {4, 2}) all.push_back({mode, precision, attention, kv_heads});
       }
@@ -278,6 +278,8 @@ std::vector<CheckpointCell> checkpoint_cells() {
                              Cell{Mode::kTraining, Precision::kBf16, Attention::kEager, 4},
                              Cell{Mode::kTraining, Precision::kBf16, Attention::kEager, 2},
                              Cell{Mode::kForwardBackward, Precision::kFp16, Attention::kSdpa, 2},
+                             Cell{Mode::kTraining, Precision::kFp8, Attention::kEager, 2},
+                             Cell{Mode::kForwardBackward, Precision::kFp8, Attention::kSdpa, 4},
                              Cell{Mode::kForwardGrad, Precision::kBf16, Attention::kEager, 4}}) {
       all.push_back({checkpoint, cell});
     }

@@ -46,8 +46,8 @@ RunSpec random_spec(std::mt19937& generator) {
   spec.batch_size = number(8);
   spec.profile_type = pick(
       generator, {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining});
-  spec.precision =
-      pick(generator, {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16});
+  spec.precision = pick(generator, {Precision::kFp32, Precision::kTf32, Precision::kBf16,
+                                    Precision::kFp16, Precision::kFp8});
   if (spec.precision == Precision::kFp32) {
     spec.weights = pick(generator, {WeightType::kFp32, WeightType::kBf16});
   }

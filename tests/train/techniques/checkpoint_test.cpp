@@ -303,7 +303,8 @@ TEST_P(CheckpointedModel, HasTheSameLossesAndGradientsToTheBitOverThreeSteps) {
 std::vector<Cell> model_cells() {
   std::vector<Cell> cells;
   for (const char* checkpoint : {"full", "every:2", "every:5", "blocks:50%", "selective"}) {
-    for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
+    for (const Precision precision :
+         {Precision::kFp32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
       for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
         cells.push_back({checkpoint, precision, attention});
       }
