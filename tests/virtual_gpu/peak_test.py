@@ -3,9 +3,9 @@
 
 usage: peak_test.py HEADROOM [--draws N] [--seed N]
 
-First every technique alone, on a model of the size of GPT-2; then N combinations (12) of sizes,
-contexts, cards, precisions, attention, checkpointing, activations, optimizers, weights,
-micro-batches, clipping and release. Every fourth is of a named size where N is 100 or more.
+First the techniques alone, then N combinations (12) of sizes, contexts, cards, precisions,
+attention, checkpointing, activations, optimizers, weights, micro-batches, clipping and release
+(peak_cells.py). Every fourth is of a named size where N is 100 or more.
 Prints every cell: theory, measured, difference, where the peak is. What theory says of each
 category is held to the byte, as in theory_test.py, and what its rows say is alive at the peak is
 held against the attribution. What is refused is drawn again; a combination whose peak theory does
@@ -22,51 +22,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from peak_cells import alone, draw_run, draw_settings
 from theory_test import PEAK, differences
 
 ALONE, COMBINED = 0.001, 0.005
-CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
 REFUSED = 2  # exit status
-
-# What is drawn: a technique whose peak is predicted joins here, and in TECHNIQUES.
-DRAWN = {
-    "precision": ("fp32", "tf32", "bf16", "fp16"),
-    "attention": ("eager", "eager", "sdpa"),
-    "checkpoint": ("none",),
-    "activations": ("exact",),
-    "optimizer": ("adamw", "adamw", "sgd", "lion", "adam8bit", "adam-mini"),
-    "optimizer_impl": ("reference", "foreach", "fused"),
-    "weights": ("fp32", "fp32", "bf16"),
-    "master_weights": ("none", "fp32"),
-    "rounding": ("nearest", "stochastic"),
-    "max_grad_norm": ("0", "0", "1"),
-    "release_gradients": ("false", "false", "true"),
-}
-OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
-                "release_gradients")
-
-# Each alone, in a training step.
-TECHNIQUES = (
-    {},
-    {"precision": "bf16"},
-    {"precision": "fp16"},
-    {"attention": "flash", "precision": "bf16"},
-    {"attention": "sdpa"},
-    {"optimizer_impl": "foreach"},
-    {"optimizer_impl": "fused"},
-    {"optimizer": "sgd"},
-    {"optimizer": "lion"},
-    {"optimizer": "lion", "optimizer_impl": "foreach"},
-    {"optimizer": "adam8bit"},
-    {"optimizer": "adam-mini"},
-    {"weights": "bf16"},
-    {"weights": "bf16", "master_weights": "fp32"},
-    {"weights": "bf16", "master_weights": "fp32", "optimizer_impl": "foreach"},
-    {"weights": "bf16", "rounding": "stochastic"},
-    {"micro_batches": "2"},
-    {"max_grad_norm": "1"},
-    {"release_gradients": "true"},
-)
+WIDE = 100   # draws, from which on some are of named sizes
 
 # Groups of theory's rows at the peak, by the attribution's categories: what somebody claims.
 CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
@@ -74,57 +35,6 @@ CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
            "cast_cache": "cast cache", "workspaces": "workspaces"}
 # Of a step; `headroom theory` knows none of a run.
 OF_A_RUN = ("warmup_steps", "measure_steps")
-
-
-def draw_shape(draw):
-    """As small as an exercise's or as large as GPT-2: workspaces weigh most, or least."""
-    heads = draw.choice((1, 2, 4, 8, 12))
-    kv_heads = draw.choice([groups for groups in (1, 2, 3, 4, 6, 8, 12) if heads % groups == 0])
-    return {"model_size": "custom", "heads": heads, "kv_heads": draw.choice((heads, kv_heads)),
-            "d_model": heads * draw.choice((8, 16, 32, 64)), "d_ff": draw.randrange(64, 3200),
-            "layers": draw.randrange(1, 9), "vocab_size": draw.randrange(50, 12000),
-            "batch_size": draw.randrange(1, 9), "context_length": draw.randrange(1, 400)}
-
-
-def draw_named(draw):
-    size = draw.choice(("small", "medium", "large", "xl", "2.7B"))
-    most = {"small": 1024, "medium": 1024, "large": 512, "xl": 512, "2.7B": 512}[size]
-    return {"model_size": size, "batch_size": draw.randrange(1, 5),
-            "context_length": draw.choice([c for c in (64, 128, 200, 256, 512, 1024) if c <= most])}
-
-
-def draw_run(draw, named):
-    """A model, a card and what a step does there."""
-    cell = draw_named(draw) if named else draw_shape(draw)
-    cell["device"] = "virtual:" + ("h200" if named else draw.choice(CARDS))
-    cell["profile_type"] = draw.choices(
-        ("training", "forward-backward", "forward-grad", "forward"), (9, 2, 2, 1))[0]
-    cell["warmup_steps"] = draw.choice((0, 1, 5))
-    cell["measure_steps"] = draw.choice((1, 2, 10))
-    return cell
-
-
-def draw_settings(draw, run):
-    """Of DRAWN; the commonest contradictions are not among them."""
-    cell = dict(run)
-    for name, values in DRAWN.items():
-        if name not in OF_AN_UPDATE or cell["profile_type"] == "training":
-            cell[name] = draw.choice(values)
-    if cell["weights"] == "bf16":
-        cell["precision"] = "fp32"
-    if cell["profile_type"] in ("training", "forward-backward"):
-        cell["micro_batches"] = draw.choice([n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0])
-    if cell["profile_type"] != "training":
-        return cell
-    if cell["weights"] == "fp32":
-        cell["master_weights"] = "none"
-    if cell["weights"] == "fp32" or cell["master_weights"] == "fp32":
-        cell["rounding"] = "nearest"
-    if cell["optimizer"] in ("adam8bit", "adam-mini"):
-        cell["optimizer_impl"] = "reference"
-    if cell["release_gradients"] == "true":
-        cell["max_grad_norm"], cell["micro_batches"] = "0", 1
-    return cell
 
 
 def flags_of(cell):
@@ -190,20 +100,12 @@ def judge(headroom, cell, record, allowed):
     return not wrong, "; ".join([line, *wrong])
 
 
-def alone(technique):
-    """Small enough for the update, or long enough for backward, to be what is fullest."""
-    context = 16 if set(technique) & set(OF_AN_UPDATE) else 256
-    return {"model_size": "small", "layers": 3, "context_length": context, "batch_size": 4,
-            "device": "virtual:h200", "profile_type": "training", "warmup_steps": 2,
-            "measure_steps": 2, **technique}
-
-
 def drawn(headroom, asked, folder):
     """Cells with their Records; what is refused is drawn again."""
     draw = random.Random(asked.seed)
     refused = 0
     for number in range(asked.draws):
-        run = draw_run(draw, named=asked.draws >= 100 and number % 4 == 0)
+        run = draw_run(draw, named=asked.draws >= WIDE and number % 4 == 0)
         while (record := measure(headroom, cell := draw_settings(draw, run), folder)) is None:
             refused += 1
         yield cell, record
@@ -229,8 +131,7 @@ def main():
         print(f"{line}  {record['spec']['device']} {record['name']}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        for technique in TECHNIQUES:
-            cell = alone(technique)
+        for cell in alone(wide=asked.draws >= WIDE):
             show(cell, measure(headroom, cell, folder), ALONE)
         for cell, record in drawn(headroom, asked, folder):
             show(cell, record, COMBINED)

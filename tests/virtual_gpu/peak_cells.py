@@ -1,0 +1,141 @@
+"""The training steps whose peaks peak_test.py holds: each technique alone, and drawn by chance."""
+
+CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
+
+# What is drawn: a technique whose peak is predicted joins here, and in TECHNIQUES.
+DRAWN = {
+    "precision": ("fp32", "tf32", "bf16", "fp16"),
+    "attention": ("eager", "eager", "sdpa"),
+    "checkpoint": ("none", "none", "none", "full", "selective", "every:1", "every:2", "every:3",
+                   "blocks:0%", "blocks:35%", "blocks:50%", "blocks:100%"),
+    "activations": ("exact", "exact", "int8", "fp8", "int8:min=0", "fp8:min=0", "int8:block=100",
+                    "fp8:block=1999,min=16KiB"),
+    "optimizer": ("adamw", "adamw", "sgd", "lion", "adam8bit", "adam-mini"),
+    "optimizer_impl": ("reference", "foreach", "fused"),
+    "weights": ("fp32", "fp32", "bf16"),
+    "master_weights": ("none", "fp32"),
+    "rounding": ("nearest", "stochastic"),
+    "max_grad_norm": ("0", "0", "1"),
+    "release_gradients": ("false", "false", "true"),
+}
+OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
+                "release_gradients")
+
+# Each alone, in a training step.
+TECHNIQUES = (
+    {},
+    {"precision": "bf16"},
+    {"precision": "fp16"},
+    {"attention": "flash", "precision": "bf16"},
+    {"attention": "sdpa"},
+    {"optimizer_impl": "foreach"},
+    {"optimizer_impl": "fused"},
+    {"optimizer": "sgd"},
+    {"optimizer": "lion"},
+    {"optimizer": "lion", "optimizer_impl": "foreach"},
+    {"optimizer": "adam8bit"},
+    {"optimizer": "adam-mini"},
+    {"weights": "bf16"},
+    {"weights": "bf16", "master_weights": "fp32"},
+    {"weights": "bf16", "master_weights": "fp32", "optimizer_impl": "foreach"},
+    {"weights": "bf16", "rounding": "stochastic"},
+    {"micro_batches": "2"},
+    {"max_grad_norm": "1"},
+    {"release_gradients": "true"},
+)
+
+CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")
+ACTIVATIONS = ("int8", "fp8:block=100,min=0")
+# The fullest instant is in a block, and in the softmax of the vocabulary.
+IN_BLOCKS = {"vocab_size": 200, "context_length": 300}
+IN_LOSS = {"vocab_size": 6000, "context_length": 100}
+
+
+def of_an_update(technique):
+    """Small enough for the update, or long enough for backward, to be what is fullest."""
+    context = 16 if set(technique) & set(OF_AN_UPDATE) else 256
+    return {"model_size": "small", "layers": 3, "context_length": context, "batch_size": 4,
+            "device": "virtual:h200", "profile_type": "training", "warmup_steps": 2,
+            "measure_steps": 2, **technique}
+
+
+def of_what_is_kept(wide):
+    """Each technique of what is kept for backward, alone and with one more."""
+    shape = {"device": "virtual:h200", "model_size": "custom", "heads": 4, "d_model": 128,
+             "d_ff": 320, "layers": 4, "batch_size": 4, "warmup_steps": 1, "measure_steps": 2}
+    kept = [{"checkpoint": c} for c in CHECKPOINTS] + [{"activations": a} for a in ACTIVATIONS]
+    kept += [{"checkpoint": c, "activations": a} for c in CHECKPOINTS[2:] for a in ACTIVATIONS]
+    where = [(mode, precision, attention, sizes, micro_batches)
+             for mode in ("forward-grad", "forward-backward", "training")
+             for precision in ("fp32", "tf32", "bf16", "fp16")
+             for attention in ("eager", "sdpa") for sizes in (IN_BLOCKS, IN_LOSS)
+             for micro_batches in (1, 2) if micro_batches == 1 or mode != "forward-grad"]
+    if not wide:
+        where = [w for w in where if w[0] != "forward-grad" and w[3] == IN_BLOCKS]
+    for i, techniques in enumerate(kept):
+        # Each technique in other places, so that few cells meet all of them.
+        chosen = where[i % 5::5] if wide else [where[13 * i % len(where)]]
+        for mode, precision, attention, sizes, micro_batches in chosen:
+            yield {**shape, **sizes, "profile_type": mode, "precision": precision,
+                   "attention": attention, "micro_batches": micro_batches, **techniques}
+    if wide:  # Parts of a storage, one after another; blocks as large as a storage.
+        for activations in ("int8:block=65536", "fp8:block=8", "int8:block=1000"):
+            yield {**shape, **IN_BLOCKS, "profile_type": "training", "context_length": 1200,
+                   "activations": activations}
+
+
+def alone(wide):
+    for technique in TECHNIQUES:
+        yield of_an_update(technique)
+    yield from of_what_is_kept(wide)
+
+
+def draw_shape(draw):
+    """As small as an exercise's or as large as GPT-2: workspaces weigh most, or least."""
+    heads = draw.choice((1, 2, 4, 8, 12))
+    kv_heads = draw.choice([groups for groups in (1, 2, 3, 4, 6, 8, 12) if heads % groups == 0])
+    return {"model_size": "custom", "heads": heads, "kv_heads": draw.choice((heads, kv_heads)),
+            "d_model": heads * draw.choice((8, 16, 32, 64)), "d_ff": draw.randrange(64, 3200),
+            "layers": draw.randrange(1, 9), "vocab_size": draw.randrange(50, 12000),
+            "batch_size": draw.randrange(1, 9), "context_length": draw.randrange(1, 400)}
+
+
+def draw_named(draw):
+    size = draw.choice(("small", "medium", "large", "xl", "2.7B"))
+    most = {"small": 1024, "medium": 1024, "large": 512, "xl": 512, "2.7B": 512}[size]
+    return {"model_size": size, "batch_size": draw.randrange(1, 5),
+            "context_length": draw.choice([c for c in (64, 128, 200, 256, 512, 1024) if c <= most])}
+
+
+def draw_run(draw, named):
+    """A model, a card and what a step does there."""
+    cell = draw_named(draw) if named else draw_shape(draw)
+    cell["device"] = "virtual:" + ("h200" if named else draw.choice(CARDS))
+    cell["profile_type"] = draw.choices(
+        ("training", "forward-backward", "forward-grad", "forward"), (9, 2, 2, 1))[0]
+    cell["warmup_steps"] = draw.choice((0, 1, 5))
+    cell["measure_steps"] = draw.choice((1, 2, 10))
+    return cell
+
+
+def draw_settings(draw, run):
+    """Of DRAWN; the commonest contradictions are not among them."""
+    cell = dict(run)
+    for name, values in DRAWN.items():
+        if name not in OF_AN_UPDATE or cell["profile_type"] == "training":
+            cell[name] = draw.choice(values)
+    if cell["weights"] == "bf16":
+        cell["precision"] = "fp32"
+    if cell["profile_type"] in ("training", "forward-backward"):
+        cell["micro_batches"] = draw.choice([n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0])
+    if cell["profile_type"] != "training":
+        return cell
+    if cell["weights"] == "fp32":
+        cell["master_weights"] = "none"
+    if cell["weights"] == "fp32" or cell["master_weights"] == "fp32":
+        cell["rounding"] = "nearest"
+    if cell["optimizer"] in ("adam8bit", "adam-mini"):
+        cell["optimizer_impl"] = "reference"
+    if cell["release_gradients"] == "true":
+        cell["max_grad_norm"], cell["micro_batches"] = "0", 1
+    return cell
