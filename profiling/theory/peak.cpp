@@ -67,13 +67,13 @@ class Steps {
   bool steady_ = false;
 };
 
-// The math kernel computes in FP32 whatever it is given, the memory-efficient one needs sums in
-// FP32 for a gradient in a lower precision: neither is rehearsed.
+// The memory-efficient kernel needs sums in FP32 for a gradient in a lower precision, which are not
+// rehearsed.
 bool follows_attention(const RunSpec& spec) {
   const Sheet sheet(spec);
   if (spec.attention == Attention::kEager || sheet.compute() == DType::kFp32) return true;
   const AttentionKernel kernel = sheet.attention_kernel();
-  return kernel == AttentionKernel::kFlash || kernel == AttentionKernel::kCudnn;
+  return kernel != AttentionKernel::kMemoryEfficient;
 }
 
 }  // namespace

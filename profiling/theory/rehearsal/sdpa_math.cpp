@@ -52,8 +52,12 @@ ShapeTensor causal_mask(Run& run, int64_t queries, int64_t keys, DType dtype) {
 
 }  // namespace
 
-ShapeTensor math_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
-                           const ShapeTensor& v_BGTK) {
+// In FP32 whatever it is given. Its second result, the weights, nobody takes.
+ShapeTensor math_attention(const ShapeTensor& q_given, const ShapeTensor& k_given,
+                           const ShapeTensor& v_given) {
+  const ShapeTensor q_BHSK = to(q_given, DType::kFp32);
+  const ShapeTensor k_BGTK = to(k_given, DType::kFp32);
+  const ShapeTensor v_BGTK = to(v_given, DType::kFp32);
   const ShapeTensor q = mul_scalar(q_BHSK);
   const ShapeTensor mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
   const ShapeTensor k_BHTK = repeat_heads(k_BGTK, q.size(1));
@@ -61,7 +65,8 @@ ShapeTensor math_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
   const ShapeTensor k = mul_scalar(k_BHTK);
   ShapeTensor weights = matmul(q, transpose(k, 2, 3));
   weights = safe_softmax(weights);
-  return matmul(weights, v_BHTK);
+  const ShapeTensor returned_weights = to(weights, q_given.dtype);
+  return to(matmul(weights, v_BHTK), q_given.dtype);
 }
 
 }  // namespace headroom
