@@ -67,13 +67,17 @@ class Steps {
   bool steady_ = false;
 };
 
-// The memory-efficient kernel needs sums in FP32 for a gradient in a lower precision, which are not
-// rehearsed.
+// In a lower precision the memory-efficient kernel of heads of 65 to 128 elements is another one on
+// cards whose blocks of threads have less than 128 KiB of shared memory: it is not rehearsed.
 bool follows_attention(const RunSpec& spec) {
+  constexpr int64_t kOfTheLargest = 128 << 10;
   const Sheet sheet(spec);
   if (spec.attention == Attention::kEager || sheet.compute() == DType::kFp32) return true;
-  const AttentionKernel kernel = sheet.attention_kernel();
-  return kernel != AttentionKernel::kMemoryEfficient;
+  if (sheet.attention_kernel() != AttentionKernel::kMemoryEfficient || !is_virtual(spec))
+    return true;
+  const int64_t head = sheet.config().head_dim();
+  const Card& card = find_card(spec.device.card);
+  return head <= 64 || head > 128 || card.limits.shared_memory_per_block_optin >= kOfTheLargest;
 }
 
 }  // namespace

@@ -69,10 +69,15 @@ void keep(const char* name, ShapeTensor& out, const Inputs& inputs,
 }
 
 // Sums of gradients that several blocks of threads add to: 64 queries a block, or 128 where the
-// head dimension is beyond 64, and 64 of the head dimension; 16 bytes of lock and counter each.
-int64_t efficient_workspace(const Problem& p) {
+// head dimension is beyond 64, and 64 of the head dimension, or 128; 16 bytes of lock and counter
+// each. In a lower precision those of k and v are summed there, too, where a head does not fit the
+// registers.
+int64_t efficient_workspace(const Problem& p, bool low) {
   const int64_t queries = p.K > 64 ? 128 : 64;
-  return p.B * p.H * parts(p.S, queries) * parts(p.K, 64) * (16 + queries * 64 * 4);
+  const int64_t columns = low && p.K > 64 && p.K <= 128 ? 128 : 64;
+  const int64_t of_q = parts(p.S, queries) * parts(p.K, columns) * (16 + queries * columns * 4);
+  const int64_t of_k = low && p.K > 128 ? up_to(p.T, 64) * up_to(p.K, 128) * 4 : 0;
+  return p.B * p.H * (of_q + 2 * of_k);
 }
 
 Tensors efficient_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTensor& k,
@@ -82,16 +87,17 @@ Tensors efficient_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeT
   const ShapeTensor to_q = tokens_first(run, q.sizes, q.dtype);
   const ShapeTensor to_k = tokens_first(run, k.sizes, k.dtype);
   const ShapeTensor to_v = tokens_first(run, v.sizes, v.dtype);
+  const bool low = q.dtype != DType::kFp32;
+  ShapeTensor workspace;
   ShapeTensor delta;
-  {  // (grad.to(float) * out.to(float)).sum(-1)
-    const ShapeTensor grad_float = to(straight, DType::kFp32);
-    const ShapeTensor out_float =
-        q.dtype == DType::kFp32 ? straight : empty(run, straight.sizes, DType::kFp32);
+  if (low) {  // the kernel sums
+    delta = empty(run, {q.size(0), q.size(1), q.size(2)}, DType::kFp32);
+  } else {  // (grad * out).sum(-1)
     const ShapeTensor product = empty(run, straight.sizes, DType::kFp32);
     const ShapeTensor sum = empty(run, {q.size(0), q.size(2), q.size(1)}, DType::kFp32);
     delta = contiguous(transpose(sum, 1, 2));
   }
-  const ShapeTensor workspace = bytes(run, efficient_workspace({q, k}));
+  workspace = bytes(run, efficient_workspace({q, k}, low));
   return {to_q, to_k, to_v};
 }
 
@@ -100,10 +106,15 @@ ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, cons
   const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_efficient_attention";
   ShapeTensor out = tokens_first(run, q.sizes, q.dtype);
+  ShapeTensor logsumexp;  // of whole tiles of 32 queries
+  if (inputs.recorded) {
+    logsumexp = empty(run, {q.size(0), q.size(1), up_to(q.size(2), 32)}, DType::kFp32);
+  }
+  {  // What does not fit the registers is summed in FP32.
+    ShapeTensor sums;
+    if (q.dtype != DType::kFp32 && q.size(3) > 128) sums = empty(run, out.sizes, DType::kFp32);
+  }
   if (!inputs.recorded) return out;
-  // Whole tiles of 32 queries.
-  const ShapeTensor logsumexp =
-      empty(run, {q.size(0), q.size(1), up_to(q.size(2), 32)}, DType::kFp32);
   keep("ScaledDotProductEfficientAttentionBackward0", out, inputs, {logsumexp}, efficient_backward);
   return out;
 }
