@@ -47,25 +47,34 @@ ShapeTensor causal_mask(Run& run, int64_t queries, int64_t keys, DType dtype) {
   const ShapeTensor lower = empty(run, {queries, keys}, DType::kBool);
   ones = {};
   run.memory.place.operation = "where";
+  const ShapeTensor zero = empty(run, {}, dtype);
+  const ShapeTensor minus_infinity = empty(run, {}, dtype);
   return empty(run, {queries, keys}, dtype);
 }
 
 }  // namespace
 
-// In FP32 whatever it is given. Its second result, the weights, nobody takes.
+// In FP32 whatever it is given. Its second result, the weights, nobody takes: they go when all else
+// has gone.
 ShapeTensor math_attention(const ShapeTensor& q_given, const ShapeTensor& k_given,
                            const ShapeTensor& v_given) {
+  ShapeTensor returned_weights;
   const ShapeTensor q_BHSK = to(q_given, DType::kFp32);
   const ShapeTensor k_BGTK = to(k_given, DType::kFp32);
   const ShapeTensor v_BGTK = to(v_given, DType::kFp32);
+  ShapeTensor mask;
   const ShapeTensor q = mul_scalar(q_BHSK);
-  const ShapeTensor mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
+  mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
+  ShapeTensor v_BHTK;
   const ShapeTensor k_BHTK = repeat_heads(k_BGTK, q.size(1));
-  const ShapeTensor v_BHTK = repeat_heads(v_BGTK, q.size(1));
-  const ShapeTensor k = mul_scalar(k_BHTK);
-  ShapeTensor weights = matmul(q, transpose(k, 2, 3));
+  v_BHTK = repeat_heads(v_BGTK, q.size(1));
+  ShapeTensor weights;
+  {
+    const ShapeTensor k = mul_scalar(k_BHTK);
+    weights = matmul(q, transpose(k, 2, 3));
+  }
   weights = safe_softmax(weights);
-  const ShapeTensor returned_weights = to(weights, q_given.dtype);
+  returned_weights = to(weights, q_given.dtype);
   return to(matmul(weights, v_BHTK), q_given.dtype);
 }
 
