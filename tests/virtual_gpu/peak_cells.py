@@ -5,7 +5,7 @@ CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
 # What is drawn: a technique whose peak is predicted joins here, and in TECHNIQUES.
 DRAWN = {
     "precision": ("fp32", "tf32", "bf16", "fp16"),
-    "attention": ("eager", "eager", "sdpa"),
+    "attention": ("eager", "eager", "eager", "sdpa", "sdpa", "math", "flash", "efficient", "cudnn"),
     "checkpoint": ("none", "none", "none", "full", "selective", "every:1", "every:2", "every:3",
                    "blocks:0%", "blocks:35%", "blocks:50%", "blocks:100%"),
     "activations": ("exact", "exact", "int8", "fp8", "int8:min=0", "fp8:min=0", "int8:block=100",
@@ -28,6 +28,8 @@ TECHNIQUES = (
     {"precision": "fp16"},
     {"attention": "flash", "precision": "bf16"},
     {"attention": "sdpa"},
+    {"attention": "math", "precision": "bf16"},
+    {"attention": "efficient", "precision": "fp16"},
     {"optimizer_impl": "foreach"},
     {"optimizer_impl": "fused"},
     {"optimizer": "sgd"},

@@ -42,7 +42,7 @@ def flags_of(cell):
 
 
 def measure(headroom, cell, folder):
-    """The Record of a cell; None of one that is refused."""
+    """The Record of a cell; None of one that is refused, or whose kernel does not run there."""
     records = Path(folder, "records.jsonl")
     records.unlink(missing_ok=True)
     command = [headroom, "sweep", "--records", str(records), *flags_of(cell)]
@@ -51,7 +51,8 @@ def measure(headroom, cell, folder):
         return None
     if not records.exists():
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return json.loads(records.read_text(encoding="utf-8").splitlines()[-1])
+    record = json.loads(records.read_text(encoding="utf-8").splitlines()[-1])
+    return None if record["status"] == "unsupported" else record
 
 
 def alive_at_the_peak(headroom, cell):
