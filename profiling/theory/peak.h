@@ -28,8 +28,10 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   that made it so.
 // Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
 //   settings, the native allocator. --precision fp8 is not rehearsed. What a kernel takes for itself
-//   beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Held by
-//   tests/virtual_gpu/peak_test.py: 0.1 % for a technique alone, 0.5 % for what is drawn by chance.
+//   beside cuBLAS' workspace and is not listed in rehearsal/ is not counted. Of what is encoded in
+//   parts (train/techniques/quantize.h) two parts and the last are gone through: those between find
+//   the allocator as they leave it. Held by tests/virtual_gpu/peak_test.py: 0.1 % for a technique
+//   alone, 0.5 % for what is drawn by chance.
 struct Peak {
   int64_t allocated = 0;  // bytes, as Record.peak has them
   int64_t requested = 0;  // of the same storages, before the allocator's rounding

@@ -3,9 +3,10 @@
 
 usage: peak_test.py HEADROOM [--draws N] [--seed N]
 
-First every technique alone, on a model of the size of GPT-2; then N combinations (12) of sizes,
-contexts, cards, precisions, attention, checkpointing, activations, optimizers, weights,
-micro-batches, clipping and release. Every fourth is of a named size where N is 100 or more.
+First every technique alone, on a model of the size of GPT-2, and those of what is kept for backward
+two by two as well; then N combinations (12) of sizes, contexts, cards, precisions, attention,
+checkpointing, activations, optimizers, weights, micro-batches, clipping and release. From 100 on every
+fourth is of a named size, and there are more cells of each technique.
 Prints every cell: theory, measured, difference, where the peak is. What theory says of each
 category is held to the byte, as in theory_test.py, and what its rows say is alive at the peak is
 held against the attribution. What is refused is drawn again; a combination whose peak theory does
@@ -27,13 +28,12 @@ from theory_test import PEAK, differences
 ALONE, COMBINED = 0.001, 0.005
 CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
 REFUSED = 2  # exit status
+WIDE = 100  # so many draws or more: named sizes among them, and more cells of each technique
 
 # What is drawn: a technique whose peak is predicted joins here, and in TECHNIQUES.
 DRAWN = {
     "precision": ("fp32", "tf32", "bf16", "fp16"),
     "attention": ("eager", "eager", "sdpa"),
-    "checkpoint": ("none",),
-    "activations": ("exact",),
     "optimizer": ("adamw", "adamw", "sgd", "lion", "adam8bit", "adam-mini"),
     "optimizer_impl": ("reference", "foreach", "fused"),
     "weights": ("fp32", "fp32", "bf16"),
@@ -76,6 +76,48 @@ CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
 OF_A_RUN = ("warmup_steps", "measure_steps")
 
 
+CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")
+ACTIVATIONS = ("int8", "fp8:block=100,min=0")
+# The fullest instant is in a block, and in the softmax of the vocabulary.
+IN_BLOCKS = {"vocab_size": 200, "context_length": 300}
+IN_LOSS = {"vocab_size": 6000, "context_length": 100}
+
+
+def kept_cells(wide):
+    """Each technique of what is kept for backward, alone and with one more."""
+    shape = {"device": "virtual:h200", "model_size": "custom", "heads": 4, "d_model": 128,
+             "d_ff": 320, "layers": 4, "batch_size": 4, "warmup_steps": 1, "measure_steps": 2}
+    kept = [{"checkpoint": c} for c in CHECKPOINTS] + [{"activations": a} for a in ACTIVATIONS]
+    kept += [{"checkpoint": c, "activations": a} for c in CHECKPOINTS[2:] for a in ACTIVATIONS]
+    where = [(mode, precision, attention, sizes, micro_batches)
+             for mode in ("forward-grad", "forward-backward", "training")
+             for precision in ("fp32", "tf32", "bf16", "fp16")
+             for attention in ("eager", "sdpa") for sizes in (IN_BLOCKS, IN_LOSS)
+             for micro_batches in (1, 2) if micro_batches == 1 or mode != "forward-grad"]
+    if not wide:
+        where = [w for w in where if w[0] != "forward-grad" and w[3] == IN_BLOCKS]
+    for i, techniques in enumerate(kept):
+        # Each technique in other places, so that few cells meet all of them.
+        chosen = where[i % 5::5] if wide else [where[13 * i % len(where)]]
+        for mode, precision, attention, sizes, micro_batches in chosen:
+            yield {**shape, **sizes, "profile_type": mode, "precision": precision,
+                   "attention": attention, "micro_batches": micro_batches, **techniques}
+    if wide:  # Parts of a storage, one after another; blocks as large as a storage.
+        for activations in ("int8:block=65536", "fp8:block=8", "int8:block=1000"):
+            yield {**shape, **IN_BLOCKS, "profile_type": "training", "context_length": 1200,
+                   "activations": activations}
+
+
+def draw_kept(draw, cell):
+    """What becomes of what autograd saves."""
+    groups = [f"every:{n}" for n in (1, 2, 3) if n <= cell.get("layers", 3)]
+    checkpoints = ("full", "selective", f"blocks:{draw.randrange(0, 101)}%", draw.choice(groups))
+    activations = (draw.choice(("int8", "fp8")) +
+                   draw.choice(("", ":min=0", f":block={draw.randrange(8, 2000)}")))
+    return {"checkpoint": draw.choice(("none", "none", *checkpoints)),
+            "activations": draw.choice(("exact", "exact", activations))}
+
+
 def draw_shape(draw):
     """As small as an exercise's or as large as GPT-2: workspaces weigh most, or least."""
     heads = draw.choice((1, 2, 4, 8, 12))
@@ -105,8 +147,8 @@ def draw_run(draw, named):
 
 
 def draw_settings(draw, run):
-    """Of DRAWN; the commonest contradictions are not among them."""
-    cell = dict(run)
+    """Of DRAWN and of what is kept; the commonest contradictions are not among them."""
+    cell = {**run, **draw_kept(draw, run)}
     for name, values in DRAWN.items():
         if name not in OF_AN_UPDATE or cell["profile_type"] == "training":
             cell[name] = draw.choice(values)
@@ -203,7 +245,7 @@ def drawn(headroom, asked, folder):
     draw = random.Random(asked.seed)
     refused = 0
     for number in range(asked.draws):
-        run = draw_run(draw, named=asked.draws >= 100 and number % 4 == 0)
+        run = draw_run(draw, named=asked.draws >= WIDE and number % 4 == 0)
         while (record := measure(headroom, cell := draw_settings(draw, run), folder)) is None:
             refused += 1
         yield cell, record
@@ -229,8 +271,7 @@ def main():
         print(f"{line}  {record['spec']['device']} {record['name']}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        for technique in TECHNIQUES:
-            cell = alone(technique)
+        for cell in (*map(alone, TECHNIQUES), *kept_cells(wide=asked.draws >= WIDE)):
             show(cell, measure(headroom, cell, folder), ALONE)
         for cell, record in drawn(headroom, asked, folder):
             show(cell, record, COMBINED)
