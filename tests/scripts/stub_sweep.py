@@ -1,7 +1,8 @@
 """Stands in for `headroom sweep`: same flags, Records and exit codes, no model.
 
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
-itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_SECONDS: a pause before
+itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_REFUSES: a --precision
+that is refused. STUB_SECONDS: a pause before
 the first. STUB_LEFT: gets the --cells-left of each sweep. --dry-run prints the cells. Cells that
 --records holds as ok do not run again. A cell is named by its axes and by the settings that it has
 beyond them.
@@ -52,6 +53,9 @@ def sweep():
         if size not in known:
             print(f"--model-size '{size}' is unknown", file=sys.stderr)
             return 2
+    if flags["--precision"] == os.environ.get("STUB_REFUSES"):
+        print(f"--precision '{flags['--precision']}' is refused", file=sys.stderr)
+        return 2
     records = pathlib.Path(flags["--records"])
     lines = records.read_text().splitlines() if records.exists() else []
     done = {json.loads(line)["name"]: line for line in lines if json.loads(line)["status"] == "ok"}

@@ -45,6 +45,15 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   grep -q '^| Adam-mini | as it is | 2.000 |' "$OUTPUT_DIR/techniques.md"
 }
 
+@test "what the card does not have is said in its row, and no failure" {
+  export STUB_REFUSES=fp8
+  run "$profile"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -q '^| FP8 products, BF16 autocast | BF16 autocast | unsupported | unsupported | unsupported | n/a | n/a |' \
+    "$OUTPUT_DIR/techniques.md"
+}
+
 @test "run_all counts the cells of the techniques in its ETA" {
   export STUB_LEFT=$BATS_TEST_TMPDIR/left
   run "${profile%/*}/run_all.sh" --contexts 128

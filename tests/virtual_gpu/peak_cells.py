@@ -6,10 +6,6 @@ CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
 DRAWN = {
     "precision": ("fp32", "tf32", "bf16", "fp16"),
     "attention": ("eager", "eager", "eager", "sdpa", "sdpa", "math", "flash", "efficient", "cudnn"),
-    "checkpoint": ("none", "none", "none", "full", "selective", "every:1", "every:2", "every:3",
-                   "blocks:0%", "blocks:35%", "blocks:50%", "blocks:100%"),
-    "activations": ("exact", "exact", "int8", "fp8", "int8:min=0", "fp8:min=0", "int8:block=100",
-                    "fp8:block=1999,min=16KiB"),
     "optimizer": ("adamw", "adamw", "sgd", "lion", "adam8bit", "adam-mini"),
     "optimizer_impl": ("reference", "foreach", "fused"),
     "weights": ("fp32", "fp32", "bf16"),
@@ -109,6 +105,16 @@ def draw_named(draw):
             "context_length": draw.choice([c for c in (64, 128, 200, 256, 512, 1024) if c <= most])}
 
 
+def draw_kept(draw, run):
+    """What becomes of what autograd saves."""
+    groups = [f"every:{n}" for n in (1, 2, 3) if n <= run.get("layers", 3)]
+    checkpoints = ("full", "selective", f"blocks:{draw.randrange(0, 101)}%", draw.choice(groups))
+    activations = (draw.choice(("int8", "fp8")) +
+                   draw.choice(("", ":min=0", f":block={draw.randrange(8, 2000)}")))
+    return {"checkpoint": draw.choice(("none", "none", *checkpoints)),
+            "activations": draw.choice(("exact", "exact", activations))}
+
+
 def draw_run(draw, named):
     """A model, a card and what a step does there."""
     cell = draw_named(draw) if named else draw_shape(draw)
@@ -121,8 +127,8 @@ def draw_run(draw, named):
 
 
 def draw_settings(draw, run):
-    """Of DRAWN; the commonest contradictions are not among them."""
-    cell = dict(run)
+    """Of DRAWN and of what is kept; the commonest contradictions are not among them."""
+    cell = {**run, **draw_kept(draw, run)}
     for name, values in DRAWN.items():
         if name not in OF_AN_UPDATE or cell["profile_type"] == "training":
             cell[name] = draw.choice(values)

@@ -30,6 +30,8 @@ FLASH = {"precision": "bf16", "attention": "flash"}
 SINGLE = [
     Case(BASE),
     Case("BF16 autocast", {"precision": "bf16"}),
+    Case("FP8 products, BF16 autocast", {"precision": "fp8"}, "BF16 autocast",
+         claims=(Claim("4 -> 1 bytes", "weight, bytes per parameter", 0.99, 1.01),)),
     Case("flash attention, BF16 autocast", FLASH, "BF16 autocast"),
     Case("checkpoint every second block", {"checkpoint": "blocks:50%"},
          claims=(Claim("saves 40-50 %", "activations saved, %", 40, 50),
@@ -59,6 +61,8 @@ SINGLE = [
 
 # What people run together.
 TOGETHER = [
+    Case("FP8 products, flash, 8-bit Adam", {"precision": "fp8", "attention": "flash",
+                                             "optimizer": "adam8bit"}, "BF16 autocast"),
     Case("flash, checkpoint full", {**FLASH, "checkpoint": "full"}, "BF16 autocast"),
     Case("checkpoint 50 %, INT8", {"precision": "bf16", "checkpoint": "blocks:50%",
                                    "activations": "int8"}, "BF16 autocast",

@@ -32,6 +32,9 @@ SMALL = {"model-size": "custom", "d-model": "256", "d-ff": "1024", "layers": "8"
 STEPS = 20  # the loss is the last one's
 WARMUP = 2
 
+REFUSED = 2  # exit status of what the card, or another setting, does not allow
+ANSWERS = ("ok", "oom", "unsupported")
+
 
 def words_of(flags):
     return [word for name, value in flags.items() for word in (f"--{name}", value)]
@@ -88,7 +91,7 @@ def answered(path):
         for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 record = json.loads(line)
-                if record["status"] in ("ok", "oom"):
+                if record["status"] in ANSWERS:
                     marks = {name: record[name] for name in ("what", "round", "again") if name in record}
                     found.add(json.dumps([record["technique"], marks], sort_keys=True))
             except (ValueError, KeyError, TypeError):
@@ -108,6 +111,9 @@ def run(headroom, cell, folder):
             raise
     if sweep.returncode == 130:
         sys.exit(130)
+    if sweep.returncode == REFUSED:
+        say(f"  {cell.case.name}: {messages.strip()}")
+        return {"status": "unsupported", "reason": messages.strip(), "technique": cell.case.name, **cell.marks}
     if not rows.strip():
         say(f"  {cell.case.name}: {' '.join(command)}\n{messages.strip()}")
         return None
@@ -145,7 +151,7 @@ def main():
             eta = f", {(time.monotonic() - began) / number * (len(cells) - number):.0f} s left" if number else ""
             say(f"[{number + 1}/{len(cells)}] {' '.join(map(str, cell.marks.values()))}: {cell.case.name}{eta}")
             record = run(options.headroom, cell, folder)
-            failed += record is None or record["status"] not in ("ok", "oom")
+            failed += record is None or record["status"] not in ANSWERS
             if record is not None:
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
                 file.flush()
