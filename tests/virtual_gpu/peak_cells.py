@@ -135,7 +135,8 @@ def draw_settings(draw, run):
     if cell["weights"] == "bf16":
         cell["precision"] = "fp32"
     if cell["profile_type"] in ("training", "forward-backward"):
-        cell["micro_batches"] = draw.choice([n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0])
+        parts = [n for n in (1, 1, 2, 4) if cell["batch_size"] % n == 0]
+        cell["micro_batches"] = draw.choice(parts)
     if cell["profile_type"] != "training":
         return cell
     if cell["weights"] == "fp32":
