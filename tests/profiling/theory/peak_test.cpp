@@ -7,6 +7,8 @@
 
 #include "profiling/theory/rehearsal/allocator.h"
 #include "profiling/theory/rehearsal/placement.h"
+#include "profiling/theory/rehearsal/reduce.h"
+#include "profiling/theory/rehearsal/run.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -72,6 +74,21 @@ TEST(AllocatorRules, OfBlocksThatFitAlikeTheOneAtTheLowestAddressIsTaken) {
   allocator.release(older);
   allocator.release(newer);
   EXPECT_EQ(allocator.allocate(26 * kMiB), newer);
+}
+
+int64_t taken(const Reduction& reduction) {
+  Run run(0);
+  run.memory.begin_peak();
+  meet_in_memory(run, reduction);
+  return run.memory.peak();
+}
+
+// What a virtual H200 was asked for while it summed the gradient of a norm's weight: 6291456 bytes
+// and 24. Of a row each, the results stay where they are made.
+TEST(Reductions, OfFewResultsFromManyNumbersTakeMemory) {
+  EXPECT_EQ(taken({.outputs = 768, .inputs = 1024, .inner = false}), 6291456 + 512);
+  EXPECT_EQ(taken({.outputs = 768, .inputs = 100, .inner = false}), 0);
+  EXPECT_EQ(taken({.outputs = 4096, .inputs = 10000}), 0);
 }
 
 // EnzoDing-rgb/cs336-assignment2-systems, reports/memory-profiling.md: 2.7B at batch 4 on an A800
