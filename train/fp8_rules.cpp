@@ -9,11 +9,11 @@ namespace {
 
 constexpr int64_t kMultiple = 16;  // numbers: cuBLAS wants rows of whole 16 bytes
 
-void check_width(const std::string& flag, int64_t size) {
+void check_width(const std::string& flag, int64_t size, const std::string& example) {
   if (size % kMultiple == 0) return;
   throw UsageError(flag, std::to_string(size),
                    "is no width in multiples of 16, which the products of --precision fp8 want",
-                   flag + " " + std::to_string((size / kMultiple + 1) * kMultiple));
+                   example);
 }
 
 }  // namespace
@@ -33,13 +33,13 @@ void check_fp8(const RunSpec& spec) {
     check_fp8_capability(card.compute_capability, card.name);
   }
   const ModelConfig config = model_config(spec);
-  check_width("--d-model", config.d_model);
-  check_width("--d-ff", config.d_ff);
+  check_width("--d-model", config.d_model, "--d-model 768 --heads 12");
+  check_width("--d-ff", config.d_ff, "--d-ff 3072");
   if (config.kv_dim() % kMultiple != 0) {
     throw UsageError("--kv-heads", std::to_string(config.kv_heads),
                      "makes keys of " + std::to_string(config.kv_dim()) +
                          " numbers, no multiple of 16, which the products of --precision fp8 want",
-                     "--kv-heads " + std::to_string(config.heads));
+                     "--d-model 768 --heads 12 --kv-heads 4");
   }
   const int64_t sequences = sequences_of_a_pass(spec);
   const int64_t tokens = sequences * spec.context_length;

@@ -106,7 +106,7 @@ expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of a10
 expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of rtx3090 is 8.6" theory "${small[@]}" --device virtual:rtx3090 --precision fp8
 expect 2 "--precision: 'fp8' is arithmetic over FP32 weights" profile "${small[@]}" --weights bf16 --precision fp8
 expect 2 "--precision: 'fp8' is unknown" rlhf --precision fp8
-expect 2 "--d-ff: '100' is no width in multiples of 16, .*--d-ff 112" profile "${small[@]}" --d-ff 100 --precision fp8
+expect 2 "--d-ff: '100' is no width in multiples of 16, .*--d-ff 3072" profile "${small[@]}" --d-ff 100 --precision fp8
 expect 2 "--kv-heads: '1' makes keys of 8 numbers, no multiple of 16" profile "${small[@]}" --d-model 64 --heads 8 --kv-heads 1 --precision fp8
 expect 2 "--context-length: '33' times 4 sequences is 132 tokens, no multiple of 16" profile "${small[@]}" --context-length 33 --profile-type training --precision fp8
 expect 2 "--context-length: '8' times 1 sequences is 8 tokens" sweep "${small[@]}" --context-length 8 --micro-batches 4 --profile-type training --precision bf16,fp8

@@ -124,7 +124,7 @@ def quick_grids():
     fp8 = {"profile_type": "training", "precision": "fp8", "context_length": "16"}
     yield {**fp8, "device": "virtual:h100-80gb,virtual:rtx4090", "context_length": "16,48",
            "attention": "eager,sdpa", "kv_heads": "2,4"}
-    yield {**fp8, "device": "virtual:h200", "profile_type": "forward,forward-grad,forward-backward",
+    yield {**fp8, "device": "virtual:h200", "profile_type": "forward-grad,forward-backward",
            "attention": "eager,math"}
     yield {**fp8, "device": "virtual:h200", "checkpoint": CHECKPOINTS,
            "activations": "exact,int8:block=100,min=0"}

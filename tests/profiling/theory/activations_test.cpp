@@ -120,6 +120,23 @@ TEST(TheoryActivations, OneBlockByHand) {
   EXPECT_EQ(find(rows, kBlock, "mask_11ST").derivation, "S*T * 1 B = 16*16 * 1 B");
 }
 
+TEST(TheoryActivations, Fp8ProductsKeepAByteANumberAScaleAndNoCastOfAWeight) {
+  RunSpec spec = tiny();
+  spec.precision = Precision::kFp8;
+  for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
+    spec.attention = attention;
+    const auto rows = theory_rows(spec);
+    EXPECT_EQ(find(rows, kBlock, "ln1.output_codes_DBS").bytes, 3 * (2 * 16 * 32));
+    EXPECT_EQ(find(rows, kBlock, "ln1.output_scale").bytes, 3 * 4);
+    EXPECT_EQ(find(rows, kBlock, "heads_codes_HKBS").bytes, 2 * 16 * 32);
+    EXPECT_EQ(find(rows, kBlock, "ln2.output_codes_DBS").bytes, 2 * (2 * 16 * 32));
+    EXPECT_EQ(find(rows, kBlock, "gate_codes_FBS").bytes, 2 * 16 * 48);
+    EXPECT_EQ(find(rows, kBlock, "q_proj.weight_DD").bytes, 0) << "the parameter itself";
+    EXPECT_EQ(find(rows, kFinalNorm, "ln_final.output_cast_BSD").bytes, 2 * 16 * 32 * 2);
+    EXPECT_EQ(total(rows, kCastCache), 2 * 50 * 32) << "the head's";
+  }
+}
+
 TEST(TheoryActivations, HeadAndLossByHand) {
   const auto rows = theory_rows(tiny());
   EXPECT_EQ(total(rows, kEmbedding), 2 * 16 * 32 * 4);

@@ -64,7 +64,7 @@ int main() {
   spec.profile_type = Mode::kForwardBackward;
   for (const char* checkpoint : {"none", "full", "every:2", "blocks:50%", "selective"}) {
     for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
-      for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
         spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
         spec.attention = attention;
         spec.precision = precision;
