@@ -57,7 +57,7 @@ void log_status(const std::string& message) {
   const std::string text = printable(message);
   const size_t width = terminal_width(STDERR_FILENO);
   // The last column stays free: a terminal may begin a new line after it.
-  write_status(kErase + text.substr(0, width == 0 ? text.size() : bytes_within(text, width - 1)));
+  write_status(kErase + (width == 0 ? text : shortened(text, width - 1)));
 }
 
 // The text is an argument, not the format: it may hold braces.

@@ -89,7 +89,7 @@ int dispatch(int argc, char** argv) {
 }
 
 // What was typed may be of any length, and a message repeats it.
-std::string shortened(std::string message) {
+std::string brief(std::string message) {
   constexpr size_t kMost = 2000;  // bytes
   constexpr size_t kEnd = 500;    // where what is allowed stands
   if (message.size() <= kMost) return message;
@@ -105,10 +105,10 @@ int main(int argc, char** argv) {
   try {
     return headroom::dispatch(argc, argv);
   } catch (const headroom::UsageError& error) {
-    headroom::log_error(headroom::shortened(error.what()));
+    headroom::log_error(headroom::brief(error.what()));
     return headroom::kExitUsage;
   } catch (const std::exception& error) {
-    headroom::log_error(headroom::shortened(error.what()));
+    headroom::log_error(headroom::brief(error.what()));
     return headroom::kExitEnvironment;
   }
 }

@@ -93,7 +93,7 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
   double value = 0;
   const std::errc error = parse_whole(text, value);
   std::array<char, 96> range{};
-  std::snprintf(range.data(), range.size(), "allowed: %g to %g", minimum, maximum);
+  std::snprintf(range.data(), range.size(), "allowed: %.15g to %.15g", minimum, maximum);
   const std::string example = std::string(flag) + " 0.5";
   if (error == std::errc::invalid_argument) {
     throw UsageError(flag, text, std::string("is not a number; ") + range.data(), example);

@@ -52,6 +52,36 @@ std::string same_word(std::string_view text, const std::vector<std::string>& can
   return best;
 }
 
+// The shortest name that begins with what was typed ("adam8" of adam8bit), else the longest that it
+// begins with ("flash2" of flash); else "".
+std::string begun(std::string_view text, const std::vector<std::string>& candidates) {
+  constexpr size_t kSaysSomething = 3;  // letters
+  std::string longer;
+  std::string shorter;
+  for (const std::string& candidate : candidates) {
+    if (text.size() >= kSaysSomething && candidate.starts_with(text)) {
+      if (longer.empty() || candidate.size() < longer.size()) longer = candidate;
+    } else if (candidate.size() >= kSaysSomething && text.starts_with(candidate)) {
+      if (candidate.size() > shorter.size()) shorter = candidate;
+    }
+  }
+  return longer.empty() ? shorter : longer;
+}
+
+// What was probably meant; "" = no idea.
+std::string near_word(std::string_view text, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(text, candidates);
+  const std::string part = begun(text, candidates);
+  // An ending that is missing is likelier than one that is wrong: adam8 is adam8bit, not adamw.
+  if (part.starts_with(text)) return part;
+  if (!nearest.empty()) return nearest;
+  return part.empty() ? same_word(text, candidates) : part;
+}
+
+std::string without_dashes(const std::string& flag) {
+  return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+}
+
 [[noreturn]] void refuse_word(std::string_view flag, std::string_view word,
                               const std::vector<std::string>& allowed, const std::string& hint,
                               std::string_view example) {
@@ -98,13 +128,17 @@ void check_choice(std::string_view flag, std::string_view word,
 void check_name(std::string_view flag, std::string_view word,
                 const std::vector<std::string>& allowed, std::string_view example) {
   if (is_one_of(word, allowed)) return;
-  const std::string near = nearest_name(word, allowed);
-  refuse_word(flag, word, allowed, did_you_mean(near.empty() ? same_word(word, allowed) : near),
-              example);
+  refuse_word(flag, word, allowed, did_you_mean(near_word(word, allowed)), example);
 }
 
 void refuse_option(const std::string& typed, const std::vector<std::string>& known) {
-  const std::string near = nearest_name(typed, known);
+  std::string near = nearest_name(typed, known);
+  if (near.empty()) {  // by the names alone: dashes are no likeness
+    std::vector<std::string> names;
+    for (const std::string& flag : known) names.push_back(without_dashes(flag));
+    near = near_word(without_dashes(typed), names);
+    if (!near.empty()) near.insert(0, "--");
+  }
   throw UsageError(
       "unknown option " + typed +
       (near.empty() ? "; --help lists the known ones" : ", did you mean " + near + "?"));

@@ -94,6 +94,33 @@ bool continues(std::string_view line, std::string_view page) {
   return is_prose(line) && is_prose(next);
 }
 
+// Whether the next line holds the rest of this one's last column and nothing else.
+bool fills_column(std::string_view line, std::string_view page, size_t width) {
+  const std::string_view next = next_line(page);
+  const size_t begin = std::min(next.find_first_not_of(' '), next.size());
+  const size_t own = std::min(line.find_first_not_of(' '), line.size());
+  return begin < next.size() && begin > own && begin == hanging_indent(line, width);
+}
+
+// What is left of `text` where `excess` columns are taken from the middle of its longest word; all
+// of it where the word has not so many to give.
+std::string without_middle(const std::string& text, size_t excess) {
+  constexpr std::string_view kGone = "...";
+  constexpr size_t kEnds = 4;  // columns that stay at each end, at least
+  size_t begin = 0;
+  size_t size = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    if (end - at > size) begin = at, size = end - at;
+    at = end + 1;
+  }
+  const size_t gone = excess + kGone.size();
+  const std::string word = text.substr(begin, size);
+  if (size < gone + 2 * kEnds || display_width(word) != size) return text;
+  const size_t head = (size - gone) / 2;
+  return text.substr(0, begin + head) + std::string(kGone) + text.substr(begin + head + gone);
+}
+
 }  // namespace
 
 std::vector<std::string> wrapped(std::string_view text, size_t width, size_t indent) {
@@ -118,11 +145,22 @@ std::string fitted(std::string_view page, size_t width) {
     while (display_width(line) > width && continues(line, page)) {
       line.append(" ").append(next_line(page));
     }
+    while (display_width(line) > width && fills_column(line, page, width)) {
+      const std::string_view rest = next_line(page);
+      line.append(" ").append(rest.substr(rest.find_first_not_of(' ')));
+    }
     for (const std::string& piece : wrapped(line, width, hanging_indent(line, width))) {
       text.append(piece).append("\n");
     }
   }
   return text;
+}
+
+std::string shortened(const std::string& line, size_t width) {
+  const size_t all = display_width(line);
+  if (all <= width) return line;
+  const std::string text = without_middle(line, all - width);
+  return text.substr(0, bytes_within(text, width));
 }
 
 size_t widest_word(std::string_view text) {

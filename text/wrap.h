@@ -15,8 +15,13 @@ std::vector<std::string> wrapped(std::string_view text, size_t width, size_t ind
 
 // A page of lines, each of them wrapped and ended by a newline: what goes on a further line begins
 // where the line's last column does (columns are two or more spaces apart), so that a list of flags
-// stays one. Lines of prose that do not fit are filled up from those after them. Width 0: as it is.
+// stays one. Lines of prose that do not fit are filled up from those after them, and so is the last
+// column of a list. Width 0: as it is.
 std::string fitted(std::string_view page, size_t width);
+
+// One line of at most `width` columns: where it is wider its longest word (a run's name) loses its
+// middle, "small_ct...lion", and where that is not enough the line its end.
+std::string shortened(const std::string& line, size_t width);
 
 // Columns of the widest word.
 size_t widest_word(std::string_view text);

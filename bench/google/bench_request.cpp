@@ -6,6 +6,7 @@
 #include "bench/google/library_flags.h"
 #include "bench/process/host_memory.h"
 #include "bench/sweep/sweep.h"
+#include "bench/sweep/values.h"
 #include "cards/cards.h"
 #include "profiling/flops.h"
 #include "text/quantity.h"
@@ -93,7 +94,7 @@ std::vector<StepCase> cases_from(Values values, bool has_card, bool fixed_iterat
   for (const Field& field : fields()) {
     const auto given = values.find(field.flag());
     if (given == values.end()) continue;
-    axes.push_back({field.name, parse_list(field.flag(), given->second)});
+    axes.push_back({field.name, values_of(field, given->second)});
   }
   std::vector<StepCase> cases;
   for (RunSpec& spec : expand(base, axes)) {

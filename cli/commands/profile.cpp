@@ -29,7 +29,7 @@ CommandLine command_line() {
   flags.insert(flags.end(), limits.begin(), limits.end());
   flags.push_back({"watch", "",
                    "live bytes after each measured step and what grows in them; on a virtual card "
-                   "also which --alloc-conf reserves less",
+                   "also which --alloc-conf reserves less (in tables, not in json)",
                    to_string(FieldGroup::kMeasurement)});
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
   return {"profile --model-size NAME [flags]",
@@ -59,15 +59,24 @@ void settle_watch(const Arguments& arguments, RunSpec& spec) {
     throw UsageError("--record-steps", std::to_string(spec.record_steps),
                      "cannot tell what grows; allowed with --watch: 3 or more", "--record-steps 3");
   }
+  if (spec.stacks == Stacks::kNone) {
+    throw UsageError("--stacks", "none",
+                     "cannot say where what grows was made; allowed with --watch: cpp",
+                     "--stacks cpp");
+  }
 }
 
 // The same steps under other settings of the allocator. `record` is of the setting asked for.
 Table tried_settings(const Record& record, CellOptions options) {
   std::vector<Record> records = {record};
   options.watches = false;
-  for (const char* conf : {"expandable_segments:True", "max_split_size_mb:128",
-                           "garbage_collection_threshold:0.8", "roundup_power2_divisions:4"}) {
+  const std::vector<std::string> confs = {"expandable_segments:True", "max_split_size_mb:128",
+                                          "garbage_collection_threshold:0.8",
+                                          "roundup_power2_divisions:4"};
+  for (const std::string& conf : confs) {
+    if (interrupted()) break;
     if (conf == record.spec.alloc_conf) continue;
+    options.on_progress = RunProgress("trying --alloc-conf " + conf);
     RunSpec spec = record.spec;
     spec.alloc_conf = conf;
     spec.record_steps = 0;

@@ -75,6 +75,20 @@ cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
   }
 }
 
+// Flags of one group stand together, the groups in the order of their first flags.
+std::vector<Flag> by_group(std::vector<Flag> flags) {
+  std::vector<std::string> groups;
+  for (const Flag& flag : flags) {
+    if (!is_one_of(flag.group, groups)) groups.push_back(flag.group);
+  }
+  const auto place = [&](const Flag& flag) {
+    return std::find(groups.begin(), groups.end(), flag.group);
+  };
+  std::stable_sort(flags.begin(), flags.end(),
+                   [&](const Flag& a, const Flag& b) { return place(a) < place(b); });
+  return flags;
+}
+
 }  // namespace
 
 std::string Arguments::get(const std::string& name, const std::string& otherwise) const {
@@ -90,6 +104,7 @@ CommandLine::CommandLine(std::string usage, std::string summary, std::vector<Fla
       takes_positional_(takes_positional),
       first_file_(first_file) {
   flags_.push_back({.name = "help", .help = "print this and exit", .group = "Other"});
+  flags_ = by_group(std::move(flags_));
 }
 
 Arguments CommandLine::parse(int argc, const char* const* argv) const {
@@ -126,7 +141,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
 }
 
 std::string CommandLine::help() const {
-  std::string text = "headroom " + usage_ + "\n" + summary_ + "\n";
+  std::string text = "headroom " + usage_ + "\n\n" + summary_ + "\n";
   size_t width = 0;
   const auto left = [](const Flag& flag) {
     const std::string name = "  --" + flag.name;

@@ -1,10 +1,10 @@
 #include "cli/flags/run_flags.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "bench/process/virtual_card.h"
+#include "bench/sweep/values.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/data/safetensors.h"
@@ -56,15 +56,6 @@ std::vector<Flag> run_flags(bool list) {
                    to_string(FieldGroup::kStep)});
   flags.push_back({"dtype", "WORD", "with --use-mixed-precision: bf16, fp16 (default bf16)",
                    to_string(FieldGroup::kStep)});
-  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
-    static const std::vector<std::string> kOrder = {to_string(FieldGroup::kModel),
-                                                    to_string(FieldGroup::kStep),
-                                                    to_string(FieldGroup::kMeasurement)};
-    const auto place = [](const Flag& flag) {
-      return std::find(kOrder.begin(), kOrder.end(), flag.group);
-    };
-    return place(a) < place(b);
-  });
   return flags;
 }
 
@@ -99,39 +90,6 @@ Arguments without_aliases(Arguments arguments) {
                      " (example: --model-size small)");
   }
   return arguments;
-}
-
-// Texts hold commas themselves, so a list of them is parted by semicolons; "default" is none.
-std::vector<std::string> parted(const std::string& text, char separator) {
-  std::vector<std::string> values;
-  std::istringstream stream(text);
-  for (std::string value; std::getline(stream, value, separator);) {
-    values.push_back(value == "default" ? "" : value);
-  }
-  return values;
-}
-
-// Whether it is an option of the value before it: "bytes=80GiB" of "virtual:h200,bytes=80GiB". A
-// value with options of its own, "int8:min=1MiB", has a colon first.
-bool is_option(const std::string& value) { return value.find('=') < value.find(':'); }
-
-// What a flag was given: one value, or the values of a list.
-std::vector<std::string> values_of(const Field& field, const std::string& text) {
-  if (field.separator == '\0') return {text};
-  if (field.separator != ',') {
-    return text.find(field.separator) == std::string::npos ? std::vector<std::string>{text}
-                                                           : parted(text, field.separator);
-  }
-  std::vector<std::string> values = parse_list(field.flag(), text);
-  for (size_t i = 1; i < values.size();) {
-    if (is_option(values[i])) {
-      values[i - 1] += "," + values[i];
-      values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
-    } else {
-      ++i;
-    }
-  }
-  return values;
 }
 
 // A file that cannot serve is refused here, before any cell starts. Token ids are looked at only
@@ -169,8 +127,8 @@ RunSpec cell_from(const Arguments& given) {
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
     if (field.separator == ',' && values_of(field, value).size() > 1) {
-      throw UsageError(field.flag(), value, "is a list, and profile runs one cell; use sweep",
-                       "headroom sweep --model-size small " + field.flag() + " " + value);
+      throw UsageError(field.flag(), value, "is a list, which sweep takes; allowed here: one value",
+                       field.flag() + " " + values_of(field, value).front());
     }
     field.set(spec, value);
   }

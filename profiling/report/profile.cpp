@@ -8,6 +8,7 @@
 #include "profiling/report/time.h"
 #include "profiling/report/watch.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -44,6 +45,21 @@ std::string outside_in_words(const Record& record) {
          words("", "library_bytes", "library_known");
 }
 
+// How the step runs beyond what has a row of its own: what is not as usual, "checkpoint full".
+std::string other_settings(const RunSpec& spec) {
+  static const std::vector<std::string> kOwnRows = {"profile_type", "micro_batches",  "precision",
+                                                    "weights",      "master_weights", "attention",
+                                                    "optimizer",    "optimizer_impl", "device"};
+  const RunSpec usual;
+  std::vector<std::string> settings;
+  for (const Field& field : fields()) {
+    const std::string value = field.get(spec);
+    const bool told = field.group != FieldGroup::kStep || is_one_of(field.name, kOwnRows);
+    if (!told && value != field.get(usual)) settings.push_back(field.name + " " + value);
+  }
+  return join(settings);
+}
+
 Table protocol_table(const Record& record) {
   const RunSpec& spec = record.spec;
   Table table{.title = "Profile of " + row_name(spec), .columns = {{"protocol"}, {"value"}}};
@@ -55,7 +71,9 @@ Table protocol_table(const Record& record) {
   add("mode", in_words(spec.profile_type));
   add("model", shape_in_words(spec));
   const int64_t parameters = parameter_count(model_config(spec));
-  add("parameters", grouped(parameters) + ", " + format_bytes(parameters * 4) + " in FP32");
+  const bool bf16 = spec.weights == WeightType::kBf16;
+  add("parameters", grouped(parameters) + ", " + format_bytes(parameters * (bf16 ? 2 : 4)) +
+                        (bf16 ? " in BF16" : " in FP32"));
   add("batch", std::to_string(spec.batch_size) + " sequences of " +
                    std::to_string(spec.context_length) + " tokens" +
                    (spec.micro_batches == 1
@@ -65,6 +83,9 @@ Table protocol_table(const Record& record) {
   add("attention", to_string(spec.attention));
   if (spec.profile_type == Mode::kTraining) {
     add("optimizer", to_string(spec.optimizer) + ", " + to_string(spec.optimizer_impl));
+  }
+  if (const std::string others = other_settings(spec); !others.empty()) {
+    add("other settings", others);
   }
   const std::string device = device_name(record);
   const std::string asked = to_string(spec.device);

@@ -22,6 +22,19 @@ std::vector<size_t> some_of(size_t steps) {
   return shown;
 }
 
+// Allocated bytes move with which cached block is given, requested ones do not.
+std::string verdict(const std::vector<MemoryBytes>& after) {
+  const int64_t growth = after.back().requested - after.front().requested;
+  if (growth == 0) return "Nothing grows: the last step ends with as many live bytes as the first.";
+  if (growth < 0) {
+    return "Nothing grows: the last step ends with " + format_bytes(-growth) +
+           " fewer live bytes than the first.";
+  }
+  const auto steps = static_cast<int64_t>(after.size()) - 1;
+  return "It grows: " + format_bytes(growth) + " in " + std::to_string(steps) + " steps, " +
+         format_bytes(growth / steps) + " a step.";
+}
+
 Table steps_table(const std::vector<MemoryBytes>& after) {
   Table table{
       .title = "Live bytes after each measured step", .columns = {{"step", true}}, .keys = 1};
@@ -47,11 +60,7 @@ Table steps_table(const std::vector<MemoryBytes>& after) {
     table.notes.push_back(std::to_string(kMostSteps) + " of " + std::to_string(after.size()) +
                           " steps; growth is since the row above.");
   }
-  // Allocated bytes move with which cached block is given, requested ones do not.
-  if (after.back().requested == after.front().requested) {
-    table.notes.push_back(
-        "Nothing grows: the last step ends with as many live bytes as the first.");
-  }
+  table.notes.push_back(verdict(after));
   return table;
 }
 

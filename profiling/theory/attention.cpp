@@ -1,4 +1,5 @@
 // What attention keeps for backward. Read beside model/attention.cpp.
+#include "profiling/theory/attention_lines.h"
 #include "profiling/theory/sheet.h"
 
 namespace headroom {
@@ -33,6 +34,14 @@ void add_rotary(Sheet& sheet) {
   }
 }
 
+// What made q, and k where no head is repeated: the rotation, unless the product casts them itself.
+std::string rotated_by(const Sheet& sheet, std::string_view product) {
+  if (sheet.autocast()) return std::string(product);
+  return sheet.compute() == DType::kFp32
+             ? "model/layers.cpp RotaryTable::rotate: cat"
+             : "model/attention.cpp CausalSelfAttention::forward: rotate, to(x.scalar_type())";
+}
+
 void add_matrix_inputs(Sheet& sheet) {
   const DType compute = sheet.compute();
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
@@ -41,13 +50,13 @@ void add_matrix_inputs(Sheet& sheet) {
   sheet.add({.name = "q",
              .shape = "B H S K",
              .dtype = compute,
-             .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
+             .source = rotated_by(sheet, kScoresProduct),
              .saved_by = {"BmmBackward0.self"},
              .condition = "rotated" + cast});
   sheet.add({.name = "k",
              .shape = "B H T K",
              .dtype = compute,
-             .source = "model/attention.cpp eager_attention: einsum bhsk,bhtk->bhst",
+             .source = grouped ? std::string(kScoresProduct) : rotated_by(sheet, kScoresProduct),
              .saved_by = {"BmmBackward0.mat2"},
              .condition = (grouped ? "rotated, repeated to every query head" : "rotated") + cast});
   sheet.add({.name = "v",
@@ -107,17 +116,17 @@ void add_eager(Sheet& sheet) {
 // The fused kernels' inputs: k and v keep their own number of heads.
 void add_fused_inputs(Sheet& sheet, const std::string& node) {
   const DType compute = sheet.compute();
-  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
+  const std::string source(kFusedAttention);
   sheet.add({.name = "q",
              .shape = "B H S K",
              .dtype = compute,
-             .source = source,
+             .source = rotated_by(sheet, source),
              .saved_by = {node + ".query"},
              .condition = "rotated"});
   sheet.add({.name = "k",
              .shape = "B G T K",
              .dtype = compute,
-             .source = source,
+             .source = rotated_by(sheet, source),
              .saved_by = {node + ".key"},
              .condition = "rotated"});
   sheet.add({.name = "v",
@@ -131,7 +140,7 @@ void add_fused_inputs(Sheet& sheet, const std::string& node) {
 void add_fused_outputs(Sheet& sheet, const std::string& node) {
   const AttentionKernel kernel = sheet.attention_kernel();
   const bool padded = kernel == AttentionKernel::kMemoryEfficient;
-  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
+  const std::string source(kFusedAttention);
   sheet.add({.name = "attention",
              .shape = "B H S K",
              .dtype = sheet.compute(),
@@ -160,7 +169,7 @@ void add_random_state(Sheet& sheet, const std::string& node) {
     sheet.add({.name = name,
                .shape = both ? "2" : "",
                .dtype = DType::kInt64,
-               .source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention",
+               .source = std::string(kFusedAttention),
                .saved_by = {node + ".philox"},
                .condition = "unused without dropout"});
   }
@@ -169,7 +178,7 @@ void add_random_state(Sheet& sheet, const std::string& node) {
 // libtorch's math kernel: products and softmax one after another in FP32, k and v repeated to every
 // query head, no log-sum-exp.
 void add_math(Sheet& sheet) {
-  const std::string source = "model/attention.cpp sdpa_attention: scaled_dot_product_attention";
+  const std::string source(kFusedAttention);
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   const std::string repeated = grouped ? ", repeated to every query head" : "";
   const std::string fp32 = sheet.compute() == DType::kFp32 ? "" : "; FP32 in every precision";

@@ -13,6 +13,8 @@
 namespace headroom {
 namespace {
 
+constexpr const char* kNotOnCpu =
+    "runs on cards only; allowed on the CPU: eager, sdpa, math, flash";
 constexpr const char* kUsualCapability = "9.0";  // of a card that is only known as "cuda"
 
 std::string found(const char* what, int64_t value) {
@@ -97,15 +99,15 @@ std::string refusal(AttentionKernel kernel, const AttentionCall& call) {
     case AttentionKernel::kMath:
       return "";
     case AttentionKernel::kCpuFlash:
-      return call.cpu ? "" : "is of the CPU";
+      return call.cpu ? "" : "runs on the CPU only";
     case AttentionKernel::kFlash:
-      return call.cpu ? "is of cards"
+      return call.cpu ? kNotOnCpu
                       : first_of({needs_capability_8(call), against_flash_width(call),
                                   takes_two_bytes(call)});
     case AttentionKernel::kMemoryEfficient:
-      return call.cpu ? "is of cards" : against_efficient(call);
+      return call.cpu ? kNotOnCpu : against_efficient(call);
     case AttentionKernel::kCudnn:
-      return call.cpu ? "is of cards"
+      return call.cpu ? kNotOnCpu
                       : first_of({needs_capability_8(call), takes_two_bytes(call),
                                   against_cudnn_shape(call)});
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "profiling/theory/attention_lines.h"
+
 namespace headroom {
 namespace {
 
@@ -97,6 +99,17 @@ Row scales_row(const Row& row, const Activations& activations) {
   return scales;
 }
 
+// The first node that saves a tensor packs it: of a norm's output the layer behind it, of rotated
+// heads attention's product; of others what made them.
+std::string packed_at(const Row& row) {
+  const bool of_linear = row.saved_by.front().starts_with("BmmBackward0");
+  if (row.tensor.ends_with(".output_BSD") && of_linear) {
+    return "model/layers.cpp Linear::forward: einsum ...i,oi->...o";
+  }
+  if (row.source.find("rotate") == std::string::npos) return row.source;
+  return std::string(of_linear ? kScoresProduct : kFusedAttention);
+}
+
 Row codes_row(const Row& row, const Activations& activations) {
   Row codes = row;
   codes.saved_as = row.dtype;
@@ -105,6 +118,7 @@ Row codes_row(const Row& row, const Activations& activations) {
   replace_all(codes.derivation, " * " + std::to_string(element_size(row.dtype)) + " B", " * 1 B");
   codes.condition = "8 bits instead of " + to_string(row.dtype);
   if (!row.condition.empty()) codes.condition += "; " + row.condition;
+  codes.source = packed_at(row);
   return codes;
 }
 

@@ -27,19 +27,23 @@ source "$driver_root/scripts/lib/lock.sh"
 
 driver_usage() {
   cat <<EOF
-usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...] [--device DEVICE | --card CARD] [--output-dir DIR]
-       [--warmup-steps N] [--measure-steps N]
-$driver_title
-  --model-size     named size; default 2.7B, on the CPU small; where all sizes are
-                   profiled, that one only                                       (environment: MODEL_SIZE)
-  --contexts       tokens per sequence; default 128,256,512                      (CONTEXTS)
-  --device         default cuda when the machine has a card, else virtual:h200   (DEVICE)
+usage: ${0##*/} [--model-size SIZE] [--contexts N,N,...]
+       [--device DEVICE | --card CARD] [--output-dir DIR] [--warmup-steps N]
+       [--measure-steps N]
+$(fold -s -w 80 <<<"$driver_title" | sed 's/ *$//')
+  --model-size     named size; default 2.7B, on the CPU small; where all sizes
+                   are profiled, that one only
+  --contexts       tokens per sequence; default 128,256,512
+  --device         default cuda when the machine has a card, else virtual:h200
   --card           a virtual card: --card h200 is --device virtual:h200
-  --output-dir     default results/memory_profiling in this repository           (OUTPUT_DIR)
-  --warmup-steps   default 5 on a card, 2 on a virtual one, 1 on the CPU         (WARMUP_STEPS)
-  --measure-steps  default 10 on a card, 1 on a virtual one, 2 on the CPU        (MEASURE_STEPS)
-HEADROOM_BIN=PATH uses that headroom program and skips set-up and build.
-Exit codes: 0 all done, 2 usage, 3 some steps failed, 4 all failed, 5 set-up or build failed, 130 interrupted.
+  --output-dir     default results/memory_profiling in this repository
+  --warmup-steps   default 5 on a card, 2 on a virtual one, 1 on the CPU
+  --measure-steps  default 10 on a card, 1 on a virtual one, 2 on the CPU
+In the environment: MODEL_SIZE, CONTEXTS, DEVICE, OUTPUT_DIR, WARMUP_STEPS,
+MEASURE_STEPS. HEADROOM_BIN=PATH uses that headroom program and skips set-up
+and build.
+Exit codes: 0 all done, 2 usage, 3 some steps failed, 4 all failed, 5 set-up
+or build failed, 130 interrupted.
 EOF
 }
 

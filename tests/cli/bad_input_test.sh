@@ -48,23 +48,28 @@ expect 2 "--checkpoint: 'every:0' is no number of blocks" rlhf --checkpoint ever
 expect 2 "--checkpoint: 'every:81' is more than the model's 80 blocks" rlhf --checkpoint every:81
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 expect 2 "--activations: 'int4' is unknown; allowed: exact, int8, fp8; did you mean int8\?" profile "${small[@]}" --activations int4
-expect 2 "--activations: 'int8,fp8' is a list" profile "${small[@]}" --activations int8,fp8
+for command in profile theory; do
+  expect 2 "--activations: 'int8,fp8' is a list, which sweep takes; allowed here: one value \(example: --activations int8\)" \
+    $command "${small[@]}" --activations int8,fp8
+done
 for value in int8:block=0 fp8:block=abc int8:block=7; do
   expect 2 "--activations: '$value' has .*; allowed: 8 to 65536 numbers" profile "${small[@]}" --activations "$value"
 done
 expect 2 "--activations: 'int8:min=1x' has min=1x; allowed: bytes" sweep "${small[@]}" --activations fp8,int8:min=1x
 expect 2 "--activations: 'exact:block=64' has options, and exact takes none" theory "${small[@]}" --activations exact:block=64
+expect 2 "'int8:fp8' has the unknown option 'fp8'; allowed after 'int8:' are block=N, min=BYTES" theory "${small[@]}" --activations int8:fp8
 expect 2 "'int8:blok=64' has the unknown option 'blok=64'.*did you mean block" profile "${small[@]}" --activations int8:blok=64
 
 expect 2 "--measure-steps: '1' shows no growth; allowed with --watch: 2 or more" profile "${small[@]}" --measure-steps 1 --watch
 expect 2 "--record-steps: '1' cannot tell what grows" profile "${small[@]}" --record-steps 1 --watch
+expect 2 "--stacks: 'none' cannot say where what grows was made; allowed with --watch: cpp" profile "${small[@]}" --stacks none --watch
 # Gradients.
 training=("${small[@]}" --profile-type training)
 expect 2 "--micro-batches: '3' does not divide --batch-size 4; allowed: its divisors, 1 to 4 \(example: " profile "${training[@]}" --micro-batches 3
 expect 2 "--micro-batches: '8' does not divide --batch-size 4" theory "${training[@]}" --micro-batches 8
 expect 2 "--micro-batches: '0' is out of range; allowed: 1 to" profile "${training[@]}" --micro-batches 0
 expect 2 "--micro-batches: '2' adds up gradients, and --profile-type forward makes none; allowed there: 1" sweep "${small[@]}" --micro-batches 1,2
-expect 2 "--max-grad-norm: '-1' is out of range; allowed: 0 to 1" profile "${training[@]}" --max-grad-norm -1
+expect 2 "--max-grad-norm: '-1' is out of range; allowed: 0 to 1000000 " profile "${training[@]}" --max-grad-norm -1
 expect 2 "--max-grad-norm: 'nan' is out of range" profile "${training[@]}" --max-grad-norm nan
 expect 2 "--max-grad-norm: '0.5' clips what an optimizer takes, and --profile-type forward-backward has none; allowed there: 0 \(example: " profile "${small[@]}" --profile-type forward-backward --max-grad-norm 0.5
 
@@ -112,6 +117,7 @@ expect 2 "--context-length: '33' times 4 sequences is 132 tokens, no multiple of
 expect 2 "--context-length: '8' times 1 sequences is 8 tokens" sweep "${small[@]}" --context-length 8 --micro-batches 4 --profile-type training --precision bf16,fp8
 expect 2 "--optimizer-impl: 'foreach' is none of adam8bit's; allowed: reference \(example: --optimizer-impl reference\)" profile "${small[@]}" --optimizer adam8bit --optimizer-impl foreach
 expect 2 "--optimizer-impl: 'fused' is none of lion's; allowed: reference, foreach" sweep "${small[@]}" --optimizer adamw,lion --optimizer-impl fused
+expect 2 "--optimizer: 'adam8' is unknown.*did you mean adam8bit\?" sweep "${small[@]}" --optimizer adam8
 expect 2 "--optimizer: 'adam-mni' is unknown.*did you mean adam-mini\?" profile "${small[@]}" --optimizer adam-mni
 expect 2 "--optimizer: 'adamw-8bit' is unknown" rlhf --optimizer adamw-8bit
 expect 2 "--one-process: a process has one virtual card and one --alloc-conf" sweep "${small[@]}" --one-process --device virtual:h200,cpu
@@ -142,6 +148,10 @@ expect 2 "--swap-phases: 'yes' is not wanted: it is a switch" rlhf --swap-phases
 
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
+expect 2 'unknown option --context, did you mean --context-length\?' profile "${small[@]}" --context 512
+expect 2 'unknown option --checkpoint-every, did you mean --checkpoint\?' theory "${small[@]}" --checkpoint-every 2
+expect 2 'unknown option --micro-batches, did you mean --micro-batch-size\?' rlhf --micro-batches 2
+expect 2 "--attention: 'cudnn' runs on cards only; allowed on the CPU: eager, sdpa, math, flash" theory "${small[@]}" --device cpu --attention cudnn
 expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7
 expect 2 'unknown option -model-size, did you mean --model-size' profile -model-size small
 expect 2 'unknown option -x' profile "${small[@]}" -x

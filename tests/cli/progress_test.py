@@ -6,11 +6,12 @@ usage: progress_test.py HEADROOM STUB_CELL [unittest arguments]
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
 import unittest
+
+import terminal
 
 HEADROOM = STUB_CELL = ""
 SLOW = ("--model-size", "small", "--batch-size", "15")  # the stub takes a second and tells its steps
@@ -25,22 +26,8 @@ def run(*words):
                           env=environment())
 
 
-def stderr_on_a_terminal(*words, **more):
-    parent, child = pty.openpty()
-    with subprocess.Popen([HEADROOM, *words], stdout=subprocess.DEVNULL, stderr=child,
-                          env=environment(**more)):
-        os.close(child)
-        text = b""
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:  # the program has gone
-                break
-            if not piece:
-                break
-            text += piece
-    os.close(parent)
-    return text.decode()
+def stderr_on_a_terminal(*words, columns=0, **more):
+    return terminal.shown([HEADROOM, *words], environment(**more), stdout=False, columns=columns)
 
 
 class Progress(unittest.TestCase):
@@ -53,6 +40,15 @@ class Progress(unittest.TestCase):
         # What is told meanwhile has a line of its own, and nothing is left of the redrawn one.
         self.assertIn("stub: about to begin\r\n", text)
         self.assertTrue(text.endswith("\r\033[K"), frames)
+
+    def test_a_long_name_leaves_room_for_step_and_eta(self):
+        long = ("--profile-type", "training", "--micro-batches", "3", "--attention", "sdpa", "--checkpoint",
+                "every:2", "--activations", "int8:block=32,min=1MiB", "--optimizer", "adam8bit")
+        text = stderr_on_a_terminal("profile", *SLOW, *long, columns=80)
+        self.assertRegex(text, r"\x1b\[Ksmall_ctx512\S*\.\.\.\S+ on stub device: step 3 of 4 \(measured\), ETA \d+ s")
+        text = stderr_on_a_terminal("sweep", *SLOW, *long, "--context-length", "128,256", columns=80)
+        self.assertRegex(text, r"\x1b\[Kcell 2 of 2: small_ctx256\S*\.\.\.\S+ step 2 of 4, ETA \d+ s")
+        self.assertEqual([line for line in re.split(r"[\r\n]+", text.replace("\x1b[K", "")) if len(line) > 80], [])
 
     def test_a_dumb_terminal_gets_lines(self):
         self.assertNotIn("\033", stderr_on_a_terminal("profile", *SLOW, TERM="dumb"))

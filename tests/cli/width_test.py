@@ -4,18 +4,16 @@
 usage: width_test.py HEADROOM STUB_CELL MAKE_SNAPSHOT [unittest arguments]
 """
 
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unicodedata
 import unittest
 from pathlib import Path
+
+import terminal
 
 HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +22,8 @@ ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
 COMMANDS = "profile sweep table theory dryrun rlhf budget snapshot cards".split()
 HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for name in COMMANDS)]
 STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
+TECHNIQUES = [*STUB_RUNS, "--profile-type", "training", "--micro-batches", "2", "--max-grad-norm", "1",
+              "--checkpoint", "every:3", "--activations", "int8:block=32,min=1MiB", "--attention", "sdpa"]
 TABLES = [
     ["theory", "--model-size", "small"],
     ["theory", "--model-size", "2.7B", "--profile-type", "forward"],
@@ -38,6 +38,13 @@ TABLES = [
     ["cards", "h200", "v100"],
     ["profile", *STUB_RUNS, "--profile-type", "training"],
     ["profile", *STUB_RUNS, "--context-length", "1024"],
+    ["profile", *TECHNIQUES],
+    ["theory", *TECHNIQUES],
+    ["theory", "--model-size", "small", "--weights", "bf16", "--rounding", "stochastic",
+     "--release-gradients", "--optimizer", "adam-mini"],
+    ["sweep", *TECHNIQUES, "--context-length", "128,1024", "--release-gradients=false",
+     "--optimizer", "lion,adam8bit"],
+    ["rlhf", "--model-size", "7b", "--checkpoint", "blocks:50%", "--optimizer", "adam8bit"],
     ["profile", *STUB_RUNS, "--snapshot", "深層学習のメモリを測った結果を入れておくとても長い名前の" * 2 + ".pickle"],
     ["sweep", *STUB_RUNS, "--context-length", "128,256,1024", "--precision", "fp32,bf16",
      "--attention", "eager,sdpa", "--batch-size", "1,4"],
@@ -72,22 +79,8 @@ def environment(**more):
 
 def on_a_terminal(words, width, folder, **more):
     """What the program shows on a terminal so wide; lines that are redrawn count each time."""
-    parent, child = pty.openpty()
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    text = b""
-    with subprocess.Popen([HEADROOM, *words], stdout=child, stderr=child, stdin=subprocess.DEVNULL,
-                          cwd=folder, env=environment(**more)):
-        os.close(child)
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:  # the program has gone
-                break
-            if not piece:
-                break
-            text += piece
-    os.close(parent)
-    return re.split(r"[\r\n]+", text.decode())
+    text = terminal.shown([HEADROOM, *words], environment(**more), columns=width, folder=folder)
+    return re.split(r"[\r\n]+", text)
 
 
 def into_a_pipe(words, folder):

@@ -247,3 +247,12 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   grep -q 'headroom_bench' "$scripts/../README.md"
   grep -q -- '--target headroom headroom-cell headroom_bench ' "$scripts/lib/driver.sh"
 }
+
+@test "help fits a terminal of 80 columns" {
+  for script in run_all profile_part_a profile_sizes profile_techniques profile_attention; do
+    run "$scripts/$script.sh" --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"--model-size "*"Exit codes: "* ]]
+    [ "$(awk 'length > 80' <<<"$output")" = "" ]
+  done
+}

@@ -91,3 +91,16 @@ fake_torch() {
   [ "${lines[1]}" = "setup: failed: cmake; the whole output is in build/release-configure.log" ]
   [ ! -e "$tree/build/release/configured" ]
 }
+
+@test "--help tells and runs nothing, another argument is refused" {
+  for script in setup test; do
+    cp "$BATS_TEST_DIRNAME/../../scripts/$script.sh" "$tree/scripts/"
+    run "$tree/scripts/$script.sh" --help
+    [ "$status" -eq 0 ]
+    [[ $output == *"Exit codes: 0 "* && $output != *"set -"* ]]
+    run "$tree/scripts/$script.sh" stray
+    [ "$status" -eq 2 ]
+    [[ $output == "$script.sh: 'stray' is no option"* ]]
+  done
+  [ ! -e "$tree/cmake.calls" ] && [ ! -e "$tree/.venv" ]
+}

@@ -218,6 +218,18 @@ TEST(Page, AListOfFlagsStaysOneAndProseIsFilledUp) {
   EXPECT_EQ(fitted("  --flag N  what it does for you\n", 24),
             "  --flag N  what it does\n            for you\n");
   EXPECT_EQ(fitted("one two three four\nfive six\n", 14), "one two three\nfour five six\n");
+  // The rest of a column is filled up, a list below it is not.
+  const char* list = "  --flag N  what it really does\n            for you\n  --other   x\n";
+  EXPECT_EQ(fitted(list, 40), list);
+  EXPECT_EQ(fitted(list, 28),
+            "  --flag N  what it really\n            does for you\n  --other   x\n");
+}
+
+TEST(Page, AShortenedLineLosesTheMiddleOfItsLongestWordAndThenItsEnd) {
+  EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 40), "a_long_name_of_a_run: step 3 of 4");
+  EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 28), "a_long..._a_run: step 3 of 4");
+  EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 12), "a_long_name_");
+  EXPECT_EQ(shortened("one two three", 5), "one t");
 }
 
 TEST(Printable, WidthCountsColumnsNotBytes) {

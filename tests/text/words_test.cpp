@@ -59,6 +59,11 @@ TEST(Words, AShortenedOrSpelledOutWordIsRecognized) {
   EXPECT_EQ(suggested("float32", precisions), "fp32");
   EXPECT_EQ(suggested("half", precisions), "");
   EXPECT_EQ(suggested("inference", modes), "");
+  const std::vector<std::string> optimizers = {"adamw", "adam8bit", "sgd", "adam-mini"};
+  EXPECT_EQ(suggested("adam8", optimizers), "adam8bit") << "and not adamw, a letter away";
+  EXPECT_EQ(suggested("adam", optimizers), "adamw");
+  EXPECT_EQ(suggested("adam-mini-v2", optimizers), "adam-mini");
+  EXPECT_EQ(suggested("ad", {"advanced"}), "");
 }
 
 TEST(Words, AnUnknownOptionIsRefusedWithTheNearestOrTheWayToTheList) {
@@ -68,6 +73,16 @@ TEST(Words, AnUnknownOptionIsRefusedWithTheNearestOrTheWayToTheList) {
             "unknown option --outptu, did you mean --output?");
   EXPECT_EQ(refusal([] { refuse_option("--nonsense", {"--output"}); }),
             "unknown option --nonsense; --help lists the known ones");
+  const auto suggested = [](const char* typed) {
+    const std::string line = refusal([&] {
+      refuse_option(typed, {"--context-length", "--checkpoint", "--micro-batch-size", "--format"});
+    });
+    return line.substr(line.find_last_of(' ') + 1);
+  };
+  EXPECT_EQ(suggested("--context"), "--context-length?");
+  EXPECT_EQ(suggested("--checkpoint-every"), "--checkpoint?");
+  EXPECT_EQ(suggested("--micro-batches"), "--micro-batch-size?");
+  EXPECT_EQ(suggested("--frobnicate"), "ones");
 }
 
 }  // namespace

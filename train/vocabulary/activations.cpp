@@ -30,8 +30,8 @@ void read_option(Activations& activations, std::string_view text, std::string_vi
   const std::string name(option.substr(0, option.find('=')));
   if (option.find('=') == std::string_view::npos || !is_one_of(name, {"block", "min"})) {
     throw UsageError(kFlag, text,
-                     "has the unknown option '" + std::string(option) + "'; allowed after " +
-                         word_of(activations.form) + ":: block=N, min=BYTES" +
+                     "has the unknown option '" + std::string(option) + "'; allowed after '" +
+                         word_of(activations.form) + ":' are block=N, min=BYTES" +
                          did_you_mean(nearest_name(name, {"block", "min"})),
                      kExample);
   }

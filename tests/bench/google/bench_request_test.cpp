@@ -49,6 +49,15 @@ TEST(BenchRequest, WithACardAllSizesRunUnlessTheDeviceIsTheProcessor) {
   EXPECT_EQ(parse({"--measure-steps=4"}, true).cases.front().spec.measure_steps, 4);
 }
 
+TEST(BenchRequest, AValueKeepsItsOwnOptions) {
+  const BenchRequest request = parse({"--context-length", "64", "--profile-type", "training",
+                                      "--precision", "fp32", "--activations",
+                                      "int8:block=32,min=1MiB,fp8"});
+  ASSERT_EQ(request.cases.size(), 2);
+  EXPECT_EQ(to_string(request.cases.front().spec.activations), "int8:block=32,min=1MiB");
+  EXPECT_EQ(to_string(request.cases.back().spec.activations), "fp8");
+}
+
 TEST(BenchRequest, ANameSaysWhatWasChosenOrVaries) {
   EXPECT_THAT(names(parse({"--context-length", "64", "--profile-type", "training", "--precision",
                            "fp32", "--attention=eager,sdpa", "--batch-size", "2"})),

@@ -8,7 +8,6 @@ import csv
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,9 @@ import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import terminal  # noqa: E402
 
 HEADROOM = ""
 
@@ -32,24 +34,9 @@ def run(*arguments, **environment):
 
 def on_a_terminal(*arguments, **environment):
     """Its output, with stdout a terminal."""
-    parent, child = pty.openpty()
-    with subprocess.Popen(
-        [HEADROOM, "rlhf", *arguments],
-        stdout=child,
-        env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment},
-    ):
-        os.close(child)
-        text = b""
-        while True:
-            try:
-                piece = os.read(parent, 65536)
-            except OSError:  # the program has gone
-                break
-            if not piece:
-                break
-            text += piece
-    os.close(parent)
-    return text.decode()
+    return terminal.shown([HEADROOM, "rlhf", *arguments],
+                          {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment},
+                          stderr=False)
 
 
 class Rlhf(unittest.TestCase):

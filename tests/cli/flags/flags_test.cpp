@@ -109,6 +109,18 @@ TEST(Flags, ArgumentsAfterTwoDashesAreFilesWhateverTheyLookLike) {
   EXPECT_THAT(refusal([] { parse({}, {"-odd.jsonl"}, true); }), HasSubstr("unknown option -odd"));
 }
 
+TEST(Flags, HelpNamesEachGroupOnce) {
+  std::vector<Flag> flags = cell_flags();
+  flags.push_back({"deadline", "N", "", "Limits"});
+  flags.push_back({"watch", "", "", flags.front().group});
+  const std::string help = CommandLine("command", "", flags).help();
+  for (const std::string& group : {flags.front().group, std::string("Limits")}) {
+    const size_t at = help.find("\n" + group + "\n");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(help.find("\n" + group + "\n", at + 1), std::string::npos) << group;
+  }
+}
+
 TEST(Flags, HelpWinsOverEveryError) {
   EXPECT_TRUE(parse(cell_flags(), {"--nonsense", "x", "--help"}).has("help"));
 }
