@@ -114,6 +114,7 @@ void add_gathered(RankBook& book) {
 // Of a model that passes without gradients, all; of one that is trained those of the blocks that
 // keep what they saved. A block that is computed again casts again: rank_activities.cpp.
 void add_casts(RankBook& book) {
+  if (book.spec().precision.cast == 0) return;
   const auto casts = [&](const Model& model, const Checkpoint& checkpoint) {
     int64_t blocks = 0;
     for (const BlockGroup& group : block_groups(checkpoint, book.elements_here(model).layers)) {
