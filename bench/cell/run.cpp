@@ -29,6 +29,17 @@ void set_threads(int64_t threads) {
   at::set_num_threads(threads > 0 ? static_cast<int>(threads) : libtorchs_choice);
 }
 
+// After an exception in oneDNN, such as an out-of-memory, libtorch goes another way and keeps to it
+// (LinearAlgebra.cpp). A run begins as a process does.
+void begin_with_onednn() { at::globalContext().setUserEnabledMkldnn(true); }
+
+void note_onednn(Record& record) {
+  if (at::globalContext().userEnabledMkldnn()) return;
+  record.notes.emplace_back(
+      "libtorch stopped using oneDNN in the middle of the run, after an exception in it, most "
+      "likely for want of memory");
+}
+
 void begin_telling(Bench& bench, const OnProgress& on_progress, const Record& record) {
   const RunSpec& spec = bench.spec;
   bench.on_progress = on_progress;
@@ -119,6 +130,7 @@ void write_files(const Bench& bench, const Snapshot& snapshot) {
 void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   const RunSpec& spec = bench.spec;
   set_threads(spec.threads);
+  begin_with_onednn();
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
@@ -138,6 +150,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
     record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
                            std::to_string(skipped) + " (warm-up included)");
   }
+  note_onednn(record);
   note_losses(record);
   write_files(bench, snapshot);
   record.status = Status::kOk;

@@ -71,12 +71,13 @@ void add_logits(BatchCost& cost, Head head, const std::vector<Row>& rows, const 
   cost.head_backward.vocabulary = kBytesPerLogitInBackward * tokens - loss.vocabulary;
 }
 
-// What selective checkpointing computes again of one block.
-Extent core_recomputed(RunSpec spec) {
+// What selective checkpointing computes again of one block. rows: of a step that keeps everything.
+Extent core_recomputed(RunSpec spec, std::vector<Row> rows) {
   Extent core;
   if (spec.attention != Attention::kEager) return core;
   spec.checkpoint = {CheckpointKind::kSelective};
-  for (const Row& row : theory_rows(spec)) {
+  checkpoint_rows(spec, rows);
+  for (const Row& row : rows) {
     if (row.group == kRecomputed) core += extent_of(row, spec.vocab_size);
   }
   return core;
@@ -217,7 +218,7 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     if (row.group == kFinalNorm) cost.head += extent;
     if (row.group == kBlock) cost.block_parts[static_cast<size_t>(part_of(spec, row))] += extent;
   }
-  cost.core_recomputed = core_recomputed(spec);
+  cost.core_recomputed = core_recomputed(spec, rows);
   if (head != Head::kValue) add_logits(cost, head, rows, shape, config.vocab_size);
   for (const Row& row : forward_rows(spec)) {
     const Extent extent = extent_of(row, config.vocab_size);

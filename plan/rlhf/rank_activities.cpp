@@ -76,7 +76,8 @@ void add_blocks(const RankBook& book, const Model& model, Activations& result) {
       continue;
     }
     result.blocks += output;
-    const int64_t again = book.on_rank(model, cost.block_kept() - cost.block_output());
+    const int64_t again =
+        book.on_rank(model, cost.block_kept() - cost.block_output()) + book.block_casts(model);
     result.recompute =
         std::max(result.recompute, group.count() * again + (group.count() - 1) * output);
   }

@@ -25,6 +25,20 @@ int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
   return of_replica(layout(), elements, from_zero_stage);
 }
 
+int64_t RankBook::casts_of(const Model& model, Extent weights) const {
+  if (layout().zero >= 3) return 0;  // gathered in low precision
+  weights.whole = 0;                 // norms meet no matrix product
+  return spec_.precision.cast * on_rank(model, weights);
+}
+
+int64_t RankBook::block_casts(const Model& model) const {
+  return casts_of(model, model.elements.block);
+}
+
+int64_t RankBook::head_casts(const Model& model) const {
+  return last_stage() ? casts_of(model, model.elements.final) : 0;
+}
+
 std::vector<const RankBook::Model*> RankBook::trained() const {
   std::vector<const Model*> models = {&models_.actor};
   if (models_.critic) models.push_back(&*models_.critic);

@@ -38,6 +38,10 @@ class RankBook {
   int64_t on_rank(const Model& model, const Extent& extent) const;   // bytes
   int64_t sharded(int64_t elements, int64_t from_zero_stage) const;  // of those, one replica's
 
+  // Autocast's casts of weights, in bytes: of one block, and of the output head where it is here.
+  int64_t block_casts(const Model& model) const;
+  int64_t head_casts(const Model& model) const;
+
   std::vector<const Model*> trained() const;  // actor, critic
   std::vector<const Model*> all() const;      // and reward model
   template <typename BytesOf>
@@ -50,6 +54,8 @@ class RankBook {
   RankMemory take() { return std::move(memory_); }
 
  private:
+  int64_t casts_of(const Model& model, Extent weights) const;
+
   const RlhfSpec& spec_;
   const RlhfModels& models_;
   RankMemory memory_;

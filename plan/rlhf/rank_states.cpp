@@ -111,26 +111,33 @@ void add_gathered(RankBook& book) {
   }
 }
 
+// Of a model that passes without gradients, all; of one that is trained those of the blocks that
+// keep what they saved. A block that is computed again casts again: rank_activities.cpp.
 void add_casts(RankBook& book) {
-  if (book.spec().precision.cast == 0 || book.layout().zero >= 3)
-    return;  // gathered in low precision
-  const auto casts = [&](const Model& model) {
-    const ModelElements& elements = model.elements;
-    Extent cast = book.elements_here(model).layers * elements.block;
-    if (book.last_stage()) cast += elements.final;
-    cast.whole = 0;  // norms meet no matrix product
-    return book.spec().precision.cast * book.on_rank(model, cast);
+  if (book.spec().precision.cast == 0) return;
+  const auto casts = [&](const Model& model, const Checkpoint& checkpoint) {
+    int64_t blocks = 0;
+    for (const BlockGroup& group : block_groups(checkpoint, book.elements_here(model).layers)) {
+      if (!group.recomputed) blocks += group.count();
+    }
+    return blocks * book.block_casts(model) + book.head_casts(model);
   };
-  book.add({.name = "Autocast's casts",
-            .kind = ComponentKind::kWeights,
-            .bytes = casts(book.models().actor),
-            .needed = kWhenGenerating,
-            .why = "a low-precision copy of each weight, until the pass ends"});
-  book.add({.name = "Autocast's casts",
-            .kind = ComponentKind::kWeights,
-            .bytes = book.largest(book.trained(), casts),
-            .needed = kWhenScoring | kWhenTraining,
-            .why = "a low-precision copy of each weight of the model that runs"});
+  const auto all = [&](const Model& model) { return casts(model, {}); };
+  const auto kept = [&](const Model& model) { return casts(model, book.spec().setup.checkpoint); };
+  const auto add = [&](int64_t bytes, unsigned needed, const char* why) {
+    book.add({.name = "Autocast's casts",
+              .kind = ComponentKind::kWeights,
+              .bytes = bytes,
+              .needed = needed,
+              .why = why});
+  };
+  add(all(book.models().actor), kWhenGenerating,
+      "a low-precision copy of each weight, until the pass ends");
+  add(book.largest(book.trained(), all), kWhenScoring,
+      "a low-precision copy of each weight of the model that runs");
+  add(book.largest(book.trained(), kept), kWhenTraining,
+      "a low-precision copy of each weight of the model that runs, but for blocks that are "
+      "computed again");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ void add_norm(Sheet& sheet, const std::string& name) {
 //   it saves an FP32 copy, and nothing saves the stream.
 // Approach: with BF16 weights each norm has a row for its copy, and the rows of the stream
 //   (embedded, attended, output) are not there: these tensors die within the forward.
-// Limits: a technique that keeps blocks' inputs keeps BF16 ones, and adds their rows itself
-//   (checkpoint.cpp).
+// Limits: a technique that keeps blocks' inputs keeps BF16 ones, and has rows for them itself
+//   (profiling/theory/checkpoint.cpp).
 bool keeps_stream(const Sheet& sheet) { return sheet.weight() == DType::kFp32; }
 
 // What a norm computes with, where the stream is counted elsewhere.

@@ -30,37 +30,41 @@ void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::
   added.push_back(std::move(row));
 }
 
-// BF16 weights' residual stream stands in no row: no node saves it. The inputs of the groups are
-// kept all the same.
-void keep_bf16_inputs(const RunSpec& spec, std::vector<Row>& rows) {
+// Behind the last row of its group.
+void insert_rows(std::vector<Row>& rows, const char* group, std::vector<Row> added) {
+  const auto last =
+      std::find_if(rows.rbegin(), rows.rend(), [&](const Row& row) { return row.group == group; });
+  rows.insert(last.base(), added.begin(), added.end());
+}
+
+// BF16 weights: nothing saves the residual stream, so what a group begins with is kept for its
+// recomputation alone. Note [The residual stream of BF16 weights].
+void keep_inputs(const RunSpec& spec, std::vector<Row>& rows) {
   if (spec.weights != WeightType::kBf16) return;
-  const RowInput input{.name = "output",
-                       .shape = "B S D",
-                       .dtype = DType::kBf16,
-                       .source = "train/techniques/checkpoint.cpp Frame",
-                       .condition = "input of the group behind, which is computed again from it"};
-  Blocks before;
-  bool is_embedding = false;
+  Blocks before;  // whose output a group begins with
+  bool keeps_embedding = false;
   for (const BlockGroup& group : groups_of(spec)) {
     if (!group.recomputed) continue;
-    if (group.first == 0) {
-      is_embedding = true;
-    } else {
-      before.add(group.first - 1);
-    }
+    if (group.first > 0) before.add(group.first - 1);
+    keeps_embedding = keeps_embedding || group.first == 0;
   }
+  RowInput input{.name = "output",
+                 .shape = "B S D",
+                 .dtype = DType::kBf16,
+                 .source = "train/techniques/checkpoint.cpp: the inputs of a group",
+                 .condition = "the next group of blocks is computed again from it"};
   Sheet sheet(spec);
   if (!before.empty()) {
     sheet.begin(kBlock, before);
     sheet.add(input);
+    insert_rows(rows, kBlock, sheet.take());
   }
-  if (is_embedding) {
-    RowInput embedded = input;
-    embedded.name = "embedded";
+  if (keeps_embedding) {
+    input.name = "embedded";
     sheet.begin(kEmbedding);
-    sheet.add(embedded);
+    sheet.add(input);
+    insert_rows(rows, kEmbedding, sheet.take());
   }
-  for (Row& row : sheet.take()) rows.push_back(std::move(row));
 }
 
 void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<Row>& added) {
@@ -80,7 +84,7 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
     drop(rows, last, is_output);
     drop(rows, others, [](const Row&) { return false; });
   }
-  keep_bf16_inputs(spec, rows);
+  keep_inputs(spec, rows);
 }
 
 // v is kept as the projection made it, unless its heads were repeated; the product wants heads and

@@ -114,6 +114,8 @@ def quick_grids():
            "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "context_length": "33", "checkpoint": "full,every:2,selective", "micro_batches": "3"}
+    yield {"device": "virtual:h200", "profile_type": "training", "weights": "bf16",
+           "context_length": "33", "checkpoint": CHECKPOINTS, "activations": "exact,fp8:min=0"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "context_length": "33", "checkpoint": "full,every:2,blocks:50%,selective",
            "activations": "int8:block=100,min=0"}

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,22 @@ inline Record run_ok(const RunSpec& spec) {
                                                               : "no note at all";
   EXPECT_THAT(record.notes, testing::Each(testing::HasSubstr(expected)));
   return record;
+}
+
+// What was measured of all that theory predicts, by the names of Record::predicted.
+inline std::map<std::string, int64_t> measured(const Record& record) {
+  const std::map<std::string, std::optional<int64_t>> own = {
+      {"activations", record.saved_bytes},
+      {"recomputed", record.recomputed_bytes},
+      {"residual_bytes_per_block", record.residual_bytes_per_block},
+      {"residual_tensors_per_block", record.residual_tensors_per_block}};
+  std::map<std::string, int64_t> bytes;
+  for (const auto& [name, predicted] : record.predicted) {
+    const auto quantity = own.find(name);
+    bytes[name] =
+        quantity != own.end() ? quantity->second.value_or(-1) : record.category_peaks.at(name);
+  }
+  return bytes;
 }
 
 inline std::vector<std::string> phases_of(Mode mode) {

@@ -233,19 +233,21 @@ TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
 struct CheckpointCell {
   const char* checkpoint;
   Cell cell;
+  WeightType weights = WeightType::kFp32;
 };
 
 class CheckpointMatrix : public testing::TestWithParam<CheckpointCell> {};
 
 // Rows of what is kept, what is computed again, and casts: to the byte.
 TEST_P(CheckpointMatrix, KeepsAndComputesAgainWhatTheoryPredicts) {
-  const auto& [checkpoint, cell] = GetParam();
+  const auto& [checkpoint, cell, weights] = GetParam();
   RunSpec spec = tiny_spec();
   spec.layers = 5;
   spec.profile_type = cell.mode;
   spec.precision = cell.precision;
   spec.attention = cell.attention;
   spec.kv_heads = cell.kv_heads;
+  spec.weights = weights;
   const Record plain = run(spec, {});
   find_field("checkpoint")->set(spec, checkpoint);
   const Record record = run(spec, {});
@@ -283,6 +285,8 @@ std::vector<CheckpointCell> checkpoint_cells() {
                              Cell{Mode::kForwardGrad, Precision::kBf16, Attention::kEager, 4}}) {
       all.push_back({checkpoint, cell});
     }
+    all.push_back(
+        {checkpoint, {Mode::kTraining, Precision::kFp32, Attention::kEager, 2}, WeightType::kBf16});
   }
   return all;
 }
@@ -293,7 +297,9 @@ INSTANTIATE_TEST_SUITE_P(Cells, CheckpointMatrix, testing::ValuesIn(checkpoint_c
                            for (char& c : name) {
                              if (isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
                            }
-                           return name + "_" + name_of(info.param.cell);
+                           const bool bf16 = info.param.weights == WeightType::kBf16;
+                           return name + "_" + name_of(info.param.cell) +
+                                  (bf16 ? "_bf16_weights" : "");
                          });
 
 // A wide model and little data: the optimizer's own memory is the peak.

@@ -1,0 +1,62 @@
+// The contract of docs/techniques.md, by bytes on the CPU: every row of
+// tests/train/techniques/contract.json keeps every line of it. Values: contract_test.cpp there. No
+// torch here: a Record says it all.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/bench/cell/run_ok.h"
+#include "tests/train/techniques/contract.h"
+
+namespace headroom {
+namespace {
+
+class BytesContract : public testing::TestWithParam<ContractCell> {};
+class BytesOfSteps : public testing::TestWithParam<ContractCell> {};
+
+// States, what is saved, what is computed again: each at its own fullest moment.
+TEST_P(BytesContract, AllThatTheoryPredictsIsMeasuredToTheByte) {
+  const Record record = run_ok(GetParam().with);
+  EXPECT_EQ(measured(record), record.predicted);
+  EXPECT_EQ(record.categories_at_peak.count("allocator_rounding"), 0U);
+}
+
+TEST_P(BytesOfSteps, FiftyStepsLeaveWhatOneLeaves) {
+  RunSpec spec = GetParam().with;
+  spec.measure_steps = 50;
+  spec.record_steps = 3;
+  const Record record = run(spec, {.watches = true});
+  ASSERT_EQ(record.status, Status::kOk) << record.reason;
+  std::set<int64_t> left;
+  for (const MemoryBytes& bytes : record.watched->after_steps) left.insert(bytes.requested);
+  EXPECT_EQ(record.watched->after_steps.size(), 50U);
+  EXPECT_THAT(left, testing::SizeIs(1));
+  EXPECT_THAT(record.watched->growth, testing::IsEmpty());
+}
+
+// A tenth less than a phase takes at its fullest, for each phase; of the last bytes libtorch's
+// oneDNN can do without. The process goes on: the run that follows is as the first.
+TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheFirst) {
+  const RunSpec& spec = GetParam().with;
+  const Record first = run_ok(spec);
+  for (const std::string& phase : first.phase_order) {
+    const Record record =
+        run(spec, {.host_memory_bytes = first.phases.at(phase).allocated / 10 * 9});
+    ASSERT_EQ(record.status, Status::kOom) << phase << ": " << record.reason;
+    EXPECT_THAT(record.reason, testing::HasSubstr("host memory: tried to allocate"));
+    EXPECT_THAT(record.out_of_memory->during, testing::HasSubstr("step")) << phase;
+    EXPECT_THAT(record.out_of_memory->phase, testing::Not("")) << phase;
+  }
+  const Record after = run_ok(spec);
+  EXPECT_EQ(after.losses, first.losses);
+  EXPECT_EQ(after.peak->allocated, first.peak->allocated);
+  EXPECT_EQ(after.categories_at_peak, first.categories_at_peak);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, BytesContract, testing::ValuesIn(contract_on_cpu()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Rows, BytesOfSteps, testing::ValuesIn(in_one_precision(contract_on_cpu())),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace headroom

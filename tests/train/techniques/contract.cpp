@@ -1,0 +1,100 @@
+#include "tests/train/techniques/contract.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/train/tiny_spec.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+json rows() {
+  std::ifstream file(HEADROOM_SOURCES "/tests/train/techniques/contract.json");
+  return json::parse(file).at("rows");
+}
+
+// Small: each row is run some hundred times. adam8bit keeps the larger matrices in 8 bits and the
+// others not; micro-batches divide the batch.
+RunSpec contract_spec() {
+  RunSpec spec = tiny_spec();
+  spec.layers = 2;
+  spec.d_ff = 128;
+  spec.vocab_size = 128;
+  spec.context_length = 8;
+  spec.batch_size = 4;
+  return spec;
+}
+
+void set_fields(RunSpec& spec, const json& settings) {
+  for (const auto& [name, value] : settings.items()) {
+    const Field* field = find_field(name);
+    if (field == nullptr) throw std::invalid_argument("contract.json: no field " + name);
+    field->set(spec, value.get<std::string>());
+  }
+}
+
+Compared compared_of(const json& row) {
+  const std::string word = row.value("compared", "gradients");
+  if (word == "gradients") return Compared::kGradients;
+  if (word == "direction") return Compared::kDirection;
+  if (word == "weights") return Compared::kWeights;
+  throw std::invalid_argument("contract.json: no comparison of " + word);
+}
+
+ContractCell cell_of(const json& row, const std::string& precision) {
+  const std::string technique = row.at("name");
+  ContractCell cell{
+      .technique = technique, .name = technique + "_" + precision, .compared = compared_of(row)};
+  cell.without = contract_spec();
+  find_field("precision")->set(cell.without, precision);
+  cell.with = cell.without;
+  set_fields(cell.without, row.value("without", json::object()));
+  set_fields(cell.with, row.at("settings"));
+  validate(cell.without);
+  validate(cell.with);
+  return cell;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const ContractCell& cell) {
+  return out << row_name(cell.with);
+}
+
+std::vector<ContractCell> contract_on_cpu() {
+  const json exact = {{"fp32", {0, 0}}, {"bf16", {0, 0}}};
+  std::vector<ContractCell> cells;
+  for (const json& row : rows()) {
+    const json precisions = row.value("cpu", exact);
+    for (const auto& [precision, tolerance] : precisions.items()) {  // in their names' order
+      cells.push_back(cell_of(row, precision));
+      cells.back().loss = tolerance.at(0);
+      cells.back().gradients = tolerance.at(1);
+    }
+  }
+  return cells;
+}
+
+std::vector<ContractCell> in_one_precision(std::vector<ContractCell> cells) {
+  if (std::getenv("HEADROOM_LONG") != nullptr) return cells;
+  const auto same = [](const ContractCell& a, const ContractCell& b) {
+    return a.technique == b.technique;
+  };
+  cells.erase(std::unique(cells.begin(), cells.end(), same), cells.end());  // "bf16" < "fp32"
+  return cells;
+}
+
+std::vector<ContractCell> contract_on_card() {
+  std::vector<ContractCell> cells;
+  for (const json& row : rows()) {
+    const json precisions = row.value("card", json{"fp32", "bf16"});
+    for (const json& precision : precisions) cells.push_back(cell_of(row, precision));
+  }
+  return cells;
+}
+
+}  // namespace headroom
