@@ -15,12 +15,16 @@ PRINTERS = {
     "print", "pprint", "write", "debug", "info", "warning", "error", "critical", "exception",
     "log", "format", "set_description", "set_postfix", "set_postfix_str", "add_scalar", "warn",
 }  # fmt: skip
+ALSO_NUMBERS = {"log", "error"}  # math.log() is no logger's: its result is used
 # Their result is the value that is read; what others return (a model, backward()) is not.
 VALUES = {
     "item", "tolist", "numpy", "cpu", "to", "float", "int", "complex", "equal", "allclose",
     "is_nonzero",
 }  # fmt: skip
-PASSED_ON = {"abs", "float", "int", "max", "min", "round", "str", "sum", "sqrt", "exp", "pow"}
+PASSED_ON = {
+    "abs", "all", "any", "bool", "error", "exp", "float", "int", "isclose", "isfinite", "isinf",
+    "isnan", "log", "max", "min", "pow", "round", "sorted", "sqrt", "str", "sum",
+}  # fmt: skip
 LENGTHS = {"range", "islice", "repeat"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 STRONGEST = ("condition", "index", "", "printed")
@@ -101,6 +105,8 @@ def _is_test(parent, child):
         return child in parent.ifs or child is parent.iter
     if isinstance(parent, (ast.For, ast.AsyncFor)):
         return child is parent.iter
+    if isinstance(parent, ast.match_case):
+        return child is parent.guard
     return isinstance(parent, ast.BoolOp) or (
         isinstance(parent, ast.Match) and child is parent.subject
     )
@@ -124,7 +130,8 @@ def _use(path, seen):
             return "index"
         if isinstance(parent, ast.Call) and child is not parent.func:
             name = _called(parent)
-            if name in PRINTERS:
+            is_used = not isinstance(path[depth - 1], ast.Expr)
+            if name in PRINTERS and not (name in ALSO_NUMBERS and is_used):
                 return "printed"
             if name in LENGTHS:
                 return "condition"
@@ -133,24 +140,46 @@ def _use(path, seen):
         if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             later = _use_of_names(path[: depth + 1], targets, seen)
-            if later or not isinstance(parent, ast.NamedExpr):
+            if not isinstance(parent, ast.NamedExpr):
                 return later
+            return _strongest((later, _use(path[: depth + 1], seen)))
         elif isinstance(parent, ast.stmt):
             return "printed" if isinstance(parent, ast.Expr) and child is path[-1] else ""
     return ""
 
 
+def _strongest(uses):
+    return next((use for use in STRONGEST if use in uses), "printed")
+
+
+def _is_plain(target):
+    if isinstance(target, ast.Starred):
+        return _is_plain(target.value)
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return all(_is_plain(element) for element in target.elts)
+    return isinstance(target, ast.Name)
+
+
+def _scope(path, names):
+    """Where the names may be read; None where that is not known."""
+    inner = (n for n in reversed(path) if isinstance(n, (*FUNCTIONS, ast.ClassDef)))
+    scope = next(inner, path[0])
+    if isinstance(scope, ast.ClassDef):
+        return None
+    shared = (n for n in ast.walk(scope) if isinstance(n, (ast.Global, ast.Nonlocal)))
+    return path[0] if any(names & set(n.names) for n in shared) else scope
+
+
 def _use_of_names(path, targets, seen):
     """The strongest use of what is assigned; "" where it leaves the function."""
-    if not all(isinstance(target, (ast.Name, ast.Tuple)) for target in targets):
+    if not all(_is_plain(target) for target in targets):
         return ""
     names = _names(targets) - seen
     seen |= names
-    if len(seen) > MOST_NAMES:
+    scope = _scope(path, names)
+    if scope is None or len(seen) > MOST_NAMES:
         return ""
-    scope = next((n for n in reversed(path) if isinstance(n, FUNCTIONS)), path[0])
-    uses = {_use(found, seen) for found in _loads(scope, names)}
-    return next((use for use in STRONGEST if use in uses), "printed")
+    return _strongest({_use(found, seen) for found in _loads(scope, names)})
 
 
 def _loads(scope, names):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import struct
 import sys
 import unittest
@@ -93,11 +94,50 @@ def in_names_that_decide():
         pass
 
 
+def in_tests_by_another_way():
+    while (n := v.item()) > 1:
+        pass
+    if any(x.item() > 0 for x in (v, v)):
+        pass
+    if not math.isfinite(v.item()):
+        pass
+    if math.log(v.item() + 1) > 3:
+        pass
+    match n:
+        case _ if v.item():
+            pass
+
+
+done = 0
+
+
+def in_a_name_of_the_module():
+    global done
+    done = v.item()
+
+
+def until_done():
+    while done:
+        pass
+
+
+def in_walruses_that_are_printed():
+    print("" * (n := v.item()), end="")
+    print("" * n, end="")
+    math and print("" * v.item(), end="")
+
+
 def that_are_not_known():
     history = []
     history.append(v.item())
     history += [v.item()]
     v.nonzero()
+
+    class Held:
+        value = v.item()
+
+    n, Held.other = v.item(), 1
+    print("" * n, end="")
     return v.item()
 
 
@@ -123,10 +163,17 @@ class Uses(unittest.TestCase):
     def test_a_name_that_is_tested_later_is_a_condition(self):
         self.assertEqual(self.uses(in_names_that_decide), [("item", "condition")])
 
+    def test_a_test_is_found_behind_a_walrus_a_function_of_the_value_and_a_guard(self):
+        self.assertEqual([use for _, use in self.uses(in_tests_by_another_way)], ["condition"] * 6)
+        self.assertEqual({use for _, use in self.uses(in_walruses_that_are_printed)}, {"printed"})
+
+    def test_a_name_of_the_module_is_followed_through_all_of_it(self):
+        self.assertEqual(self.uses(in_a_name_of_the_module), [("item", "condition")])
+
     def test_a_value_that_leaves_the_line_in_another_way_is_not_known(self):
         names = [operation for operation, _ in self.uses(that_are_not_known)]
-        self.assertEqual(names, ["item", "item", "nonzero", "item"])
-        self.assertEqual([use for _, use in found], [""] * 4)
+        self.assertEqual(names, ["item", "item", "nonzero", "item", "item", "item"])
+        self.assertEqual([use for _, use in found], [""] * 6)
 
     def test_code_without_a_file_is_not_known(self):
         found.clear()
