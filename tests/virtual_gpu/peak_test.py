@@ -70,7 +70,7 @@ def measure(headroom, cell, folder):
     records.unlink(missing_ok=True)
     command = [headroom, "sweep", "--records", str(records), *flags_of(cell)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not records.exists():
+    if not records.exists() or not records.read_text(encoding="utf-8"):
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return json.loads(records.read_text(encoding="utf-8").splitlines()[-1])
 
