@@ -1,9 +1,13 @@
 // headroom dryrun: a program of the user's, on virtual cards.
 #include "bench/dryrun/dryrun.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -54,6 +58,35 @@ CommandLine command_line() {
        {"json", "FILE", "everything that was counted, as JSON", "Output", FileUse::kWritten}},
       true};
 }
+
+// Where the report goes. A named pipe is opened before the program runs, as a shell would: it waits
+// for its reader while ^C still ends us, and not when the program has been stopped and signals are
+// held.
+class ReportFile {
+ public:
+  explicit ReportFile(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    const auto there = std::filesystem::status(path_, error);
+    is_stream_ = named_descriptor(path_) || (exists(there) && !is_regular_file(there));
+    if (!is_fifo(there) || named_descriptor(path_)) return;
+    pipe_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (pipe_ >= 0) path_ = "/dev/fd/" + std::to_string(pipe_);
+  }
+  ~ReportFile() {
+    if (pipe_ >= 0) close(pipe_);
+  }
+  ReportFile(const ReportFile&) = delete;
+  ReportFile& operator=(const ReportFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // To write may take as long as its reader likes.
+  bool is_stream() const { return is_stream_; }
+
+ private:
+  std::string path_;
+  bool is_stream_ = false;
+  int pipe_ = -1;
+};
 
 // Every process writes a file of its own beside it, and the only one is renamed to it: a link is
 // followed now, and a stream is none.
@@ -145,15 +178,17 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   }
   check_words(request.words, written);
   for (const NamedFile& file : written) check_writable(file.path);
-  const HeldSignals signals;  // until the report is out
-  const DryRunOutcome outcome = run_dry(request, signals);
+  const ReportFile json(json_file);
+  std::optional<HeldSignals> signals(std::in_place);  // until the report is out
+  const DryRunOutcome outcome = run_dry(request, *signals);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
   const std::string snapshots = settle_snapshots(request.snapshot, document);
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
   const std::string text =
       document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  if (!json_file.empty()) write_file_atomically(json_file, text);
+  if (json.is_stream()) signals.reset();
+  if (!json_file.empty()) write_file_atomically(json.path(), text);
   return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
 }
 

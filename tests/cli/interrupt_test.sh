@@ -54,6 +54,7 @@ HEADROOM_CARDS=silent ends budget
 # A pipe that nobody reads.
 ends theory "${small[@]}" --output silent
 ends profile "${small[@]}" --snapshot silent
+ends dryrun --card h200 --json silent -- true
 # A cell that hangs, with and without a table to print.
 ends profile "${small[@]}" --batch-size 14
 ends sweep "${small[@]}" --batch-size 4,14
@@ -67,6 +68,13 @@ done
 mkfifo silent
 timeout 0.5 "$program" table summary silent >out 2>err
 [[ $? -eq 124 ]] || fail 'timeout'
+timeout 1 "$program" dryrun --card h200 --json silent -- sleep 9 >out 2>err
+[[ $? -eq 124 ]] || fail 'timeout around a program, with a pipe that nobody reads'
+mkfifo read
+cat read >pipe.txt &
+timeout 1 "$program" dryrun --card h200 --json read -- sleep 9 >out 2>err
+wait $!
+grep -q '"signal": 15' pipe.txt || fail 'the reader of a FIFO did not get the report of a program that was stopped'
 compgen -G '*/*.tmp' && fail 'a temporary file was left behind'
 
 finish
