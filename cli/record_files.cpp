@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-LatestRecords records_of(const std::string& path, const std::string& where) {
+LatestRecords records_of(const std::string& path, Keep keep, const std::string& where) {
   try {
-    LatestRecords latest = read_latest_records(path, Keep::kForTables);
+    LatestRecords latest = read_latest_records(path, keep);
     for (const std::string& line : in_words(latest.skipped, path)) log_warning(line);
     return latest;
   } catch (const BrokenInput&) {

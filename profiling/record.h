@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "profiling/named.h"
 #include "profiling/snapshot/growth.h"
+#include "text/shared_json.h"
 #include "train/memory_space.h"
 #include "train/spec.h"
 
@@ -38,8 +40,8 @@ struct MemoryBytes {
 // A memory beside the one that the model lives in, over the recorded steps.
 struct SpaceFigures {
   MemoryBytes peak;
-  std::map<std::string, MemoryBytes> phases;
-  std::map<std::string, int64_t> categories_at_peak;  // empty where only counters are kept
+  Named<MemoryBytes> phases;
+  Named<int64_t> categories_at_peak;  // empty where only counters are kept
 };
 
 // What one run of a block left alive for backward.
@@ -77,27 +79,27 @@ struct Record {
   RunSpec spec;
   Status status = Status::kFailed;
   std::string reason;  // one line; empty when ok
-  std::optional<OutOfMemory>
-      out_of_memory;  // where the status is kOom and the cell lived to say it
+  // Where the status is kOom and the cell lived to say it, else null.
+  std::shared_ptr<const OutOfMemory> out_of_memory;
 
   // Versions, host, device, git commit and dirty flag, allocator settings, UTC time, command line.
-  nlohmann::json environment = nlohmann::json::object();
+  SharedJson environment;
 
   // Where the model lives: the memory that every figure is of but those in `spaces`.
   MemorySpace space = MemorySpace::kDevice;
-  std::map<std::string, SpaceFigures> spaces;  // "host", "host_pinned": ordinary, pinned for CUDA
+  Named<SpaceFigures> spaces;  // "host", "host_pinned": ordinary, pinned for CUDA
 
-  std::optional<MemoryBytes> peak;            // highest of each over the measured steps
-  std::map<std::string, MemoryBytes> phases;  // peak of each while the phase ran
-  std::vector<std::string> phase_order;       // in which they first ran: forward, loss, ...
-  std::map<std::string, int64_t> phase_runs;  // how often each ran, in all of those steps
-  std::string peak_phase;                     // the phase that holds peak.allocated
+  std::optional<MemoryBytes> peak;       // highest of each over the measured steps
+  Named<MemoryBytes> phases;             // peak of each while the phase ran
+  std::vector<std::string> phase_order;  // in which they first ran: forward, loss, ...
+  Named<int64_t> phase_runs;             // how often each ran, in all of those steps
+  std::string peak_phase;                // the phase that holds peak.allocated
 
   // Bytes live at the allocated peak of the recorded step, by what they are for. Sums exactly to
   // peak.allocated of that step.
-  std::map<std::string, int64_t> categories_at_peak;
-  std::map<std::string, int64_t> category_peaks;  // each category's own highest, at its own moment
-  std::optional<MemoryBytes> recorded_peak;       // the recorded step's own peak
+  Named<int64_t> categories_at_peak;
+  Named<int64_t> category_peaks;             // each category's own highest, at its own moment
+  std::optional<MemoryBytes> recorded_peak;  // the recorded step's own peak
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
@@ -106,7 +108,7 @@ struct Record {
 
   std::optional<int64_t> recomputed_bytes;  // by the largest recomputation, where there is one
 
-  std::map<std::string, int64_t> predicted;  // profiling/theory's figures for the same quantities
+  Named<int64_t> predicted;  // profiling/theory's figures for the same quantities
 
   std::optional<Watched> watched;
 
@@ -120,12 +122,9 @@ struct Record {
 // The phase in which a quantity is highest, the first of several; "" in a Record without phases.
 std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity);
 
-// One line of JSON, keys as in docs/record.md. Never NaN or infinity (null and a note instead);
-// text that is not UTF-8 is replaced, not refused.
+// One line of JSON, keys as in docs/record.md; read again by profiling/record_reader.h. Never NaN
+// or infinity (null and a note instead); text that is not UTF-8 is replaced, not refused.
 std::string to_json_line(const Record& record);
 nlohmann::json to_json(const Record& record);
-
-// Ignores unknown fields. Throws std::invalid_argument on something that is not a Record.
-Record record_from_json(const nlohmann::json& json);
 
 }  // namespace headroom

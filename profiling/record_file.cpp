@@ -1,13 +1,10 @@
 #include "profiling/record_file.h"
 
-#include <algorithm>
-#include <iterator>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
 #include "files/line_reader.h"
-#include "profiling/record_fingerprint.h"
 
 namespace headroom {
 namespace {
@@ -27,98 +24,71 @@ std::string problem_of(std::string_view line) {
   return line.front() == '{' || line.front() == '\0' ? kTorn : kNoJson;
 }
 
-// Throws std::invalid_argument on JSON that is no Record.
-Record record_from_line(std::string_view line) {
-  try {
-    return record_from_json(nlohmann::json::parse(line));
-  } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(error.what());  // a field of another type
-  }
-}
-
-// No table looks at these: half of a Record's memory.
-void drop_what_no_table_prints(Record& record) {
-  record.spaces.clear();
-  record.phases.clear();
-  record.phase_runs.clear();
-  record.phase_order = {};
-  record.residual_blocks = {};
-  record.losses = {};
-  record.notes = {};
-  if (!record.environment.is_object()) return;
-  for (const char* name : {"allocator_variables", "cell", "nvml", "virtual_card"}) {
-    record.environment.erase(name);
-  }
-}
-
 // Reads lines and keeps account of those that are none.
 class RecordLines {
  public:
-  explicit RecordLines(const std::string& path) : path_(path), reader_(path) {}
+  explicit RecordLines(const std::string& path) : path_(path), lines_(path) {}
 
-  // The next line that is a Record by its keys.
-  bool next(std::string_view& line, RowFingerprint& fingerprint) {
-    while (reader_.next(line)) {
-      if (reader_.cut_off()) {
+  // The next line that is a Record; the reader has it parsed.
+  bool next(Record& record, Keep keep) {
+    std::string_view line;
+    while (lines_.next(line)) {
+      if (lines_.cut_off()) {
         skip("is longer than 64 MiB", true);
         continue;
       }
       if (is_blank(line)) continue;
-      const auto found = fingerprints_.read(line);
-      if (found && found->is_record) {
-        ++found_;
-        fingerprint = *found;
+      if (!rows_.parse(line)) {
+        const std::string why = problem_of(line);
+        skip(why, why == kNoJson);
+      } else if (!rows_.is_record()) {
+        skip(kNoRecord, true);
+      } else if (read(record, keep)) {
         return true;
       }
-      const std::string why = found ? kNoRecord : problem_of(line);
-      skip(why, found || why == kNoJson);
     }
     return false;
   }
 
-  int64_t number() const { return reader_.number(); }
-
-  // A line that next() gave, with a value that no Record has.
-  void take_back(int64_t number, const std::string& problem) {
-    --found_;
-    const std::string why = "is no Record: " + problem;
-    skipped_.add({number, why});
-    remember_foreign(number, why);
-  }
+  RowFingerprint fingerprint() const { return rows_.fingerprint(); }
 
   // At the end: what was passed over. Throws where nothing was found and something is foreign.
   SkippedLines finish() {
     refuse_foreign();
-    const auto by_number = [](const SkippedLine& a, const SkippedLine& b) {
-      return a.number < b.number;
-    };
-    std::sort(skipped_.first.begin(), skipped_.first.end(), by_number);
     return std::move(skipped_);
   }
 
  private:
+  bool read(Record& record, Keep keep) {
+    try {
+      record = rows_.record(keep);
+      found_ = true;
+      return true;
+    } catch (const std::invalid_argument& error) {
+      skip(std::string("is no Record: ") + error.what(), true);
+      return false;
+    }
+  }
+
   void skip(const std::string& why, bool is_foreign) {
-    skipped_.add({reader_.number(), why});
-    if (is_foreign) remember_foreign(reader_.number(), why);
+    const SkippedLine line{lines_.number(), why};
+    skipped_.add(line);
+    if (is_foreign && foreign_.number == 0) foreign_ = line;
     if (skipped_.count >= kTriedLines) refuse_foreign();
   }
 
-  void remember_foreign(int64_t number, const std::string& why) {
-    if (foreign_.number == 0) foreign_ = {number, why};
-  }
-
   void refuse_foreign() const {
-    if (found_ > 0 || foreign_.number == 0) return;
+    if (found_ || foreign_.number == 0) return;
     throw std::runtime_error(path_ + ":" + std::to_string(foreign_.number) + ": this line " +
                              foreign_.why);
   }
 
   std::string path_;
-  LineReader reader_;
-  FingerprintReader fingerprints_;
+  LineReader lines_;
+  RecordReader rows_;
   SkippedLines skipped_;
   SkippedLine foreign_;  // the first line that is not even a torn Record
-  int64_t found_ = 0;    // lines that are Records
+  bool found_ = false;   // a Record
 };
 
 }  // namespace
@@ -144,52 +114,33 @@ std::vector<std::string> in_words(const SkippedLines& skipped, const std::string
 std::vector<Record> read_records(const std::string& path, SkippedLines* skipped) {
   RecordLines lines(path);
   std::vector<Record> records;
-  std::string_view line;
-  RowFingerprint fingerprint;
-  while (lines.next(line, fingerprint)) {
-    try {
-      records.push_back(record_from_line(line));
-    } catch (const std::invalid_argument& error) {
-      lines.take_back(lines.number(), error.what());
-    }
-  }
+  Record record;
+  while (lines.next(record, Keep::kWhole)) records.push_back(std::move(record));
   SkippedLines passed = lines.finish();
   if (skipped != nullptr) *skipped = std::move(passed);
   return records;
 }
 
 LatestRecords read_latest_records(const std::string& path, Keep keep) {
-  struct Kept {
+  struct Last {
     uint64_t run;
-    int64_t number;
-    std::string line;
+    size_t place;
   };
   RecordLines lines(path);
   LatestRecords latest;
-  std::vector<Kept> kept;
-  std::unordered_map<uint64_t, size_t> last_of_settings;  // -> its place in `kept`
-  std::string_view line;
-  RowFingerprint fingerprint;
-  while (lines.next(line, fingerprint)) {
-    const auto [last, is_new] = last_of_settings.try_emplace(fingerprint.settings, kept.size());
-    if (!is_new && kept[last->second].run == fingerprint.run) {
-      Kept& older = kept[last->second];
-      older.number = lines.number();
-      older.line.assign(line);
+  std::unordered_map<uint64_t, Last> last_of_settings;
+  Record record;
+  while (lines.next(record, keep)) {
+    const RowFingerprint row = lines.fingerprint();
+    const Last here{row.run, latest.records.size()};
+    const auto [last, is_new] = last_of_settings.try_emplace(row.settings, here);
+    if (!is_new && last->second.run == row.run) {
+      latest.records[last->second.place] = std::move(record);
       ++latest.replaced;
       continue;
     }
-    last->second = kept.size();
-    kept.push_back({fingerprint.run, lines.number(), std::string(line)});
-  }
-  for (Kept& row : kept) {
-    try {
-      latest.records.push_back(record_from_line(row.line));
-      if (keep == Keep::kForTables) drop_what_no_table_prints(latest.records.back());
-    } catch (const std::invalid_argument& error) {
-      lines.take_back(row.number, error.what());
-    }
-    row.line = std::string();
+    last->second = here;
+    latest.records.push_back(std::move(record));
   }
   latest.skipped = lines.finish();
   return latest;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record_reader.h"
 
 namespace headroom {
 
@@ -45,8 +45,7 @@ std::vector<Record> read_records(const std::string& path, SkippedLines* skipped 
 
 // Note [Rows that stand for each other]
 // Rationale: a file that sweeps have appended to for months holds the same few runs again and
-//   again. A Record takes 40 us and several KB to read; a table or a resumed sweep looks at the
-//   newest of each run only.
+//   again. A table or a resumed sweep looks at the newest of each run only.
 // Approach: every line is checked to be whole JSON, and of its settings, its status and its
 //   environment (but for the time and the process) a fingerprint is made. Where the row before it
 //   of the same settings has the same fingerprint, the newer one takes its place. Whoever reads the
@@ -58,10 +57,6 @@ struct LatestRecords {
   std::vector<Record> records;  // in the order in which each first appeared
   int64_t replaced = 0;         // rows that a newer one stands for
   SkippedLines skipped;
-};
-enum class Keep {
-  kWhole,
-  kForTables,  // without phases, losses, notes, other memories and the bulk of the environment
 };
 LatestRecords read_latest_records(const std::string& path, Keep keep = Keep::kWhole);
 

@@ -1,72 +1,77 @@
-#include "profiling/record_fingerprint.h"
+#include <algorithm>
+#include <bit>
 
-#include <simdjson.h>
-
-#include <functional>
-#include <string>
-
-#include "files/line_reader.h"
+#include "profiling/record_elements.h"
+#include "text/hash.h"
 
 namespace headroom {
 namespace {
 
+using headroom::mix;
+using simdjson::SUCCESS;
 using simdjson::dom::element;
 
-static_assert(LineReader::kSlack >= simdjson::SIMDJSON_PADDING);
+constexpr uint64_t kEnd = 1;  // of a list or an object
 
 // Rows of one run differ in these. Of the process only the memory that it was given counts.
 constexpr const char* kTime = "time_utc";
 constexpr const char* kProcess = "cell";
 
-void mix(uint64_t& hash, std::string_view text) {
-  const uint64_t more = std::hash<std::string_view>{}(text);
-  hash ^= more + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
-}
-
 void mix(uint64_t& hash, const element& value) {
-  mix(hash, std::string_view(simdjson::minify(value)));
+  mix(hash, static_cast<uint64_t>(value.type()));
+  simdjson::dom::array list;
+  simdjson::dom::object members;
+  std::string_view text;
+  uint64_t whole = 0;
+  double number = 0;
+  if (value.get(list) == SUCCESS) {
+    for (const element inner : list) mix(hash, inner);
+    mix(hash, kEnd);
+  } else if (value.get(members) == SUCCESS) {
+    for (const auto& [key, inner] : members) {
+      mix(hash, key);
+      mix(hash, inner);
+    }
+    mix(hash, kEnd);
+  } else if (value.get(text) == SUCCESS) {
+    mix(hash, text);
+  } else if (value.get(whole) == SUCCESS) {
+    mix(hash, whole);
+  } else if (value.get(number) == SUCCESS) {
+    mix(hash, std::bit_cast<uint64_t>(number));
+  } else {
+    mix(hash, static_cast<uint64_t>(value.is_bool() && bool(value)));
+  }
 }
 
-void mix_environment(uint64_t& hash, const simdjson::dom::object& environment) {
+void mix_environment(RowFingerprint& fingerprint, const simdjson::dom::object& environment) {
   for (const auto& [key, value] : environment) {
-    if (key == kTime) continue;
-    mix(hash, key);
+    uint64_t member = 0;
+    mix(member, key);
     element memory;
     if (key != kProcess) {
-      mix(hash, value);
-    } else if (value["host_memory_bytes"].get(memory) == simdjson::SUCCESS) {
-      mix(hash, memory);
+      mix(member, value);
+    } else if (value["host_memory_bytes"].get(memory) == SUCCESS) {
+      mix(member, memory);
+    }
+    if (key != kTime) mix(fingerprint.run, member);
+    if (std::find(kOfOneRow.begin(), kOfOneRow.end(), key) == kOfOneRow.end()) {
+      mix(fingerprint.environment, member);
     }
   }
 }
 
 }  // namespace
 
-struct FingerprintReader::Parser {
-  simdjson::dom::parser parser;
-};
-
-FingerprintReader::FingerprintReader() : parser_(std::make_unique<Parser>()) {}
-FingerprintReader::~FingerprintReader() = default;
-
-std::optional<RowFingerprint> FingerprintReader::read(std::string_view line) {
-  element row;
-  constexpr bool kCopyForPadding = false;
-  if (parser_->parser.parse(line.data(), line.size(), kCopyForPadding).get(row) !=
-      simdjson::SUCCESS) {
-    return std::nullopt;
-  }
+RowFingerprint fingerprint_of(const simdjson::dom::object& row) {
   RowFingerprint fingerprint;
   element part;
-  fingerprint.is_record = row["schema_version"].error() == simdjson::SUCCESS &&
-                          row["status"].error() == simdjson::SUCCESS &&
-                          row["spec"].error() == simdjson::SUCCESS;
-  if (row["spec"].get(part) == simdjson::SUCCESS) mix(fingerprint.settings, part);
+  if (row["spec"].get(part) == SUCCESS) mix(fingerprint.settings, part);
   fingerprint.run = fingerprint.settings;
-  if (row["status"].get(part) == simdjson::SUCCESS) mix(fingerprint.run, part);
+  if (row["status"].get(part) == SUCCESS) mix(fingerprint.run, part);
   simdjson::dom::object environment;
-  if (row["environment"].get(environment) == simdjson::SUCCESS) {
-    mix_environment(fingerprint.run, environment);
+  if (row["environment"].get(environment) == SUCCESS) {
+    mix_environment(fingerprint, environment);
   }
   return fingerprint;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "text/printable.h"
@@ -22,23 +23,29 @@ struct Needs {
   size_t least = 0;
 };
 
-Needs needs_of(const Table& table, size_t column) {
-  const bool number = table.columns[column].number;
-  const std::string& name = table.columns[column].name;
-  Needs needs{.natural = display_width(name), .least = widest_word(name)};
-  for (const auto& row : table.rows) {
-    const size_t width = display_width(row[column]);
-    needs.natural = std::max(needs.natural, width);
-    needs.least = std::max(needs.least, number ? width : widest_word(row[column]));
+std::vector<Needs> needs_of(const Table& table) {
+  std::vector<Needs> needs;
+  for (const Column& column : table.columns) {
+    needs.push_back({.natural = display_width(column.name), .least = widest_word(column.name)});
   }
-  if (!number) needs.least = std::max(needs.least, std::min(needs.natural, kLeastText));
+  for (const Cells& row : table.rows) {
+    for (size_t i = 0; i < needs.size(); ++i) {
+      const size_t width = display_width(row[i]);
+      needs[i].natural = std::max(needs[i].natural, width);
+      needs[i].least =
+          std::max(needs[i].least, table.columns[i].number ? width : widest_word(row[i]));
+    }
+  }
+  for (size_t i = 0; i < needs.size(); ++i) {
+    if (table.columns[i].number) continue;
+    needs[i].least = std::max(needs[i].least, std::min(needs[i].natural, kLeastText));
+  }
   return needs;
 }
 
 class Layout {
  public:
-  Layout(const Table& table, size_t page) : table_(table), page_(page) {
-    for (size_t i = 0; i < table.columns.size(); ++i) needs_.push_back(needs_of(table, i));
+  Layout(const Table& table, size_t page) : table_(table), page_(page), needs_(needs_of(table)) {
     break_long_words();
   }
 
@@ -114,7 +121,7 @@ std::string padded(const std::string& text, size_t width, bool right) {
 // One row, on as many lines as its longest cell needs. A name of several lines stands at the
 // bottom.
 void add_row(std::string& text, const Table& table, const Columns& columns,
-             const std::vector<size_t>& widths, const std::vector<std::string>& cells) {
+             const std::vector<size_t>& widths, const Cells& cells) {
   std::vector<std::vector<std::string>> lines;
   size_t height = 1;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -141,7 +148,7 @@ void add_part(std::string& text, const Table& table, const Columns& columns,
   for (size_t i = 0; i < columns.size(); ++i) rules[columns[i]] = std::string(widths[i], '-');
   add_row(text, table, columns, widths, names);
   add_row(text, table, columns, widths, rules);
-  for (const auto& row : table.rows) add_row(text, table, columns, widths, row);
+  for (const Cells& row : table.rows) add_row(text, table, columns, widths, row);
 }
 
 // One line for each cell: its column's name and what it holds.
@@ -150,7 +157,9 @@ void add_cells(std::string& text, const Table& table, size_t page) {
   for (const Column& column : table.columns) {
     name_width = std::max(name_width, display_width(column.name));
   }
-  for (const auto& row : table.rows) {
+  const char* between = "";
+  for (const Cells& row : table.rows) {
+    text += std::exchange(between, "\n");
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string line = padded(table.columns[i].name, name_width, false) + "  " + row[i];
       for (std::string& piece : wrapped(line, page, name_width + kGap)) {
@@ -158,7 +167,6 @@ void add_cells(std::string& text, const Table& table, size_t page) {
         text += piece + "\n";
       }
     }
-    if (&row != &table.rows.back()) text += "\n";
   }
 }
 

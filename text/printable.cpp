@@ -69,6 +69,10 @@ constexpr std::array<Range, 3> kInvisibleControl = {
 std::string printable(std::string_view text) {
   std::string result;
   for (size_t position = 0; position < text.size();) {
+    if (text[position] >= ' ' && text[position] < 0x7F) {
+      result += text[position++];
+      continue;
+    }
     const CodePoint point = decode(text, position);
     if (!point.valid || contains(kInvisibleControl, point.value)) {
       result += "\xEF\xBF\xBD";
@@ -100,6 +104,7 @@ Character character_at(std::string_view text, size_t position) {
     if (end != std::string_view::npos) return {end + 1 - position, 0};
   }
   const CodePoint point = decode(text, position);
+  if (point.value < kZeroWidth.front().first) return {point.length, 1};
   if (contains(kZeroWidth, point.value)) return {point.length, 0};
   return {point.length, contains(kWide, point.value) ? size_t{2} : size_t{1}};
 }

@@ -17,17 +17,21 @@ namespace {
 Table for_people(const Table& table) {
   Table seen{.title = printable(table.title), .keys = 0};
   for (const auto& note : table.notes) seen.notes.push_back(printable(note));
-  seen.rows.resize(table.rows.size());
   for (size_t column = 0; column < table.columns.size(); ++column) {
     if (table.columns[column].exact) continue;
     if (column < table.keys) ++seen.keys;
     seen.columns.push_back(table.columns[column]);
     seen.columns.back().name = printable(table.columns[column].name);
-    for (size_t row = 0; row < table.rows.size(); ++row) {
-      assert(table.rows[row].size() == table.columns.size());
-      const std::string& cell = table.rows[row][column];
-      seen.rows[row].push_back(printable(cell.empty() ? table.columns[column].when_empty : cell));
+  }
+  for (const Cells& row : table.rows) {
+    assert(row.size() == table.columns.size());
+    Cells cells;
+    for (size_t column = 0; column < table.columns.size(); ++column) {
+      if (table.columns[column].exact) continue;
+      cells.push_back(
+          printable(row[column].empty() ? table.columns[column].when_empty : row[column]));
     }
+    seen.rows.push_back(std::move(cells));
   }
   return seen;
 }
@@ -85,7 +89,7 @@ std::string to_csv(const Table& table) {
   return text;
 }
 
-std::string key_of(const Table& table, const std::vector<std::string>& row) {
+std::string key_of(const Table& table, const Cells& row) {
   const auto keys = static_cast<std::ptrdiff_t>(std::min(table.keys, row.size()));
   return join({row.begin(), row.begin() + keys}, " / ");
 }
@@ -111,22 +115,48 @@ nlohmann::ordered_json json_value(const Column& column, const std::string& text)
   return value.is_number() ? value : nlohmann::ordered_json(text);
 }
 
-nlohmann::ordered_json to_json_object(const Table& table) {
-  auto rows = nlohmann::ordered_json::array();
-  for (const auto& row : table.rows) {
+std::string dumped(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// What dump() gives of a value that stands `depth` columns in: text holds no newline of its own.
+std::string dumped(const nlohmann::ordered_json& json, size_t depth) {
+  std::string text = dumped(json);
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+    text.insert(at + 1, depth, ' ');
+  }
+  return text;
+}
+
+// Row by row: all rows as one value would take 10 KB each.
+void add_json_object(std::string& text, const Table& table, size_t depth) {
+  const std::string line = ",\n" + std::string(depth + 2, ' ');
+  text += "{" + line.substr(1) + "\"title\": " + dumped(table.title) + line + "\"rows\": [";
+  const char* between = "";
+  for (const Cells& row : table.rows) {
     auto object = nlohmann::ordered_json::object();
     for (size_t column = 0; column < table.columns.size(); ++column) {
       object[table.columns[column].name] = json_value(table.columns[column], row[column]);
     }
-    rows.push_back(std::move(object));
+    text += between + line.substr(1) + "  " + dumped(object, depth + 4);
+    between = ",";
   }
-  return {{"title", table.title}, {"rows", std::move(rows)}, {"notes", table.notes}};
+  if (!table.rows.empty()) text += line.substr(1);
+  text += "]" + line + "\"notes\": " + dumped(table.notes, depth + 2) + "\n" +
+          std::string(depth, ' ') + "}";
 }
 
-nlohmann::ordered_json to_json_array(const std::vector<Table>& tables) {
-  auto array = nlohmann::ordered_json::array();
-  for (const Table& table : tables) array.push_back(to_json_object(table));
-  return array;
+std::string to_json_text(const std::vector<Table>& tables) {
+  std::string text;
+  if (tables.size() == 1) {
+    add_json_object(text, tables.front(), 0);
+    return text + "\n";
+  }
+  for (const Table& table : tables) {
+    text += text.empty() ? "[\n  " : ",\n  ";
+    add_json_object(text, table, 2);
+  }
+  return text.empty() ? "[]\n" : text + "\n]\n";
 }
 
 // An empty line between two.
@@ -135,10 +165,6 @@ std::string one_after_another(const std::vector<Table>& tables, const Print& pri
   std::string text;
   for (const Table& table : tables) text += (text.empty() ? "" : "\n") + print(table);
   return text;
-}
-
-std::string dumped(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -164,7 +190,7 @@ std::string to_string(const std::vector<Table>& tables, TableFormat format, size
     case TableFormat::kMarkdown:
       return one_after_another(tables, to_markdown);
     case TableFormat::kJson:
-      return dumped(one ? to_json_object(tables.front()) : to_json_array(tables));
+      return to_json_text(tables);
     case TableFormat::kText:
       break;
   }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/rows.h"
+
 namespace headroom {
 
 // Note [Two readers of one table]
@@ -27,8 +29,8 @@ struct Table {
   std::string title;
   std::vector<std::string> notes;  // lines printed under the table
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // one text per column
-  size_t keys = 1;                             // how many of the first columns say which row it is
+  Rows rows;
+  size_t keys = 1;  // how many of the first columns say which row it is
 };
 
 inline constexpr const char* kNotAvailable = "n/a";

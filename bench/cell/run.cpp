@@ -153,7 +153,7 @@ void describe_out_of_memory(const Bench& bench, const Failure& failure, Record& 
     record.notes.push_back("libtorch advises: " + failure.advice +
                            " (here: --alloc-conf expandable_segments:True)");
   }
-  record.out_of_memory = std::move(moment);
+  record.out_of_memory = std::make_shared<const OutOfMemory>(std::move(moment));
 }
 
 }  // namespace

@@ -7,12 +7,11 @@
 
 #include "bench/launch/cell_process.h"
 #include "bench/process/program_folder.h"
+#include "profiling/record_reader.h"
 #include "text/quantity.h"
 
 namespace headroom {
 namespace {
-
-using nlohmann::json;
 
 // See Note [Names of files in a request].
 void name_files_as_typed(const RunSpec& spec, Record& record) {
@@ -44,7 +43,7 @@ class CellsOfOneProcess {
     if (handed_out_ == specs_.size() || !problem_.empty()) return;
     Record record;
     try {
-      record = record_from_json(json::parse(line));
+      record = record_from_line(line);
     } catch (const std::exception& error) {
       problem_ = error.what();
       return;
@@ -91,7 +90,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
     if (outcome.interrupted || outcome.output_too_long || !outcome.spawn_error.empty()) {
       throw std::invalid_argument("nothing");
     }
-    record = record_from_json(json::parse(only_line(outcome.output)));
+    record = record_from_line(only_line(outcome.output));
     name_files_as_typed(spec, record);
     // A Record on stdout is whole or does not parse; how the process ended after it is a note.
     if (const std::string end = process.end(); !end.empty()) {

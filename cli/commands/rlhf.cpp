@@ -30,7 +30,7 @@ CommandLine command_line() {
 
 std::vector<Record> records_from(const Arguments& arguments) {
   if (!arguments.has("records")) return {};
-  return records_of(arguments.get("records"), "--records: ").records;
+  return records_of(arguments.get("records"), Keep::kFigures, "--records: ").records;
 }
 
 // The name of the file to write; "" = none.

@@ -30,12 +30,16 @@ CommandLine command_line() {
           1};
 }
 
-LatestRecords read_all(const std::vector<std::string>& paths) {
+LatestRecords read_all(const std::vector<std::string>& paths, Keep keep) {
   LatestRecords all;
   for (const std::string& path : paths) {
-    LatestRecords more = records_of(path);
-    std::move(more.records.begin(), more.records.end(), std::back_inserter(all.records));
+    LatestRecords more = records_of(path, keep);
     all.replaced += more.replaced;
+    if (all.records.empty()) {
+      all.records = std::move(more.records);  // all of one file stay where they are
+    } else {
+      std::move(more.records.begin(), more.records.end(), std::back_inserter(all.records));
+    }
   }
   if (all.records.empty()) throw UsageError("no Records in " + paths.front());
   return all;
@@ -73,8 +77,10 @@ int tables_from_records(const Arguments& arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
+  const bool is_of_peaks = is_one_of(kind, {"peak-memory", "summary"});
   const LatestRecords read =
-      read_all({arguments.positional.begin() + 1, arguments.positional.end()});
+      read_all({arguments.positional.begin() + 1, arguments.positional.end()},
+               is_of_peaks ? Keep::kPeaks : Keep::kFigures);
   const std::vector<Table> tables =
       with_replaced(make_tables(kind, read.records, format), read.replaced);
   print_tables(tables, format, output);

@@ -22,7 +22,7 @@ int64_t bytes_of(const Record& record, const std::string& category) {
 int64_t bytes_about(const Record& record, const std::string& word) {
   int64_t bytes = 0;
   for (const auto& [name, size] : record.categories_at_peak) {
-    if (name.find(word) != std::string::npos) bytes += size;
+    if (name.text().find(word) != std::string::npos) bytes += size;
   }
   return bytes;
 }

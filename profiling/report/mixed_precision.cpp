@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "profiling/report/breakdown.h"
 #include "profiling/report/report.h"
@@ -16,7 +17,6 @@ namespace {
 
 // The Records of one configuration, by precision.
 struct Group {
-  std::string key;
   std::map<Precision, const Record*> by_precision;
   const Record& any() const { return *by_precision.begin()->second; }
   const RunSpec& spec() const { return any().spec; }
@@ -32,12 +32,12 @@ std::vector<Group> gather_groups(const RecordPointers& records, const RowSetting
     if (field.changes_result && field.name != "precision") others.push_back(&field);
   }
   std::vector<Group> groups;
+  std::unordered_map<std::string, size_t> places;  // of the groups
   for (const Record* record : records) {
     const std::string key = group_key(*record, others) + settings.environment(*record);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const Group& candidate) { return candidate.key == key; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{.key = key});
-    group->by_precision[record->spec.precision] = record;
+    const auto [place, is_new] = places.try_emplace(key, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].by_precision[record->spec.precision] = record;
   }
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return std::pair(a.spec().profile_type, a.spec().context_length) <
@@ -120,7 +120,7 @@ class Comparison {
                     record != nullptr ? status_or_not_available(*record) : "not run");
     row.push_back(record != nullptr ? to_string(record->status) : "not run");
     for (const auto& category : categories_) {
-      const bool known = record != nullptr && record->categories_at_peak.count(category) > 0;
+      const bool known = record != nullptr && record->categories_at_peak.contains(category);
       row.push_back(known ? std::to_string(record->categories_at_peak.at(category))
                           : kNotAvailable);
     }

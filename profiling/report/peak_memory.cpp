@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_map>
 
 #include "profiling/report/falling_peak.h"
 #include "profiling/report/report.h"
@@ -17,30 +18,24 @@ constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad, Mode
 
 // One row of the table: the Records of one configuration and context length, by mode.
 struct Row {
-  std::string group;
-  std::map<Mode, const Record*> by_mode;
-  const Record& any() const { return *by_mode.begin()->second; }
+  std::array<const Record*, kModes.size()> by_mode{};
+  const Record*& of(Mode mode) { return by_mode.at(static_cast<size_t>(mode)); }
+  const Record* of(Mode mode) const { return by_mode.at(static_cast<size_t>(mode)); }
+  const Record& any() const {
+    const auto is_there = [](const Record* record) { return record != nullptr; };
+    return **std::find_if(by_mode.begin(), by_mode.end(), is_there);
+  }
 };
 
-std::vector<Row> gather_rows(const RecordPointers& records, const RowSettings& settings) {
-  std::vector<Row> rows;
-  std::vector<std::string> groups;  // in order of appearance
+// By group, in order of appearance, and context length.
+std::map<std::pair<size_t, int64_t>, Row> gather_rows(const RecordPointers& records,
+                                                      const RowSettings& settings) {
+  std::unordered_map<std::string, size_t> groups;
+  std::map<std::pair<size_t, int64_t>, Row> rows;
   for (const Record* record : records) {
-    const std::string group = settings.group(*record);
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) {
-      return candidate.group == group &&
-             candidate.any().spec.context_length == record->spec.context_length;
-    });
-    if (row == rows.end()) row = rows.insert(rows.end(), Row{.group = group});
-    row->by_mode[record->spec.profile_type] = record;
+    const size_t group = groups.try_emplace(settings.group(*record), groups.size()).first->second;
+    rows[{group, record->spec.context_length}].of(record->spec.profile_type) = record;
   }
-  const auto place = [&](const Row& row) {
-    return std::pair(std::find(groups.begin(), groups.end(), row.group) - groups.begin(),
-                     row.any().spec.context_length);
-  };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Row& a, const Row& b) { return place(a) < place(b); });
   return rows;
 }
 
@@ -56,13 +51,12 @@ std::vector<Mode> modes_present(const RecordPointers& records) {
 }
 
 void add_mode_cells(std::vector<std::string>& cells, const Row& row, Mode mode) {
-  const auto it = row.by_mode.find(mode);
-  if (it == row.by_mode.end()) {
+  if (row.of(mode) == nullptr) {
     add_bytes_cells(cells, std::nullopt, "not run");
     cells.insert(cells.end(), {"not run", "no Record of this configuration"});
     return;
   }
-  const Record& record = *it->second;
+  const Record& record = *row.of(mode);
   add_bytes_cells(cells, peak_allocated(record), status_or_not_available(record));
   cells.push_back(to_string(record.status));
   cells.push_back(record.reason);
@@ -86,7 +80,7 @@ Table peak_memory_table(const std::vector<Record>& records) {
     table.columns.push_back({.name = to_string(mode) + "_reason", .exact = true});
   }
   settings.add_exact_columns(table);
-  for (const Row& row : gather_rows(latest, settings)) {
+  for (const auto& [place, row] : gather_rows(latest, settings)) {
     std::vector<std::string> cells;
     cells.reserve(table.columns.size());
     settings.add_cells(cells, row.any());

@@ -1,9 +1,10 @@
-#include "profiling/record.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "profiling/record_reader.h"
+#include "tests/files/scratch_directory.h"
 
 namespace headroom {
 namespace {
@@ -18,10 +19,11 @@ Record example() {
   record.categories_at_peak = {{"parameters", 200}, {"other", 100}};
   record.phase_runs = {{"forward", 3}};
   record.residual_bytes_per_block = 7;
-  record.out_of_memory = OutOfMemory{.during = "warm-up step 1",
-                                     .phase = "backward",
-                                     .memory = "device",
-                                     .refusal = Refusal{5, {300, 400, 200}, 4, 404}};
+  record.out_of_memory = std::make_shared<const OutOfMemory>(
+      OutOfMemory{.during = "warm-up step 1",
+                  .phase = "backward",
+                  .memory = "device",
+                  .refusal = Refusal{5, {300, 400, 200}, 4, 404}});
   record.residual_blocks = {{0, 9, 2}, {1, 7, 1}};
   record.space = MemorySpace::kHost;
   record.spaces["host_pinned"] = {.peak = {64, 128, 64},
@@ -33,7 +35,7 @@ Record example() {
 
 TEST(Record, SurvivesJson) {
   const Record record = example();
-  const Record read = record_from_json(nlohmann::json::parse(to_json_line(record)));
+  const Record read = record_from_line(to_json_line(record));
   EXPECT_EQ(to_json_line(read), to_json_line(record));
   EXPECT_EQ(read.peak->reserved, 400);
   EXPECT_EQ(read.spaces.at("host_pinned").phases.at("forward").reserved, 128);
@@ -54,10 +56,55 @@ TEST(Record, IsOneLineOfStrictJsonWhateverTheTexts) {
 TEST(Record, ReadersIgnoreUnknownFieldsAndRefuseOtherThings) {
   nlohmann::json json = to_json(example());
   json["from_the_future"] = 1;
-  EXPECT_NO_THROW(record_from_json(json));
+  EXPECT_NO_THROW(record_from_line(json.dump()));
   json["schema_version"] = Record::kSchemaVersion + 1;
-  EXPECT_THROW(record_from_json(json), std::invalid_argument);
-  EXPECT_THROW(record_from_json(nlohmann::json::array()), std::invalid_argument);
+  EXPECT_THROW(record_from_line(json.dump()), std::invalid_argument);
+  for (const char* bad : {"[]", "7", "{", "", "{\"schema_version\": 2}"}) {
+    EXPECT_THROW(record_from_line(bad), std::invalid_argument) << bad;
+  }
+}
+
+TEST(Record, AValueOfTheWrongKindIsRefusedWithItsKey) {
+  const auto refused = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json json = to_json(example());
+    json[key] = value;
+    return message_of<std::invalid_argument>([&] { record_from_line(json.dump()); });
+  };
+  EXPECT_EQ(refused("saved_bytes", "many"), "saved_bytes: \"many\" is no number");
+  EXPECT_EQ(refused("phases", 3), "phases: 3 is no object");
+  EXPECT_EQ(refused("notes", "a note"), "notes: \"a note\" is no list");
+  EXPECT_EQ(refused("reason", {1}), "reason: [1] is no text");
+  EXPECT_THAT(refused("status", "fine"), testing::HasSubstr("unknown status 'fine'"));
+  EXPECT_THAT(refused("spec", 1), testing::HasSubstr("no object"));
+}
+
+TEST(Record, AFigureThatAnotherProgramWroteAsAFractionIsTheWholeNumber) {
+  nlohmann::json json = to_json(example());
+  json["saved_bytes"] = 3e9;
+  EXPECT_EQ(record_from_line(json.dump()).saved_bytes, 3000000000);
+}
+
+TEST(Record, CopiesShareAnEnvironmentUntilOneIsWrittenTo) {
+  Record a = example();
+  a.environment["device"] = "cpu";
+  Record b = a;
+  EXPECT_EQ(&a.environment.get(), &b.environment.get());
+  b.environment["device"] = "cuda:0";
+  EXPECT_EQ(a.environment.at("device"), "cpu");
+  EXPECT_EQ(b.environment.at("device"), "cuda:0");
+}
+
+TEST(Named, IsInTheOrderOfTheNamesWhateverTheyWereAddedIn) {
+  Named<int64_t> figures = {{"b", 2}, {"c", 3}};
+  figures["a"] = 1;
+  figures["c"] += 1;
+  std::string seen;
+  for (const auto& [name, figure] : figures) seen += name.text() + std::to_string(figure);
+  EXPECT_EQ(seen, "a1b2c4");
+  EXPECT_TRUE(figures.contains("b") && !figures.contains("d"));
+  EXPECT_EQ(figures.find(""), figures.end());
+  EXPECT_THROW(figures.at("d"), std::out_of_range);
+  EXPECT_EQ(figures, (std::map<std::string, int64_t>{{"a", 1}, {"b", 2}, {"c", 4}}));
 }
 
 // Files of Records outlive the program that wrote them.
@@ -66,24 +113,24 @@ TEST(Record, OfVersion1IsReadAndItsSpaceIsThatOfItsDevice) {
   json["schema_version"] = 1;
   for (const char* newer : {"space", "spaces", "phase_runs", "residual_blocks"}) json.erase(newer);
   json["environment"] = {{"device", "cpu"}};
-  const Record on_host = record_from_json(json);
+  const Record on_host = record_from_line(json.dump());
   EXPECT_EQ(on_host.space, MemorySpace::kHost);
   EXPECT_EQ(on_host.peak->allocated, 300);
   EXPECT_TRUE(on_host.spaces.empty());
   json["environment"] = {{"device", "cuda:0"}};
-  EXPECT_EQ(record_from_json(json).space, MemorySpace::kDevice);
+  EXPECT_EQ(record_from_line(json.dump()).space, MemorySpace::kDevice);
 }
 
 // Then "flash" was whichever kernel libtorch chose.
 TEST(Record, OfVersion2SaysSdpaWhereItSaidFlash) {
   nlohmann::json json = to_json(example());
   json["spec"]["attention"] = "flash";
-  EXPECT_EQ(record_from_json(json).spec.attention, Attention::kFlash);
+  EXPECT_EQ(record_from_line(json.dump()).spec.attention, Attention::kFlash);
   for (const int version : {1, 2}) {
     json["schema_version"] = version;
-    EXPECT_EQ(record_from_json(json).spec.attention, Attention::kSdpa);
+    EXPECT_EQ(record_from_line(json.dump()).spec.attention, Attention::kSdpa);
     json["spec"]["attention"] = "eager";
-    EXPECT_EQ(record_from_json(json).spec.attention, Attention::kEager);
+    EXPECT_EQ(record_from_line(json.dump()).spec.attention, Attention::kEager);
     json["spec"]["attention"] = "flash";
   }
 }

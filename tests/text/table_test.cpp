@@ -48,6 +48,20 @@ std::vector<std::vector<std::string>> read_csv(const std::string& text) {
   return rows;
 }
 
+TEST(Rows, AreGivenBackAsTheyWereAdded) {
+  const std::vector<Cells> all = {{"a", "", std::string(200, 'x'), std::string("\0\x80", 2)},
+                                  {},
+                                  {std::string(70000, 'y')},
+                                  {"last"}};
+  Rows rows;
+  for (const Cells& row : all) rows.push_back(row);
+  rows.back().push_back("open");
+  EXPECT_EQ(rows.size(), 4U);
+  for (size_t i = 0; i + 1 < all.size(); ++i) EXPECT_EQ(rows[i], all[i]) << i;
+  EXPECT_EQ(rows[3], (Cells{"last", "open"}));
+  EXPECT_EQ(std::vector<Cells>(rows.begin(), rows.end()).size(), 4U);
+}
+
 TEST(Table, CsvGivesBackEveryCellAndRunsNoFormula) {
   const Table table = hostile();
   const auto rows = read_csv(to_string(table, TableFormat::kCsv));
@@ -154,12 +168,13 @@ Table wide() {
       .title = "A title of some words that is longer than a narrow page would be",
       .notes = {"a note of \xE6\xBC\xA2\xE5\xAD\x97 that goes on and on until it is too long"},
       .columns = {{"run"}, {"why"}}};
-  table.rows = {{"small", "because it was asked for, and for no other reason at all"},
-                {"large", "so that there are two rows"}};
+  Cells small = {"small", "because it was asked for, and for no other reason at all"};
+  Cells large = {"large", "so that there are two rows"};
   for (int i = 0; i < 12; ++i) {
     table.columns.push_back({"figure " + std::to_string(i), true});
-    for (auto& row : table.rows) row.push_back("1234." + std::to_string(i));
+    for (Cells* row : {&small, &large}) row->push_back("1234." + std::to_string(i));
   }
+  table.rows = {small, large};
   return table;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "text/quantity.h"
@@ -86,24 +88,19 @@ std::string device_name(const Record& record) {
 }
 
 std::string setting_text(const Record& record, const Field& field) {
-  ModelConfig shape;
+  using Dimension = int64_t ModelConfig::*;
+  static const std::map<std::string_view, Dimension> kDimensions = {
+      {"d_model", &ModelConfig::d_model},   {"d_ff", &ModelConfig::d_ff},
+      {"layers", &ModelConfig::layers},     {"heads", &ModelConfig::heads},
+      {"kv_heads", &ModelConfig::kv_heads}, {"vocab_size", &ModelConfig::vocab_size}};
+  const auto dimension = kDimensions.find(field.name);
+  if (dimension == kDimensions.end() && field.name != "model_size") return field.get(record.spec);
   try {
-    shape = model_config(record.spec);
+    const ModelConfig shape = model_config(record.spec);
+    return dimension == kDimensions.end() ? shape.name : std::to_string(shape.*dimension->second);
   } catch (const UsageError&) {  // the run was refused for it
     return field.get(record.spec);
   }
-  if (field.name == "model_size") return shape.name;
-  const std::array<std::pair<const char*, int64_t>, 6> dimensions = {
-      {{"d_model", shape.d_model},
-       {"d_ff", shape.d_ff},
-       {"layers", shape.layers},
-       {"heads", shape.heads},
-       {"kv_heads", shape.kv_heads},
-       {"vocab_size", shape.vocab_size}}};
-  for (const auto& [name, size] : dimensions) {
-    if (field.name == name) return std::to_string(size);
-  }
-  return field.get(record.spec);
 }
 
 std::string status_or_not_available(const Record& record) {

@@ -1,12 +1,11 @@
 #include "profiling/report/rows/select.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "profiling/report/rows/cells.h"
-#include "profiling/report/rows/environments.h"
+#include "profiling/report/rows/places.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -18,9 +17,10 @@ std::string compared(const Record& record, const Field& field) {
 }
 
 bool all_equal(const RecordPointers& records, const Field& field) {
-  return std::all_of(records.begin(), records.end(), [&](const Record* record) {
-    return compared(*record, field) == compared(*records.front(), field);
-  });
+  if (records.empty()) return true;
+  const std::string first = compared(*records.front(), field);
+  return std::all_of(records.begin(), records.end(),
+                     [&](const Record* record) { return compared(*record, field) == first; });
 }
 
 // A sweep writes the identity of the program that ran the cell. "" = unknown.
@@ -95,21 +95,17 @@ std::string failure_note(const Record& record) {
 
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes) {
   RecordPointers latest;
-  std::map<std::string, std::vector<size_t>> places;  // of equal settings
-  std::vector<const Record*> replaced;                // with their places
+  PlacesOfConfigurations places;
+  std::vector<const Record*> replaced;  // with their places
   std::vector<size_t> replaced_at;
   for (const Record& record : records) {
-    std::vector<size_t>& same_settings = places[settings_key(record)];
-    const auto same = std::find_if(same_settings.begin(), same_settings.end(), [&](size_t place) {
-      return same_environment(*latest[place], record);
-    });
-    if (same == same_settings.end()) {
-      same_settings.push_back(latest.size());
+    const size_t place = places.place_of(record);
+    if (place == latest.size()) {
       latest.push_back(&record);
       continue;
     }
-    replaced.push_back(std::exchange(latest[*same], &record));
-    replaced_at.push_back(*same);
+    replaced.push_back(std::exchange(latest[place], &record));
+    replaced_at.push_back(place);
   }
   note_replaced(replaced, replaced_at, latest, notes);
   note_differences(latest, notes);
@@ -124,14 +120,6 @@ std::vector<const Field*> varying_fields(const RecordPointers& records,
     if (!all_equal(records, field)) varying.push_back(&field);
   }
   return varying;
-}
-
-std::string settings_key(const Record& record) {
-  std::string key;
-  for (const Field& field : fields()) {
-    if (field.changes_result) key += field.get(record.spec) + '\n';
-  }
-  return key;
 }
 
 std::string group_key(const Record& record, const std::vector<const Field*>& fields) {

@@ -12,18 +12,14 @@ namespace headroom {
 using RecordPointers = std::vector<const Record*>;
 
 // The last Record of each configuration, in order of first appearance; what was left out, and that
-// the Records are of different devices or builds, is said in `notes`. Equal settings in another
-// environment (profiling/report/rows/environments.h) are another configuration; another build is
-// not.
+// the Records are of different devices or builds, is said in `notes`. Equal settings under other
+// conditions (profiling/report/rows/places.h) are another configuration; another build is not.
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes);
 
 // The settings that change a result and are not the same in all Records; `shown` (JSON keys) are
 // left out, because the table has its own place for them.
 std::vector<const Field*> varying_fields(const RecordPointers& records,
                                          const std::vector<std::string>& shown);
-
-// Equal for Records whose settings have the same result.
-std::string settings_key(const Record& record);
 
 // The values of `fields`, joined: equal for Records that differ in nothing of them.
 std::string group_key(const Record& record, const std::vector<const Field*>& fields);

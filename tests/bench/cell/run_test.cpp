@@ -227,7 +227,7 @@ TEST(Run, WithoutMeasuredStepsTheRecordedStepsGiveThePhases) {
   ASSERT_TRUE(record.peak.has_value());
   EXPECT_EQ(record.peak->allocated, measured.peak->allocated);
   for (const auto& [name, bytes] : measured.phases) {
-    EXPECT_EQ(record.phases.at(name).allocated, bytes.allocated) << name;
+    EXPECT_EQ(record.phases.at(name.text()).allocated, bytes.allocated) << name.text();
   }
 }
 

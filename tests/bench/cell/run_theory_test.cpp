@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-int64_t sum_of(const std::map<std::string, int64_t>& categories) {
+int64_t sum_of(const Named<int64_t>& categories) {
   return std::accumulate(categories.begin(), categories.end(), int64_t{0},
                          [](int64_t total, const auto& item) { return total + item.second; });
 }

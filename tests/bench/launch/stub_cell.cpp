@@ -62,7 +62,7 @@ std::string behave(Record record) {
     case kStubOom:
       record.status = Status::kOom;
       record.reason = "tried to allocate 2.000 GiB";
-      record.out_of_memory = OutOfMemory{.memory = "device"};
+      record.out_of_memory = std::make_shared<const OutOfMemory>(OutOfMemory{.memory = "device"});
       break;  // its peak stays: numbers do not make it a success
     case kStubFailed:
       record.status = Status::kFailed;

@@ -326,11 +326,11 @@ TEST(Report, ANewerBuildsResultStandsForAnOlderOnesAndThatIsSaid) {
 
 TEST(Report, AnOutOfMemoryHasItsFigures) {
   Record record = failed(Status::kOom, "warm-up step 1, backward: CUDA out of memory");
-  record.out_of_memory =
+  record.out_of_memory = std::make_shared<const OutOfMemory>(
       OutOfMemory{.during = "warm-up step 1",
                   .phase = "backward",
                   .memory = "device",
-                  .refusal = Refusal{kGib, {2 * kGib, 3 * kGib, 0}, 5, 9 * kGib}};
+                  .refusal = Refusal{kGib, {2 * kGib, 3 * kGib, 0}, 5, 9 * kGib}});
   const Table table = profile_report(record)[1];
   EXPECT_EQ(cell(table, "tried to allocate", "size"), "1.000 GiB");
   EXPECT_EQ(cell(table, "reserved, not allocated", "bytes"), std::to_string(kGib));

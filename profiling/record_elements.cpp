@@ -1,0 +1,260 @@
+#include "profiling/record_elements.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+using simdjson::SUCCESS;
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+[[noreturn]] void refuse(const element& value, const char* wanted) {
+  throw std::invalid_argument(std::string(simdjson::minify(value)).substr(0, 100) + " is no " +
+                              wanted);
+}
+
+// null is what a Record has where there is no figure.
+int64_t integer(const element& value) {
+  int64_t whole = 0;
+  double number = 0;
+  if (value.get(whole) == SUCCESS || value.is_null()) return whole;
+  if (value.get(number) != SUCCESS || !(std::abs(number) < 0x1p63)) refuse(value, "number");
+  return static_cast<int64_t>(number);
+}
+
+std::string text(const element& value) {
+  std::string_view found;
+  if (value.get(found) != SUCCESS && !value.is_null()) refuse(value, "text");
+  return std::string(found);
+}
+
+object members(const element& value) {
+  object found;
+  if (value.get(found) != SUCCESS) refuse(value, "object");
+  return found;
+}
+
+void read(const element& value, int64_t& figure) { figure = integer(value); }
+void read(const element& value, std::string& words) { words = text(value); }
+void read(const element& value, std::optional<int64_t>& figure) {
+  if (!value.is_null()) figure = integer(value);
+}
+void read(const element& value, bool& fact) {
+  if (value.get(fact) != SUCCESS) refuse(value, "truth");
+}
+// null stands for NaN and infinity.
+void read(const element& value, double& number) {
+  if (value.get(number) != SUCCESS) number = std::nan("");
+}
+
+template <typename Value>
+void read(const element& value, Named<Value>& named);
+template <typename Value>
+void read(const element& value, std::vector<Value>& list);
+
+// Reads the member `key` of an object where it has one.
+template <typename Value>
+void read(const object& of, const char* key, Value& into) {
+  element value;
+  if (of[key].get(value) == SUCCESS) read(value, into);
+}
+
+void read(const element& value, MemoryBytes& bytes) {
+  const object of = members(value);
+  read(of, "allocated_bytes", bytes.allocated);
+  read(of, "reserved_bytes", bytes.reserved);
+  read(of, "requested_bytes", bytes.requested);
+}
+void read(const element& value, std::optional<MemoryBytes>& bytes) {
+  if (value.is_object()) read(value, bytes.emplace());
+}
+
+void read_peak(const object& of, MemoryBytes& peak) {
+  read(of, "peak_allocated_bytes", peak.allocated);
+  read(of, "peak_reserved_bytes", peak.reserved);
+  read(of, "peak_requested_bytes", peak.requested);
+}
+
+void read(const element& value, BlockResidual& block) {
+  const object of = members(value);
+  read(of, "index", block.index);
+  read(of, "bytes", block.bytes);
+  read(of, "tensors", block.tensors);
+}
+
+void read(const element& value, SpaceFigures& space) {
+  const object of = members(value);
+  read_peak(of, space.peak);
+  read(of, "phases", space.phases);
+  read(of, "categories_at_peak_bytes", space.categories_at_peak);
+}
+
+void read(const element& value, Growth& place) {
+  const object of = members(value);
+  read(of, "bytes", place.bytes);
+  read(of, "count", place.count);
+  read(of, "phase", place.phase);
+  read(of, "purpose", place.purpose);
+  read(of, "stack", place.stack);
+}
+
+template <typename Value>
+void read(const element& value, Named<Value>& named) {
+  if (value.is_null()) return;
+  const object of = members(value);
+  named.reserve(of.size());
+  for (const auto& [name, inner] : of) read(inner, named[name]);
+}
+
+template <typename Value>
+void read(const element& value, std::vector<Value>& list) {
+  if (value.is_null()) return;
+  array found;
+  if (value.get(found) != SUCCESS) refuse(value, "list");
+  list.reserve(found.size());
+  for (const element inner : found) read(inner, list.emplace_back());
+}
+
+void read(const element& value, std::shared_ptr<const OutOfMemory>& where) {
+  object of;
+  if (value.get(of) != SUCCESS) return;
+  OutOfMemory moment;
+  read(of, "during", moment.during);
+  read(of, "phase", moment.phase);
+  read(of, "memory", moment.memory);
+  if (of["tried_bytes"].error() == SUCCESS) {
+    Refusal& refusal = moment.refusal.emplace();
+    read(of, "tried_bytes", refusal.tried);
+    read(value, refusal.live);
+    read(of, "free_bytes", refusal.free);
+    read(of, "total_bytes", refusal.total);
+  }
+  where = std::make_shared<const OutOfMemory>(std::move(moment));
+}
+
+void read(const element& value, std::optional<Watched>& watched) {
+  object of;
+  if (value.get(of) != SUCCESS) return;
+  read(of, "after_steps", watched.emplace().after_steps);
+  read(of, "growth", watched->growth);
+}
+
+void read(const element& value, Status& status) { status = status_from_string(text(value)); }
+void read(const element& value, MemorySpace& space) {
+  space = parse_word<MemorySpace>("space", text(value));
+}
+
+// A field, and what it has before anything is read.
+struct KnownField {
+  const Field* field;
+  std::string initial;
+};
+
+void read(const element& value, RunSpec& spec) {
+  static const auto kKnown = [] {
+    std::unordered_map<std::string_view, KnownField> known;
+    for (const Field& field : fields()) known[field.name] = {&field, field.get(RunSpec{})};
+    return known;
+  }();
+  std::string number;
+  for (const auto& [name, inner] : members(value)) {
+    const auto found = kKnown.find(name);
+    if (found == kKnown.end()) continue;
+    std::string_view words;
+    if (inner.get(words) != SUCCESS) words = number = simdjson::minify(inner);
+    if (words != found->second.initial) found->second.field->set(spec, words);
+  }
+}
+
+// What stands under a key of a row.
+struct Key {
+  Keep least;  // at which it is read
+  void (*read)(const element& value, Record& record);
+};
+
+template <auto kMember>
+Key key(Keep least = Keep::kPeaks) {
+  return {least, [](const element& value, Record& record) { read(value, record.*kMember); }};
+}
+
+const std::unordered_map<std::string_view, Key>& keys() {
+  using R = Record;
+  static const std::unordered_map<std::string_view, Key> kKeys = {
+      {"spec", key<&R::spec>()},
+      {"status", key<&R::status>()},
+      {"reason", key<&R::reason>()},
+      {"out_of_memory", key<&R::out_of_memory>(Keep::kWhole)},
+      {"space", key<&R::space>()},
+      {"spaces", key<&R::spaces>(Keep::kWhole)},
+      {"phases", key<&R::phases>(Keep::kWhole)},
+      {"phase_order", key<&R::phase_order>(Keep::kWhole)},
+      {"phase_runs", key<&R::phase_runs>(Keep::kWhole)},
+      {"peak_phase", key<&R::peak_phase>()},
+      {"categories_at_peak_bytes", key<&R::categories_at_peak>(Keep::kFigures)},
+      {"category_peak_bytes", key<&R::category_peaks>(Keep::kFigures)},
+      {"recorded_peak", key<&R::recorded_peak>()},
+      {"residual_bytes_per_block", key<&R::residual_bytes_per_block>()},
+      {"residual_tensors_per_block", key<&R::residual_tensors_per_block>()},
+      {"residual_blocks", key<&R::residual_blocks>(Keep::kWhole)},
+      {"saved_bytes", key<&R::saved_bytes>()},
+      {"recomputed_bytes", key<&R::recomputed_bytes>()},
+      {"watched", key<&R::watched>(Keep::kWhole)},
+      {"predicted", key<&R::predicted>(Keep::kFigures)},
+      {"step_ms", key<&R::step_ms>()},
+      {"losses", key<&R::losses>(Keep::kWhole)},
+      {"trace_truncated", key<&R::trace_truncated>(Keep::kWhole)},
+      {"trace_events", key<&R::trace_events>(Keep::kWhole)},
+      {"notes", key<&R::notes>(Keep::kWhole)}};
+  return kKeys;
+}
+
+int64_t checked_version(const object& row) {
+  const int64_t version = integer(row["schema_version"].value());
+  if (version <= Record::kSchemaVersion) return version;
+  throw std::invalid_argument("Record of schema version " + std::to_string(version) +
+                              "; this program reads up to " +
+                              std::to_string(Record::kSchemaVersion));
+}
+
+// Version 1 does not say it: it knew one memory, the device's.
+MemorySpace space_by_device(const object& row) {
+  element facts;
+  std::string_view device;
+  const char* holder = row["environment"].is_object() ? "environment" : "spec";
+  const bool says = row[holder]["device"].get(device) == SUCCESS;
+  return says && device == "cpu" ? MemorySpace::kHost : MemorySpace::kDevice;
+}
+
+}  // namespace
+
+void read_elements(const object& row, Keep keep, Record& record) {
+  const int64_t version = checked_version(row);
+  record.space = space_by_device(row);
+  for (const auto& [name, value] : row) {
+    const auto found = keys().find(name);
+    if (found == keys().end() || keep < found->second.least) continue;
+    try {
+      found->second.read(value, record);
+    } catch (const UsageError&) {
+      throw;  // it names the setting
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(name) + ": " + error.what());
+    }
+  }
+  // Up to version 2 "flash" was any kernel of scaled_dot_product_attention that libtorch chose.
+  Attention& attention = record.spec.attention;
+  if (version <= 2 && attention == Attention::kFlash) attention = Attention::kSdpa;
+  element peak;
+  if (row["peak_allocated_bytes"].get(peak) == SUCCESS && !peak.is_null()) {
+    read_peak(row, record.peak.emplace());
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,114 @@
+#include "profiling/record_reader.h"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include "files/line_reader.h"
+#include "profiling/record_elements.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+using simdjson::SUCCESS;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+static_assert(LineReader::kSlack >= simdjson::SIMDJSON_PADDING);
+
+json tree(const element& value) {
+  object members;
+  simdjson::dom::array list;
+  std::string_view text;
+  int64_t whole = 0;
+  uint64_t large = 0;
+  double number = 0;
+  bool truth = false;
+  if (value.get(members) == SUCCESS) {
+    json made = json::object();
+    for (const auto& [name, inner] : members) made[std::string(name)] = tree(inner);
+    return made;
+  }
+  if (value.get(list) == SUCCESS) {
+    json made = json::array();
+    for (const element inner : list) made.push_back(tree(inner));
+    return made;
+  }
+  if (value.get(text) == SUCCESS) return text;
+  if (value.get(whole) == SUCCESS) return whole;
+  if (value.get(large) == SUCCESS) return large;
+  if (value.get(truth) == SUCCESS) return truth;
+  if (value.get(number) == SUCCESS) return number;
+  return nullptr;
+}
+
+}  // namespace
+
+struct RecordReader::State {
+  simdjson::dom::parser parser;
+  element line;
+  bool is_record = false;                           // of that line
+  std::optional<RowFingerprint> fingerprint;        // of that line, where it was asked for
+  std::unordered_map<uint64_t, SharedJson> shared;  // environments, by their hash
+
+  SharedJson shared_environment(const element& environment, uint64_t hash) {
+    SharedJson& known = shared[hash];
+    if (!known.empty()) return known;
+    json kept = tree(environment);
+    for (const std::string_view name : kOfOneRow) kept.erase(std::string(name));
+    return known = std::move(kept);
+  }
+};
+
+RecordReader::RecordReader() : state_(std::make_unique<State>()) {}
+RecordReader::~RecordReader() = default;
+
+bool RecordReader::parse(std::string_view line) {
+  constexpr bool kCopyForPadding = false;
+  state_->fingerprint.reset();
+  state_->is_record = false;
+  if (state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(state_->line) !=
+      SUCCESS) {
+    return false;
+  }
+  object row;
+  state_->is_record = state_->line.get(row) == SUCCESS &&
+                      row["schema_version"].error() == SUCCESS &&
+                      row["status"].error() == SUCCESS && row["spec"].error() == SUCCESS;
+  return true;
+}
+
+bool RecordReader::is_record() const { return state_->is_record; }
+
+RowFingerprint RecordReader::fingerprint() const {
+  auto& known = state_->fingerprint;
+  if (!known) known = fingerprint_of(state_->line.get_object().value());
+  return *known;
+}
+
+Record RecordReader::record(Keep keep) {
+  if (!is_record()) {
+    throw std::invalid_argument("not a Record: schema_version, status or spec is missing");
+  }
+  const object row = state_->line.get_object().value();
+  Record record;
+  read_elements(row, keep, record);
+  element environment;
+  if (row["environment"].get(environment) != SUCCESS) return record;
+  record.environment = keep != Keep::kWhole && environment.is_object()
+                           ? state_->shared_environment(environment, fingerprint().environment)
+                           : SharedJson(tree(environment));
+  return record;
+}
+
+Record record_from_line(std::string_view line) {
+  RecordReader reader;
+  std::string padded(line);
+  padded.resize(line.size() + LineReader::kSlack);
+  if (!reader.parse({padded.data(), line.size()})) throw std::invalid_argument("no JSON");
+  return reader.record(Keep::kWhole);
+}
+
+}  // namespace headroom

@@ -1,0 +1,67 @@
+// The rows of a table, in as little memory as their texts need. No torch here.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace headroom {
+
+// One text per column.
+using Cells = std::vector<std::string>;
+
+// Note [Packed rows]
+// Rationale: tables of a million Records have 45 columns, most of them a few characters wide. As
+//   strings they take 1.5 KB a row, more than the Record itself.
+// Approach: a row is packed into one string when the next one is added, and unpacked where it is
+//   looked at. The last one is open: back() may be written to.
+// Limits: what rows[i] and an iterator give are copies.
+class Rows {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Cells;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Cells*;
+    using reference = Cells;
+
+    Iterator(const Rows& rows, size_t at) : rows_(&rows), at_(at) {}
+    Cells operator*() const { return (*rows_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const Rows* rows_;
+    size_t at_;
+  };
+  using value_type = Cells;
+  using const_iterator = Iterator;
+
+  Rows() = default;
+  Rows(std::initializer_list<Cells> rows) {
+    for (const Cells& row : rows) push_back(row);
+  }
+
+  void push_back(Cells row);
+  Cells& back() { return last_; }
+  const Cells& back() const { return last_; }
+  Cells front() const { return (*this)[0]; }
+  Cells operator[](size_t at) const;
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size_}; }
+
+ private:
+  std::vector<std::string> packed_;  // all but the last: each cell's length, then its text
+  Cells last_;
+  size_t size_ = 0;
+};
+
+}  // namespace headroom
