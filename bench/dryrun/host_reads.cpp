@@ -93,8 +93,14 @@ std::vector<Line> lines_of(const json& stand_in, const json& allocator) {
                 .count = place.value("count", int64_t{0}),
                 .bytes = place.value("bytes", int64_t{0})});
   }
+  // A line that decides is not to be lost behind one that logs more often.
+  const auto place = [](const Line& line) {
+    const std::string effect = effect_of(line.operation, line.use);
+    const int rank = effect == "steers" ? 0 : effect == "may_steer" ? 1 : 2;
+    return std::pair(rank, -line.count);
+  };
   std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.count > b.count; });
+                   [&](const Line& a, const Line& b) { return place(a) < place(b); });
   return lines;
 }
 

@@ -49,7 +49,7 @@ def measure(headroom, cell, folder):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == REFUSED:
         return None
-    if not records.exists():
+    if not records.exists() or not records.read_text(encoding="utf-8"):
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     record = json.loads(records.read_text(encoding="utf-8").splitlines()[-1])
     return None if record["status"] == "unsupported" else record

@@ -36,9 +36,10 @@ def sweep(headroom, folder, **axes):
     command = [headroom, "sweep", "--records", str(records)]
     command += [f"--{name}={value}" for name, value in flags.items()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not records.exists():
+    rows = records.read_text(encoding="utf-8").splitlines() if records.exists() else []
+    if not rows:  # what was refused is no cell that agrees
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(row) for row in rows]
 
 
 def differences(record):
