@@ -61,7 +61,7 @@ void keep_the_contract(RunSpec spec) {
   int64_t most = 0;
   for (const auto& [phase, bytes] : first.phases) {
     const Record record = run_on_small_card(spec, bytes.allocated - 1);
-    TORCH_CHECK(record.status == Status::kOom, phase, ": ", to_string(record.status), ' ',
+    TORCH_CHECK(record.status == Status::kOom, phase.text(), ": ", to_string(record.status), ' ',
                 record.reason);
     TORCH_CHECK(record.out_of_memory->during.find("step") != std::string::npos, record.reason);
     expect_live_bytes(before);
