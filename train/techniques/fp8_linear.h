@@ -10,25 +10,22 @@
 //     dW = dy^T x
 //   One FP32 scale for each tensor, of the numbers that it has now (dynamic, tensorwise):
 //     scale = max(largest magnitude, 1e-12) / largest code (448; e5m2: 57344), code = t / scale,
-//   rounded to the nearest, ties to even. Sums in FP32, results in BF16. Forward with fast
-//   accumulation, backward without, as torchao and TransformerEngine have it. A NaN or an infinity
-//   in a tensor makes every number of its products NaN: a scale is of the whole tensor.
-//   Everything else is as under --precision bf16: weights, their gradients and the residual stream
-//   FP32, the rest by autocast's lists in BF16. The token table is no product, and the output head
-//   stays in BF16: torchao converts every nn.Linear that its filter lets through, and its own
-//   example, torchtitan's and Megatron's settings leave the last one out, whose logits feel it
-//   most. Kept for backward: x in e4m3, transposed as dW wants it, and its scale; the weight
-//   itself, which is there anyway. TransformerEngine keeps the transposed FP8 input too, and beside
-//   it the FP8 weight; torchao keeps x in BF16 and the weight, and casts both again. Ours is the
+//   rounded to the nearest, ties to even. Sums in FP32, results in BF16; cuBLAS' fast accumulation
+//   forward and not in backward. A NaN or an infinity in a tensor makes every number of its
+//   products NaN: a scale is of the whole tensor. Everything else is as under --precision bf16:
+//   weights, their gradients and the residual stream FP32, the rest by autocast's lists in BF16.
+//   The token table is no product, and the output head stays in BF16: torchao converts every
+//   nn.Linear that its filter lets through, and the filter of its own example leaves the last one
+//   out. Kept for backward: x in e4m3, transposed as dW wants it, and its scale; the weight itself,
+//   which is there anyway. TransformerEngine keeps the transposed FP8 input too, and beside it an
+//   FP8 weight; torchao's tensors in high precision stay in it and are cast again. Ours is the
 //   least of both: x is not needed any finer, because dW multiplies just these codes; W is cast
 //   again. On a card x / scale is divided and rounded in one kernel, so that a cast makes nothing
 //   but its codes. On the CPU the products are of the codes in FP32, then times both scales, then
-//   rounded to BF16: what comes out does not depend on the machine's instruction set, as
-//   at::_scaled_mm's does there.
-// Limits: sizes are multiples of 16 (train/fp8_rules.h). Each projection casts its own input:
-// behind
-//   a norm that is three times (two) the same codes, as with torchao's and TransformerEngine's
-//   separate layers. Numbers below 1e-12 / 2^16 of a gradient that has no larger ones become zero.
+//   rounded to BF16, by no instructions that only some machines have.
+// Limits: sizes are multiples of 16 (train/fp8_rules.h). Each projection casts its own input, so
+//   behind a norm the same codes are kept three times (two). Numbers below 1e-12 / 2^16 of a
+//   gradient that has no larger ones become zero.
 #pragma once
 
 #include <torch/torch.h>
