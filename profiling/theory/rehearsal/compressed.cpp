@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/techniques/quantize_chunk.h"
 
@@ -58,6 +59,9 @@ void for_each_part(Run& run, int64_t numbers, int64_t block, const Visit& visit)
 void encode(const Part& part, DType type) {
   const ShapeTensor low = part.column(type);
   const ShapeTensor high = part.column(type);
+  meet_in_memory(
+      part.run,
+      {.outputs = part.rows, .inputs = part.width, .partial_bytes = 2 * element_size(type)});
   ShapeTensor largest;
   {
     const ShapeTensor negative = part.column(type);

@@ -220,6 +220,28 @@ TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
   }
 }
 
+// Nothing of the blocks is kept but what each begins with, and one of them is computed again.
+TEST(PredictedPeak, OfCheckpointingIsInARecomputedBlock) {
+  RunSpec spec = spec_of("small", Mode::kForwardBackward);
+  spec.context_length = 2048;
+  spec.batch_size = 1;
+  const int64_t kept = predicted_peak(spec).allocated;
+  spec.checkpoint = {CheckpointKind::kFull};
+  const Peak peak = predicted_peak(spec);
+  EXPECT_LT(peak.allocated, kept / 3);
+  EXPECT_GT(bytes_of(peak, kRecomputed), 0);
+}
+
+TEST(PredictedPeak, OfActivationsIn8BitIsBelowTheExactOnesAndTwiceTheSame) {
+  RunSpec spec = spec_of("small", Mode::kForwardBackward);
+  spec.context_length = 1024;
+  const int64_t exact = predicted_peak(spec).allocated;
+  spec.activations.form = ActivationForm::kInt8;
+  const int64_t packed = predicted_peak(spec).allocated;
+  EXPECT_LT(packed, exact / 2);
+  EXPECT_EQ(predicted_peak(spec).allocated, packed);
+}
+
 TEST(PredictedPeak, IsNotSaidWhereTheRehearsalDoesNotFollow) {
   RunSpec spec = spec_of("small", Mode::kTraining);
   EXPECT_TRUE(has_predicted_peak(spec));
