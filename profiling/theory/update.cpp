@@ -132,16 +132,33 @@ void add_master_weights(Sheet& sheet) {
   add_largest(sheet, gradient);
 }
 
+int64_t moments_of(const OptimizerInfo& info) {
+  return std::count_if(info.state.begin(), info.state.end(), [](const OptimizerState& state) {
+    return state.form == StateForm::kMoment;
+  });
+}
+
 void add_widened(Sheet& sheet, const OptimizerInfo& info) {
-  const auto moments =
-      std::count_if(info.state.begin(), info.state.end(),
-                    [](const OptimizerState& state) { return state.form == StateForm::kMoment; });
   sheet.begin(kOptimizerTemporaries);
   add_largest(sheet,
               {.name = ".widened",
                .source = "train/techniques/stochastic_rounding.cpp StochasticRounding::update",
                .condition = "weight, gradient and moments in FP32; the largest tensor",
-               .storages = 2 + (updates_again(sheet.spec()) ? moments : 0)});
+               .storages = 2 + (updates_again(sheet.spec()) ? moments_of(info) : 0)});
+}
+
+// When the weight is rounded, which its gradient and what the update made do not live to see.
+void add_rounding(Sheet& sheet, const OptimizerInfo& info) {
+  sheet.begin(kOptimizerTemporaries);
+  const std::string source = "train/techniques/stochastic_rounding.cpp round_stochastically";
+  add_largest(sheet, {.name = ".widened",
+                      .source = source,
+                      .condition = "weight and moments in FP32; the largest tensor",
+                      .storages = 1 + moments_of(info)});
+  add_largest(sheet, {.name = ".random_bits", .dtype = DType::kInt32, .source = source});
+  add_largest(sheet, {.name = ".is_finite", .dtype = DType::kBool, .source = source});
+  add_largest(sheet, {.name = ".chosen", .source = source});
+  add_largest(sheet, {.name = ".rounded", .dtype = DType::kBf16, .source = source});
 }
 
 // By the optimizer's row in train/optim/table.h.
@@ -152,11 +169,16 @@ void add_optimizer(Sheet& sheet) {
   for (const OptimizerState& state : info.state) {
     if (!state.only || *state.only == impl) add_optimizer_state(sheet, state);
   }
+  Sheet rounding = sheet;
   for (const OptimizerTemporaries& made : info.temporaries) {
     if (made.impl == impl) add_optimizer_temporaries(sheet, made);
   }
   if (sheet.spec().master_weights == MasterCopy::kFp32) add_master_weights(sheet);
-  if (rounds_stochastically(sheet)) add_widened(sheet, info);
+  if (!rounds_stochastically(sheet)) return;
+  add_widened(sheet, info);
+  add_rounding(rounding, info);
+  const auto bytes = [](const Sheet& of) { return total(of.rows(), kOptimizerTemporaries); };
+  if (bytes(rounding) > bytes(sheet)) sheet = std::move(rounding);
 }
 
 // At its fullest: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU, and

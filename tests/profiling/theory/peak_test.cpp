@@ -168,6 +168,27 @@ TEST(PredictedPeak, HoldsTheOptimizersStateFromTheFirstUpdateOn) {
             total(theory_rows(spec), kOptimizerState));
 }
 
+// Where the update is what is fullest, its rows and the rehearsal see the same instant.
+TEST(PredictedPeak, OfAnUpdateThatIsRoundedHoldsTheTemporariesOfTheRows) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::kAdamw, OptimizerKind::kSgd, OptimizerKind::kLion}) {
+    for (const OptimizerImpl impl : {OptimizerImpl::kReference, OptimizerImpl::kForeach}) {
+      RunSpec spec = spec_of("small", Mode::kTraining);
+      spec.context_length = 8;
+      spec.batch_size = 1;
+      spec.weights = WeightType::kBf16;
+      spec.rounding = Rounding::kStochastic;
+      spec.optimizer = kind;
+      spec.optimizer_impl = impl;
+      const Peak peak = predicted_peak(spec);
+      EXPECT_THAT(peak.where, testing::StartsWith("optimizer"));
+      EXPECT_EQ(bytes_of(peak, kOptimizerTemporaries),
+                total(theory_rows(spec), kOptimizerTemporaries))
+          << row_name(spec) << ", " << peak.where;
+    }
+  }
+}
+
 // The update is what is fullest where the context is short: every optimizer, and what stands
 // between it and BF16 weights, has its own.
 TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
