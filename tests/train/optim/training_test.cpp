@@ -63,13 +63,6 @@ TEST(OptimizerTraining, In8BitsTheLossStaysWithinThreePercentOfAdamws) {
   EXPECT_NE(in_8_bits.back(), adamw.back());
 }
 
-TEST(OptimizerTraining, TwentyStepsAreTheSameEachTime) {
-  for (const Rate& rate : kRates) {
-    const RunSpec spec = spec_of(rate.kind, rate.learning_rate);
-    EXPECT_EQ(losses_of(spec, 20), losses_of(spec, 20)) << to_string(rate.kind);
-  }
-}
-
 // Of real tensors, for each parameter of a model whose matrices are as wide as small ones are. The
 // guide counts the weight too (4 bytes): AdamW 12 and Lion 8, as here; Adam-mini 6, where the
 // first moment stays and 8 are needed; in 8 bits 8, where two moments of a byte make 6.
