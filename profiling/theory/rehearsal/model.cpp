@@ -53,6 +53,23 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
   return sub(shifted_BSV, log(sum_BS1));
 }
 
+// What it makes on the way leaves holes, which the first steps fill.
+RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) {
+  const auto vector = [&](int64_t size) { return empty(run, {size}, DType::kFp32); };
+  ShapeTensor exponents_R = vector(half_head);
+  exponents_R = vector(half_head);  // divided
+  ShapeTensor frequencies_R;
+  {
+    const ShapeTensor negative = vector(half_head);
+    frequencies_R = vector(half_head);
+  }
+  const ShapeTensor positions_S = vector(context_length);
+  const Dims angles = {context_length, half_head};
+  const ShapeTensor angles_SR = empty(run, angles, DType::kFp32);
+  const ShapeTensor cos_SR = empty(run, angles, DType::kFp32);
+  return {cos_SR, empty(run, angles, DType::kFp32)};
+}
+
 }  // namespace
 
 RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
@@ -66,9 +83,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
   }
   run.memory.place = {.phase = "build"};
   run.memory.group = kTables;
-  const Dims angles = {spec.context_length, config_.head_dim() / 2};
-  const ShapeTensor angles_SR = empty(run, angles, DType::kFp32);
-  rotary_ = {empty(run, angles, DType::kFp32), empty(run, angles, DType::kFp32)};
+  rotary_ = rotary_tables(run, spec.context_length, config_.head_dim() / 2);
   run.memory.group = kParameters;
   const int64_t d = config_.d_model;
   add_parameter(token_embeddings_, {config_.vocab_size, d});
