@@ -34,9 +34,9 @@ inline std::map<std::string, int64_t> measured(const Record& record) {
       {"residual_tensors_per_block", record.residual_tensors_per_block}};
   std::map<std::string, int64_t> bytes;
   for (const auto& [name, predicted] : record.predicted) {
-    const auto quantity = own.find(name);
-    bytes[name] =
-        quantity != own.end() ? quantity->second.value_or(-1) : record.category_peaks.at(name);
+    const auto quantity = own.find(name.text());
+    bytes[name.text()] = quantity != own.end() ? quantity->second.value_or(-1)
+                                               : record.category_peaks.at(name.text());
   }
   return bytes;
 }
