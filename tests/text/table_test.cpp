@@ -226,7 +226,8 @@ TEST(Page, AListOfFlagsStaysOneAndProseIsFilledUp) {
 }
 
 TEST(Page, AShortenedLineLosesTheMiddleOfItsLongestWordAndThenItsEnd) {
-  EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 40), "a_long_name_of_a_run: step 3 of 4");
+  EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 40),
+            "a_long_name_of_a_run: step 3 of 4");
   EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 28), "a_long..._a_run: step 3 of 4");
   EXPECT_EQ(shortened("a_long_name_of_a_run: step 3 of 4", 12), "a_long_name_");
   EXPECT_EQ(shortened("one two three", 5), "one t");

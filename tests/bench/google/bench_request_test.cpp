@@ -50,9 +50,9 @@ TEST(BenchRequest, WithACardAllSizesRunUnlessTheDeviceIsTheProcessor) {
 }
 
 TEST(BenchRequest, AValueKeepsItsOwnOptions) {
-  const BenchRequest request = parse({"--context-length", "64", "--profile-type", "training",
-                                      "--precision", "fp32", "--activations",
-                                      "int8:block=32,min=1MiB,fp8"});
+  const BenchRequest request =
+      parse({"--context-length", "64", "--profile-type", "training", "--precision", "fp32",
+             "--activations", "int8:block=32,min=1MiB,fp8"});
   ASSERT_EQ(request.cases.size(), 2);
   EXPECT_EQ(to_string(request.cases.front().spec.activations), "int8:block=32,min=1MiB");
   EXPECT_EQ(to_string(request.cases.back().spec.activations), "fp8");
