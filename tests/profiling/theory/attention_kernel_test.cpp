@@ -66,7 +66,7 @@ TEST(AttentionKernel, SaysWhyItDoesNotRun) {
   EXPECT_THAT(refusal(kFlash, changed(call(8.9, DType::kBf16), wide)), HasSubstr("no backward"));
   EXPECT_EQ(refusal(kCudnn, changed(bf16, wide)), "");
   EXPECT_THAT(refusal(kCudnn, changed(call(10.0, DType::kBf16), wide)), HasSubstr("at most 128"));
-  EXPECT_THAT(refusal(kFlash, {.cpu = true}), HasSubstr("of cards"));
+  EXPECT_THAT(refusal(kFlash, {.cpu = true}), HasSubstr("on cards only"));
 }
 
 TEST(AttentionKernel, TheoryRefusesWhatDoesNotRun) {
