@@ -51,24 +51,30 @@ Extent extent_of(const Row& row, int64_t vocab_size) {
 // Rationale: PPO needs the log-probability of each token and the entropy of its distribution; both
 //   come from the logits of the whole vocabulary, and these are the largest tensors of a step.
 // Approach: what headroom's own cross entropy keeps and makes (theory's rows of head and loss), and
-//   the FP32 probabilities that the entropy keeps. When backward starts, the gradients of two of
-//   them live beside what is kept: to 16 bytes per logit in all, as measured in FP32 and under
-//   autocast (tests/virtual_gpu/plan_test.py).
+//   the probabilities that the entropy keeps. When backward starts, the gradients of two of them
+//   live beside what is kept: to four numbers per logit in all, as measured in FP32, under autocast
+//   and with BF16 weights (tests/virtual_gpu/plan_test.py). A number is FP32, with BF16 weights
+//   BF16.
 // Limits: fused losses, which never hold the logits, need less.
-constexpr int64_t kBytesPerLogitInBackward = 16;
-constexpr int64_t kBytesPerLogitInForward = 12;
-constexpr int64_t kEntropyBytesPerLogit = 4;
+constexpr int64_t kPerLogitInBackward = 4;
+constexpr int64_t kPerLogitInForward = 3;
+constexpr int64_t kPerLogitOfEntropy = 1;
+
+// Of the logits without autocast, and of the residual stream.
+int64_t bytes_of_a_number(const BatchShape& shape) {
+  return element_size(shape.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32);
+}
 
 void add_logits(BatchCost& cost, Head head, const std::vector<Row>& rows, const BatchShape& shape,
                 int64_t vocab_size) {
-  const int64_t tokens = shape.sequences * shape.tokens;
+  const int64_t logits = bytes_of_a_number(shape) * shape.sequences * shape.tokens;
   Extent loss;
   for (const Row& row : rows) {
     if (row.group == kHead || row.group == kLoss) loss += extent_of(row, vocab_size);
   }
   cost.head += loss;
-  if (head == Head::kPolicy) cost.head.vocabulary += kEntropyBytesPerLogit * tokens;
-  cost.head_backward.vocabulary = kBytesPerLogitInBackward * tokens - loss.vocabulary;
+  if (head == Head::kPolicy) cost.head.vocabulary += kPerLogitOfEntropy * logits;
+  cost.head_backward.vocabulary = kPerLogitInBackward * logits - loss.vocabulary;
 }
 
 // What selective checkpointing computes again of one block. rows: of a step that keeps everything.
@@ -218,6 +224,7 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     if (row.group == kFinalNorm) cost.head += extent;
     if (row.group == kBlock) cost.block_parts[static_cast<size_t>(part_of(spec, row))] += extent;
   }
+  cost.stream.sequence = bytes_of_a_number(shape) * shape.sequences * shape.tokens * config.d_model;
   cost.core_recomputed = core_recomputed(spec, rows);
   if (head != Head::kValue) add_logits(cost, head, rows, shape, config.vocab_size);
   for (const Row& row : forward_rows(spec)) {
@@ -227,7 +234,8 @@ BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& sha
     if (row.group == kForwardHead && !has_letter(row, 'V')) cost.forward_head += extent;
   }
   if (head != Head::kValue) {
-    cost.forward_head.vocabulary = kBytesPerLogitInForward * shape.sequences * shape.tokens;
+    cost.forward_head.vocabulary =
+        kPerLogitInForward * bytes_of_a_number(shape) * shape.sequences * shape.tokens;
   }
   return cost;
 }

@@ -77,6 +77,7 @@ struct BatchCost {
   Extent embedding;                                    // kept for backward, like the next two
   std::array<Extent, kBlockParts.size()> block_parts;  // of one block, its output included
   Extent head;           // last norm, logits, loss; of a value head the last norm
+  Extent stream;         // one (B, S, D) of the residual stream: what a recomputation begins with
   Extent head_backward;  // temporaries when backward starts, beyond what is kept
   // Temporaries without gradients, at one instant each.
   Extent forward_softmax;       // in eager attention
@@ -87,6 +88,7 @@ struct BatchCost {
 
   // Of one block whose forward has ended and that is not computed again as a whole.
   Extent block_kept(CheckpointKind checkpoint = CheckpointKind::kNone) const;
+  // Empty with BF16 weights, where no node saves the residual stream.
   Extent block_output() const { return part(BlockPart::kOutput); }
   Extent part(BlockPart part) const { return block_parts[static_cast<size_t>(part)]; }
 };

@@ -7,11 +7,18 @@
 namespace headroom {
 namespace {
 
+// BF16 weights compute in BF16 without autocast, as `headroom profile --weights bf16` runs them. No
+// run has FP16 weights: their activations are autocast's.
 BatchShape shape_of(const RlhfSpec& spec, int64_t tokens) {
-  return {.sequences = spec.micro_batch(),
-          .tokens = tokens,
-          .attention = spec.attention,
-          .precision = spec.precision.compute};
+  BatchShape shape{.sequences = spec.micro_batch(),
+                   .tokens = tokens,
+                   .attention = spec.attention,
+                   .precision = spec.precision.compute};
+  if (spec.precision.weight == 2 && spec.precision.compute == Precision::kBf16) {
+    shape.precision = Precision::kFp32;
+    shape.weights = WeightType::kBf16;
+  }
+  return shape;
 }
 
 RlhfModels::Model model_of(const RlhfSpec& spec, const ModelConfig& config, Head head) {

@@ -75,7 +75,7 @@ void add_blocks(const RankBook& book, const Model& model, Activations& result) {
       result.blocks += group.count() * whole;
       continue;
     }
-    result.blocks += output;
+    result.blocks += book.on_rank(model, cost.stream);
     const int64_t again =
         book.on_rank(model, cost.block_kept() - cost.block_output()) + book.block_casts(model);
     result.recompute =

@@ -153,6 +153,22 @@ class Plan(unittest.TestCase):
                 measured = record["peak_requested_bytes"]
                 self.assertLess(abs(measured - computed) / measured, 1e-3)
 
+    def test_bf16_weights_are_planned_as_they_run(self):
+        weights = {"bf16-pure": ("--weights", "bf16"),
+                   "bf16-mixed": ("--weights", "bf16", "--master-weights", "fp32")}
+        for (precision, run), attention, checkpoint in itertools.product(
+            weights.items(), ("eager", "sdpa"), ("none", "full", "blocks:50%")
+        ):
+            setting = (*shape(4, layers=3), "--attention", attention, "--checkpoint", checkpoint)
+            with self.subTest(setting=(precision, *setting[-4:])):
+                record = step("--profile-type", "forward-backward", *setting, *run)
+                self.assertEqual(record["peak_phase"], "backward")
+                training = plan(record, *setting, "--precision", precision)["Phase: training"]
+                computed = sum(row["memory_bytes"] for row in training
+                               if row["component"] not in (*NOT_THERE_YET, "Actor (optimizer)"))
+                measured = record["peak_requested_bytes"]
+                self.assertLess(abs(measured - computed) / measured, 1e-3)
+
     def test_what_is_kept_and_what_is_computed_again_are_the_steps(self):
         """The blocks decide. Then a plan counts every gradient and the step's peak stands where
         some are not there yet, among backward's temporaries, which no plan counts: the totals

@@ -7,6 +7,12 @@
 namespace headroom {
 namespace {
 
+RlhfSpec autocast_plan() {
+  RlhfSpec spec = small_plan();
+  spec.precision = find_state_precision("bf16");
+  return spec;
+}
+
 constexpr int64_t kTokens = 2 * 16;
 constexpr int64_t kStream = kTokens * 8;  // elements of one (B, S, D)
 
@@ -23,12 +29,12 @@ constexpr int64_t kSplit = 3 * kStream * 2          // q, attention and its merg
 constexpr int64_t kRandomState = 3 * 8;  // of the flash kernel: two words and an unused one
 
 TEST(Activations, OfFourBlocksAndTheTokenTableByHand) {
-  const RankMemory memory = memory_of(small_plan());
+  const RankMemory memory = memory_of(autocast_plan());
   EXPECT_EQ(bytes_of(memory, "Activations"), 4 * (kWhole + kSplit + kRandomState) + kStream * 4);
 }
 
 TEST(Activations, AreDividedWhereHeadsAndFeedForwardAre) {
-  RlhfSpec spec = small_plan();
+  RlhfSpec spec = autocast_plan();
   spec.num_gpus = 2;
   spec.setup.layout.tp = 2;
   EXPECT_EQ(bytes_of(memory_of(spec), "Activations"),
@@ -39,17 +45,19 @@ TEST(Activations, AreDividedWhereHeadsAndFeedForwardAre) {
 }
 
 TEST(Activations, UnderFullCheckpointingAreOneStreamTensorPerBlock) {
-  RlhfSpec spec = small_plan();
+  RlhfSpec spec = autocast_plan();
   spec.setup.checkpoint = {CheckpointKind::kFull};
   const RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Activations"), 5 * kStream * 4);
   // The block that is computed again is larger than ten logits a token.
-  EXPECT_EQ(bytes_of(memory, "Recomputed block"), kWhole + kSplit + kRandomState - kStream * 4);
+  const int64_t casts = 2 * (64 + 64 + 32 + 32 + 3 * 128);  // of its weights
+  EXPECT_EQ(bytes_of(memory, "Recomputed block"),
+            kWhole + kSplit + kRandomState - kStream * 4 + casts);
   EXPECT_EQ(bytes_of(memory, "Logits and loss"), 0);
 }
 
 TEST(Activations, SelectiveCheckpointingDropsWhatIsScoresWide) {
-  RlhfSpec spec = small_plan();
+  RlhfSpec spec = autocast_plan();
   spec.attention = Attention::kEager;
   const int64_t all = bytes_of(memory_of(spec), "Activations");
   spec.setup.checkpoint = {CheckpointKind::kSelective};
@@ -61,7 +69,7 @@ TEST(Activations, SelectiveCheckpointingDropsWhatIsScoresWide) {
 }
 
 TEST(Activations, OfAPipelineStageAreThoseOfItsMicroBatchesInFlight) {
-  RlhfSpec spec = small_plan();
+  RlhfSpec spec = autocast_plan();
   spec.batch_size = 8;
   spec.setup.micro_batch_size = 2;
   spec.num_gpus = 2;
@@ -73,7 +81,7 @@ TEST(Activations, OfAPipelineStageAreThoseOfItsMicroBatchesInFlight) {
 
 // 16 bytes per logit when backward starts, and 4 of the entropy's probabilities.
 TEST(Activations, LogitsTakeTwentyBytesWithEntropyAndSixteenWithout) {
-  RlhfSpec spec = small_plan();
+  RlhfSpec spec = autocast_plan();
   const int64_t logits = kTokens * 10;
   const int64_t per_token = kTokens * (8 + 4);  // max_indices, sum
   const int64_t norm = kTokens * 4 + kStream * (4 + 2);

@@ -36,6 +36,7 @@ TEST(Advice, LeavesOutBatchesBeyondWhatItCanAddUp) {
   spec.reward.reset();
   spec.setup.reference = Reference::kNone;
   spec.batch_size = 1;
+  spec.precision = find_state_precision("bf16");
   spec.seq_len = 1'000'000'000;
   spec.response_len = 1;
   ASSERT_NO_THROW(validate(spec));
