@@ -98,7 +98,7 @@ bool has_predicted_peak(const RunSpec& spec) {
     if (!followed && field.get(spec) != field.get(kDefaults)) return false;
   }
   return !follows_cpu_policy(spec) && spec.alloc_conf.empty() && follows_attention(spec) &&
-         spec.precision != Precision::kFp8 && model_config(spec).layers <= kMostLayers;
+         model_config(spec).layers <= kMostLayers;
 }
 
 Peak predicted_peak(const RunSpec& spec) {

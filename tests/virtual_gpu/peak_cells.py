@@ -4,7 +4,7 @@ CARDS = ("h200", "h100-80gb", "b200", "a100-80gb", "rtx4090")
 
 # What is drawn: a technique whose peak is predicted joins here, and in TECHNIQUES.
 DRAWN = {
-    "precision": ("fp32", "tf32", "bf16", "fp16"),
+    "precision": ("fp32", "tf32", "bf16", "fp16", "fp8"),
     "attention": ("eager", "eager", "eager", "sdpa", "sdpa", "math", "flash", "efficient", "cudnn"),
     "optimizer": ("adamw", "adamw", "sgd", "lion", "adam8bit", "adam-mini"),
     "optimizer_impl": ("reference", "foreach", "fused"),
@@ -22,6 +22,8 @@ TECHNIQUES = (
     {},
     {"precision": "bf16"},
     {"precision": "fp16"},
+    {"precision": "fp8"},
+    {"precision": "fp8", "optimizer_impl": "foreach"},
     {"attention": "flash", "precision": "bf16"},
     {"attention": "sdpa"},
     {"attention": "math", "precision": "bf16"},
@@ -44,6 +46,8 @@ TECHNIQUES = (
 
 CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")
 ACTIVATIONS = ("int8", "fp8:block=100,min=0")
+KEPT = ([{"checkpoint": c} for c in CHECKPOINTS] + [{"activations": a} for a in ACTIVATIONS] +
+        [{"checkpoint": c, "activations": a} for c in CHECKPOINTS[2:] for a in ACTIVATIONS])
 # The fullest instant is in a block, and in the softmax of the vocabulary.
 IN_BLOCKS = {"vocab_size": 200, "context_length": 300}
 IN_LOSS = {"vocab_size": 6000, "context_length": 100}
@@ -57,12 +61,12 @@ def of_an_update(technique):
             "measure_steps": 2, **technique}
 
 
+SHAPE = {"device": "virtual:h200", "model_size": "custom", "heads": 4, "d_model": 128,
+         "d_ff": 320, "layers": 4, "batch_size": 4, "warmup_steps": 1, "measure_steps": 2}
+
+
 def of_what_is_kept(wide):
     """Each technique of what is kept for backward, alone and with one more."""
-    shape = {"device": "virtual:h200", "model_size": "custom", "heads": 4, "d_model": 128,
-             "d_ff": 320, "layers": 4, "batch_size": 4, "warmup_steps": 1, "measure_steps": 2}
-    kept = [{"checkpoint": c} for c in CHECKPOINTS] + [{"activations": a} for a in ACTIVATIONS]
-    kept += [{"checkpoint": c, "activations": a} for c in CHECKPOINTS[2:] for a in ACTIVATIONS]
     where = [(mode, precision, attention, sizes, micro_batches)
              for mode in ("forward-grad", "forward-backward", "training")
              for precision in ("fp32", "tf32", "bf16", "fp16")
@@ -70,32 +74,53 @@ def of_what_is_kept(wide):
              for micro_batches in (1, 2) if micro_batches == 1 or mode != "forward-grad"]
     if not wide:
         where = [w for w in where if w[0] != "forward-grad" and w[3] == IN_BLOCKS]
-    for i, techniques in enumerate(kept):
+    for i, techniques in enumerate(KEPT):
         # Each technique in other places, so that few cells meet all of them.
         chosen = where[i % 5::5] if wide else [where[13 * i % len(where)]]
         for mode, precision, attention, sizes, micro_batches in chosen:
-            yield {**shape, **sizes, "profile_type": mode, "precision": precision,
+            yield {**SHAPE, **sizes, "profile_type": mode, "precision": precision,
                    "attention": attention, "micro_batches": micro_batches, **techniques}
     if wide:  # Parts of a storage, one after another; blocks as large as a storage.
         for activations in ("int8:block=65536", "fp8:block=8", "int8:block=1000"):
-            yield {**shape, **IN_BLOCKS, "profile_type": "training", "context_length": 1200,
+            yield {**SHAPE, **IN_BLOCKS, "profile_type": "training", "context_length": 1200,
                    "activations": activations}
+
+
+def of_fp8_products(wide):
+    """With each technique of what is kept; sizes of FP8 products are multiples of 16."""
+    where = [(mode, attention, sizes, context, card)
+             for mode in ("training", "forward-backward", "forward-grad")
+             for attention in ("eager", "sdpa")
+             for sizes, context in ((IN_BLOCKS, 304), (IN_LOSS, 112))
+             for card in ("h200", "rtx4090")]
+    for i, techniques in enumerate(({}, *KEPT)):
+        for mode, attention, sizes, context, card in where if wide else [where[7 * i % len(where)]]:
+            yield {**SHAPE, **sizes, "context_length": context, "device": f"virtual:{card}",
+                   "profile_type": mode, "precision": "fp8", "attention": attention,
+                   "micro_batches": 1 if mode == "forward-grad" else 1 + i % 2, **techniques}
 
 
 def alone(wide):
     for technique in TECHNIQUES:
         yield of_an_update(technique)
     yield from of_what_is_kept(wide)
+    yield from of_fp8_products(wide)
 
 
 def draw_shape(draw):
-    """As small as an exercise's or as large as GPT-2: workspaces weigh most, or least."""
+    """As small as an exercise's or as large as GPT-2: workspaces weigh most, or least.
+
+    Half of them in multiples of 16, as FP8 products want.
+    """
+    unit = draw.choice((1, 16))
+    head = draw.choice((16, 32, 64) if unit == 16 else (8, 16, 32, 64))
     heads = draw.choice((1, 2, 4, 8, 12))
     kv_heads = draw.choice([groups for groups in (1, 2, 3, 4, 6, 8, 12) if heads % groups == 0])
     return {"model_size": "custom", "heads": heads, "kv_heads": draw.choice((heads, kv_heads)),
-            "d_model": heads * draw.choice((8, 16, 32, 64)), "d_ff": draw.randrange(64, 3200),
+            "d_model": heads * head, "d_ff": unit * draw.randrange(64 // unit, 3200 // unit),
             "layers": draw.randrange(1, 9), "vocab_size": draw.randrange(50, 12000),
-            "batch_size": draw.randrange(1, 9), "context_length": draw.randrange(1, 400)}
+            "batch_size": draw.randrange(1, 9),
+            "context_length": unit * draw.randrange(1, 400 // unit)}
 
 
 def draw_named(draw):

@@ -31,6 +31,11 @@ ShapeTensor linear(const ShapeTensor& x, const Parameter& weight) {
   return einsum("...i,oi->...o", x, weight.value);
 }
 
+// One inside a block.
+ShapeTensor projection(const ShapeTensor& x, const Parameter& weight) {
+  return x.run->fp8 ? fp8_linear(x, weight.value) : linear(x, weight);
+}
+
 ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& weight) {
   const DType dtype = x_BSD.dtype;
   ShapeTensor x = to(x_BSD, DType::kFp32);
@@ -42,9 +47,9 @@ ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& weight) {
 ShapeTensor silu(const ShapeTensor& x) { return mul(x, sigmoid(x)); }
 
 ShapeTensor swiglu(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
-  ShapeTensor gate_BSF = silu(linear(x_BSD, block.w1));
-  gate_BSF = mul(gate_BSF, linear(x_BSD, block.w3));
-  return linear(gate_BSF, block.w2);
+  ShapeTensor gate_BSF = silu(projection(x_BSD, block.w1));
+  gate_BSF = mul(gate_BSF, projection(x_BSD, block.w3));
+  return projection(gate_BSF, block.w2);
 }
 
 ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
@@ -76,6 +81,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
     : run_(run), spec_(spec), config_(model_config(spec)) {
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
+  run.fp8 = spec.precision == Precision::kFp8;
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
     attention_.multiprocessors = run.multiprocessors = card.multiprocessors;
@@ -120,9 +126,9 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   const auto split_heads = [&](const ShapeTensor& x, int64_t heads) {
     return transpose(view(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
   };
-  ShapeTensor q_BHSK = split_heads(linear(x_BSD, block.q_proj), config_.heads);
-  ShapeTensor k_BGTK = split_heads(linear(x_BSD, block.k_proj), config_.kv_heads);
-  const ShapeTensor v_BGTK = split_heads(linear(x_BSD, block.v_proj), config_.kv_heads);
+  ShapeTensor q_BHSK = split_heads(projection(x_BSD, block.q_proj), config_.heads);
+  ShapeTensor k_BGTK = split_heads(projection(x_BSD, block.k_proj), config_.kv_heads);
+  const ShapeTensor v_BGTK = split_heads(projection(x_BSD, block.v_proj), config_.kv_heads);
   q_BHSK = to(rotate(rotary_, q_BHSK), x_BSD.dtype);
   k_BGTK = to(rotate(rotary_, k_BGTK), x_BSD.dtype);
   ShapeTensor heads_BHSK =
@@ -131,7 +137,7 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
           : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
                        {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
-  return linear(contiguous(heads_BHSK), block.output_proj);
+  return projection(contiguous(heads_BHSK), block.output_proj);
 }
 
 ShapeTensor RehearsedModel::core(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,

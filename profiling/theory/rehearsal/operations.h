@@ -57,6 +57,9 @@ ShapeTensor bmm(const ShapeTensor& a, const ShapeTensor& b);
 // Letters of one case, "..." for the leading dimensions of the first operand: "...i,oi->...o".
 ShapeTensor einsum(const char* equation, const ShapeTensor& a, const ShapeTensor& b);
 
+// fp8_linear.cpp: x W^T in FP8, of x (..., in) and a weight (out, in).
+ShapeTensor fp8_linear(const ShapeTensor& x, const ShapeTensor& weight_OI);
+
 // In what autocast computes a tensor's operation, cast: autocast's cached_cast().
 ShapeTensor cast(const ShapeTensor& a, DType dtype);
 ShapeTensor cast_to_fp32(const ShapeTensor& a);  // of an operation on CUDA's FP32 list

@@ -11,4 +11,14 @@ void Run::use_workspace() {
   workspace->belongs_to(kWorkspaces);
 }
 
+// at::cuda::getCUDABlasLtWorkspace(): the same size on every card.
+void Run::use_lt_workspace() {
+  constexpr int64_t kBytes = 1 << 20;
+  use_workspace();
+  std::shared_ptr<Storage>& workspace = lt_workspaces_[in_backward ? 1 : 0];
+  if (workspace != nullptr) return;
+  workspace = allocate(kBytes);
+  workspace->belongs_to(kWorkspaces);
+}
+
 }  // namespace headroom

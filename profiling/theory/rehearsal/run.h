@@ -22,6 +22,8 @@ class Run {
   }
   // A product by cuBLAS: the handle of the thread has its workspace from the first one on.
   void use_workspace();
+  // A product by cuBLASLt: it has one of its own beside cuBLAS', which ATen makes first.
+  void use_lt_workspace();
   // Whether what runs is a node's own, and not something that is computed again for it.
   bool is_in_node() const { return in_backward && !grad_mode; }
 
@@ -32,13 +34,16 @@ class Run {
   bool in_backward = false;       // on the engine's thread
   SavedShapes* saving = nullptr;  // what becomes of what operations save; null: as it is
   std::optional<DType> autocast;  // what products are computed in
+  bool fp8 = false;               // the projections of blocks are FP8 products
   std::map<const Storage*, ShapeTensor> cast_cache;
   uint64_t next_sequence = 0;
   std::weak_ptr<Storage> maps_of_8_bits;  // of every optimizer that has them, while one has
 
  private:
   int64_t workspace_bytes_;
-  std::shared_ptr<Storage> workspaces_[2];  // of the forward's thread, of the engine's
+  // Of the forward's thread, of the engine's.
+  std::shared_ptr<Storage> workspaces_[2];
+  std::shared_ptr<Storage> lt_workspaces_[2];
 };
 
 class GradMode {

@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 std::optional<DType> autocast_type(Precision precision) {
-  if (precision == Precision::kBf16) return DType::kBf16;
+  if (precision == Precision::kBf16 || precision == Precision::kFp8) return DType::kBf16;
   if (precision == Precision::kFp16) return DType::kFp16;
   return std::nullopt;
 }
