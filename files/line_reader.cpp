@@ -28,6 +28,7 @@ LineReader::LineReader(const std::string& path) : path_(path) {
     close(file_);
     throw ReadError(path, text_of(EISDIR));
   }
+  if (S_ISREG(status.st_mode)) size_ = status.st_size;
   buffer_.resize(2 * kAtOnce + kSlack);
 }
 
@@ -75,6 +76,7 @@ bool LineReader::next(std::string_view& line) {
       const auto at = static_cast<size_t>(static_cast<const char*>(found) - buffer_.data());
       line = {buffer_.data() + begin_, at - begin_};
       begin_ = at + 1;
+      given_ += static_cast<int64_t>(line.size()) + 1;
       ++number_;
       return true;
     }

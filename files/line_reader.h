@@ -34,6 +34,8 @@ class LineReader {
   bool next(std::string_view& line);
 
   int64_t number() const { return number_; }  // of that line, from 1
+  int64_t size() const { return size_; }      // of a file; 0 of a pipe and a device
+  int64_t given() const { return given_; }    // bytes of lines, newlines included
   bool cut_off() const { return cut_off_; }   // it was longer than kLongest
 
  private:
@@ -46,6 +48,8 @@ class LineReader {
   size_t begin_ = 0;  // of what was read and not given yet
   size_t end_ = 0;
   int64_t number_ = 0;
+  int64_t size_ = 0;
+  int64_t given_ = 0;
   bool cut_off_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiling/named.h"
+#include "profiling/rare.h"
 #include "profiling/snapshot/growth.h"
 #include "text/shared_json.h"
 #include "train/memory_space.h"
@@ -89,11 +90,11 @@ struct Record {
   MemorySpace space = MemorySpace::kDevice;
   Named<SpaceFigures> spaces;  // "host", "host_pinned": ordinary, pinned for CUDA
 
-  std::optional<MemoryBytes> peak;       // highest of each over the measured steps
-  Named<MemoryBytes> phases;             // peak of each while the phase ran
-  std::vector<std::string> phase_order;  // in which they first ran: forward, loss, ...
-  Named<int64_t> phase_runs;             // how often each ran, in all of those steps
-  std::string peak_phase;                // the phase that holds peak.allocated
+  std::optional<MemoryBytes> peak;    // highest of each over the measured steps
+  Named<MemoryBytes> phases;          // peak of each while the phase ran
+  RareList<std::string> phase_order;  // in which they first ran: forward, loss, ...
+  Named<int64_t> phase_runs;          // how often each ran, in all of those steps
+  std::string peak_phase;             // the phase that holds peak.allocated
 
   // Bytes live at the allocated peak of the recorded step, by what they are for. Sums exactly to
   // peak.allocated of that step.
@@ -103,17 +104,17 @@ struct Record {
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
-  std::vector<BlockResidual> residual_blocks;         // of all blocks, where they differ
+  RareList<BlockResidual> residual_blocks;            // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   std::optional<int64_t> recomputed_bytes;  // by the largest recomputation, where there is one
 
   Named<int64_t> predicted;  // profiling/theory's figures for the same quantities
 
-  std::optional<Watched> watched;
+  Rare<Watched> watched;
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
-  std::vector<double> losses;    // of the measured steps; empty where the mode has no loss
+  RareList<double> losses;       // of the measured steps; empty where the mode has no loss
   bool trace_truncated = false;  // more events than max_entries: the oldest are missing
   int64_t trace_events = 0;
   std::vector<std::string> notes;  // what a reader must know: fallbacks, zeros, mismatches

@@ -122,6 +122,13 @@ void read(const element& value, std::vector<Value>& list) {
   for (const element inner : found) read(inner, list.emplace_back());
 }
 
+template <typename Value>
+void read(const element& value, RareList<Value>& list) {
+  std::vector<Value> items;
+  read(value, items);
+  list = std::move(items);
+}
+
 void read(const element& value, std::shared_ptr<const OutOfMemory>& where) {
   object of;
   if (value.get(of) != SUCCESS) return;
@@ -139,7 +146,7 @@ void read(const element& value, std::shared_ptr<const OutOfMemory>& where) {
   where = std::make_shared<const OutOfMemory>(std::move(moment));
 }
 
-void read(const element& value, std::optional<Watched>& watched) {
+void read(const element& value, Rare<Watched>& watched) {
   object of;
   if (value.get(of) != SUCCESS) return;
   read(of, "after_steps", watched.emplace().after_steps);
@@ -151,22 +158,33 @@ void read(const element& value, MemorySpace& space) {
   space = parse_word<MemorySpace>("space", text(value));
 }
 
-// A field, and what it has before anything is read.
+// A field, and what it has before anything is read: most of what is read is that.
 struct KnownField {
-  const Field* field;
+  const Field* field = nullptr;
   std::string initial;
+  std::optional<int64_t> number;  // of an integer
 };
 
+std::unordered_map<std::string_view, KnownField> known_fields() {
+  std::unordered_map<std::string_view, KnownField> known;
+  for (const Field& field : fields()) {
+    KnownField& row = known[field.name];
+    row = {&field, field.get(RunSpec{}), std::nullopt};
+    if (field.value == FieldValue::kInteger) row.number = std::stoll(row.initial);
+  }
+  return known;
+}
+
 void read(const element& value, RunSpec& spec) {
-  static const auto kKnown = [] {
-    std::unordered_map<std::string_view, KnownField> known;
-    for (const Field& field : fields()) known[field.name] = {&field, field.get(RunSpec{})};
-    return known;
-  }();
+  static const auto kKnown = known_fields();
   std::string number;
   for (const auto& [name, inner] : members(value)) {
     const auto found = kKnown.find(name);
     if (found == kKnown.end()) continue;
+    int64_t whole = 0;
+    if (found->second.number && inner.get(whole) == SUCCESS && whole == *found->second.number) {
+      continue;
+    }
     std::string_view words;
     if (inner.get(words) != SUCCESS) words = number = simdjson::minify(inner);
     if (words != found->second.initial) found->second.field->set(spec, words);

@@ -89,18 +89,22 @@ RowFingerprint RecordReader::fingerprint() const {
 }
 
 Record RecordReader::record(Keep keep) {
+  Record record;
+  read(keep, record);
+  return record;
+}
+
+void RecordReader::read(Keep keep, Record& record) {
   if (!is_record()) {
     throw std::invalid_argument("not a Record: schema_version, status or spec is missing");
   }
   const object row = state_->line.get_object().value();
-  Record record;
   read_elements(row, keep, record);
   element environment;
-  if (row["environment"].get(environment) != SUCCESS) return record;
+  if (row["environment"].get(environment) != SUCCESS) return;
   record.environment = keep != Keep::kWhole && environment.is_object()
                            ? state_->shared_environment(environment, fingerprint().environment)
                            : SharedJson(tree(environment));
-  return record;
 }
 
 Record record_from_line(std::string_view line) {

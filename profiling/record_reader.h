@@ -40,7 +40,8 @@ class RecordReader {
   bool parse(std::string_view line);
   bool is_record() const;  // it has what every Record has
   RowFingerprint fingerprint() const;
-  Record record(Keep keep);  // throws std::invalid_argument
+  Record record(Keep keep);              // throws std::invalid_argument
+  void read(Keep keep, Record& record);  // into a new one; likewise
 
  private:
   struct State;

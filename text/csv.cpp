@@ -21,24 +21,33 @@ bool is_quantity(std::string_view text) {
   });
 }
 
-std::string csv_cell(const std::string& text) {
-  const bool formula =
-      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  std::string safe = formula && !is_quantity(text) ? "'" + text : text;
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char c : safe) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
 }  // namespace
+
+void add_csv_cell(std::string& text, const std::string& cell) {
+  const bool formula =
+      !cell.empty() && std::string_view("=+-@\t\r").find(cell[0]) != std::string_view::npos;
+  const bool quoted = std::any_of(cell.begin(), cell.end(), [](char c) {
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
+  });
+  if (quoted) text += '"';
+  if (formula && !is_quantity(cell)) text += '\'';
+  if (!quoted) {
+    text += cell;
+    return;
+  }
+  for (const char c : cell) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  text += '"';
+}
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + csv_cell(cells[i]);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += ',';
+    add_csv_cell(line, cells[i]);
+  }
   return line + "\n";
 }
 

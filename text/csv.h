@@ -11,4 +11,7 @@ namespace headroom {
 // return) gets an apostrophe in front; a number, with or without a unit, is left alone.
 std::string csv_line(const std::vector<std::string>& cells);
 
+// One cell of it, behind `text`.
+void add_csv_cell(std::string& text, const std::string& cell);
+
 }  // namespace headroom

@@ -76,6 +76,7 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
                       int64_t maximum) {
   int64_t value = 0;
   const std::errc error = parse_whole(text, value);
+  if (error == std::errc{} && value >= minimum && value <= maximum) return value;
   const std::string range =
       "allowed: " + std::to_string(minimum) + " to " + std::to_string(maximum);
   const std::string example =
@@ -83,26 +84,21 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
   if (error == std::errc::invalid_argument) {
     throw UsageError(flag, text, "is not a whole number; " + range, example);
   }
-  if (error != std::errc{} || value < minimum || value > maximum) {
-    throw UsageError(flag, text, "is out of range; " + range, example);
-  }
-  return value;
+  throw UsageError(flag, text, "is out of range; " + range, example);
 }
 
 double parse_number(std::string_view flag, std::string_view text, double minimum, double maximum) {
   double value = 0;
   const std::errc error = parse_whole(text, value);
+  // Written so that NaN is refused too.
+  if (error == std::errc{} && value >= minimum && value <= maximum) return value;
   std::array<char, 96> range{};
   std::snprintf(range.data(), range.size(), "allowed: %.15g to %.15g", minimum, maximum);
   const std::string example = std::string(flag) + " 0.5";
   if (error == std::errc::invalid_argument) {
     throw UsageError(flag, text, std::string("is not a number; ") + range.data(), example);
   }
-  // Written so that NaN is refused too.
-  if (error != std::errc{} || !(value >= minimum && value <= maximum)) {
-    throw UsageError(flag, text, std::string("is out of range; ") + range.data(), example);
-  }
-  return value;
+  throw UsageError(flag, text, std::string("is out of range; ") + range.data(), example);
 }
 
 int64_t parse_bytes(std::string_view flag, std::string_view text) {

@@ -70,21 +70,27 @@ std::string to_markdown(const Table& table) {
   return text;
 }
 
-std::string csv_value(const std::string& cell) { return cell == kNotAvailable ? "" : cell; }
+const std::string& csv_value(const std::string& cell) {
+  static const std::string kNothing;
+  return cell == kNotAvailable ? kNothing : cell;
+}
 
 // A drawing is for people.
 std::string to_csv(const Table& table) {
   std::string text;
   const auto add = [&](const auto& text_of) {
-    std::vector<std::string> cells;
+    bool is_first = true;
     for (size_t column = 0; column < table.columns.size(); ++column) {
-      if (!table.columns[column].picture) cells.push_back(text_of(column));
+      if (table.columns[column].picture) continue;
+      if (!is_first) text += ',';
+      is_first = false;
+      add_csv_cell(text, text_of(column));
     }
-    text += csv_line(cells);
+    text += '\n';
   };
-  add([&](size_t column) { return table.columns[column].name; });
+  add([&](size_t column) -> const std::string& { return table.columns[column].name; });
   for (const auto& row : table.rows) {
-    add([&](size_t column) { return csv_value(row[column]); });
+    add([&](size_t column) -> const std::string& { return csv_value(row[column]); });
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -87,7 +88,28 @@ std::string device_name(const Record& record) {
   return to_string(record.spec.device);
 }
 
+namespace {
+
+// What a model's shape comes from.
+using ShapeSettings = std::pair<std::string, std::array<int64_t, 6>>;
+
+// model_config(), which is asked for each dimension of a row in turn.
+const ModelConfig& last_model_config(const RunSpec& spec) {
+  thread_local std::optional<ShapeSettings> last;
+  thread_local ModelConfig config;
+  ShapeSettings asked{
+      spec.model_size,
+      {spec.d_model, spec.d_ff, spec.layers, spec.heads, spec.kv_heads, spec.vocab_size}};
+  if (asked == last) return config;
+  config = model_config(spec);
+  last = std::move(asked);
+  return config;
+}
+
+}  // namespace
+
 std::string setting_text(const Record& record, const Field& field) {
+  if (field.group != FieldGroup::kModel) return field.get(record.spec);
   using Dimension = int64_t ModelConfig::*;
   static const std::map<std::string_view, Dimension> kDimensions = {
       {"d_model", &ModelConfig::d_model},   {"d_ff", &ModelConfig::d_ff},
@@ -96,7 +118,7 @@ std::string setting_text(const Record& record, const Field& field) {
   const auto dimension = kDimensions.find(field.name);
   if (dimension == kDimensions.end() && field.name != "model_size") return field.get(record.spec);
   try {
-    const ModelConfig shape = model_config(record.spec);
+    const ModelConfig& shape = last_model_config(record.spec);
     return dimension == kDimensions.end() ? shape.name : std::to_string(shape.*dimension->second);
   } catch (const UsageError&) {  // the run was refused for it
     return field.get(record.spec);

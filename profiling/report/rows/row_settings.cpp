@@ -9,10 +9,11 @@ namespace headroom {
 
 RowSettings::RowSettings(const RecordPointers& records, std::vector<const Field*> varying,
                          std::vector<std::string> own)
-    : varying_(std::move(varying)),
-      shown_(std::move(own)),
-      environments_(environment_labels(records)) {
-  for (const Field* field : varying_) shown_.push_back(field->name);
+    : varying_(std::move(varying)), environments_(environment_labels(records)) {
+  for (const Field* field : varying_) own.push_back(field->name);
+  for (const Field& field : fields()) {
+    if (field.changes_result && !is_one_of(field.name, own)) exact_.push_back(&field);
+  }
 }
 
 void RowSettings::add_columns(Table& table) const {
@@ -28,14 +29,9 @@ void RowSettings::add_cells(std::vector<std::string>& row, const Record& record)
   if (!environments_.empty()) row.push_back(environment(record));
 }
 
-bool RowSettings::is_exact(const Field& field) const {
-  return field.changes_result && !is_one_of(field.name, shown_);
-}
-
 void RowSettings::add_exact_columns(Table& table) const {
-  for (const Field& field : fields()) {
-    if (!is_exact(field)) continue;
-    table.columns.push_back({.name = field.name, .number = field.numeric(), .exact = true});
+  for (const Field* field : exact_) {
+    table.columns.push_back({.name = field->name, .number = field->numeric(), .exact = true});
   }
   for (const char* name : {"device_name", "build"}) {
     table.columns.push_back({.name = name, .exact = true});
@@ -43,9 +39,7 @@ void RowSettings::add_exact_columns(Table& table) const {
 }
 
 void RowSettings::add_exact_cells(std::vector<std::string>& row, const Record& record) const {
-  for (const Field& field : fields()) {
-    if (is_exact(field)) row.push_back(setting_text(record, field));
-  }
+  for (const Field* field : exact_) row.push_back(setting_text(record, *field));
   // libtorch calls a card cuda:0, whichever it is.
   const std::string hardware = is_virtual(record.spec) ? "" : hardware_name(record);
   row.push_back(hardware.empty() ? device_name(record) : hardware);

@@ -32,10 +32,8 @@ class RowSettings {
   std::string environment(const Record& record) const;
 
  private:
-  bool is_exact(const Field& field) const;
-
   std::vector<const Field*> varying_;
-  std::vector<std::string> shown_;
+  std::vector<const Field*> exact_;  // the others that change a result
   EnvironmentLabels environments_;
 };
 
