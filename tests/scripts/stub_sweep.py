@@ -38,6 +38,7 @@ def spec_of(size, context, mode, precision):
         "batch_size": 4,
         "d_model": 256,
         "layers": 8,
+        "tokens": flags.get("--tokens", ""),
     }
 
 

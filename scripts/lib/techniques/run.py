@@ -118,6 +118,7 @@ def run(headroom, cell, folder):
         say(f"  {cell.case.name}: {' '.join(command)}\n{messages.strip()}")
         return None
     record = json.loads(rows.splitlines()[-1])
+    record["spec"]["tokens"] = Path(record["spec"]["tokens"]).name  # the rest is this machine's
     if record["status"] != "ok":
         say(f"  {cell.case.name}: {record['status']}: {record['reason']}")
     return {**record, "technique": cell.case.name, **cell.marks}
