@@ -37,9 +37,10 @@ SumBounds sum_bounds(const RunSpec& spec) {
   const double tokens = number(spec.batch_size) * number(spec.context_length);
   const double steps =
       number(spec.warmup_steps) + number(spec.measure_steps) + number(spec.record_steps);
+  const double kept =
+      tokens * (layers * block_bytes_per_token(spec, config) + 64 * (d_model + vocab_size));
   return {.states = 64 * parameters,
-          .activations =
-              tokens * (layers * block_bytes_per_token(spec, config) + 64 * (d_model + vocab_size)),
+          .activations = kept + d_model * number(config.d_ff),  // a weight's FP8 codes
           .tokens = tokens * steps};
 }
 

@@ -106,6 +106,25 @@ void add_feed_forward_instant(Sheet& sheet) {
   }
 }
 
+// w3(x) in SwiGLU in FP8: of few tokens the codes of the weight are the most.
+void add_fp8_instant(Sheet& sheet) {
+  sheet.begin(kForwardFp8);
+  add_stream(sheet, "ln2");
+  const auto add = [&](const char* name, const char* shape, DType dtype, const char* source) {
+    sheet.add({.name = name, .shape = shape, .dtype = dtype, .source = source});
+  };
+  const char* const block = "model/transformer.cpp TransformerBlockImpl::forward";
+  add("attention", "B S D", sheet.compute(), block);
+  add("attended", "B S D", sheet.weight(), block);
+  add("gate", "B S F", sheet.compute(), "model/layers.cpp SwiGlu::forward");
+  const char* const product = "train/techniques/fp8_linear.cpp fp8_linear";
+  add("x_codes", "B S D", DType::kFp8, product);
+  add("x_scale", "", DType::kFp32, product);
+  add("weight_codes", "F D", DType::kFp8, product);
+  add("weight_scale", "", DType::kFp32, product);
+  add("w3_x", "B S F", sheet.compute(), product);
+}
+
 void add_head_instant(Sheet& sheet) {
   sheet.begin(kForwardHead);
   sheet.add({.name = "ln_final.output",
@@ -131,6 +150,7 @@ std::vector<Row> forward_rows(const RunSpec& spec) {
   if (spec.attention == Attention::kEager) add_softmax_instant(sheet);
   if (sheet.math_attention()) add_math_instant(sheet);
   add_feed_forward_instant(sheet);
+  if (sheet.fp8()) add_fp8_instant(sheet);
   add_head_instant(sheet);
   return sheet.take();
 }
@@ -138,7 +158,7 @@ std::vector<Row> forward_rows(const RunSpec& spec) {
 int64_t forward_temporaries(const RunSpec& spec) {
   const std::vector<Row> rows = forward_rows(spec);
   return std::max({total(rows, kForwardAttention), total(rows, kForwardFeedForward),
-                   total(rows, kForwardHead)});
+                   total(rows, kForwardFp8), total(rows, kForwardHead)});
 }
 
 }  // namespace headroom

@@ -10,6 +10,7 @@ namespace headroom {
 // The instants that can be the fullest. One of them is alive at a time.
 inline constexpr const char* kForwardAttention = "forward: softmax";
 inline constexpr const char* kForwardFeedForward = "forward: feed-forward";
+inline constexpr const char* kForwardFp8 = "forward: FP8 product";
 inline constexpr const char* kForwardHead = "forward: logits";
 
 // Note [Temporaries of a forward]
