@@ -4,8 +4,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
-# In rounds of all rows; more of them cost a minute each.
-technique_rounds=${TECHNIQUE_ROUNDS:-2}
+# In rounds of all rows; each costs four minutes.
+technique_rounds=${TECHNIQUE_ROUNDS:-1}
 
 part_techniques() {
   local stem=$output_dir/techniques

@@ -14,8 +14,9 @@ import pathlib
 import sys
 import time
 
-words = [word for word in sys.argv[1:] if word != "--dry-run"]
-dry_run = len(words) < len(sys.argv) - 1
+dry_run = "--dry-run" in sys.argv
+words = [part for word in sys.argv[1:] if word != "--dry-run"
+         for part in (word.split("=", 1) if word.startswith("--") else (word,))]
 flags = dict(zip(words[::2], words[1::2], strict=True))
 flags.setdefault("--precision", "fp32")
 axes = ("--model-size", "--context-length", "--profile-type", "--precision")

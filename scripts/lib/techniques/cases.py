@@ -21,6 +21,7 @@ class Case:
     flags: dict = field(default_factory=dict)
     against: str = "as it is"  # the case without the technique
     claims: tuple = ()
+    may_be_refused: bool = False  # not every card has it
 
 
 BASE = "as it is"
@@ -31,7 +32,8 @@ SINGLE = [
     Case(BASE),
     Case("BF16 autocast", {"precision": "bf16"}),
     Case("FP8 products, BF16 autocast", {"precision": "fp8"}, "BF16 autocast",
-         claims=(Claim("4 -> 1 bytes", "weight, bytes per parameter", 0.99, 1.01),)),
+         claims=(Claim("4 -> 1 bytes", "weight, bytes per parameter", 0.99, 1.01),),
+         may_be_refused=True),
     Case("flash attention, BF16 autocast", FLASH, "BF16 autocast"),
     Case("checkpoint every second block", {"checkpoint": "blocks:50%"},
          claims=(Claim("saves 40-50 %", "activations saved, %", 40, 50),
@@ -62,7 +64,8 @@ SINGLE = [
 # What people run together.
 TOGETHER = [
     Case("FP8 products, flash, 8-bit Adam", {"precision": "fp8", "attention": "flash",
-                                             "optimizer": "adam8bit"}, "BF16 autocast"),
+                                             "optimizer": "adam8bit"}, "BF16 autocast",
+         may_be_refused=True),
     Case("flash, checkpoint full", {**FLASH, "checkpoint": "full"}, "BF16 autocast"),
     Case("checkpoint 50 %, INT8", {"precision": "bf16", "checkpoint": "blocks:50%",
                                    "activations": "int8"}, "BF16 autocast",

@@ -37,7 +37,7 @@ ANSWERS = ("ok", "oom", "unsupported")
 
 
 def words_of(flags):
-    return [word for name, value in flags.items() for word in (f"--{name}", value)]
+    return [f"--{name}={value}" for name, value in flags.items()]
 
 
 def write_real_text(path):
@@ -111,7 +111,7 @@ def run(headroom, cell, folder):
             raise
     if sweep.returncode == 130:
         sys.exit(130)
-    if sweep.returncode == REFUSED:
+    if sweep.returncode == REFUSED and cell.case.may_be_refused:
         say(f"  {cell.case.name}: {messages.strip()}")
         return {"status": "unsupported", "reason": messages.strip(), "technique": cell.case.name, **cell.marks}
     if not rows.strip():
