@@ -8,15 +8,9 @@
 #   HEADROOM_IGNORE_SYSTEM_CUDA=1  install nvcc from PyPI even where the machine has a toolkit
 # Exit codes: 0 ready, 2 a variable above names something unusable, 5 the machine lacks something.
 set -euo pipefail
-# Takes no arguments; --help prints the lines above.
-if [[ $# -gt 0 ]]; then
-  if [[ $1 == -h || $1 == --help ]]; then
-    sed -nE '2,/^[^#]/s/^# ?//p' "${BASH_SOURCE[0]}"
-    exit 0
-  fi
-  printf "%s: '%s' is no option; it takes none but --help\n" "${0##*/}" "$1" >&2
-  exit 2
-fi
+# shellcheck source-path=SCRIPTDIR source=lib/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/usage.sh"
+takes_no_arguments "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(cmake ninja-build g++ ccache python3 python3-venv libspdlog-dev libcxxopts-dev libbenchmark-dev libgtest-dev

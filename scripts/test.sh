@@ -6,15 +6,9 @@
 #   HEADROOM_JOBS    compilations at once (default: 2; one that sees torch takes about 2 GB)
 # Exit codes: 0 everything passed, 1 something failed, 5 set-up failed.
 set -uo pipefail
-# Takes no arguments; --help prints the lines above.
-if [[ $# -gt 0 ]]; then
-  if [[ $1 == -h || $1 == --help ]]; then
-    sed -nE '2,/^[^#]/s/^# ?//p' "${BASH_SOURCE[0]}"
-    exit 0
-  fi
-  printf "%s: '%s' is no option; it takes none but --help\n" "${0##*/}" "$1" >&2
-  exit 2
-fi
+# shellcheck source-path=SCRIPTDIR source=lib/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/usage.sh"
+takes_no_arguments "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 preset=${HEADROOM_PRESET:-release}
 failed=()

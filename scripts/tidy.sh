@@ -2,10 +2,9 @@
 # clang-tidy over our sources, with the compile commands of the release build. Not part of test.sh: parsing torch/torch.h
 # takes clang most of a minute per file. usage: tidy.sh [FILE...]; default: every .cpp outside tests/.
 set -euo pipefail
-if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-  sed -nE '2,/^[^#]/s/^# ?//p' "${BASH_SOURCE[0]}"
-  exit 0
-fi
+# shellcheck source-path=SCRIPTDIR source=lib/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/usage.sh"
+help_asked "${1:-}"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 commands=build/release/tidy
 mkdir -p "$commands"

@@ -54,6 +54,10 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def key_of(technique, marks):
+    return json.dumps([technique, marks], sort_keys=True)
+
+
 @dataclass(frozen=True)
 class Cell:
     case: Case
@@ -61,8 +65,12 @@ class Cell:
     file: str  # where the sweep that runs it looks for an earlier Record
     marks: dict
 
+    def in_words(self):
+        place = "memory" if self.marks["what"] == "memory" else f"time, round {self.marks['round'] + 1}"
+        return f"{place}: {self.case.name}" + (", again" if "again" in self.marks else "")
+
     def key(self):
-        return json.dumps([self.case.name, self.marks], sort_keys=True)
+        return key_of(self.case.name, self.marks)
 
 
 def cells_of(options, tokens):
@@ -93,7 +101,7 @@ def answered(path):
                 record = json.loads(line)
                 if record["status"] in ANSWERS:
                     marks = {name: record[name] for name in ("what", "round", "again") if name in record}
-                    found.add(json.dumps([record["technique"], marks], sort_keys=True))
+                    found.add(key_of(record["technique"], marks))
             except (ValueError, KeyError, TypeError):
                 pass
     return found
@@ -150,7 +158,7 @@ def main():
     with open(options.records, "w", encoding="utf-8") as file:
         for number, cell in enumerate(cells):
             eta = f", {(time.monotonic() - began) / number * (len(cells) - number):.0f} s left" if number else ""
-            say(f"[{number + 1}/{len(cells)}] {' '.join(map(str, cell.marks.values()))}: {cell.case.name}{eta}")
+            say(f"[{number + 1}/{len(cells)}] {cell.in_words()}{eta}")
             record = run(options.headroom, cell, folder)
             failed += record is None or record["status"] not in ANSWERS
             if record is not None:

@@ -122,12 +122,16 @@ def markdown(rows):
     if small:
         turns = len(rows.times[BASE])
         noise = rows.ratios(BASE, BASE)
+        model = f"d_model {small['d_model']}, {small['layers']} layers, context {small['context_length']}"
         if rows.memory[BASE]["step_ms"]:
-            yield f"\nTime: median step on {spec['device']} over that of `against`; the loss is of a small model on the CPU."
-        yield (f"\nTime: median step over that of `against` in the same round, on the CPU, {turns} rounds of all "
-               f"rows in turn (d_model {small['d_model']}, {small['layers']} layers, context "
-               f"{small['context_length']}); `{BASE}` beside itself: the noise ({min(noise):.2f}..{max(noise):.2f} "
-               "of 1). Loss: after 20 steps on this repository's documents, byte by byte, beside that of `against`.")
+            yield (f"\nTime: median step on {spec['device']} over that of `against`. Loss: of a small model on the "
+                   f"CPU ({model}), after 20 steps on this repository's documents, byte by byte, beside that of "
+                   "`against`.")
+        else:
+            yield (f"\nTime: median step over that of `against` in the same round, on the CPU, {turns} rounds of all "
+                   f"rows in turn ({model}); `{BASE}` beside itself: the noise "
+                   f"({min(noise):.2f}..{max(noise):.2f} of 1). Loss: after 20 steps on this repository's "
+                   "documents, byte by byte, beside that of `against`.")
     yield ("\nClaimed: by the memory optimization guide that this project began with; it counts a weight and its "
            "optimizer's state together (12 bytes with AdamW). Measured: the claimed quantity, in this run.")
 
