@@ -55,12 +55,11 @@ class Fp8Product : public torch::autograd::Function<Fp8Product> {
     return y;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = context->get_saved_variables();
     const Fp8Tensor x_IN = {.codes = saved[0], .scale = saved[1]};
     Fp8Tensor dy = matrix_of(gradients[0], kGradientType);
-    gradients.clear();
     Tensor dx, dweight;
     if (context->needs_input_grad(0)) {
       const Fp8Tensor weight_IO = to_fp8(saved[2].t(), kForwardType);
