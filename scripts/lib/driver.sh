@@ -159,24 +159,9 @@ cells_left() (
   say() { :; }
   failed() { :; }
   stop_if_hopeless() { :; }
-  { driver_records='' "$driver_function" 8>&1 >/dev/null || :; } | python3 -IS -c '
-import json, os, sys
-def key(line):
-    spec = json.loads(line)["spec"]
-    return tuple(str(spec.get(name)) for name in sys.argv[2:])
-planned = {key(line) for line in filter(str.strip, sys.stdin)}
-answered = set()
-if os.path.exists(sys.argv[1]):
-    with open(sys.argv[1], encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                if json.loads(line)["status"] in ("ok", "oom"):
-                    answered.add(key(line))
-            except (ValueError, KeyError, TypeError):
-                pass
-print(len(planned - answered))
-' "$records" model_size context_length profile_type precision device record_steps attention name \
-    2>/dev/null || echo 0
+  { driver_records='' "$driver_function" 8>&1 >/dev/null || :; } |
+    python3 -IS "$driver_root/scripts/lib/cells_left.py" "$records" model_size context_length profile_type \
+      precision device record_steps attention name 2>/dev/null || echo 0
 )
 
 # measured COMMAND...: in the background, where a signal for this script reaches it; its exit code.
@@ -262,25 +247,9 @@ write_tables() {
   cat "$output_dir/$stem.txt"
 }
 
-# select_records CONTEXTS MODES PRECISIONS: of the JSON lines on stdin, the last one of each cell of
-# that grid, in grid order, as lines "context mode precision status name snapshot JSON" separated by
-# \x1f, which unlike a tab keeps empty fields apart. A cell without a line has the status "missing".
-select_records() {
-  python3 -IS -c '
-import itertools, json, sys
-found = {}
-for line in filter(str.strip, sys.stdin):
-    record = json.loads(line)
-    spec = record["spec"]
-    cell = (str(spec["context_length"]), spec["profile_type"], spec["precision"])
-    status = record["status"]
-    if status != "ok":
-        status += ": " + record.get("reason", "").replace("\n", " ")
-    found[cell] = (status, record["name"], spec.get("snapshot", ""), line.strip())
-for cell in itertools.product(*(word.split(",") for word in sys.argv[1:])):
-    print(*cell, *found.get(cell, ("missing", "_".join(cell), "", "")), sep="\x1f")
-' "$@"
-}
+# select_records CONTEXTS MODES PRECISIONS <RECORDS: lines "context mode precision status name snapshot
+# JSON" separated by \x1f, one for each cell of that grid.
+select_records() { python3 -IS "$driver_root/scripts/lib/select_records.py" "$@"; }
 
 # Of a comma list in field $1 of select_records lines on stdin: the values that miss a result.
 missing_values() {
@@ -332,15 +301,7 @@ name_snapshots() {
 }
 
 # What went wrong in the JSON lines on stdin, one line per cell; running out of memory is an answer.
-other_failures() {
-  python3 -IS -c '
-import json, sys
-for line in filter(str.strip, sys.stdin):
-    record = json.loads(line)
-    if record["status"] not in ("ok", "oom"):
-        print(record["name"], "({}: {})".format(record["status"], record.get("reason", "")))
-'
-}
+other_failures() { python3 -IS "$driver_root/scripts/lib/other_failures.py"; }
 
 # The last line, and the exit code.
 driver_finish() {
