@@ -14,10 +14,6 @@ bool is_of_a_forward(const Row& row) {
   return std::find(kGroups.begin(), kGroups.end(), row.group) != kGroups.end();
 }
 
-bool is_low_or_single(DType dtype) {
-  return dtype == DType::kFp32 || dtype == DType::kBf16 || dtype == DType::kFp16;
-}
-
 // The residual stream as a norm saves it; another row counts its memory.
 bool is_stream_of_a_norm(const Row& row) {
   return row.tensor == "x_BSD" && row.storages == 0 && row.group != kParameters;
@@ -123,6 +119,10 @@ Row codes_row(const Row& row, const Activations& activations) {
 }
 
 }  // namespace
+
+bool is_low_or_single(DType dtype) {
+  return dtype == DType::kFp32 || dtype == DType::kBf16 || dtype == DType::kFp16;
+}
 
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec) {
   const Activations& activations = spec.activations;

@@ -20,4 +20,7 @@ namespace headroom {
 //   dimension: they are kept.
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec);
 
+// The types of what is packed.
+bool is_low_or_single(DType dtype);
+
 }  // namespace headroom

@@ -4,10 +4,9 @@
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "train/techniques/quantize.h"
+#include "train/techniques/shape_nodes.h"
 
 namespace headroom {
 
@@ -23,14 +22,6 @@ Tensor numbers_of(const Tensor& tensor) {
 
 bool is_low_or_single(at::ScalarType type) {
   return type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
-}
-
-bool changes_shape_or_type_only(const std::string& node) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "ToCopy",    "View",    "TBackward", "Transpose",    "Permute",
-      "Unsqueeze", "Squeeze", "Expand",    "ReshapeAlias", "Alias"};
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](std::string_view name) { return node.find(name) != std::string::npos; });
 }
 
 // Whether it is a parameter, seen or cast in whatever way.

@@ -1,29 +1,17 @@
 #include "profiling/theory/rehearsal/compressed.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
+#include "profiling/theory/compressed.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/techniques/quantize_chunk.h"
+#include "train/techniques/shape_nodes.h"
 
 namespace headroom {
 namespace {
-
-bool is_low_or_single(DType type) {
-  return type == DType::kFp32 || type == DType::kFp16 || type == DType::kBf16;
-}
-
-bool changes_shape_or_type_only(std::string_view node) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "ToCopy",    "View",    "TBackward", "Transpose",    "Permute",
-      "Unsqueeze", "Squeeze", "Expand",    "ReshapeAlias", "Alias"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
-    return node.find(name) != std::string_view::npos;
-  });
-}
 
 bool is_parameters(const ShapeTensor& tensor) {
   const Node* node = tensor.made_by.get();
