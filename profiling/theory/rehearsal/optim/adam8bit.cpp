@@ -12,11 +12,7 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
   using RehearsedOptimizer::RehearsedOptimizer;
 
   std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (auto* kind : {&m_, &v_, &m_scale_, &v_scale_}) {
-      for (ShapeTensor& tensor : *kind) all.push_back(&tensor);
-    }
-    return all;
+    return pointers_to({&m_, &v_, &m_scale_, &v_scale_});
   }
 
  private:

@@ -18,13 +18,7 @@ class RehearsedAdamMini : public RehearsedOptimizer {
     }
   }
 
-  std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (auto* kind : {&m_, &v_}) {
-      for (ShapeTensor& tensor : *kind) all.push_back(&tensor);
-    }
-    return all;
-  }
+  std::vector<ShapeTensor*> state() override { return pointers_to({&m_, &v_}); }
 
  private:
   void update() override {

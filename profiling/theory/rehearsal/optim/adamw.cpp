@@ -10,13 +10,7 @@ class RehearsedAdamw : public RehearsedOptimizer {
   RehearsedAdamw(OptimizerImpl impl, std::vector<Parameter*> parameters)
       : RehearsedOptimizer(std::move(parameters)), impl_(impl) {}
 
-  std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (auto* kind : {&m_, &v_, &steps_}) {
-      for (ShapeTensor& tensor : *kind) all.push_back(&tensor);
-    }
-    return all;
-  }
+  std::vector<ShapeTensor*> state() override { return pointers_to({&m_, &v_, &steps_}); }
 
  private:
   void update() override;

@@ -10,11 +10,7 @@ class RehearsedLion : public RehearsedOptimizer {
   RehearsedLion(OptimizerImpl impl, std::vector<Parameter*> parameters)
       : RehearsedOptimizer(std::move(parameters)), impl_(impl) {}
 
-  std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (ShapeTensor& m : m_) all.push_back(&m);
-    return all;
-  }
+  std::vector<ShapeTensor*> state() override { return pointers_to({&m_}); }
 
  private:
   // Directions: one at a time, or all at once.

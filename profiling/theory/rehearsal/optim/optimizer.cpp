@@ -31,6 +31,15 @@ ShapeTensor RehearsedOptimizer::widened(const ShapeTensor& tensor) {
   return to(tensor.detach(), DType::kFp32);
 }
 
+std::vector<ShapeTensor*> RehearsedOptimizer::pointers_to(
+    std::initializer_list<std::vector<ShapeTensor>*> kinds) {
+  std::vector<ShapeTensor*> all;
+  for (std::vector<ShapeTensor>* kind : kinds) {
+    for (ShapeTensor& tensor : *kind) all.push_back(&tensor);
+  }
+  return all;
+}
+
 RehearsedOptimizerPtr rehearse_optimizer(const RunSpec& spec, std::vector<Parameter*> parameters) {
   switch (spec.optimizer) {
     case OptimizerKind::kAdamw:

@@ -2,6 +2,7 @@
 // here.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,19 @@ class RehearsedOptimizer {
   ShapeTensor zeros(const Dims& sizes, DType dtype);
   ShapeTensor zeros_like(const ShapeTensor& tensor);  // likewise
   ShapeTensor widened(const ShapeTensor& tensor);     // in FP32; names itself
+
+  // One kind after another.
+  static std::vector<ShapeTensor*> pointers_to(
+      std::initializer_list<std::vector<ShapeTensor>*> kinds);
+  // What the optimizers of parts keep, one after another.
+  template <typename Part>
+  static std::vector<ShapeTensor*> states_of(const std::vector<Part>& parts) {
+    std::vector<ShapeTensor*> all;
+    for (const Part& part : parts) {
+      for (ShapeTensor* tensor : part.optimizer->state()) all.push_back(tensor);
+    }
+    return all;
+  }
 
   std::vector<Parameter*> parameters_;
   Run& run_;

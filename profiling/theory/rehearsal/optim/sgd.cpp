@@ -8,11 +8,7 @@ class RehearsedSgd : public RehearsedOptimizer {
  public:
   using RehearsedOptimizer::RehearsedOptimizer;
 
-  std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (ShapeTensor& momentum : momentum_) all.push_back(&momentum);
-    return all;
-  }
+  std::vector<ShapeTensor*> state() override { return pointers_to({&momentum_}); }
 
  private:
   void update() override {

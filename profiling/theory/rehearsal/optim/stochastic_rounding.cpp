@@ -16,13 +16,7 @@ class RehearsedStochasticRounding : public RehearsedOptimizer {
     }
   }
 
-  std::vector<ShapeTensor*> state() override {
-    std::vector<ShapeTensor*> all;
-    for (const Part& part : parts_) {
-      for (ShapeTensor* tensor : part.optimizer->state()) all.push_back(tensor);
-    }
-    return all;
-  }
+  std::vector<ShapeTensor*> state() override { return states_of(parts_); }
 
  private:
   struct Part {
