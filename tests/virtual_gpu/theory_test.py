@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Theory beside measurement on virtual cards, where shapes are awkward: equal to the byte.
 
-usage: theory_test.py HEADROOM [--wide]
+usage: theory_test.py HEADROOM [--wide] [--grids A..B]
 
 Contexts that are no multiple of 32, a context of 1, each precision, each attention; --wide: more
-contexts, cards, grouped heads and optimizers, some of them drawn by chance.
+contexts, cards, grouped heads and optimizers, some of them drawn by chance. --grids: of these
+grids, counted from 1, A to B alone.
 """
 
+import argparse
 import csv
 import io
 import json
@@ -201,9 +203,25 @@ def wide_grids():
                "context_length": "7", **steps}
 
 
+def first_and_last(text):
+    """Of "A..B"."""
+    first, last = map(int, text.split(".."))
+    if not 1 <= first <= last:
+        raise ValueError
+    return first, last
+
+
 def main():
-    headroom = str(Path(sys.argv[1]).resolve())
-    grids = wide_grids() if "--wide" in sys.argv else quick_grids()
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("headroom")
+    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--grids", type=first_and_last, metavar="A..B")
+    asked = parser.parse_args()
+    headroom = str(Path(asked.headroom).resolve())
+    grids = list(wide_grids() if asked.wide else quick_grids())
+    if asked.grids:
+        first, last = asked.grids
+        grids = grids[first - 1:last]
     cells = wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for grid in grids:
