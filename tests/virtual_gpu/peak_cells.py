@@ -100,9 +100,18 @@ def of_fp8_products(wide):
                    "micro_batches": 1 if mode == "forward-grad" else 1 + i % 2, **techniques}
 
 
+# Most is requested in block 0; most is allocated, in blocks that are larger than what they are for,
+# where the embedding's gradient is made.
+TWO_INSTANTS = {"device": "virtual:h100-80gb", "model_size": "custom", "heads": 12, "kv_heads": 2,
+                "d_model": 384, "d_ff": 912, "layers": 6, "vocab_size": 4058, "batch_size": 2,
+                "context_length": 96, "profile_type": "forward-backward", "warmup_steps": 1,
+                "measure_steps": 1, "checkpoint": "blocks:99%"}
+
+
 def alone(wide):
     for technique in TECHNIQUES:
         yield of_an_update(technique)
+    yield TWO_INSTANTS
     yield from of_what_is_kept(wide)
     yield from of_fp8_products(wide)
 
