@@ -137,6 +137,9 @@ json to_json(const Record& record) {
   }
   object["saved_bytes"] = or_null(record.saved_bytes);
   if (record.watched) object["watched"] = to_json(*record.watched);
+  if (!record.host_traffic.empty()) {
+    object["host_traffic_bytes"] = named_to_json(record.host_traffic);
+  }
   if (record.recomputed_bytes) object["recomputed_bytes"] = *record.recomputed_bytes;
   return object;
 }

@@ -107,6 +107,8 @@ struct Record {
   RareList<BlockResidual> residual_blocks;            // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
+  Named<int64_t> host_traffic;  // bytes of one step over the host link: "to_host", "to_card"
+
   std::optional<int64_t> recomputed_bytes;  // by the largest recomputation, where there is one
 
   Named<int64_t> predicted;  // profiling/theory's figures for the same quantities

@@ -222,6 +222,7 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"residual_tensors_per_block", key<&R::residual_tensors_per_block>()},
       {"residual_blocks", key<&R::residual_blocks>(Keep::kWhole)},
       {"saved_bytes", key<&R::saved_bytes>()},
+      {"host_traffic_bytes", key<&R::host_traffic>(Keep::kFigures)},
       {"recomputed_bytes", key<&R::recomputed_bytes>()},
       {"watched", key<&R::watched>(Keep::kWhole)},
       {"predicted", key<&R::predicted>(Keep::kFigures)},

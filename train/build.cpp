@@ -7,6 +7,7 @@
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/gradient_rules.h"
+#include "train/offload/offloaded_activations.h"
 #include "train/precision.h"
 #include "train/techniques/checkpoint.h"
 #include "train/techniques/compressed_activations.h"
@@ -85,6 +86,19 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
   }
 }
 
+void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
+  if (spec.activations.exact() || spec.profile_type == Mode::kForward) return;
+  if (!spec.activations.offloaded()) {
+    step.saved = std::make_unique<CompressedActivations>(spec.activations);
+    return;
+  }
+  step.copies = make_copy_queue(step.device());
+  auto offloaded =
+      std::make_unique<OffloadedActivations>(spec.activations, step.device(), layers, step.copies);
+  step.run_block = offloaded->around(std::move(step.run_block));
+  step.saved = std::move(offloaded);
+}
+
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
@@ -107,9 +121,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   apply_checkpoint(spec, *step, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
-  if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
-    step->saved = std::make_unique<CompressedActivations>(spec.activations);
-  }
+  apply_activations(spec, config.layers, *step);
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }

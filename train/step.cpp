@@ -28,6 +28,7 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   claim(claims_, Category::kParameters, parameters_, names_);
   claim_gradients();
   if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state(), {"loss scaler"});
+  claim_stores();
   if (optimizer) {
     claim(claims_, Category::kMasterWeights, optimizer->master_weights(), names_);
     claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
@@ -81,16 +82,25 @@ Tensor Step::run_mode(const Batch& batch) {
   return batch_loss.mean();
 }
 
+// What it saves into may have grown.
+void Step::claim_stores() {
+  if (claims_ == nullptr || !saved) return;
+  claim(claims_, Category::kOther, saved->stores(), {"activations on the host"});
+}
+
 Tensor Step::forward(const Batch& batch, ScopeKind kind) {
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
   const SavingGuard saving(saved.get());
-  return logits(batch, kind);
+  Tensor logits_BSV = logits(batch, kind);
+  claim_stores();
+  return logits_BSV;
 }
 
 Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
   const SavingGuard saving(saved.get());
   *logits_BSV = logits(batch, ScopeKind::kSaving);
+  claim_stores();
   const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
   return cross_entropy(*logits_BSV, batch.targets_BS);
 }

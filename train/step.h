@@ -16,6 +16,7 @@
 #include "train/data/weights.h"
 #include "train/loss_scaler.h"
 #include "train/memory_claims.h"
+#include "train/offload/copy_queue.h"
 #include "train/optim/optimizer.h"
 #include "train/scope.h"
 #include "train/spec.h"
@@ -41,6 +42,7 @@ class Step {
   // What the techniques of train/build.h set.
   BlockRunner run_block;                 // how each block is run
   GroupRunner run_groups;                // how groups of them are; null: as they are
+  std::shared_ptr<CopyQueue> copies;     // of all that is offloaded; null: nothing is
   std::unique_ptr<SavedTensors> saved;   // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;  // training only, unless `release` is in its place
   std::unique_ptr<GradientRelease> release;
@@ -52,7 +54,9 @@ class Step {
   // What a file of weights holds: the master copies where there are, else the parameters.
   NamedTensors weights() const;
   torch::Device device() const { return device_; }
-  ScopeListener* scopes() const { return scopes_; }         // who hears them now; null: nobody
+  ScopeListener* scopes() const { return scopes_; }  // who hears them now; null: nobody
+  // Over the host link, so far.
+  HostTraffic host_traffic() const { return copies ? copies->traffic() : HostTraffic(); }
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
 
  private:
@@ -62,6 +66,7 @@ class Step {
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
   void backward(const torch::Tensor& loss);
   void claim_gradients();
+  void claim_stores();
   void clip();
   void update();
 

@@ -54,7 +54,9 @@ RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec
       listening_(step, &phase_, &recording_) {}
 
 void RecordedSteps::run(const Batch& batch) {
+  const HostTraffic before = step_.host_traffic();
   step_.run(batch);
+  traffic_ = step_.host_traffic() - before;
   synchronize(step_.device());
 }
 
@@ -72,6 +74,9 @@ Snapshot RecordedSteps::finish(Record& record) {
   fill_blocks(main.attribution, record);
   if (const int64_t bytes = main.attribution.recomputed_bytes; bytes > 0) {
     record.recomputed_bytes = bytes;
+  }
+  if (traffic_.any()) {
+    record.host_traffic = {{"to_host", traffic_.to_host}, {"to_card", traffic_.to_card}};
   }
   const PhasePeaks& peaks = recording_.peaks();
   for (size_t i = 1; i < memories_.size(); ++i) {

@@ -28,6 +28,7 @@ class RecordedSteps {
   StepRecording recording_;
   FailedPhase phase_;
   Listening listening_;
+  HostTraffic traffic_;  // of the last step
 };
 
 }  // namespace headroom

@@ -214,6 +214,16 @@ std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
   if (name == "residual_tensors_per_block") return record.residual_tensors_per_block;
   if (name == "recomputed") return record.recomputed_bytes;
+  if (name == "to_host_bytes" || name == "to_card_bytes") {
+    const auto way = record.host_traffic.find(name.substr(0, name.size() - 6));
+    if (way == record.host_traffic.end()) return std::nullopt;
+    return way->second;
+  }
+  if (name == "host_pinned_bytes") {
+    const auto pinned = record.spaces.find("host_pinned");
+    if (pinned == record.spaces.end()) return std::nullopt;
+    return pinned->second.peak.allocated;
+  }
   if (record.peak) {
     if (name == "peak_allocated_bytes") return record.peak->allocated;
     if (name == "peak_reserved_bytes") return record.peak->reserved;

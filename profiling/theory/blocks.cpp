@@ -24,4 +24,19 @@ Blocks Blocks::without(const Blocks& others) const {
   return left;
 }
 
+Blocks Blocks::moved(int64_t by) const {
+  Blocks blocks;
+  for (const int64_t number : numbers_) {
+    if (number + by >= 0) blocks.add(number + by);
+  }
+  return blocks;
+}
+
+Blocks Blocks::last(int64_t count) const {
+  Blocks blocks;
+  const auto first = numbers_.size() - std::min(numbers_.size(), static_cast<size_t>(count));
+  blocks.numbers_.assign(numbers_.begin() + static_cast<std::ptrdiff_t>(first), numbers_.end());
+  return blocks;
+}
+
 }  // namespace headroom

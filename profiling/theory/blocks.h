@@ -18,6 +18,9 @@ class Blocks {
   int64_t count() const { return static_cast<int64_t>(numbers_.size()); }
   int64_t first() const { return numbers_.front(); }
   Blocks without(const Blocks& others) const;
+  Blocks within(const Blocks& others) const { return without(without(others)); }
+  Blocks moved(int64_t by) const;  // each that many later; what would be before 0 goes
+  Blocks last(int64_t count) const;
   void add(int64_t block) { numbers_.push_back(block); }  // later than all it has
 
   bool operator==(const Blocks&) const = default;

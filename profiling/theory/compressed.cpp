@@ -14,31 +14,11 @@ bool is_of_a_forward(const Row& row) {
   return std::find(kGroups.begin(), kGroups.end(), row.group) != kGroups.end();
 }
 
-// The residual stream as a norm saves it; another row counts its memory.
-bool is_stream_of_a_norm(const Row& row) {
-  return row.tensor == "x_BSD" && row.storages == 0 && row.group != kParameters;
-}
-
 int64_t last_dimension(const Row& row) {
   if (row.sizes.empty()) return 1;
   const bool eager_v = row.tensor == "v_BHTK" && row.source.find("eager") != std::string::npos;
   if ((row.tensor == "k_BHTK" || eager_v) && row.sizes[2] == 1) return 1;
   return row.sizes.back();
-}
-
-bool is_packed(const Row& row, const Activations& activations) {
-  return is_of_a_forward(row) && !row.saved_by.empty() && row.gradient && row.storages > 0 &&
-         is_low_or_single(row.dtype) && last_dimension(row) != 1 &&
-         row.bytes_each() >= activations.min_bytes;
-}
-
-// `of` is the row whose memory the stream is.
-void take_over(Row& stream, const Row& of) {
-  stream.storages = 1;
-  stream.dtype = of.dtype;
-  stream.bytes = stream.all_bytes();
-  stream.derivation = of.derivation;
-  stream.condition = "the residual stream, in a form of this norm's own";
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -77,6 +57,45 @@ void move_streams(std::vector<Row>& rows, int64_t layers, int64_t min_bytes) {
   });
 }
 
+// The first node that saves a tensor packs it: of a norm's output the layer behind it, of rotated
+// heads attention's product; of others what made them.
+std::string packed_at(const Row& row) {
+  if (row.saved_by.empty()) return row.source;  // what something is computed again from
+  const bool of_linear = row.saved_by.front().starts_with("BmmBackward0");
+  if (row.tensor.ends_with(".output_BSD") && of_linear) {
+    return "model/layers.cpp Linear::forward: einsum ...i,oi->...o";
+  }
+  if (row.source.find("rotate") == std::string::npos) return row.source;
+  return std::string(of_linear ? kScoresProduct : kFusedAttention);
+}
+
+}  // namespace
+
+bool is_low_or_single(DType dtype) {
+  return dtype == DType::kFp32 || dtype == DType::kBf16 || dtype == DType::kFp16;
+}
+
+bool is_saved_whole(const Row& row, int64_t min_bytes) {
+  return is_of_a_forward(row) && !row.saved_by.empty() && row.gradient && row.storages > 0 &&
+         row.bytes_each() >= min_bytes;
+}
+
+bool bears_8_bits(const Row& row) {
+  return is_low_or_single(row.dtype) && last_dimension(row) != 1;
+}
+
+bool is_stream_of_a_norm(const Row& row) {
+  return row.tensor == "x_BSD" && row.storages == 0 && row.group != kParameters;
+}
+
+void take_over(Row& stream, const Row& of) {
+  stream.storages = 1;
+  stream.dtype = of.dtype;
+  stream.bytes = stream.all_bytes();
+  stream.derivation = of.derivation;
+  stream.condition = "the residual stream, in a form of this norm's own";
+}
+
 Row scales_row(const Row& row, const Activations& activations) {
   Row scales = row;
   const int64_t numbers = row.bytes_each() / element_size(row.dtype);
@@ -95,21 +114,10 @@ Row scales_row(const Row& row, const Activations& activations) {
   return scales;
 }
 
-// The first node that saves a tensor packs it: of a norm's output the layer behind it, of rotated
-// heads attention's product; of others what made them.
-std::string packed_at(const Row& row) {
-  const bool of_linear = row.saved_by.front().starts_with("BmmBackward0");
-  if (row.tensor.ends_with(".output_BSD") && of_linear) {
-    return "model/layers.cpp Linear::forward: einsum ...i,oi->...o";
-  }
-  if (row.source.find("rotate") == std::string::npos) return row.source;
-  return std::string(of_linear ? kScoresProduct : kFusedAttention);
-}
-
 Row codes_row(const Row& row, const Activations& activations) {
   Row codes = row;
   codes.saved_as = row.dtype;
-  codes.dtype = activations.form == ActivationForm::kInt8 ? DType::kInt8 : DType::kFp8;
+  codes.dtype = activations.codes() == ActivationForm::kInt8 ? DType::kInt8 : DType::kFp8;
   codes.bytes = codes.all_bytes();
   replace_all(codes.derivation, " * " + std::to_string(element_size(row.dtype)) + " B", " * 1 B");
   codes.condition = "8 bits instead of " + to_string(row.dtype);
@@ -118,19 +126,14 @@ Row codes_row(const Row& row, const Activations& activations) {
   return codes;
 }
 
-}  // namespace
-
-bool is_low_or_single(DType dtype) {
-  return dtype == DType::kFp32 || dtype == DType::kBf16 || dtype == DType::kFp16;
-}
-
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec) {
   const Activations& activations = spec.activations;
-  if (activations.exact() || spec.profile_type == Mode::kForward) return;
+  if (activations.exact() || activations.offloaded()) return;
+  if (spec.profile_type == Mode::kForward) return;
   move_streams(rows, model_config(spec).layers, activations.min_bytes);
   std::vector<Row> compressed;
   for (const Row& row : rows) {
-    if (!is_packed(row, activations)) {
+    if (!is_saved_whole(row, activations.min_bytes) || !bears_8_bits(row)) {
       compressed.push_back(row);
       continue;
     }

@@ -20,7 +20,20 @@ namespace headroom {
 //   dimension: they are kept.
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec);
 
-// The types of what is packed.
+// For those who keep saves in another form.
+
 bool is_low_or_single(DType dtype);
+// Whether it is what a forward keeps and a gradient goes through, saved by a node, in storages of
+// at least min_bytes.
+bool is_saved_whole(const Row& row, int64_t min_bytes);
+// As is_coded().
+bool bears_8_bits(const Row& row);
+// The residual stream as a norm saves it; another row counts its memory.
+bool is_stream_of_a_norm(const Row& row);
+// `stream` counts the memory from here on that `of` counted.
+void take_over(Row& stream, const Row& of);
+// What 8 bits make of a row.
+Row codes_row(const Row& row, const Activations& activations);
+Row scales_row(const Row& row, const Activations& activations);
 
 }  // namespace headroom

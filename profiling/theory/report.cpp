@@ -6,6 +6,8 @@
 
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/forward.h"
+#include "profiling/theory/host_link.h"
+#include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/residual_stream.h"
 #include "text/quantity.h"
@@ -155,6 +157,21 @@ Table block_table(const std::vector<Row>& rows, const Blocks& alike, int64_t lay
   return table;
 }
 
+// Rows of all their blocks together.
+Table host_table(const RunSpec& spec, std::vector<Row> rows) {
+  const HostTraffic traffic = host_traffic(rows, spec);
+  for (Row& row : rows) {
+    if (row.blocks.count() > 1) {
+      row.derivation += ", of " + std::to_string(row.blocks.count()) + " blocks";
+      row.storages *= row.blocks.count();
+      row.bytes = row.model_bytes();
+    }
+  }
+  Table table = row_table("On the host while they wait for backward", rows, {kOffloaded});
+  table.notes = host_link_notes(spec, traffic);
+  return table;
+}
+
 // Which groups are live at an instant of a step.
 struct Instant {
   const char* name;
@@ -166,7 +183,7 @@ struct Instant {
 const std::vector<Instant>& instants() {
   static const std::vector<Instant> kInstants = {
       {.name = "live when forward (and loss) end",
-       .groups = {kCastCache, kBlock, kEmbedding, kFinalNorm, kHead, kLoss},
+       .groups = {kCastCache, kBlock, kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss},
        .after_backward = false,
        .exists = [](const RunSpec&) { return true; }},
       {.name = "live when backward ends",
@@ -260,6 +277,12 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add(group, [&](size_t i) { return total(rows[i], group); });
   };
   for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss}) add_group(group);
+  if (model_total(rows.back(), kOffloaded) > 0) {
+    add(kCheckpointInputs, [&](size_t i) { return model_total(rows[i], kCheckpointInputs); });
+    add("on the host: offloaded activations",
+        [&](size_t i) { return model_total(rows[i], kOffloaded); });
+    add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
+  }
   for (const char* group : kStateGroups) add_group(group);
   add("temporaries of a forward without gradients",
       [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
@@ -297,8 +320,9 @@ std::vector<Table> theory_report(const RunSpec& spec) {
       tables.push_back(block_table(rows, alike, layers));
     }
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
-                               {kEmbedding, kFinalNorm, kHead, kLoss}));
+                               {kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss}));
   }
+  if (total(rows, kOffloaded) > 0) tables.push_back(host_table(spec, rows));
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

@@ -3,6 +3,7 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/checkpoint.h"
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
 #include "text/quantity.h"
@@ -98,6 +99,7 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   add_state_rows(states);
   for (Row& row : states.take()) rows.push_back(std::move(row));
   compress_saved(rows, spec);
+  offload_saved(rows, spec);
   return rows;
 }
 
@@ -119,7 +121,7 @@ int64_t model_total(const std::vector<Row>& rows, std::string_view group) {
 
 int64_t activation_bytes(const std::vector<Row>& rows) {
   int64_t bytes = 0;
-  for (const char* group : {kBlock, kEmbedding, kFinalNorm, kHead, kLoss}) {
+  for (const char* group : {kBlock, kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss}) {
     add_to(bytes, model_total(rows, group));
   }
   return bytes;
@@ -200,6 +202,13 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
     sums["master_weights"] = masters;
   }
   if (const int64_t bytes = total(rows, kRecomputed); bytes > 0) sums["recomputed"] = bytes;
+  if (const int64_t slabs = host_slab_bytes(rows); slabs > 0 && !follows_cpu_policy(spec)) {
+    sums["host_pinned_bytes"] = slabs;
+  }
+  if (const HostTraffic traffic = host_traffic(rows, spec); traffic.any()) {
+    sums["to_host_bytes"] = traffic.to_host;
+    sums["to_card_bytes"] = traffic.to_card;
+  }
   if (has_predicted_peak(spec)) sums["peak_allocated_bytes"] = predicted_peak(spec).allocated;
   return sums;
 }

@@ -26,6 +26,8 @@ std::string to_string(DType dtype);  // "fp32"
 // other group is the whole model's.
 inline constexpr const char* kBlock = "block";
 inline constexpr const char* kEmbedding = "embedding";
+// What a group of blocks is computed again from, where it is kept in a form that no block made.
+inline constexpr const char* kCheckpointInputs = "checkpoint inputs";
 inline constexpr const char* kFinalNorm = "final norm";
 inline constexpr const char* kHead = "head";
 inline constexpr const char* kLoss = "loss";
@@ -34,6 +36,8 @@ inline constexpr const char* kLoss = "loss";
 // kept.
 inline constexpr const char* kRecomputed = "recomputed";
 inline constexpr const char* kRecomputedCast = "recomputed casts";
+// On the host while they wait for backward: --activations offload.
+inline constexpr const char* kOffloaded = "offloaded activations";
 inline constexpr const char* kParameters = "parameters";
 inline constexpr const char* kMasterWeights = "master weights";
 inline constexpr const char* kGradients = "gradients";
@@ -83,6 +87,7 @@ struct Row {
   std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
   bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
   bool gradient = true;  // goes through it; else no technique keeps it in another form
+  bool on_host_too = false;       // a row of kOffloaded counts its copy
   std::optional<DType> saved_as;  // what autograd saves, where another form of it is kept
 
   int64_t bytes_each() const;   // of one storage

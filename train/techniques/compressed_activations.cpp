@@ -1,12 +1,6 @@
 #include "train/techniques/compressed_activations.h"
 
-#include <ATen/autocast_mode.h>
-#include <torch/csrc/autograd/function.h>
-
-#include <algorithm>
-
 #include "train/techniques/quantize.h"
-#include "train/techniques/shape_nodes.h"
 
 namespace headroom {
 
@@ -14,134 +8,43 @@ using torch::Tensor;
 
 namespace {
 
-// The whole storage as one vector.
-Tensor numbers_of(const Tensor& tensor) {
-  const auto count = static_cast<int64_t>(tensor.storage().nbytes() / tensor.itemsize());
-  return tensor.as_strided({count}, {1}, 0);
-}
-
-bool is_low_or_single(at::ScalarType type) {
-  return type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
-}
-
-// Whether it is a parameter, seen or cast in whatever way.
-bool is_parameters(const Tensor& tensor) {
-  if (tensor.is_leaf() || (tensor.is_view() && tensor._base().is_leaf())) return true;
-  std::shared_ptr<torch::autograd::Node> node = tensor.grad_fn();
-  while (node && node->num_outputs() == 1 && changes_shape_or_type_only(node->name())) {
-    node = node->next_edge(0).function;
-  }
-  return node && node->name().find("AccumulateGrad") != std::string::npos;
-}
-
-}  // namespace
-
-// What is kept of one storage.
-class CompressedActivations::Storage {
+class Codes final : public StorageForm {
  public:
-  Storage(const Tensor& tensor, const Activations& activations)
-      : quantized_(quantize(numbers_of(tensor), activations.form, activations.block)),
-        type_(tensor.scalar_type()) {}
+  Codes(const Tensor& numbers, const Activations& activations)
+      : quantized_(quantize(numbers, activations.form, activations.block)),
+        type_(numbers.scalar_type()) {}
 
-  at::ScalarType type() const { return type_; }
-  void add_save() { ++saves_; }
-  void remove_save() { --saves_; }
-
-  // The storage's numbers, for one of the saves.
-  Tensor decoded() {
-    if (!decoded_.defined()) {
-      decoded_ = torch::empty(quantized_.codes.sizes(), quantized_.codes.options().dtype(type_));
-      dequantize(quantized_, decoded_);
-      waiting_ = saves_;
-    }
-    Tensor numbers = decoded_;
-    if (--waiting_ <= 0) decoded_ = Tensor();
+  Tensor restore() override {
+    Tensor numbers =
+        torch::empty(quantized_.codes.sizes(), quantized_.codes.options().dtype(type_));
+    dequantize(quantized_, numbers);
     return numbers;
   }
 
  private:
   Quantized quantized_;
   at::ScalarType type_;
-  int64_t saves_ = 0;    // that have not been released
-  int64_t waiting_ = 0;  // of these, for what is decoded
-  Tensor decoded_;
 };
 
-// One save.
-class CompressedActivations::View final : public PackedTensor {
- public:
-  View(std::shared_ptr<Storage> storage, const Tensor& tensor)
-      : storage_(std::move(storage)),
-        sizes_(tensor.sizes().vec()),
-        strides_(tensor.strides().vec()),
-        offset_(tensor.storage_offset()) {
-    storage_->add_save();
-  }
-  ~View() override { storage_->remove_save(); }
-  View(const View&) = delete;
-  View& operator=(const View&) = delete;
+}  // namespace
 
-  Tensor unpack() override {
-    const torch::NoGradGuard no_grad;
-    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-    return storage_->decoded().as_strided(sizes_, strides_, offset_);
-  }
-
- private:
-  std::shared_ptr<Storage> storage_;
-  std::vector<int64_t> sizes_;
-  std::vector<int64_t> strides_;
-  int64_t offset_;
-};
-
-// A storage that was packed. Held weakly on both sides; the weak reference keeps the address from
-// being another storage's.
-struct CompressedActivations::Known {
-  c10::weak_intrusive_ptr<c10::StorageImpl> original;
-  int64_t version;  // it may have been written to since
-  std::weak_ptr<Storage> packed;
-};
+bool is_coded(const Tensor& tensor) {
+  const at::ScalarType type = tensor.scalar_type();
+  const bool has_codes = type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
+  return has_codes && tensor.dim() > 0 && tensor.size(-1) != 1;
+}
 
 CompressedActivations::CompressedActivations(const Activations& activations)
-    : activations_(activations) {
-  TORCH_INTERNAL_ASSERT(!activations.exact());
+    : WholeStorages(activations.min_bytes), activations_(activations) {
+  TORCH_INTERNAL_ASSERT(activations.encoded());
 }
-
-CompressedActivations::~CompressedActivations() = default;
 
 bool CompressedActivations::takes(const Tensor& tensor) {
-  if (!is_low_or_single(tensor.scalar_type()) || !tensor.requires_grad()) return false;
-  if (tensor.layout() != at::kStrided || !tensor.has_storage()) return false;
-  if (tensor.dim() == 0 || tensor.size(-1) == 1) return false;
-  const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
-  return bytes > 0 && bytes >= activations_.min_bytes && !is_parameters(tensor);
+  return is_coded(tensor) && WholeStorages::takes(tensor);
 }
 
-std::unique_ptr<PackedTensor> CompressedActivations::pack(const Tensor& tensor) {
-  c10::StorageImpl* const impl = tensor.storage().unsafeGetStorageImpl();
-  const auto version = static_cast<int64_t>(tensor._version());
-  const auto it = known_.find(impl);
-  if (it != known_.end() && !it->second.original.expired() && it->second.version == version) {
-    const std::shared_ptr<Storage> packed = it->second.packed.lock();
-    if (packed && packed->type() == tensor.scalar_type()) {
-      return std::make_unique<View>(packed, tensor);
-    }
-  }
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  auto packed = std::make_shared<Storage>(tensor, activations_);
-  forget_the_dead();
-  known_.insert_or_assign(impl, Known{c10::weak_intrusive_ptr<c10::StorageImpl>(
-                                          c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(impl)),
-                                      version, packed});
-  return std::make_unique<View>(std::move(packed), tensor);
-}
-
-void CompressedActivations::forget_the_dead() {
-  if (known_.size() < look_at_) return;
-  std::erase_if(known_, [](const auto& entry) {
-    return entry.second.original.expired() || entry.second.packed.expired();
-  });
-  look_at_ = std::max<size_t>(64, 2 * known_.size());
+std::unique_ptr<StorageForm> CompressedActivations::form_of(const Tensor& numbers) {
+  return std::make_unique<Codes>(numbers, activations_);
 }
 
 }  // namespace headroom

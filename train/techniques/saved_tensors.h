@@ -15,6 +15,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <vector>
 
 namespace headroom {
 
@@ -38,6 +39,8 @@ class SavedTensors {
   // Of a tensor (detached; the storage is the saved one's) that a node saves. Null: kept as it is.
   // Under NoGradGuard.
   virtual std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) = 0;
+  // What it holds from step to step to pack into.
+  virtual std::vector<torch::Tensor> stores() const { return {}; }
 };
 
 // While alive, what this thread's operations save goes through `saves`; the innermost guard holds.

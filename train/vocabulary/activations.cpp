@@ -13,6 +13,11 @@ constexpr const char* kExample = "--activations int8:block=64,min=64KiB";
 constexpr int64_t kSmallestBlock = 8;  // with fewer the scales take what the codes save
 constexpr int64_t kLargestBlock = 65536;
 
+// What is smaller than this is not worth the copy's start.
+int64_t usual_min_bytes(ActivationForm form) {
+  return Activations{.form = form}.offloaded() ? int64_t{1} << 20 : Activations().min_bytes;
+}
+
 // The number or size after "block=" or "min="; what is wrong with it is said of the whole text.
 template <typename Parse>
 int64_t option_value(std::string_view text, std::string_view option, std::string_view allowed,
@@ -28,11 +33,14 @@ int64_t option_value(std::string_view text, std::string_view option, std::string
 
 void read_option(Activations& activations, std::string_view text, std::string_view option) {
   const std::string name(option.substr(0, option.find('=')));
-  if (option.find('=') == std::string_view::npos || !is_one_of(name, {"block", "min"})) {
+  std::vector<std::string> options = {"min"};
+  if (activations.encoded()) options.insert(options.begin(), "block");
+  if (option.find('=') == std::string_view::npos || !is_one_of(name, options)) {
     throw UsageError(kFlag, text,
                      "has the unknown option '" + std::string(option) + "'; allowed after '" +
-                         word_of(activations.form) + ":' are block=N, min=BYTES" +
-                         did_you_mean(nearest_name(name, {"block", "min"})),
+                         word_of(activations.form) + ":' are " +
+                         (activations.encoded() ? "block=N, " : "") + "min=BYTES" +
+                         did_you_mean(nearest_name(name, options)),
                      kExample);
   }
   if (name == "block") {
@@ -64,13 +72,16 @@ const EnumWords<ActivationForm>& words_of(ActivationForm) {
   static const EnumWords<ActivationForm> kWords = {
       {ActivationForm::kExact, "exact", "as autograd saves it"},
       {ActivationForm::kInt8, "int8", "64 numbers of 8 bits share one scale"},
-      {ActivationForm::kFp8, "fp8", "e4m3, 64 numbers share one scale"}};
+      {ActivationForm::kFp8, "fp8", "e4m3, 64 numbers share one scale"},
+      {ActivationForm::kOffload, "offload", "in host memory, fetched one block ahead"},
+      {ActivationForm::kOffloadInt8, "offload-int8", "in host memory and in 8 bits"}};
   return kWords;
 }
 
 Activations parse_activations(std::string_view text) {
   const size_t colon = text.find(':');
   Activations activations{.form = parse_word<ActivationForm>(kFlag, text.substr(0, colon))};
+  activations.min_bytes = usual_min_bytes(activations.form);
   if (colon == std::string_view::npos) return activations;
   if (activations.exact()) {
     throw UsageError(kFlag, text, "has options, and exact takes none", kExample);
@@ -93,7 +104,7 @@ std::string to_string(const Activations& activations) {
   if (activations.block != standard.block) {
     options.push_back("block=" + std::to_string(activations.block));
   }
-  if (activations.min_bytes != standard.min_bytes) {
+  if (activations.min_bytes != usual_min_bytes(activations.form)) {
     options.push_back("min=" + exact_size(activations.min_bytes));
   }
   std::string text = word_of(activations.form);

@@ -10,16 +10,24 @@
 
 namespace headroom {
 
-enum class ActivationForm { kExact, kInt8, kFp8 };
+enum class ActivationForm { kExact, kInt8, kFp8, kOffload, kOffloadInt8 };
 const EnumWords<ActivationForm>& words_of(ActivationForm);
 
 // --activations.
 struct Activations {
   ActivationForm form = ActivationForm::kExact;
   int64_t block = 64;             // numbers that share one FP32 scale
-  int64_t min_bytes = 64 * 1024;  // a smaller storage is kept as it is
+  int64_t min_bytes = 64 * 1024;  // a smaller storage is kept as it is; offload: 1 MiB
 
   bool exact() const { return form == ActivationForm::kExact; }
+  bool offloaded() const {
+    return form == ActivationForm::kOffload || form == ActivationForm::kOffloadInt8;
+  }
+  bool encoded() const { return !exact() && form != ActivationForm::kOffload; }
+  // In which 8 bits, where encoded().
+  ActivationForm codes() const {
+    return form == ActivationForm::kFp8 ? ActivationForm::kFp8 : ActivationForm::kInt8;
+  }
   bool operator==(const Activations&) const = default;
 };
 

@@ -3,31 +3,37 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 
-#include "profiling/theory/rehearsal/saved.h"
+#include "profiling/theory/rehearsal/whole_shapes.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {
 
-class CompressedShapes final : public SavedShapes {
+struct QuantizedShape {
+  ShapeTensor codes;
+  ShapeTensor scales;
+};
+
+// Of a tensor's whole storage.
+QuantizedShape rehearse_quantize(const ShapeTensor& tensor, const Activations& activations);
+
+// One vector of `type`.
+ShapeTensor rehearse_dequantize(const QuantizedShape& quantized, DType type, int64_t block);
+
+// As is_coded().
+bool is_coded(const ShapeTensor& tensor);
+
+class CompressedShapes final : public WholeShapes {
  public:
-  // `form` is not kExact.
+  // `form` is one of 8 bits.
   explicit CompressedShapes(const Activations& activations);
-  ~CompressedShapes() override;
 
   bool takes(const ShapeTensor& tensor) const override;
-  std::shared_ptr<PackedShape> pack(const ShapeTensor& tensor) override;
 
  private:
-  class Whole;
-  class View;
-  struct Known;
-  void forget_the_dead();
+  std::unique_ptr<ShapeForm> form_of(const ShapeTensor& tensor) override;
 
   Activations activations_;
-  std::unordered_map<const Storage*, Known> known_;
-  size_t look_at_ = 64;  // that many known: time to forget those that are gone
 };
 
 }  // namespace headroom

@@ -159,6 +159,7 @@ ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x
     run_.memory.place.block = i;
     x_BSD = forward_block(blocks_[static_cast<size_t>(i)], x_BSD);
   }
+  run_.memory.place.block = -1;
   return x_BSD;
 }
 
@@ -168,7 +169,6 @@ ShapeTensor RehearsedModel::forward(const ShapeTensor& tokens_BS) {
     return run_blocks(first, end, std::move(span_BSD));
   };
   x_BSD = run_groups(block_groups(checkpoint_, config_.layers), run, std::move(x_BSD));
-  run_.memory.place.block = -1;
   x_BSD = rms_norm(x_BSD, ln_final_);
   return linear(x_BSD, lm_head_);
 }

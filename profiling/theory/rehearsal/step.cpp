@@ -1,6 +1,8 @@
 #include "profiling/theory/rehearsal/step.h"
 
 #include "profiling/theory/peak.h"
+#include "profiling/theory/rehearsal/compressed.h"
+#include "profiling/theory/rehearsal/offloaded.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
 
@@ -13,6 +15,11 @@ std::optional<DType> autocast_type(Precision precision) {
   return std::nullopt;
 }
 
+std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec) {
+  if (!spec.activations.offloaded()) return std::make_unique<CompressedShapes>(spec.activations);
+  return std::make_unique<OffloadedShapes>(run, spec.activations, model_config(spec).layers);
+}
+
 }  // namespace
 
 RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
@@ -22,7 +29,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
-    saved_ = std::make_unique<CompressedShapes>(spec.activations);
+    saved_ = rehearse_activations(run, spec);
   }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     begin("build", kLossScaler);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -18,6 +17,9 @@ class RehearsedStep {
   RehearsedStep(Run& run, const RunSpec& spec);
 
   void run();
+
+  // Host memory beside the card's that is held from step to step.
+  int64_t host_bytes() const { return saved_ ? saved_->host_bytes() : 0; }
 
  private:
   struct Batch {
@@ -39,8 +41,8 @@ class RehearsedStep {
   RunSpec spec_;
   RehearsedModel model_;
   std::optional<DType> autocast_;
-  std::unique_ptr<CompressedShapes> saved_;  // null: as it is
-  std::vector<ShapeTensor> loss_scaler_;     // its state; empty where there is none
+  std::unique_ptr<SavedShapes> saved_;    // null: as it is
+  std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
   int64_t micro_batches_ = 1;
   RehearsedOptimizerPtr optimizer_;
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward

@@ -25,13 +25,20 @@ inline Record run_ok(const RunSpec& spec) {
   return record;
 }
 
+inline std::optional<int64_t> traffic(const Record& record, const std::string& way) {
+  const auto it = record.host_traffic.find(way);
+  return it == record.host_traffic.end() ? std::nullopt : std::optional(it->second);
+}
+
 // What was measured of all that theory predicts, by the names of Record::predicted.
 inline std::map<std::string, int64_t> measured(const Record& record) {
   const std::map<std::string, std::optional<int64_t>> own = {
       {"activations", record.saved_bytes},
       {"recomputed", record.recomputed_bytes},
       {"residual_bytes_per_block", record.residual_bytes_per_block},
-      {"residual_tensors_per_block", record.residual_tensors_per_block}};
+      {"residual_tensors_per_block", record.residual_tensors_per_block},
+      {"to_host_bytes", traffic(record, "to_host")},
+      {"to_card_bytes", traffic(record, "to_card")}};
   std::map<std::string, int64_t> bytes;
   for (const auto& [name, predicted] : record.predicted) {
     const auto quantity = own.find(name.text());

@@ -1,0 +1,206 @@
+#include "profiling/theory/offloaded.h"
+
+#include <algorithm>
+#include <set>
+
+#include "profiling/theory/compressed.h"
+#include "train/gradient_rules.h"
+#include "train/offload/host_ranges.h"
+
+namespace headroom {
+namespace {
+
+// What goes, by the block that sends it. Each has a unit of its own.
+struct Senders {
+  Blocks kept;     // send what they save
+  Blocks inputs;   // send what they are computed again from
+  Blocks streams;  // of those kept: send what the block before made, as it is
+};
+
+Senders senders_of(const RunSpec& spec) {
+  Senders senders;
+  const int64_t layers = model_config(spec).layers;
+  for (const BlockGroup& group : block_groups(spec.checkpoint, layers)) {
+    if (group.recomputed) {
+      senders.inputs.add(group.first);
+      continue;
+    }
+    for (int64_t block = group.first; block < std::min(group.end, layers - 1); ++block) {
+      senders.kept.add(block);
+    }
+  }
+  return senders;
+}
+
+bool is_output(const Row& row) { return row.group == kBlock && row.tensor == "output_BSD"; }
+bool is_embedding(const Row& row) {
+  return row.group == kEmbedding && row.tensor == "embedded_BSD";
+}
+
+// The inputs of the core are saved by its checkpoint, not by a node.
+bool is_input_of_checkpointed_core(const RunSpec& spec, const Row& row) {
+  return spec.checkpoint.kind == CheckpointKind::kSelective &&
+         spec.attention == Attention::kEager &&
+         (row.tensor == "q_BHSK" || row.tensor == "k_BHTK" || row.tensor == "v_BHTK");
+}
+
+// What some of `blocks` keep and some others becomes two rows, that of `blocks` first.
+void split(std::vector<Row>& rows, const Blocks& blocks) {
+  std::vector<Row> parts;
+  for (const Row& row : rows) {
+    const Blocks of_them = row.blocks.within(blocks);
+    const Blocks of_others = row.blocks.without(blocks);
+    parts.push_back(row);
+    if (row.group != kBlock || is_output(row) || of_them.empty() || of_others.empty()) continue;
+    parts.back().blocks = of_them;
+    parts.push_back(row);
+    parts.back().blocks = of_others;
+  }
+  rows = std::move(parts);
+}
+
+// The residual stream goes with the block whose norm saves it. In 8 bits it is memory that this
+// block makes; as it is, memory of the block before.
+void move_streams(std::vector<Row>& rows, const Activations& activations, Senders& senders) {
+  const auto sends = [&](const Row& row) {
+    return row.group == kBlock && is_stream_of_a_norm(row) &&
+           senders.kept.contains(row.blocks.first());
+  };
+  const auto output = std::find_if(rows.begin(), rows.end(), is_output);
+  const auto reader = std::find_if(rows.begin(), rows.end(), sends);
+  if (output == rows.end() || reader == rows.end()) return;
+  if (output->bytes_each() < activations.min_bytes) return;
+  const Blocks readers = reader->blocks;
+  if (!activations.encoded()) {
+    senders.streams = readers;
+    return;
+  }
+  const Row stream = *output;
+  for (Row& row : rows) {
+    if (sends(row)) take_over(row, stream);
+    if (is_output(row)) row.blocks = row.blocks.without(readers.moved(-1));
+  }
+  std::erase_if(rows, [&](const Row& row) {
+    return (is_output(row) && row.blocks.empty()) || (is_embedding(row) && readers.contains(0));
+  });
+}
+
+// Blocks that send something of the row; none where it stays. Of another block's output, and of the
+// embedding, it is the block that reads it.
+Blocks senders_of_row(const RunSpec& spec, const Row& row, const Senders& senders) {
+  const int64_t min_bytes = spec.activations.min_bytes;
+  if (is_output(row) || is_embedding(row)) {
+    if (row.bytes_each() < min_bytes) return {};
+    const Blocks readers = is_output(row) ? row.blocks.moved(1) : Blocks::all(1);
+    return readers.without(readers.without(senders.inputs).without(senders.streams));
+  }
+  if (row.group != kBlock || !senders.kept.contains(row.blocks.first())) return {};
+  const bool is_input = is_input_of_checkpointed_core(spec, row) && row.bytes_each() >= min_bytes;
+  // No gradient goes through integers and masks.
+  if (!is_low_or_single(row.dtype)) return {};
+  if (!is_input && !is_saved_whole(row, min_bytes)) return {};
+  if (spec.activations.encoded() && !bears_8_bits(row)) return {};
+  return row.blocks;
+}
+
+std::vector<Row> forms_of(const Row& row, const Activations& activations) {
+  if (!activations.encoded()) return {row};
+  return {codes_row(row, activations), scales_row(row, activations)};
+}
+
+void add_condition(Row& row, const std::string& condition) {
+  if (!row.condition.empty()) row.condition += "; ";
+  row.condition += condition;
+}
+
+Row on_host(Row row) {
+  row.group = kOffloaded;
+  row.space = MemorySpace::kHost;
+  row.saved_by.clear();
+  add_condition(row, "in host memory until backward comes to its block");
+  return row;
+}
+
+Row on_card(Row row, const Blocks& blocks) {
+  row.blocks = blocks;
+  row.on_host_too = true;
+  add_condition(row, "of the last two that went to the host, on the card too when backward begins");
+  return row;
+}
+
+constexpr int64_t kStillOnCard = 2;  // units
+
+}  // namespace
+
+void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
+  if (!spec.activations.offloaded() || spec.profile_type == Mode::kForward) return;
+  Senders senders = senders_of(spec);
+  split(rows, senders.kept);
+  move_streams(rows, spec.activations, senders);
+  std::vector<Blocks> sent;  // of each row
+  std::set<int64_t> all;
+  for (const Row& row : rows) {
+    sent.push_back(senders_of_row(spec, row, senders));
+    for (int64_t block = 0; block < model_config(spec).layers; ++block) {
+      if (sent.back().contains(block)) all.insert(block);
+    }
+  }
+  Blocks units;
+  for (const int64_t block : all) units.add(block);
+  const Blocks last = units.last(kStillOnCard);
+
+  std::vector<Row> here, host;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Row row = rows[i];
+    if (sent[i].empty()) {
+      here.push_back(row);
+      continue;
+    }
+    const int64_t back = is_output(row) ? -1 : 0;  // from who sends it to who has the row
+    const bool of_blocks = row.group == kBlock;
+    const Blocks stays = row.blocks.without(sent[i].moved(back));
+    if (of_blocks && !stays.empty()) {
+      here.push_back(row);
+      here.back().blocks = stays;
+    }
+    if (of_blocks) row.blocks = sent[i].moved(back);
+    const Blocks still = sent[i].within(last).moved(back);
+    for (const Row& form : forms_of(row, spec.activations)) {
+      host.push_back(on_host(form));
+      if (still.empty()) continue;
+      here.push_back(on_card(form, of_blocks ? still : Blocks()));
+      // Its codes are made before the group begins.
+      if (back != 0 && spec.activations.encoded()) here.back().group = kCheckpointInputs;
+    }
+  }
+  here.insert(here.end(), host.begin(), host.end());
+  rows = std::move(here);
+}
+
+int64_t host_slab_bytes(const std::vector<Row>& rows) {
+  const auto rounded_up = [](int64_t bytes, int64_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+  };
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    if (row.group != kOffloaded) continue;
+    const int64_t of_them = row.storages * (row.blocks.empty() ? 1 : row.blocks.count());
+    bytes += of_them * rounded_up(row.bytes_each(), HostRanges::kUnit);
+  }
+  return rounded_up(bytes, HostRanges::kSlab);
+}
+
+HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
+  HostTraffic traffic;
+  for (const Row& row : rows) {
+    if (row.group == kOffloaded) traffic.to_host += row.model_bytes();
+  }
+  if (!has_backward(spec.profile_type)) return {traffic.to_host, 0};
+  traffic.to_card = traffic.to_host;
+  for (const Row& row : rows) {
+    if (row.on_host_too) traffic.to_card -= row.model_bytes();
+  }
+  return {traffic.to_host * passes(spec), traffic.to_card * passes(spec)};
+}
+
+}  // namespace headroom

@@ -1,0 +1,129 @@
+#include "profiling/theory/rehearsal/offloaded.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "profiling/theory/rehearsal/compressed.h"
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+
+// Vectors that are on the card, or on the host alone.
+class OffloadedShapes::Moved {
+ public:
+  Moved(std::vector<ShapeTensor> vectors, HostRanges& host)
+      : host_(host), on_card_(std::move(vectors)), vectors_(on_card_) {
+    for (ShapeTensor& vector : vectors_) {
+      const int64_t bytes = vector.elements() * element_size(vector.dtype);
+      ranges_.push_back(host_.take(bytes, [] {}));
+      vector.storage.reset();
+    }
+  }
+  ~Moved() {
+    for (const auto& ranges : ranges_) host_.give_back(ranges);
+  }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+
+  void leave() { on_card_.clear(); }
+
+  void fetch() {
+    if (!on_card_.empty()) return;
+    for (const ShapeTensor& vector : vectors_) {
+      on_card_.push_back(empty(*vector.run, vector.sizes, vector.dtype));
+    }
+  }
+
+  std::vector<ShapeTensor> take() {
+    fetch();
+    return std::exchange(on_card_, {});
+  }
+
+ private:
+  HostRanges& host_;
+  std::vector<ShapeTensor> on_card_;
+  std::vector<ShapeTensor> vectors_;  // their sizes, without memory
+  std::vector<std::vector<HostRanges::Range>> ranges_;
+};
+
+class OffloadedShapes::Form final : public ShapeForm {
+ public:
+  Form(OffloadedShapes& owner, const ShapeTensor& tensor)
+      : owner_(owner), type_(tensor.dtype), unit_(owner.unit_of_a_save()) {
+    std::vector<ShapeTensor> vectors;
+    if (owner.activations_.encoded()) {
+      QuantizedShape quantized = rehearse_quantize(tensor, owner.activations_);
+      vectors = {std::move(quantized.codes), std::move(quantized.scales)};
+    } else {
+      ShapeTensor numbers = tensor.detach();
+      numbers.sizes = {tensor.storage->bytes() / element_size(type_)};
+      numbers.strides = {1};
+      vectors = {std::move(numbers)};
+    }
+    moved_ = std::make_shared<Moved>(std::move(vectors), owner.host_);
+    owner.units_[unit_].moved.push_back(moved_);
+  }
+
+  ShapeTensor restore() override {
+    owner_.fetch(unit_);
+    if (unit_ > 0) owner_.fetch(unit_ - 1);
+    std::vector<ShapeTensor> vectors = moved_->take();
+    if (!owner_.activations_.encoded()) return vectors.front();
+    const QuantizedShape quantized = {.codes = vectors[0], .scales = vectors[1]};
+    return rehearse_dequantize(quantized, type_, owner_.activations_.block);
+  }
+
+ private:
+  OffloadedShapes& owner_;
+  DType type_;
+  size_t unit_;
+  std::shared_ptr<Moved> moved_;
+};
+
+OffloadedShapes::OffloadedShapes(Run& run, const Activations& activations, int64_t layers)
+    : WholeShapes(activations.min_bytes), run_(run), activations_(activations), layers_(layers) {}
+
+OffloadedShapes::~OffloadedShapes() = default;
+
+bool OffloadedShapes::takes(const ShapeTensor& tensor) const {
+  const int64_t block = run_.memory.place.block;
+  if (block < 0 || block == layers_ - 1) return false;
+  if (activations_.encoded() && !is_coded(tensor)) return false;
+  return WholeShapes::takes(tensor);
+}
+
+std::shared_ptr<PackedShape> OffloadedShapes::pack(const ShapeTensor& tensor) {
+  const bool in_last = run_.memory.place.block == layers_ - 1;
+  if (in_last || tensor.storage->bytes() < activations_.min_bytes) return nullptr;
+  return WholeShapes::pack(tensor);
+}
+
+std::unique_ptr<ShapeForm> OffloadedShapes::form_of(const ShapeTensor& tensor) {
+  return std::make_unique<Form>(*this, tensor);
+}
+
+size_t OffloadedShapes::unit_of_a_save() {
+  const int64_t block = run_.memory.place.block;
+  const auto is_gone = [](const Unit& unit) {
+    return std::all_of(unit.moved.begin(), unit.moved.end(),
+                       [](const auto& moved) { return moved.expired(); });
+  };
+  while (!units_.empty() && is_gone(units_.back())) units_.pop_back();
+  if (!units_.empty() && block >= 0 && units_.back().block == block) return units_.size() - 1;
+  units_.push_back({.block = block});
+  if (units_.size() > 2) {
+    for (const auto& moved : units_[units_.size() - 3].moved) {
+      if (const auto alive = moved.lock()) alive->leave();
+    }
+  }
+  return units_.size() - 1;
+}
+
+void OffloadedShapes::fetch(size_t unit) {
+  if (std::exchange(units_[unit].fetched, true)) return;
+  for (const auto& moved : units_[unit].moved) {
+    if (const auto alive = moved.lock()) alive->fetch();
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,126 @@
+#include "train/offload/copy_queue.h"
+
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+// The parts of a buffer, one after another, to or from one vector.
+void copy_parts(const HostArena::Buffer& buffer, const Tensor& vector, bool out) {
+  int64_t at = 0;
+  for (const Tensor& part : buffer.parts()) {
+    const Tensor piece = vector.narrow(0, at, part.numel());
+    if (out) {
+      part.copy_(piece, /*non_blocking=*/true);
+    } else {
+      piece.copy_(part, /*non_blocking=*/true);
+    }
+    at += part.numel();
+  }
+}
+
+class StreamQueue final : public CopyQueue {
+ public:
+  explicit StreamQueue(torch::Device device)
+      : device_(device),
+        guard_(device.type()),
+        stream_(guard_.getStreamFromGlobalPool(device, /*isHighPriority=*/false)) {}
+
+ private:
+  class Done final : public Copy {
+   public:
+    Done(torch::Device device, const c10::impl::VirtualGuardImpl& guard, const c10::Stream& stream)
+        : device_(device), guard_(guard), event_(device.type()) {
+      event_.record(stream);
+    }
+    void wait() override { event_.block(guard_.getStream(device_)); }
+
+   private:
+    torch::Device device_;
+    const c10::impl::VirtualGuardImpl& guard_;
+    c10::Event event_;
+  };
+
+  std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
+                             Direction direction) override {
+    c10::Event given(device_.type());
+    given.record(guard_.getStream(device_));
+    given.block(stream_);
+    {
+      const c10::StreamGuard beside(stream_);
+      copy_parts(*buffer, vector, direction == Direction::kToHost);
+    }
+    return std::make_unique<Done>(device_, guard_, stream_);
+  }
+
+  torch::Device device_;
+  c10::impl::VirtualGuardImpl guard_;
+  c10::Stream stream_;
+};
+
+class ThreadQueue final : public CopyQueue {
+ public:
+  ThreadQueue() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+ private:
+  class Done final : public Copy {
+   public:
+    explicit Done(std::future<void> future) : future_(future.share()) {}
+    void wait() override { future_.get(); }
+
+   private:
+    std::shared_future<void> future_;
+  };
+
+  std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
+                             Direction direction) override {
+    std::packaged_task<void()> task([buffer = std::move(buffer), vector, direction] {
+      copy_parts(*buffer, vector, direction == Direction::kToHost);
+    });
+    auto done = std::make_unique<Done>(task.get_future());
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_one();
+    return done;
+  }
+
+  void work(const std::stop_token& stop) {
+    const torch::NoGradGuard no_grad;
+    while (true) {
+      std::packaged_task<void()> task;
+      {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::packaged_task<void()>> tasks_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+}  // namespace
+
+std::unique_ptr<CopyQueue> make_copy_queue(torch::Device device) {
+  if (device.is_cpu()) return std::make_unique<ThreadQueue>();
+  return std::make_unique<StreamQueue>(device);
+}
+
+}  // namespace headroom

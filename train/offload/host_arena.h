@@ -1,0 +1,56 @@
+// Host memory that takes in what leaves the card: slabs from libtorch's allocator, so that its
+// books and its events know them. Note [One arena in slabs] in host_ranges.h
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "train/offload/host_ranges.h"
+
+namespace headroom {
+
+class HostArena : public std::enable_shared_from_this<HostArena> {
+ public:
+  // Bytes of the arena, given back when it dies.
+  class Buffer {
+   public:
+    Buffer(std::shared_ptr<HostArena> arena, int64_t bytes);
+    ~Buffer() { arena_->ranges_.give_back(ranges_); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    // One after another the bytes that were asked for: tensors of uint8.
+    const std::vector<torch::Tensor>& parts() const { return parts_; }
+
+   private:
+    std::shared_ptr<HostArena> arena_;
+    std::vector<HostRanges::Range> ranges_;
+    std::vector<torch::Tensor> parts_;
+  };
+
+  // pinned: for copies to and from a card. limit_bytes: of all slabs; 0 = none.
+  static std::shared_ptr<HostArena> make(bool pinned, int64_t limit_bytes);
+
+  // Throws c10::OutOfMemoryError where the limit, or the host, has no more.
+  std::shared_ptr<Buffer> take(int64_t bytes) {
+    return std::make_shared<Buffer>(shared_from_this(), bytes);
+  }
+
+  const std::vector<torch::Tensor>& slabs() const { return slabs_; }
+  int64_t slab_bytes() const { return ranges_.slab_bytes(); }
+
+ private:
+  HostArena(bool pinned, int64_t limit_bytes) : pinned_(pinned), limit_bytes_(limit_bytes) {}
+  void add_slab();
+
+  bool pinned_;
+  int64_t limit_bytes_;
+  HostRanges ranges_;
+  std::vector<torch::Tensor> slabs_;
+};
+
+}  // namespace headroom

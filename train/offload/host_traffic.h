@@ -1,0 +1,19 @@
+// What went over the host link. No torch here.
+#pragma once
+
+#include <cstdint>
+
+namespace headroom {
+
+// In bytes.
+struct HostTraffic {
+  int64_t to_host = 0;
+  int64_t to_card = 0;
+
+  bool any() const { return to_host > 0 || to_card > 0; }
+  HostTraffic operator-(const HostTraffic& before) const {
+    return {to_host - before.to_host, to_card - before.to_card};
+  }
+};
+
+}  // namespace headroom

@@ -1,0 +1,169 @@
+#include "train/offload/offloaded_activations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "train/techniques/compressed_activations.h"
+#include "train/techniques/quantize.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+Tensor bytes_of(const Tensor& vector) { return vector.view(torch::kUInt8); }
+
+}  // namespace
+
+// Vectors that are on the card, on the host, or on the way.
+class OffloadedActivations::Moved {
+ public:
+  Moved(std::vector<Tensor> vectors, HostArena& arena, CopyQueue& copies)
+      : vectors_(std::move(vectors)), copies_(copies) {
+    for (const Tensor& vector : vectors_) {
+      sizes_.push_back(vector.numel());
+      options_.push_back(vector.options());
+      buffers_.push_back(arena.take(static_cast<int64_t>(vector.nbytes())));
+      on_the_way_.push_back(copies_.out(bytes_of(vector), buffers_.back()));
+    }
+  }
+  // The card's memory is anybody's from here on: not before its copies are done.
+  ~Moved() { wait(); }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+
+  void leave() {
+    wait();
+    vectors_.clear();
+  }
+
+  void fetch() {
+    if (!vectors_.empty()) return;
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      vectors_.push_back(torch::empty({sizes_[i]}, options_[i]));
+      on_the_way_.push_back(copies_.in(buffers_[i], bytes_of(vectors_.back())));
+    }
+  }
+
+  // Whoever asks again gets them from the host.
+  std::vector<Tensor> take() {
+    fetch();
+    wait();
+    return std::exchange(vectors_, {});
+  }
+
+ private:
+  void wait() {
+    for (const auto& copy : on_the_way_) copy->wait();
+    on_the_way_.clear();
+  }
+
+  std::vector<Tensor> vectors_;  // empty: on the host alone
+  std::vector<int64_t> sizes_;
+  std::vector<torch::TensorOptions> options_;
+  std::vector<std::shared_ptr<HostArena::Buffer>> buffers_;
+  std::vector<std::unique_ptr<Copy>> on_the_way_;
+  CopyQueue& copies_;
+};
+
+class OffloadedActivations::Form final : public StorageForm {
+ public:
+  Form(OffloadedActivations& owner, const Tensor& numbers)
+      : owner_(owner), unit_(owner.unit_of_a_save()) {
+    const Activations& setting = owner.activations_;
+    std::vector<Tensor> vectors = {numbers};
+    if (setting.encoded()) {
+      Quantized quantized = quantize(numbers, setting.codes(), setting.block);
+      vectors = {std::move(quantized.codes), std::move(quantized.scales)};
+    }
+    type_ = numbers.scalar_type();
+    moved_ = std::make_shared<Moved>(std::move(vectors), *owner.arena_, *owner.copies_);
+    owner.units_[unit_].moved.push_back(moved_);
+  }
+
+  Tensor restore() override {
+    owner_.fetch(unit_);
+    if (unit_ > 0) owner_.fetch(unit_ - 1);
+    std::vector<Tensor> vectors = moved_->take();
+    if (!owner_.activations_.encoded()) return vectors.front();
+    Tensor numbers = torch::empty(vectors[0].sizes(), vectors[0].options().dtype(type_));
+    dequantize({.codes = vectors[0], .scales = vectors[1], .block = owner_.activations_.block},
+               numbers);
+    return numbers;
+  }
+
+ private:
+  OffloadedActivations& owner_;
+  size_t unit_;
+  at::ScalarType type_ = at::kFloat;
+  std::shared_ptr<Moved> moved_;
+};
+
+OffloadedActivations::OffloadedActivations(const Activations& activations, torch::Device device,
+                                           int64_t layers, std::shared_ptr<CopyQueue> copies,
+                                           int64_t host_limit_bytes)
+    : WholeStorages(activations.min_bytes),
+      activations_(activations),
+      layers_(layers),
+      arena_(HostArena::make(/*pinned=*/device.is_cuda(), host_limit_bytes)),
+      copies_(std::move(copies)) {}
+
+OffloadedActivations::~OffloadedActivations() = default;
+
+bool OffloadedActivations::takes(const Tensor& tensor) {
+  if (block_ == kNone || block_ == layers_ - 1) return false;
+  if (activations_.encoded() && !is_coded(tensor)) return false;
+  return WholeStorages::takes(tensor);
+}
+
+std::unique_ptr<PackedTensor> OffloadedActivations::pack(const Tensor& tensor) {
+  // An input is not asked after before.
+  const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
+  if (block_ == layers_ - 1 || bytes < activations_.min_bytes) return nullptr;
+  return WholeStorages::pack(tensor);
+}
+
+BlockRunner OffloadedActivations::around(BlockRunner inner) {
+  return [this, inner = std::move(inner)](int64_t index, TransformerBlock& block,
+                                          const Tensor& x_BSD) {
+    struct Inside {
+      OffloadedActivations& owner;
+      ~Inside() { owner.block_ = kNone; }
+    };
+    block_ = index;
+    block_saves_ = false;
+    const Inside inside{*this};
+    return inner(index, block, x_BSD);
+  };
+}
+
+std::unique_ptr<StorageForm> OffloadedActivations::form_of(const Tensor& numbers) {
+  return std::make_unique<Form>(*this, numbers);
+}
+
+size_t OffloadedActivations::unit_of_a_save() {
+  if (block_ != kNone && block_saves_) return units_.size() - 1;
+  const auto is_gone = [](const Unit& unit) {
+    return std::all_of(unit.moved.begin(), unit.moved.end(),
+                       [](const auto& moved) { return moved.expired(); });
+  };
+  while (!units_.empty() && is_gone(units_.back())) units_.pop_back();
+  units_.emplace_back();
+  block_saves_ = block_ != kNone;
+  if (units_.size() > 2) {
+    for (const auto& moved : units_[units_.size() - 3].moved) {
+      if (const auto alive = moved.lock()) alive->leave();
+    }
+  }
+  return units_.size() - 1;
+}
+
+void OffloadedActivations::fetch(size_t unit) {
+  if (std::exchange(units_[unit].fetched, true)) return;
+  for (const auto& moved : units_[unit].moved) {
+    if (const auto alive = moved.lock()) alive->fetch();
+  }
+}
+
+}  // namespace headroom
