@@ -106,6 +106,7 @@ void add_training(RankBook& book) {
             .bytes = most.blocks,
             .needed = kWhenTraining,
             .scales = true,
+            .in_step = true,
             .why = "kept for backward by the layers, per micro-batch in flight, as headroom's own "
                    "eager step keeps it"});
   const bool head = most.head >= most.recompute;
@@ -116,6 +117,7 @@ void add_training(RankBook& book) {
        .bytes = std::max(most.head, most.recompute),
        .needed = kWhenTraining,
        .scales = true,
+       .in_step = true,
        .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
               : several ? "what checkpointing dropped, computed again for one group of blocks"
                         : "what checkpointing dropped, computed again for one block"});
@@ -150,6 +152,7 @@ void add_context(RankBook& book) {
             .kind = ComponentKind::kContext,
             .bytes = workspace,
             .needed = kWhenTraining,
+            .in_step = true,
             .why = "autograd's thread has a handle of its own"});
   book.add({.name = "NCCL buffers",
             .kind = ComponentKind::kContext,

@@ -47,7 +47,7 @@ std::vector<Row> rows_of(const std::vector<Made>& alive) {
 // Steps after steps; from where they repeat each other by their requests alone.
 class Steps {
  public:
-  Steps(Run& run, const RunSpec& spec) : run_(run), step_(run, spec) {}
+  Steps(Run& run, const RunSpec& spec, Head head) : run_(run), step_(run, spec, head) {}
 
   void go(int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -101,10 +101,10 @@ bool has_predicted_peak(const RunSpec& spec) {
          model_config(spec).layers <= kMostLayers;
 }
 
-Peak predicted_peak(const RunSpec& spec) {
+Peak predicted_peak(const RunSpec& spec, Head head) {
   constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
   Run run(workspace_bytes(spec));
-  Steps steps(run, spec);
+  Steps steps(run, spec, head);
   steps.go(std::min(spec.warmup_steps, kMostSteps));
   run.memory.release_cached();
   run.memory.begin_peak();
