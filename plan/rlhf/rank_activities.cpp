@@ -1,6 +1,7 @@
 // What the phases make on a rank and drop again: cache, activations, experience; the CUDA context.
 #include <algorithm>
 
+#include "cards/cublas_workspace.h"
 #include "plan/cost/library_bytes.h"
 #include "plan/rlhf/experience.h"
 #include "plan/rlhf/rank_book.h"
@@ -141,7 +142,7 @@ void add_experience(RankBook& book) {
 }
 
 void add_context(RankBook& book) {
-  const int64_t workspace = cublas_workspace_bytes(book.spec().card);
+  const int64_t workspace = cublas_workspace_bytes(book.spec().card.compute_capability);
   book.add({.name = "cuBLAS workspaces",
             .kind = ComponentKind::kContext,
             .bytes = workspace,

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "plan/cost/library_bytes.h"
+#include "cards/cublas_workspace.h"
 #include "profiling/theory/attention_kernel.h"
 
 namespace headroom {
@@ -166,7 +166,7 @@ const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head) {
 }
 
 RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, const RankMemory& added_up) {
-  const int64_t workspace = cublas_workspace_bytes(spec.card);
+  const int64_t workspace = cublas_workspace_bytes(spec.card.compute_capability);
   std::optional<RankMemory> fullest;
   const auto consider = [&](const Model& model, const char* word, const StepNames& names) {
     const StepPeak& peak =
