@@ -142,8 +142,8 @@ class Plan(unittest.TestCase):
             setting = ("--model-size", "7b", "--attention", "sdpa", "--checkpoint", checkpoint,
                        "--optimizer-impl", implementation, "--batch-size", "1")
             with self.subTest(precision=precision, setting=setting):
-                record = step(*setting, *states(precision),
-                              "--context-length", "2048", "--device", "virtual:h200,bytes=unlimited")
+                record = step(*setting, *states(precision), "--context-length", "2048",
+                              "--device", "virtual:h200,bytes=unlimited")
                 self.assertEqual(record["peak_phase"], phase)
                 tables = plan(record, *setting, "--precision", precision, "--num-gpus", "1",
                               "--seq-len", "2048")
