@@ -136,6 +136,9 @@ std::vector<Flag> rlhf_flags() {
       {"precision", "WORD",
        join(state_precision_names()) + " (default " + state_precisions().front().name + ")", kRun},
       {"optimizer", "WORD", choices_with_default(defaults.optimizer), kRun},
+      {"optimizer-impl", "WORD",
+       join(choices_of<OptimizerImpl>()) + " (default fused where there is one, else reference)",
+       kRun},
       {"attention", "WORD", choices_with_default(defaults.attention), kRun},
       {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint.kind), kRun},
       {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
@@ -167,6 +170,9 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
   spec.precision =
       find_state_precision(arguments.get("precision", state_precisions().front().name));
   spec.optimizer = choice(arguments, "optimizer", spec.optimizer);
+  if (arguments.has("optimizer-impl")) {
+    spec.optimizer_impl = choice(arguments, "optimizer-impl", OptimizerImpl::kFused);
+  }
   spec.attention = choice(arguments, "attention", spec.attention);
   spec.setup.checkpoint = parse_checkpoint(
       "--checkpoint", arguments.get("checkpoint", to_string(spec.setup.checkpoint)));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "cards/cublas_workspace.h"
 #include "plan/cost/library_bytes.h"
 #include "plan/cost/model_cost.h"
 #include "profiling/report/rows/cells.h"
@@ -81,7 +82,7 @@ BudgetLine activation_line(const EngineSpec& spec) {
   const int64_t sampling = sampling_instant(spec);
   return {
       .name = kName,
-      .bytes = std::max(block, sampling) + cublas_workspace_bytes(spec.card),
+      .bytes = std::max(block, sampling) + cublas_workspace_bytes(spec.card.compute_capability),
       .figure = Figure::kAssumed,
       .why = sampling >= block
                  ? "sampling: logits of max-num-seqs sequences; follows vLLM 0.19's code and logs"

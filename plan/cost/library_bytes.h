@@ -3,13 +3,7 @@
 
 #include <cstdint>
 
-#include "cards/cards.h"
-
 namespace headroom {
-
-// libtorch's default cuBLAS workspace, per handle: 32 MiB on compute capability 9.0, else 8.125
-// MiB; backward runs in a thread with a handle of its own (aten/src/ATen/cuda/CUDABlas.cpp).
-int64_t cublas_workspace_bytes(const Card& card);
 
 // NCCL's buffers, assumed: vLLM 0.19 found 1.53 GiB taken with the CUDA context at tp 2 and 4, and
 // 0.51 GiB at tp 1 (results/published/planning_anchors.json). Others saw 0.5 to 1.6 GiB

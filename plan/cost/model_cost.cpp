@@ -9,24 +9,6 @@
 namespace headroom {
 namespace {
 
-RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
-  return {.model_size = "custom",
-          .d_model = config.d_model,
-          .d_ff = config.d_ff,
-          .layers = config.layers,
-          .heads = config.heads,
-          .kv_heads = config.kv_heads,
-          .vocab_size = config.vocab_size,
-          .context_length = shape.tokens,
-          .batch_size = shape.sequences,
-          .profile_type = Mode::kTraining,
-          .precision = shape.precision,
-          .weights = shape.weights,
-          .attention = shape.attention,
-          .optimizer_impl = OptimizerImpl::kFused,
-          .device = {.kind = DeviceKind::kCuda}};
-}
-
 bool has_letter(const Row& row, char letter) {
   return row.symbols.find(letter) != std::string::npos;
 }
@@ -212,6 +194,24 @@ Extent BatchCost::block_kept(CheckpointKind checkpoint) const {
   for (const Extent& one : block_parts) kept += one;
   if (checkpoint == CheckpointKind::kSelective) kept = kept - part(BlockPart::kAttentionCore);
   return kept;
+}
+
+RunSpec run_spec(const ModelConfig& config, const BatchShape& shape) {
+  return {.model_size = "custom",
+          .d_model = config.d_model,
+          .d_ff = config.d_ff,
+          .layers = config.layers,
+          .heads = config.heads,
+          .kv_heads = config.kv_heads,
+          .vocab_size = config.vocab_size,
+          .context_length = shape.tokens,
+          .batch_size = shape.sequences,
+          .profile_type = Mode::kTraining,
+          .precision = shape.precision,
+          .weights = shape.weights,
+          .attention = shape.attention,
+          .optimizer_impl = OptimizerImpl::kFused,
+          .device = {.kind = DeviceKind::kCuda}};
 }
 
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape) {

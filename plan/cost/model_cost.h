@@ -7,6 +7,7 @@
 
 #include "model/config.h"
 #include "plan/cost/layout.h"
+#include "profiling/theory/head.h"
 #include "profiling/theory/rows.h"
 #include "train/optim/table.h"
 #include "train/vocabulary/checkpoint.h"
@@ -28,12 +29,6 @@ struct Extent {
   friend Extent operator*(int64_t times, const Extent& extent);
   // Of the first rank, which has the most.
   int64_t on_rank(const Layout& layout, int64_t vocab_size) const;
-};
-
-enum class Head {
-  kLanguage,  // one row per word of the vocabulary, trained with cross entropy
-  kPolicy,    // the same, trained with PPO's loss: entropy besides the log-probabilities
-  kValue,     // one row: a critic's or reward model's score
 };
 
 enum class ModelPart { kEmbedding, kBlock, kFinal };  // final: last norm and output head
@@ -100,5 +95,8 @@ struct BatchShape {
   WeightType weights = WeightType::kFp32;  // kBf16 wants precision kFp32, as a run does
 };
 BatchCost batch_cost(const ModelConfig& config, Head head, const BatchShape& shape);
+
+// A training step of that micro-batch that keeps everything, on a card that is not known by name.
+RunSpec run_spec(const ModelConfig& config, const BatchShape& shape);
 
 }  // namespace headroom

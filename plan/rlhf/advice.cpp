@@ -42,7 +42,8 @@ Table scaling_table(const RlhfPlan& plan) {
     RlhfSpec spec = plan.spec;
     spec.batch_size = batch;
     if (!is_computable(spec)) break;
-    const RankMemory memory = worst_rank(spec, RlhfModels(spec));
+    const RankMemory memory =
+        batch == plan.spec.batch_size ? plan.worst : worst_rank(spec, RlhfModels(spec));
     const Split split = split_of(memory);
     const int64_t peak = memory.peak_bytes(spec.setup.swap_phases);
     std::vector<std::string> cells = {std::to_string(batch)};
@@ -197,9 +198,10 @@ Table insight_table(const RlhfPlan& plan) {
   RlhfSpec twice = spec;
   twice.batch_size *= 2;
   if (is_computable(twice)) {
-    const int64_t grown = split_of(worst_rank(twice, RlhfModels(twice))).activations -
-                          split_of(plan.worst).activations;
-    add("twice the batch", "+" + format_bytes(grown) + " of training activations");
+    const int64_t grown = worst_rank(twice, RlhfModels(twice))
+                              .phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases) -
+                          training;
+    add("twice the batch", "+" + format_bytes(grown) + " in the training phase");
   }
   if (spec.generates()) {
     const int64_t cache = kv_cache_bytes(spec, 0);

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "plan/rlhf/rank_book.h"
+#include "plan/rlhf/rehearsed.h"
 
 namespace headroom {
-namespace {
 
 // BF16 weights compute in BF16 without autocast, as `headroom profile --weights bf16` runs them. No
 // run has FP16 weights: their activations are autocast's.
-BatchShape shape_of(const RlhfSpec& spec, int64_t tokens) {
+BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens) {
   BatchShape shape{.sequences = spec.micro_batch(),
                    .tokens = tokens,
                    .attention = spec.attention,
@@ -21,8 +21,10 @@ BatchShape shape_of(const RlhfSpec& spec, int64_t tokens) {
   return shape;
 }
 
+namespace {
+
 RlhfModels::Model model_of(const RlhfSpec& spec, const ModelConfig& config, Head head) {
-  return {model_elements(config, head), batch_cost(config, head, shape_of(spec, spec.seq_len))};
+  return {model_elements(config, head), batch_cost(config, head, batch_shape(spec, spec.seq_len))};
 }
 
 }  // namespace
@@ -91,11 +93,12 @@ int64_t RankMemory::host_bytes(bool swap_phases) const {
 }
 
 RlhfModels::RlhfModels(const RlhfSpec& spec)
-    : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)) {
+    : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)),
+      steps(std::make_shared<RehearsedSteps>()) {
   if (spec.critic) critic = model_of(spec, *spec.critic, Head::kValue);
   if (spec.reward) reward = model_of(spec, *spec.reward, Head::kValue);
   if (spec.generates()) {
-    prefill = batch_cost(spec.actor, Head::kPolicy, shape_of(spec, spec.prompt_len()));
+    prefill = batch_cost(spec.actor, Head::kPolicy, batch_shape(spec, spec.prompt_len()));
   }
 }
 
@@ -109,12 +112,31 @@ std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& mo
   return memories;
 }
 
-RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
+RankMemory added_up(const RlhfSpec& spec, const RlhfModels& models) {
   std::vector<RankMemory> memories = rank_memories(spec, models);
   return std::move(*std::max_element(
       memories.begin(), memories.end(), [&](const RankMemory& a, const RankMemory& b) {
         return a.peak_bytes(spec.setup.swap_phases) < b.peak_bytes(spec.setup.swap_phases);
       }));
+}
+
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
+  RankMemory memory = added_up(spec, models);
+  const std::string why = why_added_up(spec);
+  if (why.empty()) return rehearsed(spec, models, memory);
+  memory.training =
+      "added up from rows (" + why + "): every gradient, no temporaries but the loss'";
+  return memory;
+}
+
+int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up) {
+  const bool swap = spec.setup.swap_phases;
+  if (!why_added_up(spec).empty()) return added_up.peak_bytes(swap);
+  RankMemory least = added_up;
+  std::erase_if(least.components, [](const Component& component) {
+    return component.in_step && component.kind != ComponentKind::kGradients;
+  });
+  return least.peak_bytes(swap);
 }
 
 std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@ struct Component {
   bool resident = false;  // else it is made and dropped within the phase
   bool trained = false;   // a resident one that training changes: moving it out costs a copy
   bool scales = false;    // grows with the batch
+  bool in_step = false;   // the training step's alone: what a rehearsal of it stands for
   const char* basis = "computed";  // or a figure of the card table: "measured", "assumed"
   const char* why = "";            // formula or reason, one line
 
@@ -54,6 +56,17 @@ struct Component {
   bool on_gpu_in(RlhfPhase phase, bool swap_phases) const;
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
+
+// Names of a trained model's states.
+struct StepNames {
+  const char* weights;
+  const char* gradients;
+  const char* optimizer;
+};
+inline constexpr StepNames kActorNames = {"Actor (weights)", "Actor (gradients)",
+                                          "Actor (optimizer)"};
+inline constexpr StepNames kCriticNames = {"Critic (weights)", "Critic (gradients)",
+                                           "Critic (optimizer)"};
 constexpr unsigned bit(RlhfPhase phase) { return 1U << static_cast<unsigned>(phase); }
 
 // Everything one rank of a pipeline stage ever holds.
@@ -61,6 +74,7 @@ struct RankMemory {
   int64_t stage = 0;
   unsigned phases = 0;  // bits of those that the spec has
   std::vector<Component> components;
+  std::string training;  // how the training phase was found, in one line
 
   // What is on the GPU in a phase; without swapping with the idle ones.
   std::vector<Component> in_phase(RlhfPhase phase, bool swap_phases) const;
@@ -76,6 +90,8 @@ std::vector<Component> largest_first(std::vector<Component> components);
 // The phases that the spec has, in their order.
 std::vector<RlhfPhase> phases_of(const RlhfSpec& spec);
 
+class RehearsedSteps;
+
 // What is the same for every layout: the models' rows of theory. Computed once, asked often.
 class RlhfModels {
  public:
@@ -88,15 +104,24 @@ class RlhfModels {
   };
   Model actor;
   std::optional<Model> critic, reward;
-  BatchCost prefill;  // of the actor over a micro-batch's prompts
+  BatchCost prefill;                      // of the actor over a micro-batch's prompts
+  std::shared_ptr<RehearsedSteps> steps;  // of set-ups for one GPU that were asked for
 };
 
+// One micro-batch of training, of that many tokens a sequence.
+BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens);
+
 // The stages that can be the fullest: the first (token table, most micro-batches in flight), the
-// second, the last (output head). spec must be valid; models of the same spec.
+// second, the last (output head). Added up from rows. spec must be valid; models of the same spec.
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models);
 
-// The rank with the highest peak.
+// The rank with the highest peak, its training phase as Note [The training phase of one GPU] says.
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models);
+
+// The same, added up; and what it certainly needs, however its training phase is found: all
+// gradients are there when the update begins.
+RankMemory added_up(const RlhfSpec& spec, const RlhfModels& models);
+int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up);
 
 // "stage 0 of 2: token table, layers 0 to 39", "every GPU" without a pipeline.
 std::string rank_in_words(const RlhfSpec& spec, int64_t stage);

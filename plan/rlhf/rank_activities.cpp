@@ -1,6 +1,7 @@
 // What the phases make on a rank and drop again: cache, activations, experience; the CUDA context.
 #include <algorithm>
 
+#include "cards/cublas_workspace.h"
 #include "plan/cost/library_bytes.h"
 #include "plan/rlhf/experience.h"
 #include "plan/rlhf/rank_book.h"
@@ -106,6 +107,7 @@ void add_training(RankBook& book) {
             .bytes = most.blocks,
             .needed = kWhenTraining,
             .scales = true,
+            .in_step = true,
             .why = "kept for backward by the layers, per micro-batch in flight, as headroom's own "
                    "eager step keeps it"});
   const bool head = most.head >= most.recompute;
@@ -116,6 +118,7 @@ void add_training(RankBook& book) {
        .bytes = std::max(most.head, most.recompute),
        .needed = kWhenTraining,
        .scales = true,
+       .in_step = true,
        .why = head ? "logits, what the loss keeps of them, and the gradients backward starts with"
               : several ? "what checkpointing dropped, computed again for one group of blocks"
                         : "what checkpointing dropped, computed again for one block"});
@@ -139,7 +142,7 @@ void add_experience(RankBook& book) {
 }
 
 void add_context(RankBook& book) {
-  const int64_t workspace = cublas_workspace_bytes(book.spec().card);
+  const int64_t workspace = cublas_workspace_bytes(book.spec().card.compute_capability);
   book.add({.name = "cuBLAS workspaces",
             .kind = ComponentKind::kContext,
             .bytes = workspace,
@@ -150,6 +153,7 @@ void add_context(RankBook& book) {
             .kind = ComponentKind::kContext,
             .bytes = workspace,
             .needed = kWhenTraining,
+            .in_step = true,
             .why = "autograd's thread has a handle of its own"});
   book.add({.name = "NCCL buffers",
             .kind = ComponentKind::kContext,

@@ -6,12 +6,6 @@ namespace {
 
 using Model = RankBook::Model;
 
-struct Names {
-  const char* weights;
-  const char* gradients;
-  const char* optimizer;
-};
-
 // With its optimizer on the host, a sharded gradient goes there as backward makes it
 // (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
 void add_gradients(RankBook& book, int64_t elements, const char* name) {
@@ -24,10 +18,11 @@ void add_gradients(RankBook& book, int64_t elements, const char* name) {
             .kind = ComponentKind::kGradients,
             .bytes = bytes,
             .needed = kWhenTraining,
+            .in_step = true,
             .why = "of every weight of this rank, alive together when backward ends"});
 }
 
-void add_trained(RankBook& book, const Model& model, const Names& names, unsigned needed) {
+void add_trained(RankBook& book, const Model& model, const StepNames& names, unsigned needed) {
   const int64_t elements = book.elements_here(model).total();
   const StatePrecision& precision = book.spec().precision;
   book.add({.name = names.weights,
@@ -129,6 +124,7 @@ void add_casts(RankBook& book) {
               .kind = ComponentKind::kWeights,
               .bytes = bytes,
               .needed = needed,
+              .in_step = needed == kWhenTraining,
               .why = why});
   };
   add(all(book.models().actor), kWhenGenerating,
@@ -143,12 +139,9 @@ void add_casts(RankBook& book) {
 }  // namespace
 
 void add_states(RankBook& book) {
-  add_trained(book, book.models().actor,
-              {"Actor (weights)", "Actor (gradients)", "Actor (optimizer)"}, kAlways);
+  add_trained(book, book.models().actor, kActorNames, kAlways);
   if (book.models().critic) {
-    add_trained(book, *book.models().critic,
-                {"Critic (weights)", "Critic (gradients)", "Critic (optimizer)"},
-                kWhenScoring | kWhenTraining);
+    add_trained(book, *book.models().critic, kCriticNames, kWhenScoring | kWhenTraining);
   }
   add_reference(book);
   if (book.models().reward) {

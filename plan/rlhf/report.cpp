@@ -82,13 +82,14 @@ Table configuration(const RlhfPlan& plan) {
                   format_bytes(spec.card.total_bytes) + " each");
   add("layout", to_string(spec.setup.layout));
   add("precision", spec.precision.name + ": " + states_in_words(spec.precision, spec.optimizer));
-  add("optimizer", in_words(spec.optimizer));
+  add("optimizer", in_words(spec.optimizer) + ", " + to_string(spec.implementation()));
   add("attention", to_string(spec.attention) + ", checkpoint " + to_string(spec.setup.checkpoint));
   add("KV cache", to_string(spec.cache));
   add("optimizer offload", spec.setup.offloads_optimizer() ? "yes" : "no");
   add("phases", spec.setup.swap_phases ? "swapped: idle states are in host memory"
                                        : "everything stays on the GPU");
   add("shown", rank_in_words(spec, plan.worst.stage));
+  add("training phase", plan.worst.training);
   table.notes = {
       "For one GPU: the one that needs most. Nothing was run. Not counted: the "
       "allocator's fragmentation.",

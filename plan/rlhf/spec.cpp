@@ -5,6 +5,7 @@
 
 #include "plan/cost/model_cost.h"
 #include "text/quantity.h"
+#include "train/spec.h"
 
 namespace headroom {
 namespace {
@@ -102,6 +103,13 @@ void check_magnitude(const RlhfSpec& spec) {
 
 }  // namespace
 
+OptimizerImpl RlhfSpec::implementation() const {
+  if (optimizer_impl) return *optimizer_impl;
+  const std::vector<OptimizerImpl>& all = info_of(optimizer).implementations;
+  const bool fused = std::find(all.begin(), all.end(), OptimizerImpl::kFused) != all.end();
+  return fused ? OptimizerImpl::kFused : OptimizerImpl::kReference;
+}
+
 int64_t RlhfSpec::micro_batch() const {
   return setup.micro_batch_size > 0 ? std::min(setup.micro_batch_size, batch_size) : batch_size;
 }
@@ -146,6 +154,8 @@ void validate(const RlhfSpec& spec) {
   check_sequence(spec);
   check_magnitude(spec);
   check_layout(spec);
+  // Refuses an implementation that the optimizer does not have.
+  validate(RunSpec{.optimizer = spec.optimizer, .optimizer_impl = spec.implementation()});
   check_checkpoint(spec.setup.checkpoint, spec.actor.layers);
   if (spec.critic) check_checkpoint(spec.setup.checkpoint, spec.critic->layers);
 }

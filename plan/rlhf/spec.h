@@ -9,6 +9,7 @@
 #include "model/config.h"
 #include "plan/cost/layout.h"
 #include "train/memory_space.h"
+#include "train/optim/table.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/element_type.h"
 #include "train/vocabulary/kernels.h"
@@ -54,10 +55,12 @@ struct RlhfSpec {
   // How it is run.
   StatePrecision precision;
   OptimizerKind optimizer = OptimizerKind::kAdamw;
-  ElementType cache = ElementType::kBf16;  // of keys and values
+  std::optional<OptimizerImpl> optimizer_impl;  // none: fused where there is one, else reference
+  ElementType cache = ElementType::kBf16;       // of keys and values
   Attention attention = Attention::kSdpa;
   RlhfSetup setup;
 
+  OptimizerImpl implementation() const;
   int64_t micro_batch() const;    // sequences
   int64_t micro_batches() const;  // passes over the batch
   int64_t prompt_len() const { return seq_len - response_len; }

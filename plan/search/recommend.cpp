@@ -24,7 +24,15 @@ class TrialMemory {
     trial_.setup = setup;  // before models(), which looks at its micro-batch
     return worst_rank(trial_, models());
   }
-  int64_t peak(const RlhfSetup& setup) { return worst(setup).peak_bytes(setup.swap_phases); }
+  RankMemory rows(const RlhfSetup& setup) {
+    trial_.setup = setup;
+    return added_up(trial_, models());
+  }
+  // A rehearsal costs a thousand sums: it is asked for last.
+  bool fits(const RlhfSetup& setup) {
+    if (least_bytes(spec(setup), rows(setup)) > trial_.card.total_bytes) return false;
+    return worst(setup).peak_bytes(setup.swap_phases) <= trial_.card.total_bytes;
+  }
 
  private:
   const RlhfModels& models() {
@@ -74,18 +82,17 @@ bool needs_all_of(const Cost& cost, const Cost& other) {
   return true;
 }
 
-struct Candidate {
-  Cost cost;
-  RlhfSetup setup;
-  int64_t peak = 0;
-};
-
-std::vector<Candidate> candidates(const RlhfSpec& spec, TrialMemory& memory) {
-  std::vector<Candidate> all;
-  for (const RlhfSetup& setup : all_setups(spec)) {
-    all.push_back({cost_of(spec, setup), setup, memory.peak(setup)});
+// The one that needs least, by rows added up.
+RlhfSetup lowest(const std::vector<RlhfSetup>& setups, TrialMemory& memory) {
+  const RlhfSetup* lowest = nullptr;
+  int64_t least = 0;
+  for (const RlhfSetup& setup : setups) {
+    const int64_t peak = memory.rows(setup).peak_bytes(setup.swap_phases);
+    if (lowest != nullptr && peak >= least) continue;
+    lowest = &setup;
+    least = peak;
   }
-  return all;
+  return *lowest;
 }
 
 // The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried do.
@@ -95,29 +102,32 @@ int64_t gpus_that_fit(RlhfSpec spec, TrialMemory& memory) {
     spec.num_gpus *= 2;
     memory.set_num_gpus(spec.num_gpus);
     const std::vector<RlhfSetup> all = all_setups(spec);
-    if (std::any_of(all.begin(), all.end(), [&](const RlhfSetup& setup) {
-          return memory.peak(setup) <= spec.card.total_bytes;
-        })) {
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const RlhfSetup& setup) { return memory.fits(setup); })) {
       return spec.num_gpus;
     }
   }
   return 0;
 }
 
-// The cheapest, each of which does without something that the ones before it need.
-std::vector<RlhfSetup> cheapest(std::vector<Candidate> fitting, size_t most) {
-  std::stable_sort(fitting.begin(), fitting.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+// The cheapest that fit, each of which does without something that the ones before it need.
+std::vector<RlhfSetup> cheapest(const RlhfSpec& spec, std::vector<RlhfSetup> all, size_t most,
+                                TrialMemory& memory) {
+  std::stable_sort(all.begin(), all.end(), [&](const RlhfSetup& a, const RlhfSetup& b) {
+    return cost_of(spec, a) < cost_of(spec, b);
+  });
   std::vector<Cost> costs;
   std::vector<RlhfSetup> setups;
-  for (const Candidate& candidate : fitting) {
+  for (const RlhfSetup& setup : all) {
     if (setups.size() == most) break;
+    const Cost cost = cost_of(spec, setup);
     if (std::any_of(costs.begin(), costs.end(),
-                    [&](const Cost& other) { return needs_all_of(candidate.cost, other); })) {
+                    [&](const Cost& other) { return needs_all_of(cost, other); }) ||
+        !memory.fits(setup)) {
       continue;
     }
-    costs.push_back(candidate.cost);
-    setups.push_back(candidate.setup);
+    costs.push_back(cost);
+    setups.push_back(setup);
   }
   return setups;
 }
@@ -144,19 +154,15 @@ Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
 
 Recommendation recommend(const RlhfSpec& spec, size_t most) {
   TrialMemory memory(spec);
-  std::vector<Candidate> all = candidates(spec, memory);
+  const std::vector<RlhfSetup> all = all_setups(spec);
   Recommendation result{.tried = static_cast<int64_t>(all.size())};
   if (all.empty()) return result;
-  const Candidate lowest =
-      *std::min_element(all.begin(), all.end(),
-                        [](const Candidate& a, const Candidate& b) { return a.peak < b.peak; });
-  std::erase_if(all, [&](const Candidate& one) { return one.peak > spec.card.total_bytes; });
-  for (const RlhfSetup& setup : cheapest(std::move(all), most)) {
+  for (const RlhfSetup& setup : cheapest(spec, all, most, memory)) {
     result.fitting.push_back(recommended(setup, memory));
     result.fitting.back().reasons = reasons_of(spec, setup, memory);
   }
   if (result.fitting.empty()) {
-    result.nearest = recommended(lowest.setup, memory);
+    result.nearest = recommended(lowest(all, memory), memory);
     result.gpus_that_fit = gpus_that_fit(spec, memory);
   }
   return result;

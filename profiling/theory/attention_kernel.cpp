@@ -8,14 +8,13 @@
 // Limits: cuDNN may refuse a shape that libtorch would give it; it is not asked here.
 #include "profiling/theory/attention_kernel.h"
 
-#include "cards/cards.h"
+#include "profiling/theory/compute_capability.h"
 
 namespace headroom {
 namespace {
 
 constexpr const char* kNotOnCpu =
     "runs on cards only; allowed on the CPU: eager, sdpa, math, flash";
-constexpr const char* kUsualCapability = "9.0";  // of a card that is only known as "cuda"
 
 std::string found(const char* what, int64_t value) {
   return std::string("; ") + what + " is " + std::to_string(value);
@@ -78,10 +77,8 @@ std::string against_cudnn_shape(const AttentionCall& call) {
 }  // namespace
 
 AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DType dtype) {
-  const std::string capability =
-      is_virtual(spec) ? find_card(spec.device.card).compute_capability : kUsualCapability;
   AttentionCall call{.cpu = follows_cpu_policy(spec),
-                     .capability = std::stod(capability),
+                     .capability = std::stod(compute_capability(spec)),
                      .dtype = dtype,
                      .context = spec.context_length,
                      .heads = config.heads,

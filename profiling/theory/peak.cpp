@@ -5,19 +5,13 @@
 #include <tuple>
 
 #include "cards/cards.h"
+#include "cards/cublas_workspace.h"
+#include "profiling/theory/compute_capability.h"
 #include "profiling/theory/rehearsal/step.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
-
-// at::cuda::getChosenWorkspaceSize(): 32 MiB on compute capability 9.0, else ":4096:2:16:8".
-int64_t workspace_bytes(const RunSpec& spec) {
-  constexpr int64_t kHopper = 32 << 20;
-  constexpr int64_t kOthers = (4096 * 2 + 16 * 8) * 1024;
-  const bool hopper = !is_virtual(spec) || find_card(spec.device.card).compute_capability == "9.0";
-  return hopper ? kHopper : kOthers;
-}
 
 std::string in_words(const Place& place) {
   std::string words = place.phase;
@@ -47,7 +41,7 @@ std::vector<Row> rows_of(const std::vector<Made>& alive) {
 // Steps after steps; from where they repeat each other by their requests alone.
 class Steps {
  public:
-  Steps(Run& run, const RunSpec& spec) : run_(run), step_(run, spec) {}
+  Steps(Run& run, const RunSpec& spec, Head head) : run_(run), step_(run, spec, head) {}
 
   void go(int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -101,10 +95,10 @@ bool has_predicted_peak(const RunSpec& spec) {
          model_config(spec).layers <= kMostLayers;
 }
 
-Peak predicted_peak(const RunSpec& spec) {
+Peak predicted_peak(const RunSpec& spec, Head head) {
   constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
-  Run run(workspace_bytes(spec));
-  Steps steps(run, spec);
+  Run run(cublas_workspace_bytes(compute_capability(spec)));
+  Steps steps(run, spec, head);
   steps.go(std::min(spec.warmup_steps, kMostSteps));
   run.memory.release_cached();
   run.memory.begin_peak();

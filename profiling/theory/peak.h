@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "profiling/theory/head.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {
@@ -43,6 +44,7 @@ struct Peak {
 // Whether predicted_peak() knows the device and the allocator's settings.
 bool has_predicted_peak(const RunSpec& spec);
 
-Peak predicted_peak(const RunSpec& spec);
+// A head other than a language model's is a plan's: no run has it.
+Peak predicted_peak(const RunSpec& spec, Head head = Head::kLanguage);
 
 }  // namespace headroom

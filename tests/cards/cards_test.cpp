@@ -11,6 +11,7 @@
 
 #include "cards/card_json.h"
 #include "cards/cards_file.h"
+#include "cards/cublas_workspace.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"
 
@@ -258,6 +259,15 @@ TEST(Cards, AnUnknownNameIsAnsweredWithNearOnes) {
   EXPECT_THAT(message("A800"), HasSubstr("did you mean a800-80gb?"));
   EXPECT_THAT(message("gtx1080"), AllOf(HasSubstr("known: t4, v100, "), Not(HasSubstr("did you"))));
   EXPECT_THAT(message(""), HasSubstr("known: "));
+}
+
+// Of the others two chunks of 4096 KiB and eight of 16 KiB.
+TEST(Cards, GiveCublasAWorkspaceByTheirCapability) {
+  EXPECT_EQ(cublas_workspace_bytes(find_card("h200").compute_capability), 32 << 20);
+  for (const char* name : {"v100", "a100-80gb", "rtx4090", "b200"}) {
+    EXPECT_EQ(cublas_workspace_bytes(find_card(name).compute_capability), (8 << 20) + (128 << 10))
+        << name;
+  }
 }
 
 }  // namespace

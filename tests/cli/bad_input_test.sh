@@ -120,6 +120,7 @@ expect 2 "--optimizer-impl: 'fused' is none of lion's; allowed: reference, forea
 expect 2 "--optimizer: 'adam8' is unknown.*did you mean adam8bit\?" sweep "${small[@]}" --optimizer adam8
 expect 2 "--optimizer: 'adam-mni' is unknown.*did you mean adam-mini\?" profile "${small[@]}" --optimizer adam-mni
 expect 2 "--optimizer: 'adamw-8bit' is unknown" rlhf --optimizer adamw-8bit
+expect 2 "--optimizer-impl: 'fused' is none of adam8bit's; allowed: reference" rlhf --optimizer adam8bit --optimizer-impl fused
 expect 2 "--one-process: a process has one virtual card and one --alloc-conf" sweep "${small[@]}" --one-process --device virtual:h200,cpu
 expect 2 "--response-len: '2048' leaves no prompt" rlhf --response-len 2048
 expect 2 "--prompt-len: '4000' is longer than a sequence of 2048" rlhf --prompt-len 4000

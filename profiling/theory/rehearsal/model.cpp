@@ -77,7 +77,7 @@ RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) 
 
 }  // namespace
 
-RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
+RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
     : run_(run), spec_(spec), config_(model_config(spec)) {
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
@@ -109,7 +109,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec)
   }
   run.memory.place.block = -1;
   add_parameter(ln_final_, {d});
-  add_parameter(lm_head_, {config_.vocab_size, d});
+  add_parameter(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
 }
 
 void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
@@ -176,6 +176,17 @@ ShapeTensor RehearsedModel::forward(const ShapeTensor& tokens_BS) {
 ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS) {
   const ShapeTensor negative_log_probabilities_BSV = neg(log_softmax(logits_BSV));
   return mean(gather_last(negative_log_probabilities_BSV, unsqueeze(targets_BS, 2)));
+}
+
+ShapeTensor with_probabilities(const ShapeTensor& logits_BSV) {
+  Run& run = *logits_BSV.run;
+  run.memory.place.operation = "entropy";
+  const DType dtype = run.autocast ? DType::kFp32 : logits_BSV.dtype;
+  ShapeTensor same_BSV = logits_BSV.detach();
+  const ShapeTensor probabilities_BSV = empty(run, logits_BSV.sizes, dtype);
+  attach("EntropyBackward", same_BSV, {&logits_BSV},
+         [probabilities_BSV](ShapeTensor& grad) { return Tensors{grad}; });
+  return same_BSV;
 }
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "profiling/theory/head.h"
 #include "profiling/theory/rehearsal/checkpoint.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/sdpa.h"
@@ -31,7 +32,7 @@ struct RotaryTables {
 
 class RehearsedModel {
  public:
-  RehearsedModel(Run& run, const RunSpec& spec);
+  RehearsedModel(Run& run, const RunSpec& spec, Head head);
   // Parameters know their place.
   RehearsedModel(const RehearsedModel&) = delete;
   RehearsedModel& operator=(const RehearsedModel&) = delete;
@@ -61,6 +62,10 @@ class RehearsedModel {
 };
 
 ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS);
+
+// The logits; their probabilities are kept until backward has come through the loss, as the entropy
+// of a policy needs them: Note [The loss of a policy] in plan/cost/model_cost.cpp.
+ShapeTensor with_probabilities(const ShapeTensor& logits_BSV);
 
 // attention.cpp
 ShapeTensor rotate(const RotaryTables& tables, const ShapeTensor& x_BHSK);

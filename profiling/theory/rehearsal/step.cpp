@@ -22,10 +22,11 @@ std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec)
 
 }  // namespace
 
-RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec)
+RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head)
     : run_(run),
       spec_(spec),
-      model_(run, spec),
+      head_(head),
+      model_(run, spec, head),
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
@@ -149,6 +150,7 @@ ShapeTensor RehearsedStep::forward_and_loss(const Batch& data, ShapeTensor* logi
   begin("forward", kActivations);
   *logits_BSV = model_.forward(data.tokens_BS);
   begin("loss", kActivations);
+  if (head_ == Head::kPolicy) *logits_BSV = with_probabilities(*logits_BSV);
   return cross_entropy(*logits_BSV, data.targets_BS);
 }
 

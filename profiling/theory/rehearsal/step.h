@@ -14,7 +14,7 @@ namespace headroom {
 
 class RehearsedStep {
  public:
-  RehearsedStep(Run& run, const RunSpec& spec);
+  RehearsedStep(Run& run, const RunSpec& spec, Head head);
 
   void run();
 
@@ -39,6 +39,7 @@ class RehearsedStep {
 
   Run& run_;
   RunSpec spec_;
+  Head head_;
   RehearsedModel model_;
   std::optional<DType> autocast_;
   std::unique_ptr<SavedShapes> saved_;    // null: as it is

@@ -1,0 +1,190 @@
+#include "plan/rlhf/rehearsed.h"
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cards/cublas_workspace.h"
+#include "profiling/theory/attention_kernel.h"
+
+namespace headroom {
+namespace {
+
+using Model = RlhfModels::Model;
+
+// A card of a size that was typed is no card of the table.
+Device device_of(const Card& card) {
+  const bool named = std::any_of(cards().begin(), cards().end(),
+                                 [&](const Card& known) { return known.name == card.name; });
+  if (!named) return {.kind = DeviceKind::kCuda};
+  return {.kind = DeviceKind::kVirtual, .card = card.name};
+}
+
+RunSpec run_of(const RlhfSpec& spec, const ModelConfig& config) {
+  constexpr int64_t kMostPasses = 2;
+  RunSpec run = run_spec(config, batch_shape(spec, spec.seq_len));
+  run.micro_batches = std::min(spec.micro_batches(), kMostPasses);
+  run.batch_size = run.micro_batches * spec.micro_batch();
+  run.checkpoint = spec.setup.checkpoint;
+  run.optimizer = spec.optimizer;
+  run.optimizer_impl = spec.implementation();
+  run.device = device_of(spec.card);
+  if (spec.setup.offloads_optimizer()) {
+    run.profile_type = Mode::kForwardBackward;
+  } else if (spec.precision.master > 0) {
+    run.master_weights = MasterCopy::kFp32;
+  }
+  return run;
+}
+
+bool is_kept_by_runs(const StatePrecision& precision, const RunSpec& run) {
+  const MasterCopy master = precision.master > 0 ? MasterCopy::kFp32 : MasterCopy::kNone;
+  return state_precision(run.precision, run.weights, master).name == precision.name;
+}
+
+int64_t bytes_where(const RankMemory& memory, const std::function<bool(const Component&)>& is) {
+  int64_t bytes = 0;
+  for (const Component& component : memory.components) {
+    if (is(component)) bytes += component.bytes;
+  }
+  return bytes;
+}
+
+// The components of one step, in the place of those that were added up.
+class StepWriter {
+ public:
+  StepWriter(const RankMemory& added_up, const StepPeak& peak, const StepNames& names)
+      : memory_(added_up), peak_(peak), names_(names) {}
+
+  RankMemory write(int64_t workspace) {
+    const auto bytes_named = [&](const char* name) {
+      return bytes_where(memory_,
+                         [&](const Component& one) { return one.name == std::string(name); });
+    };
+    const int64_t optimizer = bytes_named(names_.optimizer);
+    left_ = peak_.allocated - bytes_named(names_.weights) - optimizer - workspace;
+    for (const char* group : {kInputs, kBatchLoss}) left_ -= peak_.of(group);  // the experience's
+    std::erase_if(memory_.components, [&](const Component& one) {
+      return one.in_step &&
+             (one.kind != ComponentKind::kGradients || one.name == std::string(names_.gradients));
+    });
+    add({.name = names_.gradients,
+         .kind = ComponentKind::kGradients,
+         .bytes = peak_.of(kGradients),
+         .why = "those that there are at the step's fullest instant"});
+    add({.name = "Activations",
+         .kind = ComponentKind::kActivations,
+         .bytes = peak_.of(kActivations),
+         .scales = true,
+         .why = "made by forward and loss and there at the step's fullest instant"});
+    add({.name = "Temporaries",
+         .kind = ComponentKind::kActivations,
+         .bytes = sum_of({kTemporaries, kRecomputed, kRecomputedCast, kPassingCast, kClipping}),
+         .scales = true,
+         .why = "of backward, what is computed again included"});
+    const int64_t states = sum_of({kOptimizerState, kOptimizerNextState, kMasterWeights});
+    add({.name = "Temporaries of the update",
+         .kind = ComponentKind::kActivations,
+         .bytes = peak_.of(kOptimizerTemporaries) + std::max<int64_t>(states - optimizer, 0),
+         .why = "and next states, as this implementation makes them; steps that it counts"});
+    add({.name = "Autocast's casts",
+         .kind = ComponentKind::kWeights,
+         .bytes = peak_.of(kCastCache),
+         .why = "a low-precision copy of each weight that was cast and is kept"});
+    add({.name = "cuBLAS workspace, backward",
+         .kind = ComponentKind::kContext,
+         .bytes = peak_.of(kWorkspaces) - workspace,
+         .why = "autograd's thread has a handle of its own"});
+    add({.name = "Tables, allocator's rounding",
+         .kind = ComponentKind::kContext,
+         .bytes = left_,
+         .why = "rotary tables; blocks of the allocator are larger than what is asked for"});
+    return std::move(memory_);
+  }
+
+ private:
+  int64_t sum_of(std::initializer_list<const char*> groups) const {
+    int64_t bytes = 0;
+    for (const char* group : groups) bytes += peak_.of(group);
+    return bytes;
+  }
+
+  void add(Component component) {
+    if (component.bytes <= 0) return;
+    component.needed = bit(RlhfPhase::kTraining);
+    component.in_step = true;
+    left_ -= component.bytes;
+    memory_.components.push_back(component);
+  }
+
+  RankMemory memory_;
+  const StepPeak& peak_;
+  const StepNames& names_;
+  int64_t left_ = 0;
+};
+
+bool same_size(const ModelConfig& a, const ModelConfig& b) {
+  return a.d_model == b.d_model && a.d_ff == b.d_ff && a.layers == b.layers && a.heads == b.heads &&
+         a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
+}
+
+}  // namespace
+
+std::string why_added_up(const RlhfSpec& spec) {
+  if (spec.setup.layout.ranks() > 1) return "several GPUs";
+  if (spec.setup.offloads_optimizer() && spec.setup.layout.zero >= 2) {
+    return "gradients leave as backward makes them";
+  }
+  const RunSpec run = run_of(spec, spec.actor);
+  if (!is_kept_by_runs(spec.precision, run)) {
+    return "no run keeps its states as " + spec.precision.name;
+  }
+  if (!attention_refusal(run).empty()) {
+    return "attention " + to_string(spec.attention) + " does not run on this card";
+  }
+  const bool known =
+      has_predicted_peak(run) && (!spec.critic || has_predicted_peak(run_of(spec, *spec.critic)));
+  return known ? "" : "such a step is not rehearsed";
+}
+
+int64_t StepPeak::of(std::string_view group) const {
+  const auto found = groups.find(std::string(group));
+  return found == groups.end() ? 0 : found->second;
+}
+
+const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head) {
+  const std::string key = std::to_string(static_cast<int>(head)) + to_json(run).dump();
+  const auto [at, is_new] = known_.try_emplace(key);
+  if (is_new) {
+    const Peak peak = predicted_peak(run, head);
+    at->second.allocated = peak.allocated;
+    at->second.where = peak.where;
+    for (const Row& row : peak.rows) at->second.groups[row.group] += row.bytes;
+  }
+  return at->second;
+}
+
+RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, const RankMemory& added_up) {
+  const int64_t workspace = cublas_workspace_bytes(spec.card.compute_capability);
+  std::optional<RankMemory> fullest;
+  const auto consider = [&](const Model& model, const char* word, const StepNames& names) {
+    const StepPeak& peak =
+        models.steps->peak(run_of(spec, model.elements.config), model.elements.head);
+    RankMemory memory = StepWriter(added_up, peak, names).write(workspace);
+    memory.training =
+        std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
+    const auto bytes = [&](const RankMemory& one) {
+      return one.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
+    };
+    if (!fullest || bytes(memory) > bytes(*fullest)) fullest = std::move(memory);
+  };
+  consider(models.actor, "actor", kActorNames);
+  // One of the actor's size makes no logits and is the smaller for it.
+  if (models.critic && !same_size(spec.actor, *spec.critic)) {
+    consider(*models.critic, "critic", kCriticNames);
+  }
+  return std::move(*fullest);
+}
+
+}  // namespace headroom
