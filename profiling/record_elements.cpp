@@ -10,6 +10,7 @@
 namespace headroom {
 namespace {
 
+using namespace std::string_view_literals;
 using simdjson::SUCCESS;
 using simdjson::dom::array;
 using simdjson::dom::element;
@@ -162,7 +163,7 @@ void read(const element& value, MemorySpace& space) {
 struct KnownField {
   const Field* field = nullptr;
   std::string initial;
-  std::optional<int64_t> number;  // of an integer
+  std::optional<double> number;  // of an integer below 2^53 and of a fraction
 };
 
 std::unordered_map<std::string_view, KnownField> known_fields() {
@@ -170,7 +171,7 @@ std::unordered_map<std::string_view, KnownField> known_fields() {
   for (const Field& field : fields()) {
     KnownField& row = known[field.name];
     row = {&field, field.get(RunSpec{}), std::nullopt};
-    if (field.value == FieldValue::kInteger) row.number = std::stoll(row.initial);
+    if (field.numeric()) row.number = std::stod(row.initial);
   }
   return known;
 }
@@ -181,8 +182,8 @@ void read(const element& value, RunSpec& spec) {
   for (const auto& [name, inner] : members(value)) {
     const auto found = kKnown.find(name);
     if (found == kKnown.end()) continue;
-    int64_t whole = 0;
-    if (found->second.number && inner.get(whole) == SUCCESS && whole == *found->second.number) {
+    double figure = 0;
+    if (found->second.number && inner.get(figure) == SUCCESS && figure == *found->second.number) {
       continue;
     }
     std::string_view words;
@@ -234,8 +235,8 @@ const std::unordered_map<std::string_view, Key>& keys() {
   return kKeys;
 }
 
-int64_t checked_version(const object& row) {
-  const int64_t version = integer(row["schema_version"].value());
+int64_t checked_version(const RowElements& row) {
+  const int64_t version = integer(*row.schema_version);
   if (version <= Record::kSchemaVersion) return version;
   throw std::invalid_argument("Record of schema version " + std::to_string(version) +
                               "; this program reads up to " +
@@ -243,20 +244,33 @@ int64_t checked_version(const object& row) {
 }
 
 // Version 1 does not say it: it knew one memory, the device's.
-MemorySpace space_by_device(const object& row) {
-  element facts;
+MemorySpace space_by_device(const RowElements& row) {
   std::string_view device;
-  const char* holder = row["environment"].is_object() ? "environment" : "spec";
-  const bool says = row[holder]["device"].get(device) == SUCCESS;
+  const bool has_environment = row.environment && row.environment->is_object();
+  const element& holder = has_environment ? *row.environment : *row.spec;
+  const bool says = holder["device"].get(device) == SUCCESS;
   return says && device == "cpu" ? MemorySpace::kHost : MemorySpace::kDevice;
 }
 
 }  // namespace
 
-void read_elements(const object& row, Keep keep, Record& record) {
+RowElements elements_of(const object& row) {
+  RowElements found{.members = row};
+  for (const auto& [name, value] : row) {
+    for (const auto& [asked, element] : {std::pair{"schema_version"sv, &found.schema_version},
+                                         {"status"sv, &found.status},
+                                         {"spec"sv, &found.spec},
+                                         {"environment"sv, &found.environment}}) {
+      if (name == asked && !*element) *element = value;
+    }
+  }
+  return found;
+}
+
+void read_elements(const RowElements& row, Keep keep, Record& record) {
   const int64_t version = checked_version(row);
   record.space = space_by_device(row);
-  for (const auto& [name, value] : row) {
+  for (const auto& [name, value] : row.members) {
     const auto found = keys().find(name);
     if (found == keys().end() || keep < found->second.least) continue;
     try {
@@ -271,8 +285,8 @@ void read_elements(const object& row, Keep keep, Record& record) {
   Attention& attention = record.spec.attention;
   if (version <= 2 && attention == Attention::kFlash) attention = Attention::kSdpa;
   element peak;
-  if (row["peak_allocated_bytes"].get(peak) == SUCCESS && !peak.is_null()) {
-    read_peak(row, record.peak.emplace());
+  if (row.members["peak_allocated_bytes"].get(peak) == SUCCESS && !peak.is_null()) {
+    read_peak(row.members, record.peak.emplace());
   }
 }
 

@@ -4,16 +4,26 @@
 #include <simdjson.h>
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "profiling/record_reader.h"
 
 namespace headroom {
 
-// Its environment aside. Throws std::invalid_argument, naming the key.
-void read_elements(const simdjson::dom::object& row, Keep keep, Record& record);
+// A row, and those of its members that are asked for by name: finding one goes through all.
+struct RowElements {
+  simdjson::dom::object members;
+  std::optional<simdjson::dom::element> schema_version, status, spec, environment;
 
-RowFingerprint fingerprint_of(const simdjson::dom::object& row);
+  bool is_record() const { return schema_version && status && spec; }
+};
+RowElements elements_of(const simdjson::dom::object& row);
+
+// Its environment aside. Throws std::invalid_argument, naming the key.
+void read_elements(const RowElements& row, Keep keep, Record& record);
+
+RowFingerprint fingerprint_of(const RowElements& row);
 
 // Members of an environment that are of one row, or long, and that no table looks at.
 inline constexpr std::array<std::string_view, 6> kOfOneRow = {

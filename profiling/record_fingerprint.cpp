@@ -11,6 +11,7 @@ namespace {
 using headroom::mix;
 using simdjson::SUCCESS;
 using simdjson::dom::element;
+using simdjson::dom::element_type;
 
 constexpr uint64_t kEnd = 1;  // of a list or an object
 
@@ -18,75 +19,90 @@ constexpr uint64_t kEnd = 1;  // of a list or an object
 constexpr const char* kTime = "time_utc";
 constexpr const char* kProcess = "cell";
 
+template <typename Number>
+uint64_t number_at(const char* bytes) {
+  Number number = 0;
+  std::memcpy(&number, bytes, sizeof(number));
+  return number;
+}
+
+// Of at most eight bytes, all of them; no call of memcpy, which would take longer than the rest.
+uint64_t short_text(std::string_view text) {
+  const char* begin = text.data();
+  if (text.size() >= 4) {
+    return number_at<uint32_t>(begin) << 32 | number_at<uint32_t>(begin + text.size() - 4);
+  }
+  uint64_t bytes = 0;
+  for (const char byte : text) bytes = bytes << 8 | static_cast<unsigned char>(byte);
+  return bytes;
+}
+
 // Eight bytes at a time: an environment has a hundred texts.
 void mix_text(uint64_t& hash, std::string_view text) {
-  mix(hash, uint64_t{text.size()});
-  while (text.size() > sizeof(uint64_t)) {
-    uint64_t part = 0;
-    std::memcpy(&part, text.data(), sizeof(part));
+  const auto add = [&hash](uint64_t part) {
     hash = std::rotl((hash ^ part) * 0x9e3779b97f4a7c15ULL, 32);
-    text.remove_prefix(sizeof(part));
+  };
+  add(text.size());
+  while (text.size() > sizeof(uint64_t)) {
+    add(number_at<uint64_t>(text.data()));
+    text.remove_prefix(sizeof(uint64_t));
   }
-  uint64_t rest = 0;
-  std::memcpy(&rest, text.data(), text.size());
-  mix(hash, rest);
+  add(short_text(text));
 }
 
 void mix(uint64_t& hash, const element& value) {
   mix(hash, static_cast<uint64_t>(value.type()));
-  simdjson::dom::array list;
-  simdjson::dom::object members;
-  std::string_view text;
-  uint64_t whole = 0;
-  double number = 0;
-  if (value.get(list) == SUCCESS) {
-    for (const element inner : list) mix(hash, inner);
-    mix(hash, kEnd);
-  } else if (value.get(members) == SUCCESS) {
-    for (const auto& [key, inner] : members) {
-      mix_text(hash, key);
-      mix(hash, inner);
-    }
-    mix(hash, kEnd);
-  } else if (value.get(text) == SUCCESS) {
-    mix_text(hash, text);
-  } else if (value.get(whole) == SUCCESS) {
-    mix(hash, whole);
-  } else if (value.get(number) == SUCCESS) {
-    mix(hash, std::bit_cast<uint64_t>(number));
-  } else {
-    mix(hash, static_cast<uint64_t>(value.is_bool() && bool(value)));
+  switch (value.type()) {
+    case element_type::ARRAY:
+      for (const element inner : simdjson::dom::array(value)) mix(hash, inner);
+      return mix(hash, kEnd);
+    case element_type::OBJECT:
+      for (const auto& [key, inner] : simdjson::dom::object(value)) {
+        mix_text(hash, key);
+        mix(hash, inner);
+      }
+      return mix(hash, kEnd);
+    case element_type::STRING:
+      return mix_text(hash, std::string_view(value));
+    case element_type::INT64:
+      return mix(hash, static_cast<uint64_t>(int64_t(value)));
+    case element_type::UINT64:
+      return mix(hash, uint64_t(value));
+    case element_type::DOUBLE:
+      return mix(hash, std::bit_cast<uint64_t>(double(value)));
+    case element_type::BOOL:
+      return mix(hash, uint64_t{bool(value)});
+    case element_type::NULL_VALUE:
+      return;
   }
 }
 
 void mix_environment(RowFingerprint& fingerprint, const simdjson::dom::object& environment) {
   for (const auto& [key, value] : environment) {
+    const bool of_one_row = std::find(kOfOneRow.begin(), kOfOneRow.end(), key) != kOfOneRow.end();
+    if (of_one_row && key == kTime) continue;
     uint64_t member = 0;
     mix_text(member, key);
     element memory;
-    if (key != kProcess) {
+    if (!of_one_row || key != kProcess) {
       mix(member, value);
     } else if (value["host_memory_bytes"].get(memory) == SUCCESS) {
       mix(member, memory);
     }
-    if (key != kTime) mix(fingerprint.run, member);
-    if (std::find(kOfOneRow.begin(), kOfOneRow.end(), key) == kOfOneRow.end()) {
-      mix(fingerprint.environment, member);
-    }
+    mix(fingerprint.run, member);
+    if (!of_one_row) mix(fingerprint.environment, member);
   }
 }
 
 }  // namespace
 
-RowFingerprint fingerprint_of(const simdjson::dom::object& row) {
+RowFingerprint fingerprint_of(const RowElements& row) {
   RowFingerprint fingerprint;
-  element part;
-  if (row["spec"].get(part) == SUCCESS) mix(fingerprint.settings, part);
+  if (row.spec) mix(fingerprint.settings, *row.spec);
   fingerprint.run = fingerprint.settings;
-  if (row["status"].get(part) == SUCCESS) mix(fingerprint.run, part);
-  simdjson::dom::object environment;
-  if (row["environment"].get(environment) == SUCCESS) {
-    mix_environment(fingerprint, environment);
+  if (row.status) mix(fingerprint.run, *row.status);
+  if (row.environment && row.environment->is_object()) {
+    mix_environment(fingerprint, simdjson::dom::object(*row.environment));
   }
   return fingerprint;
 }

@@ -48,8 +48,7 @@ json tree(const element& value) {
 
 struct RecordReader::State {
   simdjson::dom::parser parser;
-  element line;
-  bool is_record = false;                           // of that line
+  RowElements row;                                  // of the line that was parsed
   std::optional<RowFingerprint> fingerprint;        // of that line, where it was asked for
   std::unordered_map<uint64_t, SharedJson> shared;  // environments, by their hash
 
@@ -68,23 +67,21 @@ RecordReader::~RecordReader() = default;
 bool RecordReader::parse(std::string_view line) {
   constexpr bool kCopyForPadding = false;
   state_->fingerprint.reset();
-  state_->is_record = false;
-  if (state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(state_->line) !=
-      SUCCESS) {
+  state_->row = {};
+  element parsed;
+  if (state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(parsed) != SUCCESS) {
     return false;
   }
   object row;
-  state_->is_record = state_->line.get(row) == SUCCESS &&
-                      row["schema_version"].error() == SUCCESS &&
-                      row["status"].error() == SUCCESS && row["spec"].error() == SUCCESS;
+  if (parsed.get(row) == SUCCESS) state_->row = elements_of(row);
   return true;
 }
 
-bool RecordReader::is_record() const { return state_->is_record; }
+bool RecordReader::is_record() const { return state_->row.is_record(); }
 
 RowFingerprint RecordReader::fingerprint() const {
   auto& known = state_->fingerprint;
-  if (!known) known = fingerprint_of(state_->line.get_object().value());
+  if (!known) known = fingerprint_of(state_->row);
   return *known;
 }
 
@@ -98,13 +95,12 @@ void RecordReader::read(Keep keep, Record& record) {
   if (!is_record()) {
     throw std::invalid_argument("not a Record: schema_version, status or spec is missing");
   }
-  const object row = state_->line.get_object().value();
-  read_elements(row, keep, record);
-  element environment;
-  if (row["environment"].get(environment) != SUCCESS) return;
-  record.environment = keep != Keep::kWhole && environment.is_object()
-                           ? state_->shared_environment(environment, fingerprint().environment)
-                           : SharedJson(tree(environment));
+  read_elements(state_->row, keep, record);
+  const auto& environment = state_->row.environment;
+  if (!environment) return;
+  record.environment = keep != Keep::kWhole && environment->is_object()
+                           ? state_->shared_environment(*environment, fingerprint().environment)
+                           : SharedJson(tree(*environment));
 }
 
 Record record_from_line(std::string_view line) {

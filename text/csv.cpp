@@ -23,7 +23,7 @@ bool is_quantity(std::string_view text) {
 
 }  // namespace
 
-void add_csv_cell(std::string& text, const std::string& cell) {
+void add_csv_cell(std::string& text, std::string_view cell) {
   const bool formula =
       !cell.empty() && std::string_view("=+-@\t\r").find(cell[0]) != std::string_view::npos;
   const bool quoted = std::any_of(cell.begin(), cell.end(), [](char c) {

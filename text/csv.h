@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom {
@@ -12,6 +13,6 @@ namespace headroom {
 std::string csv_line(const std::vector<std::string>& cells);
 
 // One cell of it, behind `text`.
-void add_csv_cell(std::string& text, const std::string& cell);
+void add_csv_cell(std::string& text, std::string_view cell);
 
 }  // namespace headroom

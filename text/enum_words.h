@@ -68,12 +68,11 @@ std::vector<std::string> choices_of() {
 // all of them.
 template <typename Enum>
 Enum parse_word(const std::string& flag, std::string_view typed) {
+  for (const EnumWord<Enum>& known : words_of(Enum{})) {
+    if (known.word == typed) return known.value;
+  }
   const std::vector<std::string> choices = choices_of<Enum>();
-  check_name(flag, typed, choices, flag + " " + choices.front());
-  const EnumWords<Enum>& words = words_of(Enum{});
-  return std::find_if(words.begin(), words.end(),
-                      [&](const EnumWord<Enum>& known) { return known.word == typed; })
-      ->value;
+  refuse_name(flag, typed, choices, flag + " " + choices.front());
 }
 
 }  // namespace headroom

@@ -40,4 +40,7 @@ std::vector<std::string> parse_list(std::string_view flag, std::string_view text
 // 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
 std::string format_bytes(int64_t bytes);
 
+// "0.500": as printf's %.*f, whatever the locale.
+std::string fixed(double value, int decimals);
+
 }  // namespace headroom

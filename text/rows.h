@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom {
@@ -15,8 +17,8 @@ using Cells = std::vector<std::string>;
 // Note [Packed rows]
 // Rationale: tables of a million Records have 45 columns, most of them a few characters wide. As
 //   strings they take 1.5 KB a row, more than the Record itself.
-// Approach: a row is packed into one string when the next one is added, and unpacked where it is
-//   looked at. The last one is open: back() may be written to.
+// Approach: a row is packed behind those before it when the next one is added, and unpacked where
+//   it is looked at. The last one is open: back() may be written to.
 // Limits: what rows[i] and an iterator give are copies.
 class Rows {
  public:
@@ -53,13 +55,23 @@ class Rows {
   const Cells& back() const { return last_; }
   Cells front() const { return (*this)[0]; }
   Cells operator[](size_t at) const;
+  // The texts of a row in `cells`, where they are kept: until a row is added or written to.
+  void look(size_t at, std::vector<std::string_view>& cells) const;
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size_}; }
 
  private:
-  std::vector<std::string> packed_;  // all but the last: each cell's length, then its text
+  // All but the last, in blocks of some size: each cell's length, then its text.
+  struct Place {
+    uint32_t block;
+    uint32_t begin;
+  };
+  void pack(const Cells& row);
+
+  std::vector<std::string> blocks_;
+  std::vector<Place> packed_;
   Cells last_;
   size_t size_ = 0;
 };

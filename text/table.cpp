@@ -70,10 +70,7 @@ std::string to_markdown(const Table& table) {
   return text;
 }
 
-const std::string& csv_value(const std::string& cell) {
-  static const std::string kNothing;
-  return cell == kNotAvailable ? kNothing : cell;
-}
+std::string_view csv_value(std::string_view cell) { return cell == kNotAvailable ? "" : cell; }
 
 // A drawing is for people.
 std::string to_csv(const Table& table) {
@@ -88,9 +85,11 @@ std::string to_csv(const Table& table) {
     }
     text += '\n';
   };
-  add([&](size_t column) -> const std::string& { return table.columns[column].name; });
-  for (const auto& row : table.rows) {
-    add([&](size_t column) -> const std::string& { return csv_value(row[column]); });
+  add([&](size_t column) -> std::string_view { return table.columns[column].name; });
+  std::vector<std::string_view> cells;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    table.rows.look(row, cells);
+    add([&](size_t column) { return csv_value(cells[column]); });
   }
   return text;
 }
@@ -106,8 +105,8 @@ std::string to_long_csv(const std::vector<Table>& tables) {
     for (const auto& row : table.rows) {
       for (size_t column = table.keys; column < table.columns.size(); ++column) {
         if (table.columns[column].picture) continue;
-        text += csv_line(
-            {table.title, key_of(table, row), table.columns[column].name, csv_value(row[column])});
+        text += csv_line({table.title, key_of(table, row), table.columns[column].name,
+                          std::string(csv_value(row[column]))});
       }
     }
   }

@@ -127,7 +127,11 @@ void check_choice(std::string_view flag, std::string_view word,
 
 void check_name(std::string_view flag, std::string_view word,
                 const std::vector<std::string>& allowed, std::string_view example) {
-  if (is_one_of(word, allowed)) return;
+  if (!is_one_of(word, allowed)) refuse_name(flag, word, allowed, example);
+}
+
+void refuse_name(std::string_view flag, std::string_view word,
+                 const std::vector<std::string>& allowed, std::string_view example) {
   refuse_word(flag, word, allowed, did_you_mean(near_word(word, allowed)), example);
 }
 

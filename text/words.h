@@ -27,6 +27,9 @@ void check_choice(std::string_view flag, std::string_view word,
 void check_name(std::string_view flag, std::string_view word,
                 const std::vector<std::string>& allowed, std::string_view example);
 
+[[noreturn]] void refuse_name(std::string_view flag, std::string_view word,
+                              const std::vector<std::string>& allowed, std::string_view example);
+
 // Throws UsageError: "unknown option --modl-size, did you mean --model-size?".
 [[noreturn]] void refuse_option(const std::string& typed, const std::vector<std::string>& known);
 

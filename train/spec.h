@@ -104,12 +104,16 @@ struct Field {
   bool timed = true;           // a setting of headroom_bench, which times and records nothing
   bool sizes = true;           // a tensor's size or presence depends on it: a setting of theory
   char separator = ',';        // of a list of values; '\0' = one value only
+  std::string flag_text = {};  // fields() makes it of the name
 
   std::string (*get)(const RunSpec&) = nullptr;
+  // Whether get() gives the same of both, and a hash of it, for finding; neither makes the text.
+  bool (*same)(const RunSpec&, const RunSpec&) = nullptr;
+  uint64_t (*hash)(const RunSpec&) = nullptr;
   void (*parse)(const Field&, RunSpec&, std::string_view text) = nullptr;
   void set(RunSpec& spec, std::string_view text) const { parse(*this, spec, text); }  // UsageError
 
-  std::string flag() const;  // "--context-length"
+  const std::string& flag() const { return flag_text; }  // "--context-length"
   bool numeric() const { return value == FieldValue::kInteger || value == FieldValue::kNumber; }
   // On or off, off by default: "true" or "false", and its flag alone is on.
   bool is_switch() const { return value == FieldValue::kSwitch; }

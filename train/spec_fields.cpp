@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -19,9 +20,33 @@ std::string shortest(double value) {
   return {text.data(), end};
 }
 
+// How two values of a member are told apart.
+template <auto kMember>
+Field compared(Field field) {
+  using Value = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
+  field.same = [](const RunSpec& a, const RunSpec& b) { return a.*kMember == b.*kMember; };
+  field.hash = [](const RunSpec& spec) { return uint64_t{std::hash<Value>{}(spec.*kMember)}; };
+  return field;
+}
+
+// Likewise of a member of several parts, by its text.
+template <auto kMember>
+Field of_parts(Field field) {
+  field.value = FieldValue::kWord;
+  field.get = [](const RunSpec& spec) { return to_string(spec.*kMember); };
+  field.same = [](const RunSpec& a, const RunSpec& b) {
+    return to_string(a.*kMember) == to_string(b.*kMember);
+  };
+  field.hash = [](const RunSpec& spec) {
+    return uint64_t{std::hash<std::string>{}(to_string(spec.*kMember))};
+  };
+  return field;
+}
+
 // The rows below name a member and a few facts; these templates supply get and parse for its type.
 template <auto kMember, int64_t kMinimum, int64_t kMaximum>
 Field integer(Field field) {
+  field = compared<kMember>(std::move(field));
   field.value = FieldValue::kInteger;
   field.get = [](const RunSpec& spec) { return std::to_string(spec.*kMember); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
@@ -32,6 +57,7 @@ Field integer(Field field) {
 
 template <auto kMember, int kMaximum = 10>
 Field number(Field field) {
+  field = compared<kMember>(std::move(field));
   field.value = FieldValue::kNumber;
   field.get = [](const RunSpec& spec) { return shortest(spec.*kMember); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
@@ -43,6 +69,7 @@ Field number(Field field) {
 // Any text; what it may be is checked by validate() or by who opens the file.
 template <auto kMember>
 Field text(Field field) {
+  field = compared<kMember>(std::move(field));
   field.get = [](const RunSpec& spec) { return spec.*kMember; };
   field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
     spec.*kMember = std::string(value);
@@ -77,6 +104,7 @@ Field choice(Field field) {
 template <auto kMember>
 Field word(Field field) {
   using Enum = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
+  field = compared<kMember>(std::move(field));
   field.value = FieldValue::kWord;
   field.choices = choices_of<Enum>();
   field.get = [](const RunSpec& spec) { return word_of(spec.*kMember); };
@@ -88,6 +116,7 @@ Field word(Field field) {
 
 template <auto kMember>
 Field on_off(Field field) {
+  field = compared<kMember>(std::move(field));
   field.value = FieldValue::kSwitch;
   field.choices = {"false", "true"};
   field.get = [](const RunSpec& spec) { return std::string(spec.*kMember ? "true" : "false"); };
@@ -99,8 +128,7 @@ Field on_off(Field field) {
 }
 
 Field device(Field field) {
-  field.value = FieldValue::kWord;
-  field.get = [](const RunSpec& spec) { return to_string(spec.device); };
+  field = of_parts<&RunSpec::device>(std::move(field));
   field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
     spec.device = parse_device(value);
   };
@@ -108,9 +136,8 @@ Field device(Field field) {
 }
 
 Field activations(Field field) {
-  field.value = FieldValue::kWord;
+  field = of_parts<&RunSpec::activations>(std::move(field));
   field.choices = choices_of<ActivationForm>();
-  field.get = [](const RunSpec& spec) { return to_string(spec.activations); };
   field.parse = [](const Field&, RunSpec& spec, std::string_view value) {
     spec.activations = parse_activations(value);
   };
@@ -118,9 +145,8 @@ Field activations(Field field) {
 }
 
 Field checkpoint(Field field) {
-  field.value = FieldValue::kWord;
+  field = of_parts<&RunSpec::checkpoint>(std::move(field));
   field.help += ": " + join(choices_of<CheckpointKind>());
-  field.get = [](const RunSpec& spec) { return to_string(spec.checkpoint); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
     spec.checkpoint = parse_checkpoint(row.flag(), value);
   };
@@ -250,6 +276,8 @@ std::vector<Field> make_fields() {
   const auto add = [&](FieldGroup group, std::vector<Field> rows) {
     for (Field& row : rows) {
       row.group = group;
+      row.flag_text = "--" + row.name;
+      std::replace(row.flag_text.begin(), row.flag_text.end(), '_', '-');
       if (group == FieldGroup::kMeasurement) row.sizes = false;  // nothing of the model's
       all.push_back(std::move(row));
     }
@@ -261,12 +289,6 @@ std::vector<Field> make_fields() {
 }
 
 }  // namespace
-
-std::string Field::flag() const {
-  std::string flag = "--" + name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> kFields = make_fields();

@@ -78,11 +78,12 @@ int tables_from_records(const Arguments& arguments) {
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
   const bool is_of_peaks = is_one_of(kind, {"peak-memory", "summary"});
-  const LatestRecords read =
-      read_all({arguments.positional.begin() + 1, arguments.positional.end()},
-               is_of_peaks ? Keep::kPeaks : Keep::kFigures);
-  const std::vector<Table> tables =
-      with_replaced(make_tables(kind, read.records, format), read.replaced);
+  const auto tables = [&] {
+    const LatestRecords read =
+        read_all({arguments.positional.begin() + 1, arguments.positional.end()},
+                 is_of_peaks ? Keep::kPeaks : Keep::kFigures);
+    return with_replaced(make_tables(kind, read.records, format), read.replaced);
+  }();  // the Records make room for the text
   print_tables(tables, format, output);
   return kExitOk;
 }

@@ -233,6 +233,23 @@ TEST(Page, AShortenedLineLosesTheMiddleOfItsLongestWordAndThenItsEnd) {
   EXPECT_EQ(shortened("one two three", 5), "one t");
 }
 
+TEST(Rows, AreReadBackWhateverTheirNumberAndTheLengthOfTheirTexts) {
+  const auto row_of = [](size_t i) {
+    return Cells{std::to_string(i), std::string(i % 700, 'x'), "",
+                 i == 1234 ? std::string(3 << 20, 'y') : "z"};
+  };
+  Rows rows;
+  for (size_t i = 0; i < 10000; ++i) rows.push_back(row_of(i));  // some blocks of 1 MiB
+  const Rows copy = rows;
+  std::vector<std::string_view> cells;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Cells row = row_of(i);
+    ASSERT_EQ(copy[i], row) << i;
+    rows.look(i, cells);
+    ASSERT_TRUE(std::equal(cells.begin(), cells.end(), row.begin(), row.end())) << i;
+  }
+}
+
 TEST(Printable, WidthCountsColumnsNotBytes) {
   EXPECT_EQ(display_width("\033[31mred\033[0m"), 3);
   EXPECT_EQ(display_width("mod\xC3\xA8le"), 6);

@@ -28,11 +28,7 @@ void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes
 
 std::string signed_bytes(int64_t bytes) { return (bytes > 0 ? "+" : "") + format_bytes(bytes); }
 
-std::string number_text(double value, int decimals) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return text.data();
-}
+std::string number_text(double value, int decimals) { return fixed(value, decimals); }
 
 namespace {
 

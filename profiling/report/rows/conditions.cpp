@@ -67,7 +67,7 @@ Facts conditions_of(const Record& record) {
 uint64_t hash_of_settings(const Record& record) {
   uint64_t hash = 0;
   for (const Field& field : fields()) {
-    if (field.changes_result) mix(hash, field.get(record.spec));
+    if (field.changes_result) mix(hash, field.hash(record.spec));
   }
   return hash;
 }

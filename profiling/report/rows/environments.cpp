@@ -1,7 +1,10 @@
 #include "profiling/report/rows/environments.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "profiling/report/rows/conditions.h"
 #include "text/words.h"
@@ -38,12 +41,21 @@ std::string label(const Facts& facts, const std::set<std::string>& names) {
 
 EnvironmentLabels environment_labels(const RecordPointers& shown) {
   std::set<std::string> names;
-  std::unordered_map<uint64_t, const Record*> first_of_settings;
+  // By settings, in the order of the rows.
+  std::vector<std::pair<uint64_t, const Record*>> rows;
+  rows.reserve(shown.size());
   for (const Record* record : shown) {
-    if (!says_conditions(*record)) continue;
-    const auto [first, is_new] = first_of_settings.try_emplace(hash_of_settings(*record), record);
-    if (is_new) continue;
-    add_differences(conditions_of(*first->second), conditions_of(*record), names);
+    if (says_conditions(*record)) rows.emplace_back(hash_of_settings(*record), record);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  size_t first = 0;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].first != rows[first].first) {
+      first = i;
+    } else {
+      add_differences(conditions_of(*rows[first].second), conditions_of(*rows[i].second), names);
+    }
   }
   // A hash is for people only where nothing else tells.
   if (names.size() > 1) names.erase("key_before");

@@ -22,6 +22,8 @@ namespace headroom {
 // Limits: 64-bit hashes, for finding and not for proof.
 class PlacesOfConfigurations {
  public:
+  explicit PlacesOfConfigurations(size_t records) { first_.reserve(records); }
+
   // The place that the Record takes: one given before, or the next. The Records must outlive this.
   size_t place_of(const Record& record);
 

@@ -12,15 +12,34 @@ namespace headroom {
 namespace {
 
 // A named size with a changed dimension is not that size.
+bool is_of_other_fields(const Field& field) { return field.name == "model_size"; }
+
 std::string compared(const Record& record, const Field& field) {
-  return field.name == "model_size" ? setting_text(record, field) : field.get(record.spec);
+  return is_of_other_fields(field) ? setting_text(record, field) : field.get(record.spec);
 }
 
-bool all_equal(const RecordPointers& records, const Field& field) {
-  if (records.empty()) return true;
-  const std::string first = compared(*records.front(), field);
-  return std::all_of(records.begin(), records.end(),
-                     [&](const Record* record) { return compared(*record, field) == first; });
+bool same(const Record& a, const Record& b, const Field& field) {
+  return is_of_other_fields(field) ? compared(a, field) == compared(b, field)
+                                   : field.same(a.spec, b.spec);
+}
+
+// Of the settings that change a result: whether all Records have them the same. Record by Record,
+// for memory's sake.
+std::vector<const Field*> fields_that(bool vary, const RecordPointers& records) {
+  std::vector<const Field*> equal;
+  std::vector<const Field*> varying;
+  for (const Field& field : fields()) {
+    if (field.changes_result) equal.push_back(&field);
+  }
+  for (const Record* record : records) {
+    std::erase_if(equal, [&](const Field* field) {
+      if (same(*record, *records.front(), *field)) return false;
+      varying.push_back(field);
+      return true;
+    });
+  }
+  std::sort(varying.begin(), varying.end());  // fields() is one array: its order
+  return vary ? varying : equal;
 }
 
 // A sweep writes the identity of the program that ran the cell. "" = unknown.
@@ -68,11 +87,11 @@ std::string common_settings(const RecordPointers& records) {
   const RunSpec defaults;
   if (records.empty()) return "";
   std::vector<std::string> settings;
-  for (const Field& field : fields()) {
-    if (!field.changes_result || field.name == "device" || !all_equal(records, field)) continue;
-    const std::string value = compared(*records.front(), field);
-    if (value == field.get(defaults) && !field.stated) continue;
-    settings.push_back(field.name + " " + value);
+  for (const Field* field : fields_that(/*vary=*/false, records)) {
+    if (field->name == "device") continue;
+    const std::string value = compared(*records.front(), *field);
+    if (value == field->get(defaults) && !field->stated) continue;
+    settings.push_back(field->name + " " + value);
   }
   const std::string device = device_name(*records.front());
   const bool one_device = std::all_of(records.begin(), records.end(), [&](const Record* record) {
@@ -95,7 +114,7 @@ std::string failure_note(const Record& record) {
 
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes) {
   RecordPointers latest;
-  PlacesOfConfigurations places;
+  PlacesOfConfigurations places(records.size());
   std::vector<const Record*> replaced;  // with their places
   std::vector<size_t> replaced_at;
   for (const Record& record : records) {
@@ -115,9 +134,8 @@ RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<st
 std::vector<const Field*> varying_fields(const RecordPointers& records,
                                          const std::vector<std::string>& shown) {
   std::vector<const Field*> varying;
-  for (const Field& field : fields()) {
-    if (!field.changes_result || is_one_of(field.name, shown)) continue;
-    if (!all_equal(records, field)) varying.push_back(&field);
+  for (const Field* field : fields_that(/*vary=*/true, records)) {
+    if (!is_one_of(field->name, shown)) varying.push_back(field);
   }
   return varying;
 }
