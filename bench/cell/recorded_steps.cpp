@@ -51,7 +51,9 @@ RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec
       spec_(spec),
       recording_(memories, {.stacks = spec.stacks, .max_entries = spec.max_entries}),
       phase_(failed_in, &recording_),
-      listening_(step, &phase_, &recording_) {}
+      listening_(step, &phase_, &recording_) {
+  if (!spec.snapshot.empty() && spec.stacks == Stacks::kCpp) forward_calls_.emplace();
+}
 
 void RecordedSteps::run(const Batch& batch) {
   const HostTraffic before = step_.host_traffic();

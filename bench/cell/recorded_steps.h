@@ -1,10 +1,13 @@
 // The last steps of a run, with every allocation recorded: who holds the bytes at the peak.
 #pragma once
 
+#include <optional>
+
 #include "profiling/phases.h"
 #include "profiling/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
+#include "profiling/tracker/forward_calls.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -25,6 +28,7 @@ class RecordedSteps {
   Step& step_;
   const Memories& memories_;
   const RunSpec& spec_;
+  std::optional<ForwardCalls> forward_calls_;  // where stacks are looked at
   StepRecording recording_;
   FailedPhase phase_;
   Listening listening_;

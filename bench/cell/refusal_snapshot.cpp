@@ -9,6 +9,7 @@
 #include "bench/cell/bench.h"
 #include "bench/cell/out_of_memory.h"
 #include "profiling/snapshot/write.h"
+#include "profiling/tracker/forward_calls.h"
 
 namespace headroom {
 namespace {
@@ -42,6 +43,8 @@ std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_me
     if (!snapshot) tracker.stop_recording(&snapshot.emplace(), &truncated);
   });
   tracker.start_recording({.stacks = spec.stacks, .max_entries = spec.max_entries});
+  std::optional<ForwardCalls> forward_calls;
+  if (spec.stacks == Stacks::kCpp) forward_calls.emplace();
   try {
     std::vector<std::string> notes;
     bench.build(&notes);

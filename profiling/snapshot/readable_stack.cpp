@@ -117,6 +117,12 @@ std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack)
   for (const int32_t index : snapshot.stacks[static_cast<size_t>(stack)]) {
     const Frame& frame = snapshot.frames[static_cast<size_t>(index)];
     if (frame.is_before_recording()) continue;
+    if (frame.is_backward_of()) {
+      if (!operators.empty()) lines.push_back("libtorch: " + join_operators(operators));
+      operators.clear();
+      lines.emplace_back(Frame::kBackwardOf);
+      continue;
+    }
     if (is_ours(frame)) {
       std::string line = short_file(frame.filename) + ":" + std::to_string(frame.line) + " " +
                          short_name(frame.name);

@@ -20,6 +20,10 @@ struct Frame {
   // what the block is: "parameters: lm_head.weight".
   static constexpr const char* kBeforeRecording = "allocated before the recording";
   bool is_before_recording() const { return filename == kBeforeRecording; }
+
+  // Between the engine's stack and that of the forward's call whose backward it runs.
+  static constexpr const char* kBackwardOf = "backward of";
+  bool is_backward_of() const { return name == kBackwardOf; }
 };
 
 enum class TraceAction {

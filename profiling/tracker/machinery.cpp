@@ -29,11 +29,12 @@ bool contains_one_of(std::string_view name, std::initializer_list<std::string_vi
 bool is_machinery(const Frame& frame) {
   const std::string_view name = without_arguments(frame.name);
   if (name.starts_with("headroom::")) {
-    return contains_one_of(name,
-                           {"StackTable::", "HostAllocator::", "HostBooks::", "::capture_context"});
+    return contains_one_of(name, {"StackTable::", "HostAllocator::", "HostBooks::",
+                                  "::capture_context", "::stack_of_caller", "::Calls::"});
   }
-  if (contains_one_of(name, {"torch::unwind::", "::CUDACachingAllocator::", "c10::StorageImpl",
-                             "at::TensorIteratorBase::", "::create_out", "::set_output_"})) {
+  if (contains_one_of(name, {"torch::unwind::", "at::RecordFunction::", "::CUDACachingAllocator::",
+                             "c10::StorageImpl", "at::TensorIteratorBase::", "::create_out",
+                             "::set_output_"})) {
     return true;
   }
   const bool is_libtorch = name.starts_with("at::") || name.starts_with("torch::");

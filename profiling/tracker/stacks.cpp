@@ -1,11 +1,11 @@
 #include "profiling/tracker/stacks.h"
 
-#include <torch/csrc/profiler/unwind/unwind.h>
-
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <unordered_map>
 
+#include "profiling/tracker/forward_calls.h"
 #include "profiling/tracker/loaded_code.h"
 #include "profiling/tracker/machinery.h"
 #include "profiling/tracker/own_frames.h"
@@ -14,7 +14,8 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kMaxDepth = 128;  // program counters kept per stack, innermost first
+// In the place of a program counter: what follows is the stack of the forward's call.
+constexpr void* kBackwardOf = nullptr;
 
 // What one program counter stands for: the function there and, around it, those it was inlined
 // into.
@@ -64,7 +65,7 @@ Names names_of(const std::vector<const std::vector<void*>*>& stacks) {
   Names names;
   for (const std::vector<void*>* stack : stacks) {
     for (void* counter : *stack) {
-      if (!names.try_emplace(counter).second) continue;
+      if (counter == kBackwardOf || !names.try_emplace(counter).second) continue;
       for (size_t i = 0; i < loaded.size(); ++i) {
         if (loaded[i].holds(call_before(counter))) counters[i].push_back(counter);
       }
@@ -79,8 +80,12 @@ Names names_of(const std::vector<const std::vector<void*>*>& stacks) {
 }  // namespace
 
 int32_t StackTable::capture() {
-  std::vector<void*> stack = torch::unwind::unwind();
-  if (stack.size() > kMaxDepth) stack.resize(kMaxDepth);
+  std::vector<void*> stack = stack_of_caller();
+  const std::vector<void*> forward = forward_call_of_running_node();
+  if (!forward.empty()) {
+    stack.push_back(kBackwardOf);
+    stack.insert(stack.end(), forward.begin(), forward.end());
+  }
   return ids_.try_emplace(std::move(stack), static_cast<int32_t>(ids_.size())).first->second;
 }
 
@@ -109,15 +114,27 @@ void StackTable::fill_stacks(Snapshot& snapshot) const {
     first_frame[counter] = static_cast<int32_t>(snapshot.frames.size());
     snapshot.frames.insert(snapshot.frames.end(), frames.begin(), frames.end());
   }
-  for (size_t id = 0; id < stacks.size(); ++id) {
-    if (stacks[id] == nullptr) continue;
+  const auto backward_of = static_cast<int32_t>(snapshot.frames.size());
+  snapshot.frames.push_back({.name = Frame::kBackwardOf, .filename = "??"});
+
+  using Counters = std::vector<void*>::const_iterator;
+  const auto frames_of = [&](Counters begin, Counters end) {
     std::vector<int32_t> frames;
-    for (void* counter : *stacks[id]) {
-      const auto count = static_cast<int32_t>(names.at(counter).size());
-      for (int32_t i = 0; i < count; ++i) frames.push_back(first_frame.at(counter) + i);
+    for (; begin != end; ++begin) {
+      const auto count = static_cast<int32_t>(names.at(*begin).size());
+      for (int32_t i = 0; i < count; ++i) frames.push_back(first_frame.at(*begin) + i);
     }
     frames.erase(frames.begin(), frames.begin() + machinery_frames(snapshot.frames, frames));
-    snapshot.stacks[id] = std::move(frames);
+    return frames;
+  };
+  for (size_t id = 0; id < stacks.size(); ++id) {
+    if (stacks[id] == nullptr) continue;
+    const auto forward = std::find(stacks[id]->begin(), stacks[id]->end(), kBackwardOf);
+    std::vector<int32_t>& frames = snapshot.stacks[id] = frames_of(stacks[id]->begin(), forward);
+    if (forward == stacks[id]->end()) continue;
+    frames.push_back(backward_of);
+    const std::vector<int32_t> call = frames_of(forward + 1, stacks[id]->end());
+    frames.insert(frames.end(), call.begin(), call.end());
   }
 }
 

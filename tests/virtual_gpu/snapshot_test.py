@@ -70,6 +70,12 @@ def made_by(event, source):
     return False
 
 
+def forward_call(event):
+    """The frames of the forward's call whose backward allocated this."""
+    names = [frame["name"] for frame in event["frames"]]
+    return event["frames"][names.index("backward of") + 1:] if "backward of" in names else []
+
+
 def matched(tensors, events):
     """Of the tensors, (name, bytes, sources) each, those that are left without an event each."""
     owner = {}
@@ -135,10 +141,40 @@ class Stacks(unittest.TestCase):
                                   for frame in event["frames"])]
             self.assertEqual(without, [])
 
+    def test_what_backward_allocates_has_the_line_whose_backward_it_is(self):
+        for options in ((), ("--precision", "bf16", "--attention", "sdpa"), ("--weights", "bf16"),
+                        ("--checkpoint", "full"), ("--precision", "fp8")):
+            with self.subTest(options=options):
+                _, snapshot = record(*options)
+                events = [event for event, scope in allocations(snapshot) if scope == "backward"]
+                gradients = {event["user_metadata"].removeprefix("gradients: "): event
+                             for event in events if event["user_metadata"].startswith("gradients")}
+                self.assertEqual(len(gradients), 3 + 12 * 9)
+                lines = {name: [frame["filename"].removeprefix(MODEL)
+                                for frame in forward_call(event)
+                                if frame["filename"].startswith(MODEL)]
+                         for name, event in gradients.items()}
+                self.assertEqual([name for name, files in lines.items() if not files], [])
+                self.assertEqual(lines["layers.3.ffn.w1.weight"][0], "layers.cpp")
+                self.assertTrue(made_by({"frames": forward_call(gradients["layers.3.ln1.weight"])},
+                                        "model/layers.cpp RmsNorm::forward"))
+                if "fp8" not in options:
+                    self.assertTrue(
+                        made_by({"frames": forward_call(gradients["layers.3.ffn.w1.weight"])},
+                                "model/layers.cpp Linear::forward"))
+                others = [event for event in events if event not in gradients.values()]
+                without = [event for event in others if not any(
+                    frame["filename"].startswith(MODEL) or "/train/" in frame["filename"]
+                    for frame in forward_call(event))]
+                self.assertLess(len(without), 0.01 * len(others))
+
     def test_the_allocators_machinery_is_on_top_of_no_stack(self):
         _, snapshot = record()
-        tops = {event["frames"][0]["name"] for event, _ in allocations(snapshot)}
-        for word in ("CachingAllocator", "unwind", "StackTable", "::empty", "TensorIterator"):
+        every = [event["frames"] for event, _ in allocations(snapshot)]
+        every += [forward_call(event) for event, _ in allocations(snapshot)]
+        tops = {frames[0]["name"] for frames in every if frames}
+        for word in ("CachingAllocator", "unwind", "StackTable", "::empty", "TensorIterator",
+                     "RecordFunction", "stack_of_caller", "Calls::"):
             self.assertFalse([top for top in tops if word in top.split("<")[0]], word)
 
     def test_names_come_without_any_other_program(self):

@@ -1,0 +1,103 @@
+#include "profiling/tracker/forward_calls.h"
+
+#include <ATen/SequenceNumber.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/profiler/unwind/unwind.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+constexpr size_t kMaxDepth = 128;
+
+// By thread and number of the node. Recomputation notes on the engine's threads.
+class Calls {
+ public:
+  static Calls& instance() {
+    static auto* calls = new Calls();
+    return *calls;
+  }
+
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    calls_.clear();
+    handle_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&started, &ended).scopes({at::RecordScope::FUNCTION}));
+  }
+  void end() {
+    at::removeCallback(handle_);
+    const std::lock_guard lock(mutex_);
+    calls_.clear();
+  }
+
+  std::vector<void*> of(const torch::autograd::Node& node) {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find({node.thread_id(), node.sequence_nr()});
+    return found == calls_.end() ? std::vector<void*>{} : found->second;
+  }
+
+ private:
+  using Node = std::pair<uint64_t, uint64_t>;
+
+  // Of this thread: the next one to be made, and the last.
+  static Node next_node() {
+    return {at::RecordFunction::currentThreadId(), at::sequence_number::peek()};
+  }
+
+  static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction&) {
+    instance().note();
+    return nullptr;
+  }
+  static void ended(const at::RecordFunction&, at::ObserverContext*) {
+    Calls& calls = instance();
+    const std::lock_guard lock(calls.mutex_);
+    calls.calls_.erase(next_node());
+  }
+
+  void note() {
+    Node node = next_node();
+    if (at::GradMode::is_enabled()) {
+      std::vector<void*> stack = stack_of_caller();
+      const std::lock_guard lock(mutex_);
+      calls_.insert_or_assign(node, std::move(stack));
+    } else if (node.second > 0) {
+      --node.second;
+      {
+        const std::lock_guard lock(mutex_);
+        if (calls_.contains(node)) return;
+      }
+      std::vector<void*> stack = stack_of_caller();
+      const std::lock_guard lock(mutex_);
+      calls_.try_emplace(node, std::move(stack));
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<Node, std::vector<void*>> calls_;
+  at::CallbackHandle handle_ = 0;
+};
+
+}  // namespace
+
+ForwardCalls::ForwardCalls() { Calls::instance().begin(); }
+ForwardCalls::~ForwardCalls() { Calls::instance().end(); }
+
+std::vector<void*> stack_of_caller() {
+  std::vector<void*> stack = torch::unwind::unwind();
+  if (stack.size() > kMaxDepth) stack.resize(kMaxDepth);
+  return stack;
+}
+
+std::vector<void*> forward_call_of_running_node() {
+  const auto node = torch::autograd::get_current_node();
+  return node == nullptr ? std::vector<void*>{} : Calls::instance().of(*node);
+}
+
+}  // namespace headroom
