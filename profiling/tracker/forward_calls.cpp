@@ -16,6 +16,7 @@ namespace headroom {
 namespace {
 
 constexpr size_t kMaxDepth = 128;
+constexpr int64_t kNoNumber = -1;  // AccumulateGrad's, the highest there is
 
 // By thread and number of the node. Recomputation notes on the engine's threads.
 class Calls {
@@ -28,18 +29,25 @@ class Calls {
   void begin() {
     const std::lock_guard lock(mutex_);
     calls_.clear();
-    handle_ = at::addGlobalCallback(
+    forward_ = at::addGlobalCallback(
         at::RecordFunctionCallback(&started, &ended).scopes({at::RecordScope::FUNCTION}));
+    backward_ = at::addGlobalCallback(
+        at::RecordFunctionCallback(&node_started).scopes({at::RecordScope::BACKWARD_FUNCTION}));
   }
   void end() {
-    at::removeCallback(handle_);
+    at::removeCallback(forward_);
+    at::removeCallback(backward_);
     const std::lock_guard lock(mutex_);
     calls_.clear();
   }
 
-  std::vector<void*> of(const torch::autograd::Node& node) {
+  std::vector<void*> of_running_node() {
+    const auto node = torch::autograd::get_current_node();
+    if (node == nullptr) return {};
+    const bool numbered = static_cast<int64_t>(node->sequence_nr()) != kNoNumber;
     const std::lock_guard lock(mutex_);
-    const auto found = calls_.find({node.thread_id(), node.sequence_nr()});
+    const auto found =
+        calls_.find(numbered ? Node{node->thread_id(), node->sequence_nr()} : last_numbered());
     return found == calls_.end() ? std::vector<void*>{} : found->second;
   }
 
@@ -49,6 +57,18 @@ class Calls {
   // Of this thread: the next one to be made, and the last.
   static Node next_node() {
     return {at::RecordFunction::currentThreadId(), at::sequence_number::peek()};
+  }
+
+  // Of the nodes that the engine ran on this thread.
+  static Node& last_numbered() {
+    thread_local Node node;
+    return node;
+  }
+  static std::unique_ptr<at::ObserverContext> node_started(const at::RecordFunction& node) {
+    if (node.seqNr() != kNoNumber) {
+      last_numbered() = {node.forwardThreadId(), static_cast<uint64_t>(node.seqNr())};
+    }
+    return nullptr;
   }
 
   static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction&) {
@@ -81,7 +101,8 @@ class Calls {
 
   std::mutex mutex_;
   std::map<Node, std::vector<void*>> calls_;
-  at::CallbackHandle handle_ = 0;
+  at::CallbackHandle forward_ = 0;
+  at::CallbackHandle backward_ = 0;
 };
 
 }  // namespace
@@ -95,9 +116,6 @@ std::vector<void*> stack_of_caller() {
   return stack;
 }
 
-std::vector<void*> forward_call_of_running_node() {
-  const auto node = torch::autograd::get_current_node();
-  return node == nullptr ? std::vector<void*>{} : Calls::instance().of(*node);
-}
+std::vector<void*> forward_call_of_running_node() { return Calls::instance().of_running_node(); }
 
 }  // namespace headroom

@@ -13,8 +13,10 @@ namespace headroom {
 //   node will get; the innermost of several comes last and stays, and what made no node leaves
 //   nothing. A torch::autograd::Function takes its number before its first operation, which runs
 //   without gradients: it is noted under the number already taken. Where memory is asked for while
-//   the engine runs a node, StackTable finds the stack of the node's number here.
-// Limits: AccumulateGrad has no number, so what it copies has the engine's stack alone.
+//   the engine runs a node, StackTable finds the stack of the node's number here. AccumulateGrad
+//   has no number, and the engine's highest priority: it runs as soon as the node before it in the
+//   graph has run, on the same thread, so what it copies belongs to the last number there.
+// Limits: a gradient to which several nodes add has the line of the last of them.
 class ForwardCalls {
  public:
   ForwardCalls();  // one at a time, and no step running

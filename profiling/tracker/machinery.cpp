@@ -34,9 +34,10 @@ bool is_machinery(const Frame& frame) {
     return contains_one_of(name,
                            {"StackTable::", "HostAllocator::", "HostBooks::", "::capture_context"});
   }
-  if (contains_one_of(name, {"torch::unwind::", "at::RecordFunction::", "::CUDACachingAllocator::",
-                             "c10::StorageImpl", "at::TensorIteratorBase::", "::create_out",
-                             "::set_output_"})) {
+  if (contains_one_of(
+          name, {"torch::unwind::", "at::RecordFunction::", "c10::Dispatcher::runRecordFunction",
+                 "::CUDACachingAllocator::", "c10::StorageImpl",
+                 "at::TensorIteratorBase::", "::create_out", "::set_output_"})) {
     return true;
   }
   const bool is_libtorch = name.starts_with("at::") || name.starts_with("torch::");

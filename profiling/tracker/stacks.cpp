@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -114,8 +115,7 @@ void StackTable::fill_stacks(Snapshot& snapshot) const {
     first_frame[counter] = static_cast<int32_t>(snapshot.frames.size());
     snapshot.frames.insert(snapshot.frames.end(), frames.begin(), frames.end());
   }
-  const auto backward_of = static_cast<int32_t>(snapshot.frames.size());
-  snapshot.frames.push_back({.name = Frame::kBackwardOf, .filename = "??"});
+  std::optional<int32_t> backward_of;  // one frame for all, where it is needed
 
   using Counters = std::vector<void*>::const_iterator;
   const auto frames_of = [&](Counters begin, Counters end) {
@@ -132,7 +132,11 @@ void StackTable::fill_stacks(Snapshot& snapshot) const {
     const auto forward = std::find(stacks[id]->begin(), stacks[id]->end(), kBackwardOf);
     std::vector<int32_t>& frames = snapshot.stacks[id] = frames_of(stacks[id]->begin(), forward);
     if (forward == stacks[id]->end()) continue;
-    frames.push_back(backward_of);
+    if (!backward_of) {
+      backward_of = static_cast<int32_t>(snapshot.frames.size());
+      snapshot.frames.push_back({.name = Frame::kBackwardOf, .filename = "??"});
+    }
+    frames.push_back(*backward_of);
     const std::vector<int32_t> call = frames_of(forward + 1, stacks[id]->end());
     frames.insert(frames.end(), call.begin(), call.end());
   }
