@@ -59,7 +59,7 @@ peaks() {
 profile='headroom profile --model-size 2.7B --profile-type training --device virtual:h200 --snapshot step.pickle'
 show profile.txt 0 "$profile" parts 'Peak per phase'
 show profile_in_full.txt 0 "$profile" parts 'Peak per phase|What is live|Kept for|Theory beside'
-show snapshot_top.txt 0 "headroom snapshot top step.pickle --limit 30 | grep -E 'each|model/' | head -n 4"
+show snapshot_top.txt 0 "headroom snapshot top step.pickle | sed -n '/each/p; / block /,+2p' | head -n 4"
 show sweep.txt 3 "headroom sweep --model-size small,medium,large,xl --profile-type training --device virtual:rtx4090 --records runs.jsonl" lines 7
 show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , -f 1-4'
 show theory.txt 0 "headroom theory --model-size 2.7B | grep -E 'BHST|gate|q_BHSK' | cut -c 1-109"
