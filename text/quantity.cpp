@@ -136,10 +136,10 @@ std::string format_bytes(int64_t bytes) {
   auto value = static_cast<double>(bytes);
   size_t name = 0;
   for (value /= kKibi; std::abs(value) >= kKibi && name + 1 < kNames.size(); ++name) value /= kKibi;
-  return fixed(value, 3).append(" ").append(kNames.at(name));
+  return number_text(value, 3).append(" ").append(kNames.at(name));
 }
 
-std::string fixed(double value, int decimals) {
+std::string number_text(double value, int decimals) {
   std::array<char, 512> text{};  // a double has up to 309 digits before the point
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
                                  std::chars_format::fixed, decimals)

@@ -41,6 +41,6 @@ std::vector<std::string> parse_list(std::string_view flag, std::string_view text
 std::string format_bytes(int64_t bytes);
 
 // "0.500": as printf's %.*f, whatever the locale.
-std::string fixed(double value, int decimals);
+std::string number_text(double value, int decimals);
 
 }  // namespace headroom

@@ -1,20 +1,9 @@
 #include "profiling/theory/residual_stream.h"
 
-#include <cstdio>
-
+#include "text/quantity.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {
-namespace {
-
-std::string decimals(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
-}  // namespace
-
 ResidualStream residual_stream(const RunSpec& spec) {
   ResidualStream stream;
   stream.sizes = {sequences_of_a_pass(spec), spec.context_length, model_config(spec).d_model};
@@ -30,8 +19,8 @@ std::string derivation(const ResidualStream& stream) {
          text(1) + " x " + text(2) + " = " + std::to_string(stream.elements) + " numbers; " +
          (stream.each == 4 ? "in single precision, at 4" : "in BF16, as the weights, at 2") +
          " bytes each, that is " + std::to_string(stream.bytes) +
-         " bytes = " + decimals(stream.megabytes()) +
-         " MB (10^6 bytes) = " + decimals(stream.mebibytes()) + " MiB (1024^2 bytes)." +
+         " bytes = " + number_text(stream.megabytes(), 2) +
+         " MB (10^6 bytes) = " + number_text(stream.mebibytes(), 2) + " MiB (1024^2 bytes)." +
          (stream.each == 4 ? " Autocast does not shrink it: the embedding is FP32, and FP32 plus "
                              "a lower precision is FP32."
                            : "");

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "text/quantity.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -27,8 +26,6 @@ void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes
 }
 
 std::string signed_bytes(int64_t bytes) { return (bytes > 0 ? "+" : "") + format_bytes(bytes); }
-
-std::string number_text(double value, int decimals) { return fixed(value, decimals); }
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiling/record.h"
+#include "text/quantity.h"
 #include "text/table.h"
 
 namespace headroom {
@@ -23,7 +24,6 @@ void add_bytes_cells(std::vector<std::string>& row, std::optional<int64_t> bytes
 std::string signed_bytes(int64_t bytes);           // "+1.000 GiB", "-512 B", "0 B"
 std::string percent(int64_t part, int64_t whole);  // "12.3 %", n/a of nothing
 std::string signed_percent(int64_t change, int64_t from);
-std::string number_text(double value, int decimals);
 std::string grouped(int64_t value);             // "128,625,408"
 std::string readable(const std::string& name);  // "optimizer_state" as "optimizer state"
 
