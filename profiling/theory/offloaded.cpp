@@ -6,6 +6,7 @@
 #include "profiling/theory/compressed.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
+#include "train/offload/saved_units.h"
 
 namespace headroom {
 namespace {
@@ -128,8 +129,6 @@ Row on_card(Row row, const Blocks& blocks) {
   return row;
 }
 
-constexpr int64_t kStillOnCard = 2;  // units
-
 }  // namespace
 
 void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
@@ -147,7 +146,7 @@ void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
   }
   Blocks units;
   for (const int64_t block : all) units.add(block);
-  const Blocks last = units.last(kStillOnCard);
+  const Blocks last = units.last(SavedUnits::kStillOnCard);
 
   std::vector<Row> here, host;
   for (size_t i = 0; i < rows.size(); ++i) {

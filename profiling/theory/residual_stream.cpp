@@ -4,6 +4,7 @@
 #include "train/gradient_rules.h"
 
 namespace headroom {
+
 ResidualStream residual_stream(const RunSpec& spec) {
   ResidualStream stream;
   stream.sizes = {sequences_of_a_pass(spec), spec.context_length, model_config(spec).d_model};

@@ -54,7 +54,7 @@ class Calls {
  private:
   using Node = std::pair<uint64_t, uint64_t>;
 
-  // Of this thread: the next one to be made, and the last.
+  // Of this thread: the next one to be made.
   static Node next_node() {
     return {at::RecordFunction::currentThreadId(), at::sequence_number::peek()};
   }

@@ -19,8 +19,8 @@ class StackTable {
   // Names every stack that the snapshot's events, blocks and segments refer to, indices as
   // capture() gave them: fills snapshot.frames and snapshot.stacks. Frames of the running program
   // carry file and line, those of libraries the function; the allocator's own are left out; between
-  // a backward's and its forward's stands Frame::kBackwardOf. What
-  // cannot be named is left without frames.
+  // a backward's and its forward's stands Frame::kBackwardOf. What cannot be named is left without
+  // frames.
   void symbolize_into(Snapshot& snapshot) const;
 
  private:

@@ -1,6 +1,5 @@
 #include "train/offload/offloaded_activations.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "train/techniques/compressed_activations.h"
@@ -17,7 +16,7 @@ Tensor bytes_of(const Tensor& vector) { return vector.view(torch::kUInt8); }
 }  // namespace
 
 // Vectors that are on the card, on the host, or on the way.
-class OffloadedActivations::Moved {
+class OffloadedActivations::Moved final : public SavedUnits::Moved {
  public:
   Moved(std::vector<Tensor> vectors, HostArena& arena, CopyQueue& copies)
       : vectors_(std::move(vectors)), copies_(copies) {
@@ -29,16 +28,16 @@ class OffloadedActivations::Moved {
     }
   }
   // The card's memory is anybody's from here on: not before its copies are done.
-  ~Moved() { wait(); }
+  ~Moved() override { wait(); }
   Moved(const Moved&) = delete;
   Moved& operator=(const Moved&) = delete;
 
-  void leave() {
+  void leave() override {
     wait();
     vectors_.clear();
   }
 
-  void fetch() {
+  void fetch() override {
     if (!vectors_.empty()) return;
     for (size_t i = 0; i < buffers_.size(); ++i) {
       vectors_.push_back(torch::empty({sizes_[i]}, options_[i]));
@@ -70,7 +69,7 @@ class OffloadedActivations::Moved {
 class OffloadedActivations::Form final : public StorageForm {
  public:
   Form(OffloadedActivations& owner, const Tensor& numbers)
-      : owner_(owner), unit_(owner.unit_of_a_save()) {
+      : owner_(owner), unit_(owner.units_.of_a_save(owner.block_)) {
     const Activations& setting = owner.activations_;
     std::vector<Tensor> vectors = {numbers};
     if (setting.encoded()) {
@@ -79,12 +78,11 @@ class OffloadedActivations::Form final : public StorageForm {
     }
     type_ = numbers.scalar_type();
     moved_ = std::make_shared<Moved>(std::move(vectors), *owner.arena_, *owner.copies_);
-    owner.units_[unit_].moved.push_back(moved_);
+    owner.units_.add(unit_, moved_);
   }
 
   Tensor restore() override {
-    owner_.fetch(unit_);
-    if (unit_ > 0) owner_.fetch(unit_ - 1);
+    owner_.units_.use(unit_);
     std::vector<Tensor> vectors = moved_->take();
     if (!owner_.activations_.encoded()) return vectors.front();
     Tensor numbers = torch::empty(vectors[0].sizes(), vectors[0].options().dtype(type_));
@@ -112,7 +110,7 @@ OffloadedActivations::OffloadedActivations(const Activations& activations, torch
 OffloadedActivations::~OffloadedActivations() = default;
 
 bool OffloadedActivations::takes(const Tensor& tensor) {
-  if (block_ == kNone || block_ == layers_ - 1) return false;
+  if (block_ == SavedUnits::kNoBlock || block_ == layers_ - 1) return false;
   if (activations_.encoded() && !is_coded(tensor)) return false;
   return WholeStorages::takes(tensor);
 }
@@ -129,10 +127,9 @@ BlockRunner OffloadedActivations::around(BlockRunner inner) {
                                           const Tensor& x_BSD) {
     struct Inside {
       OffloadedActivations& owner;
-      ~Inside() { owner.block_ = kNone; }
+      ~Inside() { owner.block_ = SavedUnits::kNoBlock; }
     };
     block_ = index;
-    block_saves_ = false;
     const Inside inside{*this};
     return inner(index, block, x_BSD);
   };
@@ -140,30 +137,6 @@ BlockRunner OffloadedActivations::around(BlockRunner inner) {
 
 std::unique_ptr<StorageForm> OffloadedActivations::form_of(const Tensor& numbers) {
   return std::make_unique<Form>(*this, numbers);
-}
-
-size_t OffloadedActivations::unit_of_a_save() {
-  if (block_ != kNone && block_saves_) return units_.size() - 1;
-  const auto is_gone = [](const Unit& unit) {
-    return std::all_of(unit.moved.begin(), unit.moved.end(),
-                       [](const auto& moved) { return moved.expired(); });
-  };
-  while (!units_.empty() && is_gone(units_.back())) units_.pop_back();
-  units_.emplace_back();
-  block_saves_ = block_ != kNone;
-  if (units_.size() > 2) {
-    for (const auto& moved : units_[units_.size() - 3].moved) {
-      if (const auto alive = moved.lock()) alive->leave();
-    }
-  }
-  return units_.size() - 1;
-}
-
-void OffloadedActivations::fetch(size_t unit) {
-  if (std::exchange(units_[unit].fetched, true)) return;
-  for (const auto& moved : units_[unit].moved) {
-    if (const auto alive = moved.lock()) alive->fetch();
-  }
 }
 
 }  // namespace headroom

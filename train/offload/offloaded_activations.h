@@ -5,13 +5,9 @@
 //   it saved. The host link is slower than the card by tens of times, but the copies run beside the
 //   arithmetic.
 // Approach: by Note [Whole storages]; with --activations offload-int8 what is copied are codes and
-//   scales (quantize.h). What one block saves is a unit; the input of a checkpointed group is one
-//   of its own. A unit's copies are asked for while it saves. When the unit after the next begins,
-//   the arithmetic waits for them and the unit's card memory goes: on the card are at most the unit
-//   that saves and the one before it. In backward the first use of a unit asks for all of the one
-//   before it, so that one is fetched while one is used. What is still on the card when backward
-//   comes (the last units) is used as it is. What the last block and what no block saves
-//   (embedding, final norm, head, loss) stays: backward begins with it, or it is small.
+//   scales (quantize.h). Copies are asked for while a block saves; the arithmetic waits for them
+//   when the card's memory goes, by Note [Units of saves]. What the last block and what no block
+//   saves (embedding, final norm, head, loss) stays: backward begins with it, or it is small.
 // Limits: card memory that a unit made on the way is freed by the allocator as without offload; a
 //   step that runs out of host memory is out of memory.
 #pragma once
@@ -23,6 +19,7 @@
 
 #include "model/transformer.h"
 #include "train/offload/copy_queue.h"
+#include "train/offload/saved_units.h"
 #include "train/techniques/whole_storages.h"
 #include "train/vocabulary/activations.h"
 
@@ -46,23 +43,15 @@ class OffloadedActivations final : public WholeStorages {
  private:
   class Moved;
   class Form;
-  struct Unit {
-    std::vector<std::weak_ptr<Moved>> moved;
-    bool fetched = false;  // a first time
-  };
-  static constexpr int64_t kNone = -1;  // no block is running
 
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
-  size_t unit_of_a_save();
-  void fetch(size_t unit);
 
   Activations activations_;
   int64_t layers_;
   std::shared_ptr<HostArena> arena_;
   std::shared_ptr<CopyQueue> copies_;
-  int64_t block_ = kNone;     // that runs
-  bool block_saves_ = false;  // it has a unit
-  std::vector<Unit> units_;   // in the order in which they saved
+  SavedUnits units_;
+  int64_t block_ = SavedUnits::kNoBlock;  // that runs
 };
 
 }  // namespace headroom

@@ -1,7 +1,7 @@
 #include "profiling/theory/rehearsal/offloaded.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -9,7 +9,7 @@
 namespace headroom {
 
 // Vectors that are on the card, or on the host alone.
-class OffloadedShapes::Moved {
+class OffloadedShapes::Moved final : public SavedUnits::Moved {
  public:
   Moved(std::vector<ShapeTensor> vectors, HostRanges& host)
       : host_(host), on_card_(std::move(vectors)), vectors_(on_card_) {
@@ -19,15 +19,15 @@ class OffloadedShapes::Moved {
       vector.storage.reset();
     }
   }
-  ~Moved() {
+  ~Moved() override {
     for (const auto& ranges : ranges_) host_.give_back(ranges);
   }
   Moved(const Moved&) = delete;
   Moved& operator=(const Moved&) = delete;
 
-  void leave() { on_card_.clear(); }
+  void leave() override { on_card_.clear(); }
 
-  void fetch() {
+  void fetch() override {
     if (!on_card_.empty()) return;
     for (const ShapeTensor& vector : vectors_) {
       on_card_.push_back(empty(*vector.run, vector.sizes, vector.dtype));
@@ -49,7 +49,9 @@ class OffloadedShapes::Moved {
 class OffloadedShapes::Form final : public ShapeForm {
  public:
   Form(OffloadedShapes& owner, const ShapeTensor& tensor)
-      : owner_(owner), type_(tensor.dtype), unit_(owner.unit_of_a_save()) {
+      : owner_(owner),
+        type_(tensor.dtype),
+        unit_(owner.units_.of_a_save(owner.run_.memory.place.block)) {
     std::vector<ShapeTensor> vectors;
     if (owner.activations_.encoded()) {
       QuantizedShape quantized = rehearse_quantize(tensor, owner.activations_);
@@ -61,12 +63,11 @@ class OffloadedShapes::Form final : public ShapeForm {
       vectors = {std::move(numbers)};
     }
     moved_ = std::make_shared<Moved>(std::move(vectors), owner.host_);
-    owner.units_[unit_].moved.push_back(moved_);
+    owner.units_.add(unit_, moved_);
   }
 
   ShapeTensor restore() override {
-    owner_.fetch(unit_);
-    if (unit_ > 0) owner_.fetch(unit_ - 1);
+    owner_.units_.use(unit_);
     std::vector<ShapeTensor> vectors = moved_->take();
     if (!owner_.activations_.encoded()) return vectors.front();
     const QuantizedShape quantized = {.codes = vectors[0], .scales = vectors[1]};
@@ -87,7 +88,7 @@ OffloadedShapes::~OffloadedShapes() = default;
 
 bool OffloadedShapes::takes(const ShapeTensor& tensor) const {
   const int64_t block = run_.memory.place.block;
-  if (block < 0 || block == layers_ - 1) return false;
+  if (block == SavedUnits::kNoBlock || block == layers_ - 1) return false;
   if (activations_.encoded() && !is_coded(tensor)) return false;
   return WholeShapes::takes(tensor);
 }
@@ -100,30 +101,6 @@ std::shared_ptr<PackedShape> OffloadedShapes::pack(const ShapeTensor& tensor) {
 
 std::unique_ptr<ShapeForm> OffloadedShapes::form_of(const ShapeTensor& tensor) {
   return std::make_unique<Form>(*this, tensor);
-}
-
-size_t OffloadedShapes::unit_of_a_save() {
-  const int64_t block = run_.memory.place.block;
-  const auto is_gone = [](const Unit& unit) {
-    return std::all_of(unit.moved.begin(), unit.moved.end(),
-                       [](const auto& moved) { return moved.expired(); });
-  };
-  while (!units_.empty() && is_gone(units_.back())) units_.pop_back();
-  if (!units_.empty() && block >= 0 && units_.back().block == block) return units_.size() - 1;
-  units_.push_back({.block = block});
-  if (units_.size() > 2) {
-    for (const auto& moved : units_[units_.size() - 3].moved) {
-      if (const auto alive = moved.lock()) alive->leave();
-    }
-  }
-  return units_.size() - 1;
-}
-
-void OffloadedShapes::fetch(size_t unit) {
-  if (std::exchange(units_[unit].fetched, true)) return;
-  for (const auto& moved : units_[unit].moved) {
-    if (const auto alive = moved.lock()) alive->fetch();
-  }
 }
 
 }  // namespace headroom

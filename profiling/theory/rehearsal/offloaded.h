@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "profiling/theory/rehearsal/whole_shapes.h"
 #include "train/offload/host_ranges.h"
+#include "train/offload/saved_units.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {
@@ -24,21 +24,14 @@ class OffloadedShapes final : public WholeShapes {
  private:
   class Moved;
   class Form;
-  struct Unit {
-    int64_t block = -1;
-    std::vector<std::weak_ptr<Moved>> moved;
-    bool fetched = false;
-  };
 
   std::unique_ptr<ShapeForm> form_of(const ShapeTensor& tensor) override;
-  size_t unit_of_a_save();
-  void fetch(size_t unit);
 
   Run& run_;
   Activations activations_;
   int64_t layers_;
   HostRanges host_;
-  std::vector<Unit> units_;
+  SavedUnits units_;
 };
 
 }  // namespace headroom
