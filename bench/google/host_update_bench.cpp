@@ -10,8 +10,8 @@
 //   copy held against it is the faster of two: through the caches, where each line of c is also
 //   read before it is written, which is not counted, and past them.
 // Limits: "in place" writes the weight over the gradient and has no such line; both are printed.
-//   The copy's threads take a half each, the update's what is left: on a busy machine, where one
-//   thread waits, that favours the update. Only a quiet machine's ratios count.
+//   Threads of torch's kernel take a half each, those of the copy and of ours what is left: on a
+//   busy machine, where one thread waits, that favours ours. Only a quiet machine's ratios count.
 //
 // Note [What torch is asked for]
 // Rationale: torch's fused AdamW wants p, g, m and v of one type. With BF16 weights it either keeps
@@ -22,7 +22,6 @@
 //   gradient widened, fused update of FP32 master weights, weight rounded to BF16.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
-#include <emmintrin.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include <functional>
 #include <map>
 
+#include "bench/google/stream_copy.h"
 #include "text/quantity.h"
 #include "train/offload/host_adamw.h"
 
@@ -41,7 +41,8 @@ using torch::Tensor;
 
 // Arrays of four times the largest cache, as STREAM asks for.
 int64_t numbers() {
-  if (const char* text = std::getenv("HOST_UPDATE_NUMBERS")) return std::max(64, std::atoi(text));
+  if (const char* text = std::getenv("HOST_UPDATE_NUMBERS"))
+    return std::max(64, std::atoi(text) / 64 * 64);
   int cache = 1 << 20;
   for (const auto& of : benchmark::CPUInfo::Get().caches) cache = std::max(cache, of.size);
   return 4 * int64_t{cache} / static_cast<int64_t>(sizeof(float));
@@ -65,15 +66,8 @@ struct Arrays {
 };
 
 void copy(Arrays& arrays, bool past_caches) {
-  const float* const a = arrays.g.const_data_ptr<float>();
-  float* const c = arrays.w.data_ptr<float>();
-  at::parallel_for(0, arrays.n() / 4, 1, [=](int64_t begin, int64_t end) {
-    for (int64_t i = 4 * begin; i < 4 * end; i += 4) {
-      past_caches ? _mm_stream_ps(c + i, _mm_loadu_ps(a + i))
-                  : _mm_storeu_ps(c + i, _mm_loadu_ps(a + i));
-    }
-    _mm_sfence();
-  });
+  stream_copy(arrays.g.const_data_ptr<float>(), arrays.w.data_ptr<float>(), arrays.n(),
+              past_caches);
 }
 
 void update(Arrays& arrays, HostNumber type, bool in_place) {
@@ -181,6 +175,7 @@ int run(int argc, char** argv) {
                                     "--benchmark_min_time=0.05"};
   words.insert(words.end(), argv + 1, argv + argc);
   std::vector<char*> flags;
+  flags.reserve(words.size());
   for (std::string& word : words) flags.push_back(word.data());
   int count = static_cast<int>(flags.size());
   benchmark::Initialize(&count, flags.data());

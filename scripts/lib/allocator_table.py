@@ -78,7 +78,8 @@ def verdict(rows):
         )
         for row in others
     ]
-    holds = [row for row in others if row["peak_rss_bytes"] < (1 - NOTICED) * base["peak_rss_bytes"]]
+    noticed = (1 - NOTICED) * base["peak_rss_bytes"]
+    holds = [row for row in others if row["peak_rss_bytes"] < noticed]
     word = (
         "helps here with " + " and ".join(row["allocator"] for row in holds)
         if holds
@@ -96,19 +97,23 @@ def markdown(records):
     yield (
         f"{steps} training steps on the CPU, {spec['layers']} blocks of width {spec['d_model']}, "
         f"{spec['batch_size']} x {spec['context_length']} tokens, activations offloaded; rounds: "
-        f"{rounds}. Resident memory of the whole process, libtorch's own pages included; at the end: "
-        "when all that the run made has been freed. Bytes: the larger of the rounds; time: the "
+        f"{rounds}. Resident memory of the whole process, libtorch's own pages included; at the "
+        "end: when all that the run made has been freed. Bytes: the larger of the rounds; time: the "
         "median of all steps, and of each round the least and the most."
     )
     yield ""
-    yield "| allocator | setting | peak, MiB | against glibc | at the end, MiB | step, ms | rounds, ms |"
-    yield "|---|---|---|---|---|---|---|"
+    heads = ("allocator", "setting", "peak, MiB", "against glibc", "at the end, MiB", "step, ms",
+             "rounds, ms")
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
     for row in rows:
         setting = f"`{row['setting']}`" if row["setting"] else ""
         if row["status"] != "ok":
             yield f"| {row['allocator']} | {setting} | {row['status']}: {row['reason']} | | | | |"
             continue
-        gain = against(row["peak_rss_bytes"], base["peak_rss_bytes"]) if base["status"] == "ok" else ""
+        gain = ""
+        if base["status"] == "ok":
+            gain = against(row["peak_rss_bytes"], base["peak_rss_bytes"])
         least, most = row["step_ms_rounds"]
         yield (
             f"| {row['allocator']} | {setting} | {mib(row['peak_rss_bytes'])} | {gain} | "

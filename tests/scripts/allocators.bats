@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # scripts/with_allocator.sh with a stand-in for ldconfig, and scripts/compare_allocators.sh with a
 # stand-in for the headroom program.
+# shellcheck disable=SC2016 # words for another shell, and Markdown
 
 setup() {
   scripts=$BATS_TEST_DIRNAME/../../scripts

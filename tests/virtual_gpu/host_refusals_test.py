@@ -58,8 +58,9 @@ class HostRefusals(unittest.TestCase):
             "60MiB")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertEqual(record["status"], "oom")
-        self.assertRegex(record["reason"], "^warm-up step 1, forward: host memory: tried to allocate "
-                         r"64\.000 MiB .* of 60\.000 MiB allowed \(--host-memory\)$")
+        self.assertRegex(
+            record["reason"], "^warm-up step 1, forward: host memory: tried to allocate "
+            r"64\.000 MiB .* of 60\.000 MiB allowed \(--host-memory\)$")
         self.assertEqual(left, [])
 
 

@@ -26,7 +26,7 @@ HEADROOM_INLINE void round_to(float value, uint16_t& out) {
 template <typename Number, bool first>
 HEADROOM_INLINE void update(const HostAdamwPart& part, const AdamwFactors& factors, int64_t begin,
                             int64_t end) {
-  const auto [rate, kept, beta1, rest1, beta2, rest2, eps] = factors;
+  const AdamwFactors k = factors;
   float* const master = part.master;
   float* const m = part.m;
   float* const v = part.v;
@@ -35,9 +35,9 @@ HEADROOM_INLINE void update(const HostAdamwPart& part, const AdamwFactors& facto
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     const float g = widened(gradient[i]);
-    const float new_m = first ? rest1 * g : beta1 * m[i] + rest1 * g;
-    const float new_v = first ? rest2 * g * g : beta2 * v[i] + rest2 * g * g;
-    const float p = master[i] * kept - rate * new_m / (std::sqrt(new_v) + eps);
+    const float new_m = first ? k.rest1 * g : k.beta1 * m[i] + k.rest1 * g;
+    const float new_v = first ? k.rest2 * g * g : k.beta2 * v[i] + k.rest2 * g * g;
+    const float p = master[i] * k.kept - k.rate * new_m / (std::sqrt(new_v) + k.eps);
     m[i] = new_m;
     v[i] = new_v;
     master[i] = p;
@@ -67,7 +67,7 @@ void update_baseline(const HostAdamwPart& part, const AdamwFactors& factors, boo
   update_any(part, factors, first, begin, end);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void update_avx512(
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void update_avx512(
     const HostAdamwPart& part, const AdamwFactors& factors, bool first, int64_t begin,
     int64_t end) {
   update_any(part, factors, first, begin, end);

@@ -1,8 +1,7 @@
 // Loaded into a program on a virtual card: pinned memory, which the stand-in maps without a
 // reserve, is refused once REFUSE_PINNED_BEYOND bytes of it have been given.
+#include <dlfcn.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -19,6 +18,6 @@ extern "C" void* mmap(void* address, size_t bytes, int protection, int flags, in
       return MAP_FAILED;
     }
   }
-  return reinterpret_cast<void*>(
-      syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+  static const auto next = reinterpret_cast<decltype(&mmap)>(dlsym(RTLD_NEXT, "mmap"));
+  return next(address, bytes, protection, flags, file, offset);
 }
