@@ -20,6 +20,7 @@ void add_leaving_gradients(Sheet& sheet);
 void add_host_update_rows(Sheet& sheet);
 
 // Ordinary memory: of those rows, and of the batch while it is made. Nothing where there are none.
+// The numbers that libtorch wraps in tensors of 8 bytes come to it only where a batch is as small.
 int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec);
 // Slabs of pinned memory.
 int64_t gradient_slab_bytes(const std::vector<Row>& rows);

@@ -115,7 +115,7 @@ def quick_grids():
            "attention": "eager,sdpa", "layers": "5", "context_length": "33",
            "checkpoint": f"none,{CHECKPOINTS}", "activations": "offload:min=4KiB"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,tf32,bf16",
-           "attention": "eager,sdpa", "context_length": "1,33", "optimizer_offload": "cpu"}
+           "attention": "eager,sdpa", "context_length": "9,33", "optimizer_offload": "cpu"}
     # What comes one after another is largest in the vocabulary above, here in the blocks.
     for shape in ({"vocab_size": "50"}, {"vocab_size": "50", "d_ff": "48", "kv_heads": "1"},
                   {"vocab_size": "50", "d_ff": "100", "kv_heads": "2"}):
