@@ -44,6 +44,7 @@ class StreamQueue final : public CopyQueue {
       event_.record(stream);
     }
     void wait() override { event_.block(guard_.getStream(device_)); }
+    void wait_on_host() override { event_.synchronize(); }
 
    private:
     torch::Device device_;
@@ -77,6 +78,7 @@ class ThreadQueue final : public CopyQueue {
    public:
     explicit Done(std::future<void> future) : future_(future.share()) {}
     void wait() override { future_.get(); }
+    void wait_on_host() override { wait(); }
 
    private:
     std::shared_future<void> future_;
