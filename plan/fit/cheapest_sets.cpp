@@ -153,6 +153,7 @@ class CheapestSets {
       result_.notes.push_back("not judged: " + name + ": " + verdict.reason);
       return;
     }
+    if (!sets_[place].spec.alloc_conf.empty()) return;  // theory knows the default settings
     result_.notes.push_back(
         "theory finds " + format_bytes(-(estimates_.need(sets_[place].spec) - judge_.capacity)) +
         " to spare with " + name + ", and the card does not: " + verdict.reason);

@@ -22,6 +22,13 @@ int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>
   return found->second;
 }
 
+bool Estimates::fits(const RunSpec& spec) {
+  if (floor(spec) > judge_.capacity) return false;
+  const auto [found, is_new] = fits_.try_emplace(row_name(spec), false);
+  if (is_new) found->second = judge_.fits(spec);
+  return found->second;
+}
+
 size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places) {
   std::stable_sort(places.begin(), places.end(),
                    [&](size_t a, size_t b) { return floor(sets[a].spec) < floor(sets[b].spec); });

@@ -16,9 +16,7 @@ class Estimates {
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec) { return of(floors_, judge_.floor, spec); }
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
-  bool fits(const RunSpec& spec) {
-    return floor(spec) <= judge_.capacity && need(spec) <= judge_.capacity;
-  }
+  bool fits(const RunSpec& spec);
 
   // The place of the set that needs least; `places` is not empty.
   size_t smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places);
@@ -31,6 +29,7 @@ class Estimates {
   const Judge& judge_;
   Known floors_;
   Known needs_;
+  std::map<std::string, bool> fits_;
 };
 
 }  // namespace headroom

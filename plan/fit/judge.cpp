@@ -96,6 +96,8 @@ Judge judge_on(const Card& card, RememberedCells& cells, const FitProgress& prog
   Judge judge{.capacity = capacity_of(card),
               .floor = floor_bytes,
               .need = predicted_need,
+              .fits = [room = capacity_of(card)](
+                          const RunSpec& spec) { return predicted_to_fit(spec, room); },
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },
               .stopped = interrupted,
               .on_theory = {},

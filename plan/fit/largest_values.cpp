@@ -69,7 +69,7 @@ class LargestValues {
     const std::vector<Point> points = thinned(frontier(), question_.answers);
     for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
       judge_.on_expected(2 * (points.size() - i));
-      prove(points[i]);
+      prove(points[i].place, points[i].value);
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
     result_.stopped = judge_.stopped();
@@ -82,7 +82,6 @@ class LargestValues {
     std::vector<Point> points;
     for (size_t i = 0; i < sets_.size() && !judge_.stopped(); ++i) {
       judge_.on_theory(i, sets_.size());
-      if (uses_the_allocator(i)) continue;  // theory finds no difference
       const int64_t beaten = points.empty() ? 0 : points.back().value;
       const int64_t value = reach(i, beaten);
       if (value <= beaten) continue;
@@ -90,10 +89,6 @@ class LargestValues {
       if (value >= range(i).most) break;
     }
     return points;
-  }
-
-  bool uses_the_allocator(size_t place) const {
-    return sets_[place].cost.at(static_cast<size_t>(Technique::kAllocator)) > 0;
   }
 
   Range range(size_t place) const {
@@ -112,67 +107,37 @@ class LargestValues {
     const int64_t next = std::max(all.least, (beaten / all.stride + 1) * all.stride);
     if (next > all.most || !estimates_.fits(spec(place, next))) return 0;
     const Range above{.least = next, .most = all.most, .stride = all.stride};
-    const auto asked = [&](const auto& figure) {
-      return [&, figure](int64_t value) {
-        return (estimates_.*figure)(spec(place, value)) <= judge_.capacity ? Fits::kYes : Fits::kNo;
-      };
-    };
-    // First how far the floor reaches, which costs little: the rest begins near the end.
-    const int64_t most = *largest_that_fits(above, next, asked(&Estimates::floor));
-    return interpolated(place, {.least = next, .most = most, .stride = all.stride});
+    // First how far the floor reaches, which costs little.
+    const int64_t most = *largest_that_fits(above, next, [&](int64_t value) {
+      return estimates_.floor(spec(place, value)) <= judge_.capacity ? Fits::kYes : Fits::kNo;
+    });
+    const Range below{.least = next, .most = most, .stride = all.stride};
+    return *largest_that_fits(below, guess(place, below), [&](int64_t value) {
+      return estimates_.fits(spec(place, value)) ? Fits::kYes : Fits::kNo;
+    });
   }
 
-  // range.least fits. Needs grow nearly in proportion to the value.
-  int64_t interpolated(size_t place, const Range& range) {
-    const auto need = [&](int64_t value) {
-      return static_cast<double>(estimates_.need(spec(place, value)));
-    };
-    const auto room = static_cast<double>(judge_.capacity);
-    int64_t low = range.least;
-    int64_t high = range.most + range.stride;
-    for (int turn = 0; high - low > range.stride && !judge_.stopped(); ++turn) {
-      int64_t next = range.most;
-      if (high <= range.most) {
-        // A need that bends is not found by straight lines alone; and from below the end may be
-        // one stride away.
-        const double share = turn % 3 == 0 ? 0.5 : (room - need(low)) / (need(high) - need(low));
-        const auto strides = static_cast<double>((high - low) / range.stride);
-        next = low + static_cast<int64_t>(share * strides) * range.stride;
-        next = std::clamp(next, low + range.stride, high - range.stride);
-      }
-      (need(next) <= room ? low : high) = next;
-    }
-    return low;
-  }
-
-  void prove(const Point& point) {
-    const auto proved = prove_reach(point.place, point.value);
-    if (proved && *proved < point.value && !judge_.stopped()) try_the_allocator(point);
+  // Where a straight line through two needs meets the card.
+  int64_t guess(size_t place, const Range& range) {
+    const int64_t second = std::min(2 * range.least, range.most);
+    if (second == range.least) return second;
+    const auto at_least = static_cast<double>(estimates_.need(spec(place, range.least)));
+    const auto at_second = static_cast<double>(estimates_.need(spec(place, second)));
+    const auto slope = (at_second - at_least) / static_cast<double>(second - range.least);
+    if (slope <= 0) return range.most;
+    const double more = (static_cast<double>(judge_.capacity) - at_least) / slope;
+    return range.least + static_cast<int64_t>(std::min(more, static_cast<double>(range.most)));
   }
 
   // What the card says; adds it where it is beyond what cheaper ones reach.
-  std::optional<int64_t> prove_reach(size_t place, int64_t guess) {
+  void prove(size_t place, int64_t guess) {
     const auto largest = largest_that_fits(range(place), guess,
                                            [&](int64_t value) { return run(place, value).fits; });
-    if (judge_.stopped()) return std::nullopt;
-    if (!largest) {
-      note_unjudged(place);
-      return std::nullopt;
-    }
+    if (judge_.stopped()) return;
+    if (!largest) return note_unjudged(place);
     note_disagreement(place, guess, *largest);
     const int64_t beaten = result_.answers.empty() ? 0 : result_.answers.back().value;
     if (*largest > beaten) add(place, *largest);
-    return largest;
-  }
-
-  // The same set with settings of the allocator, where memory that is free was in pieces.
-  void try_the_allocator(const Point& point) {
-    for (size_t other = 0; other < sets_.size() && !judge_.stopped(); ++other) {
-      if (!uses_the_allocator(other)) continue;
-      Cost cost = sets_[other].cost;
-      cost.at(static_cast<size_t>(Technique::kAllocator)) = 0;
-      if (cost == sets_[point.place].cost) prove_reach(other, point.value);
-    }
   }
 
   void add(size_t place, int64_t value) {
@@ -209,7 +174,7 @@ class LargestValues {
   }
 
   void note_disagreement(size_t place, int64_t theory, int64_t card) {
-    if (theory == card) return;
+    if (theory == card || !sets_[place].spec.alloc_conf.empty()) return;
     result_.notes.push_back("theory says " + name() + std::to_string(theory) + " with " +
                             sets_[place].in_words() + ", the card " +
                             (card == 0 ? "none" : std::to_string(card)) + ": the card is believed");
@@ -224,7 +189,7 @@ class LargestValues {
     if (judge_.stopped()) return;
     judge_.on_expected(1);
     const int64_t value = range(place).least;
-    if (run(place, value).fits == Fits::kYes) return void(prove_reach(place, value));
+    if (run(place, value).fits == Fits::kYes) return prove(place, value);
     if (judge_.stopped()) return;
     result_.nearest = FitAnswer{.set = least[place],
                                 .value = value,

@@ -38,6 +38,15 @@ int64_t predicted_need(const RunSpec& spec) {
   return predicted_peak(plain).allocated;
 }
 
+bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
+  constexpr int64_t kLostToPages = 50;  // a part of so many
+  RunSpec plain = spec;
+  plain.alloc_conf.clear();
+  if (!has_predicted_peak(plain)) return floor_bytes(spec) <= capacity;
+  if (spec.alloc_conf.empty()) return rehearsed_to_fit(spec, capacity);
+  return predicted_need(spec) <= capacity - capacity / kLostToPages;
+}
+
 int64_t predicted_host_bytes(const RunSpec& spec) {
   int64_t bytes = 0;
   for (const Row& row : theory_rows(spec)) {

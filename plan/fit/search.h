@@ -33,11 +33,12 @@ struct Verdict {
   std::string reason;  // one line; "" where it fits
 };
 
-// Who is asked. floor and need: bytes beside the card's context (plan/fit/need.h).
+// Who is asked. floor and need of theory: bytes beside the card's context (plan/fit/need.h).
 struct Judge {
   int64_t capacity = 0;  // bytes that a run may have
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
+  std::function<bool(const RunSpec&)> fits;  // by theory
   std::function<Verdict(const RunSpec&)> run;
   std::function<bool()> stopped = [] { return false; };
   // For whoever tells the user: how many sets theory has looked at, how many cells may still run.
