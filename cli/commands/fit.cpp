@@ -1,7 +1,11 @@
 // headroom fit: what fits a card, and what to change; each answer proved by running it.
+#include <algorithm>
+#include <string_view>
+
 #include "bench/process/interrupt.h"
 #include "bench/sweep/remembered_cells.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/fit_program.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/fit_flags.h"
@@ -12,17 +16,20 @@
 #include "plan/fit/judge.h"
 #include "plan/fit/report.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
 
 CommandLine command_line() {
-  return {"fit --card NAME --model-size NAME [flags]",
-          "What fits a card, and what to change: the largest batch or context with each set of\n"
-          "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
-          "a list. Theory proposes, the virtual card disposes: every answer was run, and one step\n"
-          "beyond it was run and does not fit.",
-          fit_flags()};
+  return {
+      "fit --card CARD --model-size NAME [flags] [-- PROGRAM [ARGUMENTS]]",
+      "What fits a card, and what to change: the largest batch or context with each set of\n"
+      "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
+      "a list. Theory proposes, the virtual card disposes: every answer was run, and one step\n"
+      "beyond it was run and does not fit. With --vary and a program behind -- the largest value\n"
+      "with which that program runs.",
+      fit_flags(), true};
 }
 
 // The smallest card on which something fits, or the last.
@@ -84,7 +91,23 @@ int fit(const Arguments& arguments) {
 }  // namespace
 
 int run_fit_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, fit);
+  // What stands behind "--" is the program's, its --help too.
+  char** const end = argv + argc;
+  char** const dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const std::vector<std::string> words(dashes == end ? end : dashes + 1, end);
+  const auto body = [&](const Arguments& arguments) {
+    if (!arguments.positional.empty()) refuse_argument(arguments.positional.front());
+    if (arguments.has("vary")) return fit_program(arguments, words);
+    if (!words.empty()) {
+      throw UsageError(
+          "--vary is needed beside a program: which of its values is to be the largest; example: "
+          "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py --batch-size "
+          "{batch}");
+    }
+    return fit(arguments);
+  };
+  return parse_and_run(command_line(), static_cast<int>(dashes - argv), argv, body);
 }
 
 }  // namespace headroom

@@ -70,7 +70,7 @@ Open open_from(const Arguments& arguments) {
 
 std::vector<Flag> fit_flags() {
   std::vector<Flag> flags = {
-      {"card", "NAME,...", "the card: headroom cards lists them; of several the smallest that does",
+      {"card", "CARD,...", "the card: headroom cards lists them; of several the smallest that does",
        kFit},
       {"bytes", "SIZE", "its memory instead of the real one, 20GiB for one", kFit},
       {"cost-order", "WORD,...",
@@ -99,6 +99,10 @@ std::vector<Flag> fit_flags() {
     }
     flags.push_back(std::move(flag));
   }
+  flags.push_back({"vary", "NAME=FROM..TO",
+                   "of the program behind --: bisect the largest value of {NAME} in its words",
+                   "A program of yours"});
+  flags.push_back({"skip-host-init", "", "as dryrun has it", "A program of yours"});
   for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
   flags.push_back({"records", "FILE", "JSONL: cells that ran, found again by the next search",
                    kOutput, FileUse::kWritten});
@@ -139,6 +143,11 @@ std::vector<FitCard> fit_cards(const Arguments& arguments) {
 
 FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& cards) {
   Arguments arguments = given;
+  if (given.has("skip-host-init")) {
+    throw UsageError(
+        "--skip-host-init is of a program behind --; example: headroom fit --card rtx4090 "
+        "--skip-host-init --vary batch=1..256 -- python train.py --batch-size {batch}");
+  }
   refuse_file(given, "output", ".svg");
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");

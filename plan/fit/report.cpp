@@ -14,22 +14,6 @@ namespace {
 
 const char* name_of(Open open) { return open == Open::kBatch ? "batch size" : "context length"; }
 
-std::string title_of(const FitFound& found) {
-  const RunSpec& base = found.question.base;
-  const std::string on = base.model_size + " on " + found.card.name;
-  const std::string batch = ", batch " + std::to_string(base.batch_size);
-  const std::string context = ", context " + std::to_string(base.context_length);
-  switch (found.question.open) {
-    case Open::kBatch:
-      return "Largest batch: " + on + context;
-    case Open::kContext:
-      return "Largest context: " + on + batch;
-    case Open::kNothing:
-      break;
-  }
-  return "Cheapest sets that fit: " + on + batch + context;
-}
-
 // Of a run that ended well.
 int64_t measured_peak(const FitAnswer& answer) { return answer.verdict.record->peak->allocated; }
 
@@ -70,18 +54,20 @@ Table answers_table(const FitFound& found) {
 }
 
 void add_notes(const FitFound& found, Table& table) {
-  table.notes.push_back(
-      "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
-  table.notes.push_back(grouped(static_cast<int64_t>(found.result.sets)) +
+  const FitResult& result = found.result;
+  if (!result.answers.empty()) {
+    table.notes.emplace_back(
+        "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
+    table.notes.push_back("margin: " + format_bytes(found.card.total_bytes) + " of the card less " +
+                          format_bytes(found.card.context_bytes) + " of its CUDA context (" +
+                          (found.card.context_measured ? "measured" : "assumed") +
+                          ") less the peak.");
+  }
+  table.notes.push_back(grouped(static_cast<int64_t>(result.sets)) +
                         " sets; cheapest first, in this order of costs: " +
                         found.question.order.in_words(Searched::kInRuns) + ".");
-  table.notes.push_back("margin: " + format_bytes(found.card.total_bytes) + " of the card less " +
-                        format_bytes(found.card.context_bytes) + " of its CUDA context (" +
-                        (found.card.context_measured ? "measured" : "assumed") +
-                        ") less the peak.");
-  for (const std::string& note : found.result.notes) table.notes.push_back(note + ".");
-  if (found.result.stopped)
-    table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
+  for (const std::string& note : result.notes) table.notes.push_back(note + ".");
+  if (result.stopped) table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
 }
 
 Table commands_table(const FitFound& found) {
@@ -89,6 +75,23 @@ Table commands_table(const FitFound& found) {
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
     table.rows.push_back(
         {std::to_string(i + 1), profile_command(found.result.answers[i].set.spec)});
+  }
+  return table;
+}
+
+// The cards on which nothing fits.
+Table smaller_table(const FitFound& found) {
+  Table table{.title = "Smaller cards", .columns = {{"card"}, {"set that needs least"}}};
+  add_bytes_columns(table, "memory");
+  add_bytes_columns(table, "short by");
+  table.columns.push_back({"run there"});
+  for (size_t i = 0; i < found.smaller.size(); ++i) {
+    const FitAnswer& nearest = *found.of_smaller[i].nearest;
+    std::vector<std::string> cells = {found.smaller[i].name, nearest.set.in_words()};
+    add_bytes_cells(cells, found.smaller[i].total_bytes);
+    add_bytes_cells(cells, nearest.need - capacity_of(found.smaller[i]));
+    cells.push_back(to_string(nearest.verdict.record->status));
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -133,6 +136,22 @@ Table nearest_table(const FitFound& found) {
 
 }  // namespace
 
+std::string title_of(const FitFound& found) {
+  const RunSpec& base = found.question.base;
+  const std::string on = base.model_size + " on " + found.card.name;
+  const std::string batch = ", batch " + std::to_string(base.batch_size);
+  const std::string context = ", context " + std::to_string(base.context_length);
+  switch (found.question.open) {
+    case Open::kBatch:
+      return "Largest batch: " + on + context;
+    case Open::kContext:
+      return "Largest context: " + on + batch;
+    case Open::kNothing:
+      break;
+  }
+  return "Cheapest sets that fit: " + on + batch + context;
+}
+
 std::vector<Table> fit_report(const FitFound& found) {
   std::vector<Table> tables;
   if (found.result.nearest) {
@@ -141,7 +160,7 @@ std::vector<Table> fit_report(const FitFound& found) {
     tables.push_back(answers_table(found));
   }
   add_notes(found, tables.front());
-  if (found.result.nearest) tables.front().notes.erase(tables.front().notes.begin() + 2);
+  if (!found.smaller.empty()) tables.push_back(smaller_table(found));
   if (!found.result.answers.empty()) tables.push_back(commands_table(found));
   return tables;
 }

@@ -20,6 +20,9 @@ struct FitFound {
   FitResult result;
 };
 
+// "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
+std::string title_of(const FitFound& found);
+
 std::vector<Table> fit_report(const FitFound& found);
 
 nlohmann::ordered_json fit_document(const FitFound& found);
