@@ -23,7 +23,7 @@ namespace {
 
 CommandLine command_line() {
   return {
-      "fit --card CARD --model-size NAME [flags] [-- PROGRAM [ARGUMENTS]]",
+      "fit --card CARD --model-size NAME [flags]",
       "What fits a card, and what to change: the largest batch or context with each set of\n"
       "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
       "a list. Theory proposes, the virtual card disposes: every answer was run, and one step\n"

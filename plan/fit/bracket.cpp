@@ -42,12 +42,14 @@ class Bracket {
 }  // namespace
 
 std::optional<int64_t> largest_that_fits(const Range& range, int64_t guess,
-                                         const std::function<Fits(int64_t)>& ask) {
+                                         const std::function<Fits(int64_t)>& ask,
+                                         int64_t first_step) {
   Bracket bracket(range, ask);
   const int64_t first = guess / range.stride * range.stride;
   if (!bracket.put(std::clamp(first, range.least, range.most))) return std::nullopt;
   // Away from the guess in growing steps, as long as one side is open.
-  for (int64_t step = range.stride; !bracket.is_closed(); step *= 2) {
+  const int64_t strides = std::max<int64_t>(first_step / range.stride, 1);
+  for (int64_t step = strides * range.stride; !bracket.is_closed(); step *= 2) {
     int64_t next = bracket.middle();
     if (bracket.all_fit()) {
       next = std::min(bracket.low() + step, range.most);

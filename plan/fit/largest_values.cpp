@@ -131,8 +131,11 @@ class LargestValues {
 
   // What the card says; adds it where it is beyond what cheaper ones reach.
   void prove(size_t place, int64_t guess) {
-    const auto largest = largest_that_fits(range(place), guess,
-                                           [&](int64_t value) { return run(place, value).fits; });
+    // Of expandable segments theory has a rough idea (plan/fit/need.h).
+    constexpr int64_t kRough = 64;
+    const int64_t step = sets_[place].spec.alloc_conf.empty() ? 0 : guess / kRough;
+    const auto ask = [&](int64_t value) { return run(place, value).fits; };
+    const auto largest = largest_that_fits(range(place), guess, ask, step);
     if (judge_.stopped()) return;
     if (!largest) return note_unjudged(place);
     note_disagreement(place, guess, *largest);

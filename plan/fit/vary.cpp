@@ -29,20 +29,15 @@ class VarySearch {
     const std::optional<int64_t> largest = largest_that_fits(range, least, ask);
     if (stopped_()) return;
     if (largest && *largest == 0 && !result_.answers.empty()) return;  // reaches no further
-    int64_t value = largest.value_or(0);
-    if (!largest) {  // what ran before it failed otherwise
-      for (const auto& [key, run] : runs_) {
-        if (key.second == alloc_conf && run.fits == Fits::kYes) value = std::max(value, key.first);
-      }
-      if (value == 0 && !result_.answers.empty()) return;
-    }
-    VaryAnswer answer{.alloc_conf = alloc_conf, .largest = value, .at = {}, .beyond = {}};
-    if (value > 0) answer.at = asked(value, alloc_conf);
-    const auto beyond = runs_.find({std::max(value + 1, range.least), alloc_conf});
+    if (!largest) return add_until_failure(alloc_conf);
+    VaryAnswer answer{.alloc_conf = alloc_conf, .largest = *largest, .at = {}, .beyond = {}};
+    if (*largest > 0) answer.at = asked(*largest, alloc_conf);
+    const auto beyond = runs_.find({std::max(*largest + 1, least), alloc_conf});
     if (beyond != runs_.end()) answer.beyond = beyond->second;
     result_.answers.push_back(std::move(answer));
   }
 
+  bool failed() const { return !result_.failures.empty(); }
   VaryResult take() {
     result_.stopped = stopped_();
     return std::move(result_);
@@ -54,6 +49,19 @@ class VarySearch {
   }
 
  private:
+  // What ran, where another value failed for a reason of its own.
+  void add_until_failure(const std::string& alloc_conf) {
+    VaryAnswer answer{.alloc_conf = alloc_conf, .largest = 0, .at = {}, .beyond = {}};
+    for (const auto& [key, run] : runs_) {
+      if (key.second != alloc_conf) continue;
+      if (run.fits == Fits::kUnknown) answer.beyond = run;
+      if (run.fits != Fits::kYes || key.first <= answer.largest) continue;
+      answer.largest = key.first;
+      answer.at = run;
+    }
+    if (answer.largest > 0 || result_.answers.empty()) result_.answers.push_back(std::move(answer));
+  }
+
   const ProgramRun& asked(int64_t value, const std::string& alloc_conf) {
     const auto [found, is_new] = runs_.try_emplace({value, alloc_conf});
     if (!is_new) return found->second;
@@ -115,7 +123,7 @@ VaryResult search_vary(const Vary& vary, const std::vector<std::string>& alloc_c
                        const RunProgram& run, const std::function<bool()>& stopped) {
   VarySearch search(vary, run, stopped);
   for (const std::string& conf : alloc_confs) {
-    if (stopped()) break;
+    if (stopped() || search.failed()) break;
     const bool is_first = &conf == &alloc_confs.front();
     const int64_t least =
         is_first ? vary.range.least : std::max(search.reached() + 1, vary.range.least);

@@ -1,0 +1,82 @@
+#include "plan/fit/need.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/fit/command_line.h"
+#include "plan/fit/technique_sets.h"
+#include "profiling/theory/peak.h"
+
+namespace headroom {
+namespace {
+
+RunSpec small_training() {
+  RunSpec spec{.model_size = "small",
+               .layers = 2,
+               .context_length = 64,
+               .batch_size = 4,
+               .profile_type = Mode::kTraining,
+               .device = {.kind = DeviceKind::kVirtual, .card = "rtx4090"}};
+  spec.warmup_steps = spec.measure_steps = 2;
+  spec.record_steps = 0;
+  return spec;
+}
+
+TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
+  const auto sets = technique_sets(small_training(), technique_list(small_training()), {});
+  for (size_t i = 0; i < sets.size(); i += 3) {
+    const RunSpec& spec = sets[i].spec;
+    EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << sets[i].in_words();
+  }
+}
+
+TEST(Need, ARunFitsWhereItsPeakDoesAndNothingIsInPieces) {
+  const RunSpec spec = small_training();
+  const int64_t peak = predicted_peak(spec).allocated;
+  EXPECT_FALSE(predicted_to_fit(spec, peak - 512));
+  EXPECT_TRUE(predicted_to_fit(spec, 2 * peak));
+  EXPECT_FALSE(predicted_to_fit(spec, peak / 2));
+}
+
+TEST(Need, MoreMemoryNeverMakesItUnfit) {
+  for (const bool released : {false, true}) {
+    RunSpec spec = small_training();
+    spec.release_gradients = released;
+    const int64_t peak = predicted_peak(spec).allocated;
+    bool before = false;
+    for (int64_t room = peak - (8 << 20); room < peak + (96 << 20); room += 4 << 20) {
+      const bool fits = predicted_to_fit(spec, room);
+      EXPECT_TRUE(fits || !before) << room - peak;
+      before = fits;
+    }
+    EXPECT_TRUE(before);
+  }
+}
+
+TEST(Need, ExpandableSegmentsAreAskedOfThePeakAlone) {
+  RunSpec spec = small_training();
+  const int64_t peak = predicted_peak(spec).allocated;
+  spec.alloc_conf = "expandable_segments:True";
+  EXPECT_EQ(predicted_need(spec), peak);
+  EXPECT_TRUE(predicted_to_fit(spec, peak + peak / 20));
+  EXPECT_FALSE(predicted_to_fit(spec, peak));
+}
+
+TEST(Need, NothingIsInHostMemoryWithoutOffload) {
+  EXPECT_EQ(predicted_host_bytes(small_training()), 0);
+}
+
+TEST(ProfileCommand, SaysWhatIsNotTheDefaultAndReadsBack) {
+  RunSpec spec = small_training();
+  spec.release_gradients = true;
+  spec.alloc_conf = "expandable_segments:True";
+  spec.tokens = "my tokens.bin";
+  const std::string command = profile_command(spec);
+  EXPECT_EQ(command,
+            "headroom profile --model-size small --layers 2 --context-length 64 --batch-size 4 "
+            "--profile-type training --precision fp32 --release-gradients --device "
+            "virtual:rtx4090 --alloc-conf expandable_segments:True --tokens 'my tokens.bin' "
+            "--warmup-steps 2 --measure-steps 2 --record-steps 0");
+}
+
+}  // namespace
+}  // namespace headroom
