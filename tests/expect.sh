@@ -52,9 +52,13 @@ try_example() {
         ;;
       fit)
         [[ $example == *--card* ]] || words+=(--card rtx4090)
-        words+=(--model-size small --allow checkpoint)
-        [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
-        [[ $example == *--context-length* ]] || words+=(--context-length 128)
+        if [[ $example == *--vary* ]]; then
+          words+=(-- true '{batch}')
+        else
+          [[ $example == *--model-size* ]] || words+=(--model-size small)
+          [[ $example == *--allow* ]] || words+=(--allow checkpoint)
+          words+=(--batch-size 4 --context-length 128)
+        fi
         ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
       table) words=(summary records.jsonl "${words[@]}") ;;

@@ -40,7 +40,10 @@ AllocatorRules::BlockId AllocatorRules::make(const Block& block) {
 AllocatorRules::BlockId AllocatorRules::new_segment(int64_t rounded, bool small) {
   const int64_t size = segment_size(rounded);
   if (size > limit_ - reserved_) release_cached();
-  if (size > limit_ - reserved_) throw CardIsFull();
+  if (size > limit_ - reserved_) {
+    over_ = true;
+    throw CardIsFull();
+  }
   reserved_ += size;
   return make({.address = addresses_.take(size), .size = size, .small = small});
 }
@@ -91,6 +94,7 @@ void AllocatorRules::join_next(BlockId block) {
 }
 
 void AllocatorRules::release(BlockId block) {
+  if (over_) return;
   allocated_ -= blocks_[block].size;
   blocks_[block].used = false;
   Free& free = pool(blocks_[block].small);

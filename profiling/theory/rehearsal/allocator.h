@@ -28,7 +28,8 @@ class AllocatorRules {
  public:
   using BlockId = int32_t;
 
-  // So many bytes has the card for its segments; more is CardIsFull.
+  // So many bytes has the card for its segments; more is CardIsFull, and the rehearsal over: what
+  // is let go after it is not looked at.
   void limit(int64_t bytes) { limit_ = bytes; }
 
   BlockId allocate(int64_t bytes);
@@ -63,6 +64,7 @@ class AllocatorRules {
   int64_t allocated_ = 0;
   int64_t reserved_ = 0;
   int64_t limit_ = std::numeric_limits<int64_t>::max();
+  bool over_ = false;
 };
 
 // What the program would get as an out-of-memory error.
