@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rows.h"
 #include "text/words.h"
@@ -48,9 +49,10 @@ bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
 }
 
 int64_t predicted_host_bytes(const RunSpec& spec) {
-  int64_t bytes = 0;
-  for (const Row& row : theory_rows(spec)) {
-    if (row.space == MemorySpace::kHost) bytes += row.model_bytes();
+  const std::vector<Row> rows = theory_rows(spec);
+  int64_t bytes = host_slab_bytes(rows);
+  for (const Row& row : rows) {
+    if (row.space == MemorySpace::kHost && row.group != kOffloaded) bytes += row.model_bytes();
   }
   return bytes;
 }

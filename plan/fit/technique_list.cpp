@@ -1,6 +1,7 @@
 #include "plan/fit/technique_list.h"
 
 #include <algorithm>
+#include <set>
 
 #include "text/words.h"
 
@@ -23,6 +24,7 @@ RunTechnique micro_batches(int64_t batch) {
 
 std::vector<RunTechnique> technique_list(const RunSpec& base) {
   return {
+      {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
       {Technique::kOtherOptimizer,
        {{"adam-mini", {{"optimizer", "adam-mini"}}},
         {"lion", {{"optimizer", "lion"}}},
@@ -34,7 +36,7 @@ std::vector<RunTechnique> technique_list(const RunSpec& base) {
         {"BF16 weights, stochastic rounding",
          {{"weights", "bf16"}, {"rounding", "stochastic"}, {"precision", "fp32"}}}}},
       {Technique::kFp8Products, {{"FP8 products", {{"precision", "fp8"}}}}},
-      // fp8 takes the same bytes and is further off.
+      // fp8 takes the same bytes and is further off. With offload: value_of_both().
       {Technique::kActivations8Bit, {{"int8 activations", {{"activations", "int8"}}}}},
       {Technique::kOptimizer8Bit, {{"adam8bit", {{"optimizer", "adam8bit"}}}}},
       {Technique::kCheckpoint,
@@ -48,6 +50,15 @@ std::vector<RunTechnique> technique_list(const RunSpec& base) {
       {Technique::kAllocator,
        {{"expandable segments", {{"alloc_conf", "expandable_segments:True"}}}}},
   };
+}
+
+std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
+                                         const std::string& other) {
+  static const std::set<std::string> kOffloadAndInt8 = {"offload", "int8"};
+  if (field == "activations" && std::set<std::string>{one, other} == kOffloadAndInt8) {
+    return "offload-int8";
+  }
+  return std::nullopt;
 }
 
 bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields) {

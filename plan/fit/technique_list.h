@@ -4,6 +4,7 @@
 // technique_list().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct RunTechnique {
 
 // All of them for a run of this batch.
 std::vector<RunTechnique> technique_list(const RunSpec& base);
+
+// The value that is both where two techniques set one field: offloaded activations in 8 bits.
+// Nothing where one run cannot have both.
+std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
+                                         const std::string& other);
 
 // Whether the technique sets one of the fields.
 bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields);

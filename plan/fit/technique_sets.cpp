@@ -1,8 +1,8 @@
 #include "plan/fit/technique_sets.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -44,11 +44,16 @@ class Sets {
   std::vector<TechniqueSet> take() { return std::move(sets_); }
 
  private:
-  // False where another technique has set one of its fields.
+  // False where another technique has set one of its fields otherwise.
   bool apply(const TechniqueLevel& level, RunSpec& spec) {
     for (const Setting& setting : level.settings) {
-      if (!fields_.insert(setting.field).second) return false;
-      find_field(setting.field)->set(spec, setting.value);
+      const auto [known, is_new] = fields_.try_emplace(setting.field, setting.value);
+      if (!is_new) {
+        const auto both = value_of_both(setting.field, known->second, setting.value);
+        if (!both) return false;
+        known->second = *both;
+      }
+      find_field(setting.field)->set(spec, known->second);
     }
     return true;
   }
@@ -63,7 +68,7 @@ class Sets {
   }
 
   std::vector<const RunTechnique*> techniques_;
-  std::set<std::string> fields_;
+  std::map<std::string, std::string> fields_;  // that are set, and to what
   std::vector<TechniqueSet> sets_;
 };
 

@@ -18,7 +18,8 @@ struct TechniqueSet {
 };
 
 // The sets of `techniques` over `base`, cheapest first. Left out: two techniques that set one
-// field, what validate() refuses, and what is another set under a second name.
+// field and have no value that is both, what validate() refuses, and what is another set under a
+// second name.
 std::vector<TechniqueSet> technique_sets(const RunSpec& base,
                                          const std::vector<RunTechnique>& techniques,
                                          const CostOrder& order);

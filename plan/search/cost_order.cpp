@@ -16,6 +16,8 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
      Searched::kInPlans},
     {Technique::kSwapPhases, "swapped phases", "swap-phases",
      "states go over the host link, some times an iteration", Searched::kInPlans},
+    {Technique::kActivationOffload, "activation offload", "activation-offload",
+     "what blocks keep goes over the host link and back, in every step", Searched::kInRuns},
     {Technique::kZero3, "ZeRO-3", "zero-3",
      "weights are gathered for each pass: 1.5 times the bytes between GPUs", Searched::kInPlans},
     {Technique::kOtherOptimizer, "another optimizer", "other-optimizer",

@@ -25,6 +25,7 @@ enum class Technique {
   kOptimizerOffload,
   kPipeline,
   kSwapPhases,
+  kActivationOffload,
   kZero3,
   kOtherOptimizer,
   kBf16Weights,

@@ -32,8 +32,8 @@ struct Recommended {
 struct Recommendation {
   // The cheapest that fit, none of which is another one with something added.
   std::vector<Recommended> fitting;
-  // When none fits: the one with the lowest peak, rows added up, and the fewest GPUs (doubled until one fits; 0 =
-  // not with 65,536) on which one does.
+  // When none fits: the one with the lowest peak, rows added up, and the fewest GPUs (doubled until
+  // one fits; 0 = not with 65,536) on which one does.
   std::optional<Recommended> nearest;
   int64_t gpus_that_fit = 0;
   int64_t tried = 0;

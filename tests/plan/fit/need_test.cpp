@@ -66,6 +66,19 @@ TEST(Need, NothingIsInHostMemoryWithoutOffload) {
   EXPECT_EQ(predicted_host_bytes(small_training()), 0);
 }
 
+TEST(Need, WhatIsOffloadedIsInHostMemoryAsItIsPinned) {
+  RunSpec spec = small_training();
+  spec.layers = 8;
+  spec.context_length = 512;
+  spec.activations = parse_activations("offload");
+  EXPECT_EQ(predicted_host_bytes(spec), predicted(spec).at("host_pinned_bytes"));
+  EXPECT_LT(predicted_need(spec), predicted_need([&] {
+              RunSpec kept = spec;
+              kept.activations = {};
+              return kept;
+            }()));
+}
+
 TEST(ProfileCommand, SaysWhatIsNotTheDefaultAndReadsBack) {
   RunSpec spec = small_training();
   spec.release_gradients = true;

@@ -48,6 +48,20 @@ TEST(TechniqueSets, NoLevelOfATechniqueIsMissing) {
   }
 }
 
+TEST(TechniqueSets, OffloadAnd8BitsTogetherAreOneValue) {
+  for (const char* typed : {"activation-offload,activations", "activations,activation-offload"}) {
+    std::set<std::string> values;
+    for (const TechniqueSet& set : all_sets(CostOrder("--cost-order", typed))) {
+      const bool sends = set.cost.at(static_cast<size_t>(Technique::kActivationOffload)) > 0;
+      const bool encodes = set.cost.at(static_cast<size_t>(Technique::kActivations8Bit)) > 0;
+      EXPECT_EQ(set.spec.activations.offloaded(), sends) << set.in_words();
+      EXPECT_EQ(set.spec.activations.encoded(), encodes) << set.in_words();
+      values.insert(to_string(set.spec.activations));
+    }
+    EXPECT_EQ(values, (std::set<std::string>{"exact", "int8", "offload", "offload-int8"}));
+  }
+}
+
 TEST(TechniqueSets, RiseInAnOrderOfOnesOwn) {
   const CostOrder order("--cost-order", "alloc-conf,other-optimizer,checkpoint");
   const std::vector<TechniqueSet> sets = all_sets(order);
