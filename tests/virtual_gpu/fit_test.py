@@ -18,6 +18,7 @@ from pathlib import Path
 
 HEADROOM = ALLOCATE = ""
 SHAPE = ("--model-size custom --d-model 512 --d-ff 1408 --layers 4 --heads 8 --kv-heads 8 --vocab-size 8192").split()
+DEEPER = [word if word != "4" else "8" for word in SHAPE]
 RUN = [*SHAPE, "--context-length", "256"]
 CARD = ["--card", "rtx4090", "--bytes", "1GiB"]
 FEW = ["--allow", "checkpoint,optimizer-8bit,release-gradients,attention,alloc-conf"]
@@ -85,6 +86,27 @@ class Fit(unittest.TestCase):
         document = json.loads(done.stdout)
         self.assertEqual(document["notes"], [], "the rehearsal counts pieces of free memory too")
         self.check(document["answers"])
+
+    def test_theory_and_card_agree_where_more_memory_is_worse(self):
+        question = ("--model-size small --layers 2 --context-length 64 --batch-size 4 --warmup-steps 6 "
+                    "--allow checkpoint --answers 1 --format json").split()
+        context = 384
+        for room, fits in ((795, False), (799, True), (801, False), (807, True)):
+            document = json.loads(fit("--card", "rtx4090", "--bytes", f"{room + context}MiB", *question).stdout)
+            self.assertEqual(document["notes"], [], "the rehearsal counts pieces of free memory too")
+            self.assertEqual(document["answers"][0]["names"] == [], fits, room)
+
+    def test_what_goes_to_the_host_is_pinned_as_it_is_foretold(self):
+        done = fit("--card", "rtx4090", "--bytes", "1200MiB", *DEEPER, "--context-length", "256", "--batch-size", "8",
+                   "--optimizer", "adam8bit", "--allow", "activation-offload,activations", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = answers_of(done)
+        sent = [answer for answer in answers if "activation-offload" in answer["techniques"]]
+        self.assertTrue(sent)
+        for answer in sent:
+            self.assertGreater(answer["predicted_host_bytes"], 0)
+            self.assertEqual(answer["peak_host_pinned_bytes"], answer["predicted_host_bytes"])
+        self.check(answers)
 
     def test_the_largest_context_is_beside_one_that_does_not_fit(self):
         done = fit(*CARD, *SHAPE, "--batch-size", "4", "--allow", "attention", "--format", "json")
