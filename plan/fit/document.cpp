@@ -67,6 +67,15 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   return document;
 }
 
+// Null: what is open.
+ordered_json asked_document(const FitQuestion& question) {
+  ordered_json asked = {{"model_size", question.base.model_size},
+                        {"batch_size", question.base.batch_size},
+                        {"context_length", question.base.context_length}};
+  if (question.open != Open::kNothing) asked[word_of(question.open)] = nullptr;
+  return asked;
+}
+
 ordered_json card_document(const Card& card) {
   return {{"name", card.name},
           {"total_bytes", card.total_bytes},
@@ -79,6 +88,7 @@ ordered_json card_document(const Card& card) {
 ordered_json fit_document(const FitFound& found) {
   ordered_json document = {{"schema_version", 1},
                            {"question", word_of(found.question.open)},
+                           {"asked", asked_document(found.question)},
                            {"card", card_document(found.card)},
                            {"smaller_cards", ordered_json::array()},
                            {"sets", found.result.sets},
