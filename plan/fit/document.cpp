@@ -32,10 +32,6 @@ ordered_json run_document(const RunSpec& spec, int64_t need, const Verdict& verd
     run["peak_allocated_bytes"] = verdict.record->peak->allocated;
     run["peak_reserved_bytes"] = verdict.record->peak->reserved;
   }
-  if (const auto pinned = verdict.record->spaces.find("host_pinned");
-      pinned != verdict.record->spaces.end()) {
-    run["peak_host_pinned_bytes"] = pinned->second.peak.allocated;
-  }
   return run;
 }
 
