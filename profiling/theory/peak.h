@@ -28,10 +28,10 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   rules, its segments theirs by the driver's, and the fullest instant is known by the operation
 //   that made it so.
 // Limits: an NVIDIA card (real or virtual; the peak with room to spare), libtorch's default
-//   settings of the allocator, the native one. What a kernel takes for itself beside the workspaces of cuBLAS
-//   and cuBLASLt and is not listed in rehearsal/ is not counted. Of what is encoded in parts
-//   (train/techniques/quantize.h) two parts and the last are gone through: those between find the
-//   allocator as they leave it. Held by tests/virtual_gpu/peak_test.py, within 0.1 % for each
+//   settings of the allocator, the native one. What a kernel takes for itself beside the workspaces
+//   of cuBLAS and cuBLASLt and is not listed in rehearsal/ is not counted. Of what is encoded in
+//   parts (train/techniques/quantize.h) two parts and the last are gone through: those between find
+//   the allocator as they leave it. Held by tests/virtual_gpu/peak_test.py, within 0.1 % for each
 //   technique and 0.5 % for combinations.
 struct Peak {
   int64_t allocated = 0;  // bytes, as Record.peak has them

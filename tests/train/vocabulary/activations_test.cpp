@@ -33,8 +33,8 @@ TEST(Activations, ReadBackWhatIsPrinted) {
 }
 
 TEST(Activations, RefuseWhatIsNoFormWithTheNearest) {
-  EXPECT_THAT(refusal_of("int4"),
-              HasSubstr("'int4' is unknown; allowed: exact, int8, fp8, offload, offload-int8; did you mean int8?"));
+  EXPECT_THAT(refusal_of("int4"), HasSubstr("'int4' is unknown; allowed: exact, int8, fp8, "
+                                            "offload, offload-int8; did you mean int8?"));
   EXPECT_THAT(refusal_of("int8+fp8"), HasSubstr("allowed: exact, int8, fp8"));
   EXPECT_THAT(refusal_of(""), HasSubstr("allowed: exact, int8, fp8"));
 }
