@@ -49,6 +49,19 @@ struct alignas(DiskLayout::kPage) FirstPage {
   char text[DiskLayout::kPage] = {};
 };
 
+// The whole first page, with pread or pwrite; 0 or an errno. Some tries, as a signal may cut one
+// short.
+template <typename Call>
+int move_page(const Call& call, int file, char* text) {
+  constexpr int kTries = 100;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const ssize_t moved = call(file, text, sizeof(FirstPage), 0);
+    if (moved == ssize_t{sizeof(FirstPage)}) return 0;
+    if (moved < 0 && errno != EINTR && errno != EAGAIN) return errno;
+  }
+  return EIO;
+}
+
 // The lock on the directory: it goes with its descriptor, so with the process too.
 OwnedFile lock_directory(const std::string& directory, std::vector<std::string>* notes) {
   OwnedFile handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -155,8 +168,8 @@ void StateDirectory::go_on_from_list() {
       throw UsageError("--optimizer-offload", "nvme:" + directory_,
                        "holds the states of another run (" + theirs + ", step " +
                            std::to_string(step_) + "), and this one is " + identity_ +
-                           "; allowed: a directory without states; or remove " + directory_ +
-                           "/" + kPrefix + "*",
+                           "; allowed: a directory without states; or remove " + directory_ + "/" +
+                           kPrefix + "*",
                        "--optimizer-offload nvme:" + directory_ + "-2");
     }
     whole_ = list.at("whole") == "a" ? 0 : 1;
@@ -206,8 +219,7 @@ void StateDirectory::remove_torn() {
 // The step that the first page tells of; -1 where it tells of none.
 int64_t StateDirectory::step_in(const File& file) const {
   const auto page = std::make_unique<FirstPage>();
-  const ssize_t got = pread(file.descriptor.get(), page->text, sizeof page->text, 0);
-  if (got != ssize_t{sizeof page->text}) return -1;
+  if (move_page(pread, file.descriptor.get(), page->text) != 0) return -1;
   page->text[sizeof page->text - 1] = '\0';
   long long step = -1;
   char layout[17] = {};
@@ -266,12 +278,9 @@ void StateDirectory::begin(int64_t step) {
   const auto page = std::make_unique<FirstPage>();
   snprintf(page->text, sizeof page->text, "%s%lld, layout %s\n", kFirstWords,
            static_cast<long long>(step), hex(layout_hash_).c_str());
-  ssize_t written = 0;
-  do {
-    written = pwrite(next().descriptor.get(), page->text, sizeof page->text, 0);
-  } while (written < 0 && errno == EINTR);
-  if (written < 0) refuse(next().path, errno);
-  if (written != ssize_t{sizeof page->text}) refuse(next().path, EIO);
+  if (const int error = move_page(pwrite, next().descriptor.get(), page->text)) {
+    refuse(next().path, error);
+  }
 }
 
 void StateDirectory::commit(int64_t step) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +173,22 @@ TEST_P(DiskStatesTest, ADiskThatFailsInAStepLeavesTheStatesOfBeforeIt) {
     }
   }
   EXPECT_TRUE(is_empty());
+}
+
+TEST_P(DiskStatesTest, ALimitOnFileSizesInTheMiddleOfAStepIsOneLine) {
+  DiskStates states(options(), known_regions());
+  known_fill(states);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit half{static_cast<rlim_t>(states.layout().file_bytes() / 2), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &half), 0);
+  const std::string line = message_of<WriteError>([&] { known_step(states); });
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(line, "cannot write " + file("b") + ": File too large");
+  EXPECT_EQ(count_unknown_on_disk(states), 0);
+  EXPECT_EQ(known_step(states), 0);
 }
 
 TEST_P(DiskStatesTest, ATransferThatNeverMovesAnythingFails) {
