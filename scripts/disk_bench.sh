@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What states on a disk reach of what fio reaches there: the same block size, as many transfers under way, as many bytes
-# read and written in turn, O_DIRECT, io_uring with registered buffers (threads for both where the kernel forbids it).
+# read of one file as are written to another, O_DIRECT, io_uring with registered buffers (for both threads where the
+# kernel forbids it).
 #   disk_bench.sh DIRECTORY [--size BYTES] [--block BYTES] [--buffers N] [--rounds N] [--threads]
 #     --size     of the states, default 805306368; four times that is needed on the disk
 #     --block    default 3145728: 262144 numbers' master weight, m and v
@@ -51,26 +52,35 @@ if ! said=$("$program" "$scratch" 1048576 1048576 3 1 "${threads[@]}" 2>&1 >/dev
 [[ -z $said ]] || printf '%s\n' "$said" >&2
 [[ $said != *refuses\ io_uring* ]] || threads=(threads)
 size=$((size / block * block))
+each=$(((buffers + 1) / 2)) # under way in either direction
 if [[ ${#threads[@]} -eq 0 ]]; then
-  engine=(--ioengine=io_uring --fixedbufs --registerfiles "--iodepth=$buffers" "--size=$((2 * size))")
+  engine=(--ioengine=io_uring --fixedbufs=1 --registerfiles=1 "--iodepth=$each" "--size=$size")
 else
-  share=$((2 * size / buffers / block * block))
-  engine=(--ioengine=psync --thread "--numjobs=$buffers" --group_reporting "--size=$share" "--offset_increment=$share")
+  share=$((size / each / block * block))
+  engine=(--ioengine=psync "--numjobs=$each" "--size=$share" "--offset_increment=$share")
 fi
+both=("${engine[@]}" --thread --direct=1 --overwrite=1 --bs="$block")
 
-# One line of JSON, {"bytes", "seconds"}: half of the bytes are read, half are written.
+# As a step does it: one file is read while another is written. One line of JSON, {"bytes", "seconds"}, to the end of
+# the slower of the two.
 run_fio() {
-  fio --name=states --filename="$scratch/fio" --rw=rw --rwmixread=50 --direct=1 --overwrite=1 --bs="$block" \
-    --output-format=json "${engine[@]}" 2>"$scratch/fio.err" |
-    python3 -IS -c 'import json, sys
-job = json.load(sys.stdin)["jobs"][0]
-if job["error"]: sys.exit(1)
-print(json.dumps({"bytes": job["read"]["io_bytes"] + job["write"]["io_bytes"],
-                  "seconds": max(job["read"]["runtime"], job["write"]["runtime"]) / 1000}))' ||
+  fio --output-format=json --output="$scratch/fio.out" --name=read --rw=read --filename="$scratch/fio-a" "${both[@]}" \
+    --name=write --rw=write --filename="$scratch/fio-b" "${both[@]}" >"$scratch/fio.err" 2>&1 ||
     fail 5 "fio failed: $(head -n 1 "$scratch/fio.err")"
+  python3 -IS - "$scratch/fio.out" <<'END' || fail 5 "fio failed: $(head -n 1 "$scratch/fio.out")"
+import json, sys
+
+with open(sys.argv[1]) as file:
+    text = file.read()  # fio's warnings come first
+jobs = json.loads(text[text.index("{\n"):])["jobs"]
+ways = [job[way] for job in jobs for way in ("read", "write")]
+if any(job["error"] for job in jobs): sys.exit(1)
+print(json.dumps({"bytes": sum(way["io_bytes"] for way in ways),
+                  "seconds": max(way["runtime"] for way in ways) / 1000}))
+END
 }
 
-run_fio >/dev/null || exit # makes its file
+run_fio >/dev/null || exit # makes its files
 for ((round = 0; round < rounds; ++round)); do
   run_fio >>"$scratch/fio.jsonl" || exit
   "$program" "$scratch" "$size" "$block" "$buffers" 1 "${threads[@]}" >>"$scratch/ours.jsonl" 2>"$scratch/ours.err" ||
