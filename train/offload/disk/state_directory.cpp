@@ -85,7 +85,7 @@ void remove_temporary_lists(const std::string& directory) {
     const std::string name = entry->d_name;
     if (name.starts_with(kPrefix) && name.ends_with(".tmp")) found.push_back(name);
   }
-  for (const std::string& name : found) unlink((directory + "/" + name).c_str());
+  for (const std::string& name : found) unlinkat(dirfd(handle.get()), name.c_str(), 0);
 }
 
 std::string hex(uint64_t value) {
