@@ -121,8 +121,11 @@ void Step::backward(const Tensor& loss) {
   Tensor root = micro_batches == 1 ? loss : loss / micro_batches;
   if (loss_scaler) root = loss_scaler->scale(root);
   root.backward();
-  if (taker) taker->check_complete();
-  claim_gradients();
+  if (taker) {
+    taker->check_complete();
+  } else {
+    claim_gradients();
+  }
 }
 
 void Step::claim_gradients() {

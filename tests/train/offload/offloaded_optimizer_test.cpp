@@ -37,14 +37,15 @@ TEST(OffloadedOptimizer, TwentyLossesAndTheWeightsAreThoseWithoutIt) {
   EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
 }
 
-// A master that is off in its last bit may round to the other BF16 number.
+// A master that is off in its last bit may round to the other BF16 number, and a loss of BF16
+// numbers is one of them: 2^-7 apart, two of them allowed.
 TEST(OffloadedOptimizer, MastersOfBf16WeightsAreThoseOfTheDevice) {
   SmallStep usual(of_bf16_weights());
   SmallStep offloaded(offloading(of_bf16_weights()));
   const std::vector<double> expected = usual.run_steps(20);
   const std::vector<double> losses = offloaded.run_steps(20);
   EXPECT_DOUBLE_EQ(losses.front(), expected.front());
-  for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-3);
+  for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], expected[i] / 64);
   const NamedTensors masters = offloaded.step->weights();
   const NamedTensors those_of_the_device = usual.step->weights();
   for (const auto& item : masters) {
