@@ -57,7 +57,8 @@ try_example() {
         else
           [[ $example == *--model-size* ]] || words+=(--model-size small)
           [[ $example == *--allow* ]] || words+=(--allow checkpoint)
-          words+=(--batch-size 4 --context-length 128)
+          [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
+          [[ $example == *--context-length* ]] || words+=(--context-length 128)
         fi
         ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;

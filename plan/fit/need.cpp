@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rows.h"
@@ -50,11 +51,7 @@ bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
 
 int64_t predicted_host_bytes(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  int64_t bytes = host_slab_bytes(rows);
-  for (const Row& row : rows) {
-    if (row.space == MemorySpace::kHost && row.group != kOffloaded) bytes += row.model_bytes();
-  }
-  return bytes;
+  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + host_pageable_bytes(rows, spec);
 }
 
 }  // namespace headroom

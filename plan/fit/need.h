@@ -29,7 +29,7 @@ int64_t predicted_need(const RunSpec& spec);
 // Whether theory finds that it fits a card with so many bytes beside its context.
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity);
 
-// Kept in host memory beside the card, as it is pinned there.
+// Kept in host memory beside the card: slabs of pinned memory, and ordinary memory.
 int64_t predicted_host_bytes(const RunSpec& spec);
 
 }  // namespace headroom

@@ -24,6 +24,7 @@ RunTechnique micro_batches(int64_t batch) {
 
 std::vector<RunTechnique> technique_list(const RunSpec& base) {
   return {
+      {Technique::kOptimizerOffload, {{"optimizer offload", {{"optimizer_offload", "cpu"}}}}},
       {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
       {Technique::kOtherOptimizer,
        {{"adam-mini", {{"optimizer", "adam-mini"}}},

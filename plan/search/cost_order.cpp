@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<CostRow, kTechniques> kTable = {{
     {Technique::kOptimizerOffload, "optimizer offload", "optimizer-offload",
-     "states of every step go over the host link, the host updates", Searched::kInPlans},
+     "states of every step go over the host link, the host updates", Searched::kInBoth},
     {Technique::kPipeline, "pipeline", "pipeline", "bubbles of (pp - 1) / (micro-batches + pp - 1)",
      Searched::kInPlans},
     {Technique::kSwapPhases, "swapped phases", "swap-phases",

@@ -64,6 +64,16 @@ TEST(Need, NothingIsInHostMemoryWithoutOffload) {
   EXPECT_EQ(predicted_host_bytes(small_training()), 0);
 }
 
+TEST(Need, StatesOnTheHostAreInHostMemory) {
+  RunSpec spec = small_training();
+  const int64_t before = predicted_need(spec);
+  spec.optimizer_offload = parse_offload("--optimizer-offload", "cpu");
+  const auto sums = predicted(spec);
+  EXPECT_EQ(predicted_host_bytes(spec),
+            sums.at("host_pinned_bytes") + sums.at("host_pageable_bytes"));
+  EXPECT_LT(predicted_need(spec), before);
+}
+
 TEST(Need, WhatIsOffloadedIsInHostMemoryAsItIsPinned) {
   RunSpec spec = small_training();
   spec.layers = 8;
