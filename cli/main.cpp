@@ -24,11 +24,13 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},
     {"theory", "every tensor a configuration keeps, derived and not run", run_theory_command},
+    {"fit", "what fits a card, and what to change: each answer proved by running it",
+     run_fit_command},
     {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
      run_dryrun_command},
     {"rlhf", "memory of an RLHF iteration by phase, computed; what makes it fit", run_rlhf_command},

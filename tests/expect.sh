@@ -50,6 +50,17 @@ try_example() {
         # What concerns gradients is refused in the mode that is the default.
         [[ $example == *--profile-type* ]] || words+=(--profile-type training)
         ;;
+      fit)
+        [[ $example == *--card* ]] || words+=(--card rtx4090)
+        if [[ $example == *--vary* ]]; then
+          words+=(-- true '{batch}')
+        else
+          [[ $example == *--model-size* ]] || words+=(--model-size small)
+          [[ $example == *--allow* ]] || words+=(--allow checkpoint)
+          [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
+          [[ $example == *--context-length* ]] || words+=(--context-length 128)
+        fi
+        ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;

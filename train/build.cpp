@@ -8,10 +8,12 @@
 #include "train/data/weights.h"
 #include "train/gradient_rules.h"
 #include "train/offload/offloaded_activations.h"
+#include "train/offload/offloaded_optimizer.h"
 #include "train/precision.h"
 #include "train/techniques/checkpoint.h"
 #include "train/techniques/compressed_activations.h"
 #include "train/techniques/fp8_linear.h"
+#include "train/techniques/gradient_release.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
 
@@ -99,6 +101,35 @@ void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
   step.saved = std::move(offloaded);
 }
 
+void apply_updates(const RunSpec& spec, Step& step) {
+  if (spec.profile_type != Mode::kTraining) return;
+  const auto parameters = step.model()->named_parameters();
+  const std::vector<std::string> names = parameters.keys();
+  if (releases_gradients(spec)) {
+    if (step.loss_scaler) refuse_release_of_scaled_gradients();
+    // A seed of its own for the random bits of each parameter.
+    step.taker = std::make_unique<GradientRelease>(
+        parameters, [&](std::vector<torch::Tensor> of_one, size_t first) {
+          return make_updates(spec, std::move(of_one), {names[first]}, seed_of(spec) + first);
+        });
+  } else if (offloads_optimizer(spec)) {
+    if (step.loss_scaler) refuse_offload_of_scaled_gradients();
+    if (!step.copies) step.copies = make_copy_queue(step.device());
+    step.taker = std::make_unique<OffloadedOptimizer>(
+        parameters, step.copies,
+        HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+  } else {
+    step.optimizer = make_updates(spec, parameters.values(), names, seed_of(spec));
+  }
+  // Master weights are the numbers of the file, not what BF16 left of them. On the host of a
+  // virtual card they are no numbers.
+  const bool has_masters = spec.master_weights == MasterCopy::kFp32 &&
+                           !(offloads_optimizer(spec) && under_virtual_card());
+  if (has_masters && !spec.load_weights.empty()) {
+    load_weights(step.weights(), spec.load_weights);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
@@ -125,23 +156,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
-  const std::vector<std::string> names = model->named_parameters().keys();
-  if (releases_gradients(spec)) {
-    if (step->loss_scaler) refuse_release_of_scaled_gradients();
-    // A seed of its own for the random bits of each parameter.
-    step->release = std::make_unique<GradientRelease>(
-        model->named_parameters(), [&](std::vector<torch::Tensor> parameters, size_t first) {
-          return make_updates(spec, std::move(parameters), {names[first]}, seed_of(spec) + first);
-        });
-  } else if (spec.profile_type == Mode::kTraining) {
-    step->optimizer = make_updates(spec, model->parameters(), names, seed_of(spec));
-  }
-  // Master weights are the numbers of the file, not what BF16 left of them.
-  const bool has_masters =
-      spec.master_weights == MasterCopy::kFp32 && spec.profile_type == Mode::kTraining;
-  if (has_masters && !spec.load_weights.empty()) {
-    load_weights(step->weights(), spec.load_weights);
-  }
+  apply_updates(spec, *step);
   return step;
 }
 

@@ -19,8 +19,8 @@ namespace headroom {
 //      attention; the scope of a block is the step's own, opened inside them
 //   4. what autograd saves (Step::saved): --activations
 //   5. micro-batches, and loss scaling (FP16 with a backward)
-//   6. the optimizer (training), behind clipping, or one for each parameter inside backward; and
-//      what stands between it and BF16 weights: master weights, or stochastic rounding
+//   6. the optimizer (training), behind clipping, or one for each parameter inside backward, or the
+//      host's; and what stands between it and BF16 weights: master weights, or stochastic rounding
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes);

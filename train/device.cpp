@@ -1,5 +1,7 @@
 #include "train/device.h"
 
+#include <cstdlib>
+
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -54,5 +56,7 @@ std::string to_string(const Device& device) {
   return std::string(kVirtualPrefix) + device.card +
          (device.bytes.empty() ? "" : "," + std::string(kBytes) + device.bytes);
 }
+
+bool under_virtual_card() { return std::getenv("HEADROOM_VIRTUAL_CARD") != nullptr; }
 
 }  // namespace headroom

@@ -30,4 +30,7 @@ Device parse_device(std::string_view text);
 // As it was typed.
 std::string to_string(const Device& device);
 
+// Whether the card of this process only keeps the books: what is copied from it is not written.
+bool under_virtual_card();
+
 }  // namespace headroom

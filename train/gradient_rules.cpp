@@ -56,7 +56,66 @@ void check_release(const RunSpec& spec) {
   if (spec.precision == Precision::kFp16) refuse_release_of_scaled_gradients();
 }
 
+constexpr const char* kOffload = "--optimizer-offload";
+constexpr const char* kOffloadExample = "--profile-type training --optimizer-offload cpu";
+
+[[noreturn]] void refuse_offload(const RunSpec& spec, const std::string& problem,
+                                 const std::string& more = "") {
+  throw UsageError(kOffload, to_string(spec.optimizer_offload), problem, kOffloadExample + more);
+}
+
+// What the host updates, and by what.
+void check_offloaded_update(const RunSpec& spec) {
+  if (spec.profile_type != Mode::kTraining) {
+    refuse_offload(spec, "keeps what updates parameters, which --profile-type " +
+                             to_string(spec.profile_type) + " does not do; allowed: with training");
+  }
+  if (spec.optimizer != OptimizerKind::kAdamw) {
+    refuse_offload(spec, "updates by the host's AdamW, and --optimizer is " +
+                             to_string(spec.optimizer) + "; allowed: with adamw");
+  }
+  if (spec.optimizer_impl != OptimizerImpl::kReference) {
+    refuse_offload(spec, "updates by the host's AdamW, and --optimizer-impl " +
+                             to_string(spec.optimizer_impl) +
+                             " is of the device's; allowed: with reference");
+  }
+  if (spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone) {
+    refuse_offload(spec,
+                   "updates FP32 numbers on the host, which BF16 weights without a master copy "
+                   "have not; allowed: with --master-weights fp32, or --weights fp32",
+                   " --weights bf16 --master-weights fp32");
+  }
+}
+
+// Each gradient is gone before the next but one is there.
+void check_offload(const RunSpec& spec) {
+  if (!spec.optimizer_offload.any()) return;
+  check_offloaded_update(spec);
+  if (spec.release_gradients) {
+    refuse_offload(spec,
+                   "has each gradient leave inside backward already, updated by the host; "
+                   "allowed: without --release-gradients");
+  }
+  if (spec.micro_batches > 1) {
+    refuse_offload(spec, "sends away what --micro-batches " + std::to_string(spec.micro_batches) +
+                             " adds up; allowed: with --micro-batches 1");
+  }
+  if (spec.max_grad_norm > 0) {
+    refuse_offload(spec,
+                   "leaves no moment with all gradients on the device, whose norm "
+                   "--max-grad-norm is of; allowed: without it");
+  }
+  if (spec.precision == Precision::kFp16) refuse_offload_of_scaled_gradients();
+}
+
 }  // namespace
+
+void refuse_offload_of_scaled_gradients() {
+  throw UsageError(kOffload, "cpu",
+                   "takes gradients away before it is known that every FP16 gradient is finite, "
+                   "which loss scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
+                   std::string(kOffloadExample) + " --precision bf16");
+}
 
 void refuse_release_of_scaled_gradients() {
   throw UsageError(kRelease, "true",
@@ -69,6 +128,10 @@ bool releases_gradients(const RunSpec& spec) {
   return spec.release_gradients && spec.profile_type == Mode::kTraining;
 }
 
+bool offloads_optimizer(const RunSpec& spec) {
+  return spec.optimizer_offload.any() && spec.profile_type == Mode::kTraining;
+}
+
 int64_t passes(const RunSpec& spec) {
   return has_backward(spec.profile_type) ? spec.micro_batches : 1;
 }
@@ -79,6 +142,7 @@ void check_gradient_rules(const RunSpec& spec) {
   check_micro_batches(spec);
   check_clipping(spec);
   check_release(spec);
+  check_offload(spec);
 }
 
 }  // namespace headroom

@@ -17,6 +17,7 @@
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
+#include "train/vocabulary/offload.h"
 #include "train/vocabulary/precision.h"
 #include "train/vocabulary/weights.h"
 
@@ -50,6 +51,7 @@ struct RunSpec {
   Checkpoint checkpoint;    // what backward computes again instead of keeping it
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
+  Offload optimizer_offload;  // where states and FP32 masters lie, and where the update is computed
   double learning_rate = 1e-3;  // constant over the run
   double weight_decay = 0.01;   // decoupled, on every parameter
   double max_grad_norm = 0;     // L2, of all gradients together, which are clipped to it; 0 = not

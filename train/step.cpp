@@ -22,7 +22,7 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
 void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
-  if (release) release->listen(scopes, claims);
+  if (taker) taker->listen(scopes, claims);
   if (claims_ == nullptr) return;
   claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
   claim(claims_, Category::kParameters, parameters_, names_);
@@ -39,7 +39,7 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
 NamedTensors Step::weights() const {
   std::vector<Tensor> masters;
   if (optimizer) masters = optimizer->master_weights();
-  if (release) masters = release->master_weights();
+  if (taker) masters = taker->master_weights();
   NamedTensors named;
   for (size_t i = 0; i < names_.size(); ++i) {
     named.insert(names_[i], masters.empty() ? parameters_[i] : masters[i]);
@@ -67,6 +67,7 @@ Tensor Step::run_mode(const Batch& batch) {
   }
   // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
   // cached when a step begins is part of its peak.
+  if (taker) taker->begin_step();
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
   // Both live to the end of the step, as the local variables of a training loop do.
   Tensor logits_BSV;
@@ -79,6 +80,7 @@ Tensor Step::run_mode(const Batch& batch) {
     batch_loss.add(loss, claims_);
   }
   if (optimizer) update();
+  if (taker) taker->finish_step();
   return batch_loss.mean();
 }
 
@@ -118,10 +120,12 @@ void Step::backward(const Tensor& loss) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
   Tensor root = micro_batches == 1 ? loss : loss / micro_batches;
   if (loss_scaler) root = loss_scaler->scale(root);
-  if (release) release->begin_step();
   root.backward();
-  if (release) release->check_complete();
-  claim_gradients();
+  if (taker) {
+    taker->check_complete();
+  } else {
+    claim_gradients();
+  }
 }
 
 void Step::claim_gradients() {

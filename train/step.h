@@ -20,7 +20,7 @@
 #include "train/optim/optimizer.h"
 #include "train/scope.h"
 #include "train/spec.h"
-#include "train/techniques/gradient_release.h"
+#include "train/techniques/gradient_taker.h"
 #include "train/techniques/saved_tensors.h"
 
 namespace headroom {
@@ -40,12 +40,12 @@ class Step {
   void listen(ScopeListener* scopes, MemoryClaims* claims);
 
   // What the techniques of train/build.h set.
-  BlockRunner run_block;                 // how each block is run
-  GroupRunner run_groups;                // how groups of them are; null: as they are
-  std::shared_ptr<CopyQueue> copies;     // of all that is offloaded; null: nothing is
-  std::unique_ptr<SavedTensors> saved;   // what the forward and the loss save; null: as it is
-  std::unique_ptr<Optimizer> optimizer;  // training only, unless `release` is in its place
-  std::unique_ptr<GradientRelease> release;
+  BlockRunner run_block;                    // how each block is run
+  GroupRunner run_groups;                   // how groups of them are; null: as they are
+  std::shared_ptr<CopyQueue> copies;        // of all that is offloaded; null: nothing is
+  std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
+  std::unique_ptr<Optimizer> optimizer;     // training only, unless `taker` is in its place
+  std::unique_ptr<GradientTaker> taker;     // updates by the gradients as backward completes them
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
   int64_t micro_batches = 1;                // parts of a batch, each with a backward of its own
   double max_grad_norm = 0;                 // gradients are clipped to it before an update; 0: not

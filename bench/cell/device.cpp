@@ -1,7 +1,5 @@
 #include "bench/cell/device.h"
 
-#include <cstdlib>
-
 namespace headroom {
 
 torch::Device resolve_device(const Device& asked) {
@@ -42,9 +40,7 @@ Device settled(const Device& asked, torch::Device resolved) {
   return {.kind = DeviceKind::kCuda, .ordinal = resolved.index()};
 }
 
-bool is_real(torch::Device device) {
-  return !device.is_cuda() || std::getenv("HEADROOM_VIRTUAL_CARD") == nullptr;
-}
+bool is_real(torch::Device device) { return !device.is_cuda() || !under_virtual_card(); }
 
 void synchronize(torch::Device device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());

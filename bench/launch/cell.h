@@ -53,8 +53,8 @@ struct CellOptions {
 // Runs one cell and waits for it. Always returns a Record:
 //   the cell's own; or kKilled ("killed by signal 9 (SIGKILL)", and whether the kernel's
 //   out-of-memory killer ran), kTimeout, or kFailed (exit code and the last line of stderr) when it
-//   wrote none. Its environment holds "cell": {pid, seconds, max_rss_bytes, host_memory_bytes,
-//   one_process, cells_before}.
+//   wrote none. Its environment holds "cell": {pid, seconds, max_rss_bytes, end_rss_bytes
+//   (its own Record's only), host_memory_bytes, one_process, cells_before}.
 // After SIGINT or SIGTERM (bench/process/interrupt.h) the cell is killed and the Record is kKilled
 // with the reason "interrupted": not a result.
 Record run_cell(const RunSpec& spec, const CellOptions& options);

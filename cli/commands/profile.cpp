@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "bench/launch/alloc_confs.h"
 #include "bench/launch/cell.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
@@ -70,10 +71,7 @@ void settle_watch(const Arguments& arguments, RunSpec& spec) {
 Table tried_settings(const Record& record, CellOptions options) {
   std::vector<Record> records = {record};
   options.watches = false;
-  const std::vector<std::string> confs = {"expandable_segments:True", "max_split_size_mb:128",
-                                          "garbage_collection_threshold:0.8",
-                                          "roundup_power2_divisions:4"};
-  for (const std::string& conf : confs) {
+  for (const std::string& conf : tried_alloc_confs()) {
     if (interrupted()) break;
     if (conf == record.spec.alloc_conf) continue;
     options.on_progress = RunProgress("trying --alloc-conf " + conf);

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "plan/rlhf/timeline.h"
 #include "text/quantity.h"
+#include "text/svg.h"
 
 namespace headroom {
 namespace {
@@ -17,48 +17,6 @@ constexpr double kSwap = 40;
 constexpr std::array<const char*, kComponentKinds> kColours = {
     "#0072b2", "#cc79a7", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#999999"};
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        // XML 1.0 has no other control characters, not even escaped.
-        safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return safe;
-}
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
-std::string rectangle(double x, double y, double width, double height, const char* colour,
-                      const std::string& tip) {
-  return "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(width) +
-         "\" height=\"" + number(height) + "\" fill=\"" + colour + "\"><title>" + escaped(tip) +
-         "</title></rect>\n";
-}
-
-std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped(text) + "</text>\n";
-}
-
 double width_of(const Stretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
 
 std::string stack(const Stretch& stretch, double x, double scale) {
@@ -69,14 +27,14 @@ std::string stack(const Stretch& stretch, double x, double scale) {
     if (bytes == 0) continue;
     const double height = static_cast<double>(bytes) * scale;
     y -= height;
-    text += rectangle(x, y, width_of(stretch), height, kColours.at(kind),
-                      stretch.name + ": " + to_string(static_cast<ComponentKind>(kind)) + " " +
-                          format_bytes(bytes));
+    text += svg_rectangle(x, y, width_of(stretch), height, kColours.at(kind),
+                          stretch.name + ": " + to_string(static_cast<ComponentKind>(kind)) + " " +
+                              format_bytes(bytes));
   }
   if (!stretch.is_phase) return text;
   const double middle = x + width_of(stretch) / 2;
-  return text + label(middle, kTop + kHeight + 20, "middle", stretch.name) +
-         label(middle, kTop + kHeight + 38, "middle", format_bytes(stretch.total()));
+  return text + svg_label(middle, kTop + kHeight + 20, "middle", stretch.name) +
+         svg_label(middle, kTop + kHeight + 38, "middle", format_bytes(stretch.total()));
 }
 
 std::string legend(const Timeline& timeline, double top) {
@@ -85,8 +43,8 @@ std::string legend(const Timeline& timeline, double top) {
   for (size_t kind = 0; kind < kComponentKinds; ++kind) {
     if (!timeline.has(kind)) continue;
     const std::string name = to_string(static_cast<ComponentKind>(kind));
-    text +=
-        rectangle(x, top, 12, 12, kColours.at(kind), name) + label(x + 17, top + 11, "start", name);
+    text += svg_rectangle(x, top, 12, 12, kColours.at(kind), name) +
+            svg_label(x + 17, top + 11, "start", name);
     x += 30 + 7.5 * static_cast<double>(name.size());
   }
   return text;
@@ -101,12 +59,7 @@ std::string svg(const Timeline& timeline, const std::string& title) {
   const double all = kLeft + width + 30;
   const double bottom = kTop + kHeight + 85;
   const double scale = kHeight / static_cast<double>(std::max<int64_t>(timeline.highest(), 1));
-  std::string text =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(all) + " " +
-      number(bottom) + "\" width=\"" + number(all) + "\" height=\"" + number(bottom) +
-      "\" font-family=\"sans-serif\" font-size=\"13\" role=\"img\">\n<title>" + escaped(title) +
-      "</title>\n" + rectangle(0, 0, all, bottom, "#ffffff", title) +
-      label(kLeft, 30, "start", title);
+  std::string text = svg_head(all, bottom, title) + svg_label(kLeft, 30, "start", title);
   double x = kLeft;
   for (const Stretch& stretch : timeline.stretches) {
     text += stack(stretch, x, scale);
@@ -114,13 +67,12 @@ std::string svg(const Timeline& timeline, const std::string& title) {
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double y = kTop + kHeight * (4 - quarter) / 4;
-    text += label(kLeft - 8, y + 4, "end", format_bytes(timeline.highest() / 4 * quarter));
+    text += svg_label(kLeft - 8, y + 4, "end", format_bytes(timeline.highest() / 4 * quarter));
   }
   const double limit = kTop + kHeight - static_cast<double>(timeline.available) * scale;
-  text += "<line x1=\"" + number(kLeft) + "\" y1=\"" + number(limit) + "\" x2=\"" +
-          number(kLeft + width) + "\" y2=\"" + number(limit) +
-          "\" stroke=\"#000000\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"/>\n";
-  text += label(kLeft + width, limit - 5, "end", "one GPU: " + format_bytes(timeline.available));
+  text += svg_dashed_line(kLeft, limit, kLeft + width, limit);
+  text +=
+      svg_label(kLeft + width, limit - 5, "end", "one GPU: " + format_bytes(timeline.available));
   return text + legend(timeline, kTop + kHeight + 58) + "</svg>\n";
 }
 

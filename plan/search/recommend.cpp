@@ -75,13 +75,6 @@ std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Tri
   return reasons;
 }
 
-bool needs_all_of(const Cost& cost, const Cost& other) {
-  for (size_t i = 0; i < kTechniques; ++i) {
-    if (cost[i] < other[i]) return false;
-  }
-  return true;
-}
-
 // The one that needs least, by rows added up.
 RlhfSetup lowest(const std::vector<RlhfSetup>& setups, TrialMemory& memory) {
   const RlhfSetup* lowest = nullptr;
@@ -113,9 +106,10 @@ int64_t gpus_that_fit(RlhfSpec spec, TrialMemory& memory) {
 // The cheapest that fit, each of which does without something that the ones before it need.
 std::vector<RlhfSetup> cheapest(const RlhfSpec& spec, std::vector<RlhfSetup> all, size_t most,
                                 TrialMemory& memory) {
-  std::stable_sort(all.begin(), all.end(), [&](const RlhfSetup& a, const RlhfSetup& b) {
-    return cost_of(spec, a) < cost_of(spec, b);
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [&, order = CostOrder()](const RlhfSetup& a, const RlhfSetup& b) {
+                     return order.is_cheaper(cost_of(spec, a), cost_of(spec, b));
+                   });
   std::vector<Cost> costs;
   std::vector<RlhfSetup> setups;
   for (const RlhfSetup& setup : all) {

@@ -2,49 +2,17 @@
 // No torch here.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/rlhf/memory.h"
+#include "plan/search/cost_order.h"
 
 namespace headroom {
 
-// Note [The order of costs]
-// Rationale: techniques differ in what they cost, and steps of unknown time cannot be added up. An
-//   order can: a set-up is cheaper than another when it does without the dearest thing that only
-//   one of them needs.
-// Approach: costs are compared from the dearest technique down (lexicographically):
-//     optimizer offload   states of every step go over the host link, the host updates
-//     pipeline stages     bubbles of (pp - 1) / (micro-batches + pp - 1)
-//     swapped phases      states go over the host link, some times an iteration
-//     ZeRO-3              weights are gathered for each pass: 1.5 times the bytes between GPUs
-//     checkpointing       blocks are computed twice: a third more arithmetic
-//     reference offload   one model's weights over the host link, once an iteration
-//     tensor parallelism  four all-reduces a layer, within the node
-//     micro-batches       more and smaller matrix products
-//     ZeRO-1, ZeRO-2      the same bytes between GPUs as without
-//   Each level of one (tp 2, 4, 8) counts. Sequence parallelism comes with tensor parallelism: it
-//   sends the same bytes.
-// Limits: an order, not seconds.
-enum class Technique {
-  kOptimizerOffload,
-  kPipeline,
-  kSwapPhases,
-  kZero3,
-  kCheckpoint,
-  kReferenceOffload,
-  kTensorParallel,
-  kMicroBatches,
-  kZero12,
-};
-inline constexpr std::array kTechniqueNames = {
-    "optimizer offload", "pipeline",           "swapped phases", "ZeRO-3",      "checkpointing",
-    "reference offload", "tensor parallelism", "micro-batches",  "ZeRO-1 and 2"};
-inline constexpr size_t kTechniques = kTechniqueNames.size();
-using Cost = std::array<int64_t, kTechniques>;  // level of each; dearest first
+// How far a set-up uses each technique: Note [The order of costs] in plan/search/cost_order.h.
 Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup);
 
 struct Reason {

@@ -224,6 +224,11 @@ std::optional<int64_t> measured(const Record& record, const std::string& name) {
     if (pinned == record.spaces.end()) return std::nullopt;
     return pinned->second.peak.allocated;
   }
+  if (name == "host_pageable_bytes") {
+    const auto host = record.spaces.find("host");
+    if (host == record.spaces.end()) return std::nullopt;
+    return host->second.peak.allocated;
+  }
   if (record.peak) {
     if (name == "peak_allocated_bytes") return record.peak->allocated;
     if (name == "peak_reserved_bytes") return record.peak->reserved;

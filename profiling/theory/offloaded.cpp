@@ -4,6 +4,7 @@
 #include <set>
 
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/host_update.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
 #include "train/offload/saved_units.h"
@@ -199,7 +200,9 @@ HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   for (const Row& row : rows) {
     if (row.on_host_too) traffic.to_card -= row.model_bytes();
   }
-  return {traffic.to_host * passes(spec), traffic.to_card * passes(spec)};
+  const HostTraffic update = update_traffic(rows);
+  return {traffic.to_host * passes(spec) + update.to_host,
+          traffic.to_card * passes(spec) + update.to_card};
 }
 
 }  // namespace headroom

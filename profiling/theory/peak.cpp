@@ -61,6 +61,16 @@ class Steps {
   bool steady_ = false;
 };
 
+// Warm-up and what is measured after it.
+void rehearse(Run& run, const RunSpec& spec, Head head) {
+  constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
+  Steps steps(run, spec, head);
+  steps.go(std::min(spec.warmup_steps, kMostSteps));
+  run.memory.release_cached();
+  run.memory.begin_peak();
+  steps.go(std::min(spec.measure_steps > 0 ? spec.measure_steps : spec.record_steps, kMostSteps));
+}
+
 // In a lower precision the memory-efficient kernel of heads of 65 to 128 elements is another one on
 // cards whose blocks of threads have less than 128 KiB of shared memory: it is not rehearsed.
 bool follows_attention(const RunSpec& spec) {
@@ -80,11 +90,11 @@ bool has_predicted_peak(const RunSpec& spec) {
   // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
   // at its default: better no peak than the peak of another step.
   static const std::vector<std::string> kFollowed = {
-      "model_size",    "d_model",        "d_ff",           "layers",        "heads",
-      "kv_heads",      "vocab_size",     "context_length", "batch_size",    "profile_type",
-      "micro_batches", "precision",      "attention",      "optimizer",     "optimizer_impl",
-      "weights",       "master_weights", "rounding",       "max_grad_norm", "release_gradients",
-      "checkpoint",    "activations",    "device"};
+      "model_size",    "d_model",        "d_ff",           "layers",           "heads",
+      "kv_heads",      "vocab_size",     "context_length", "batch_size",       "profile_type",
+      "micro_batches", "precision",      "attention",      "optimizer",        "optimizer_impl",
+      "weights",       "master_weights", "rounding",       "max_grad_norm",    "release_gradients",
+      "checkpoint",    "activations",    "device",         "optimizer_offload"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {
@@ -96,13 +106,8 @@ bool has_predicted_peak(const RunSpec& spec) {
 }
 
 Peak predicted_peak(const RunSpec& spec, Head head) {
-  constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
   Run run(cublas_workspace_bytes(compute_capability(spec)));
-  Steps steps(run, spec, head);
-  steps.go(std::min(spec.warmup_steps, kMostSteps));
-  run.memory.release_cached();
-  run.memory.begin_peak();
-  steps.go(std::min(spec.measure_steps > 0 ? spec.measure_steps : spec.record_steps, kMostSteps));
+  rehearse(run, spec, head);
   Peak peak;
   peak.allocated = run.memory.peak();
   peak.where = in_words(run.memory.peak_place());
@@ -113,6 +118,17 @@ Peak predicted_peak(const RunSpec& spec, Head head) {
   rounding.storages = 0;
   rounding.bytes = peak.allocated - peak.requested;
   return peak;
+}
+
+bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes) {
+  Run run(cublas_workspace_bytes(compute_capability(spec)));
+  run.memory.limit(bytes);
+  try {
+    rehearse(run, spec, Head::kLanguage);
+  } catch (const CardIsFull&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace headroom

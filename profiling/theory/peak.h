@@ -27,11 +27,11 @@ inline constexpr const char* kAllocatorRounding = "allocator rounding";
 //   what stands between it and BF16 weights. Every storage takes its block by the allocator's
 //   rules, its segments theirs by the driver's, and the fullest instant is known by the operation
 //   that made it so.
-// Limits: an NVIDIA card (real or virtual) with room to spare, libtorch's default allocator
-//   settings, the native allocator. What a kernel takes for itself beside the workspaces of cuBLAS
-//   and cuBLASLt and is not listed in rehearsal/ is not counted. Of what is encoded in parts
-//   (train/techniques/quantize.h) two parts and the last are gone through: those between find the
-//   allocator as they leave it. Held by tests/virtual_gpu/peak_test.py, within 0.1 % for each
+// Limits: an NVIDIA card (real or virtual; the peak with room to spare), libtorch's default
+//   settings of the allocator, the native one. What a kernel takes for itself beside the workspaces
+//   of cuBLAS and cuBLASLt and is not listed in rehearsal/ is not counted. Of what is encoded in
+//   parts (train/techniques/quantize.h) two parts and the last are gone through: those between find
+//   the allocator as they leave it. Held by tests/virtual_gpu/peak_test.py, within 0.1 % for each
 //   technique and 0.5 % for combinations.
 struct Peak {
   int64_t allocated = 0;  // bytes, as Record.peak has them
@@ -46,5 +46,9 @@ bool has_predicted_peak(const RunSpec& spec);
 
 // A head other than a language model's is a plan's: no run has it.
 Peak predicted_peak(const RunSpec& spec, Head head = Head::kLanguage);
+
+// Whether all steps go through where the allocator may take so many bytes of the card: a peak that
+// is below them may not, because what is free is in pieces.
+bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes);
 
 }  // namespace headroom

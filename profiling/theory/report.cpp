@@ -7,6 +7,7 @@
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/host_link.h"
+#include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/residual_stream.h"
@@ -172,6 +173,19 @@ Table host_table(const RunSpec& spec, std::vector<Row> rows) {
   return table;
 }
 
+// Of a host that updates the parameters.
+Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
+  Table table = row_table("On the host for the update", rows,
+                          {kHostMasters, kHostOptimizerState, kHostGradients});
+  if (total(rows, kOffloaded) == 0) table.notes = host_link_notes(spec, host_traffic(rows, spec));
+  return table;
+}
+
+// Whether they are all there when backward ends.
+bool gradients_stay(const RunSpec& spec) {
+  return !releases_gradients(spec) && !offloads_optimizer(spec);
+}
+
 // Which groups are live at an instant of a step.
 struct Instant {
   const char* name;
@@ -202,7 +216,7 @@ const std::vector<Instant>& instants() {
        .after_backward = true,
        .exists =
            [](const RunSpec& spec) {
-             return spec.profile_type == Mode::kTraining && !releases_gradients(spec);
+             return spec.profile_type == Mode::kTraining && gradients_stay(spec);
            }},
   };
   return kInstants;
@@ -217,7 +231,7 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
                                  [&](const char* group) { return row.group == group; });
     if (!now && !is_one_of(row.group, kAlways)) continue;
     if (instant.after_backward && row.group == kLoss && row.tensor != "loss") continue;
-    if (row.group == kGradients && releases_gradients(spec)) continue;
+    if (row.group == kGradients && !gradients_stay(spec)) continue;
     bytes += row.model_bytes();
   }
   return bytes;
@@ -283,6 +297,11 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
         [&](size_t i) { return model_total(rows[i], kOffloaded); });
     add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
   }
+  if (total(rows.back(), kHostGradients) > 0) {
+    for (const char* group : {kHostMasters, kHostOptimizerState, kHostGradients}) add_group(group);
+    add("on the host: slabs that hold gradients",
+        [&](size_t i) { return gradient_slab_bytes(rows[i]); });
+  }
   for (const char* group : kStateGroups) add_group(group);
   add("temporaries of a forward without gradients",
       [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
@@ -323,6 +342,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
                                {kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss}));
   }
   if (total(rows, kOffloaded) > 0) tables.push_back(host_table(spec, rows));
+  if (total(rows, kHostGradients) > 0) tables.push_back(host_update_table(spec, rows));
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

@@ -3,6 +3,7 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/checkpoint.h"
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
@@ -26,6 +27,21 @@ int64_t times(int64_t a, int64_t b) {
 
 void add_to(int64_t& sum, int64_t bytes) {
   if (__builtin_add_overflow(sum, bytes, &sum)) refuse_overflow();
+}
+
+// On the CPU what lies on the host is memory of the device.
+void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
+                   std::map<std::string, int64_t>& sums) {
+  if (follows_cpu_policy(spec)) {
+    sums["master_weights"] += total(rows, kHostMasters);
+    sums["optimizer_state"] += total(rows, kHostOptimizerState);
+  } else {
+    sums["host_pinned_bytes"] = host_slab_bytes(rows) + gradient_slab_bytes(rows);
+    sums["host_pageable_bytes"] = host_pageable_bytes(rows, spec);
+  }
+  for (const char* name : {"master_weights", "host_pinned_bytes", "host_pageable_bytes"}) {
+    if (sums[name] == 0) sums.erase(name);
+  }
 }
 
 std::vector<Row> middle_block(const RunSpec& spec, const std::vector<Row>& rows) {
@@ -198,13 +214,9 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
       {"cast_cache", cast_cache_bytes(spec, rows)},
       {"residual_bytes_per_block", total(block, kBlock)},
       {"residual_tensors_per_block", storages(block, kBlock)}};
-  if (const int64_t masters = total(rows, kMasterWeights); masters > 0) {
-    sums["master_weights"] = masters;
-  }
+  sums["master_weights"] = total(rows, kMasterWeights);
+  add_host_sums(spec, rows, sums);
   if (const int64_t bytes = total(rows, kRecomputed); bytes > 0) sums["recomputed"] = bytes;
-  if (const int64_t slabs = host_slab_bytes(rows); slabs > 0 && !follows_cpu_policy(spec)) {
-    sums["host_pinned_bytes"] = slabs;
-  }
   if (const HostTraffic traffic = host_traffic(rows, spec); traffic.any()) {
     sums["to_host_bytes"] = traffic.to_host;
     sums["to_card_bytes"] = traffic.to_card;

@@ -1,6 +1,7 @@
 // What lives outside the graph: parameters, gradients, optimizer state, cast weights, tables,
 // inputs.
 #include "profiling/theory/checkpoint.h"
+#include "profiling/theory/host_update.h"
 #include "profiling/theory/parameters.h"
 #include "profiling/theory/sheet.h"
 #include "profiling/theory/update.h"
@@ -95,6 +96,8 @@ void add_state_rows(Sheet& sheet) {
   add_each(sheet, {.name = ".weight", .dtype = sheet.weight(), .condition = stored});
   if (releases_gradients(spec)) {
     add_released_gradient(sheet);
+  } else if (offloads_optimizer(spec)) {
+    add_leaving_gradients(sheet);
   } else if (has_backward(spec.profile_type)) {
     sheet.begin(kGradients);
     const std::string complete = passes(spec) > 1
@@ -105,7 +108,11 @@ void add_state_rows(Sheet& sheet) {
                      .source = "train/step.cpp Step::backward",
                      .condition = stored + complete + ", released with the step"});
   }
-  if (spec.profile_type == Mode::kTraining) add_update_rows(sheet);
+  if (offloads_optimizer(spec)) {
+    add_host_update_rows(sheet);
+  } else if (spec.profile_type == Mode::kTraining) {
+    add_update_rows(sheet);
+  }
   if (sheet.casts_weights()) {
     if (sheet.cpu() && spec.profile_type == Mode::kForward) {
       add_passing_cast(sheet);

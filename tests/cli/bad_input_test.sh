@@ -81,6 +81,18 @@ expect 2 "--release-gradients: 'true' updates before it is known that every FP16
 expect 2 "--release-gradients: 'maybe' is unknown; allowed: false, true" profile "${training[@]}" --release-gradients=maybe
 expect 2 "argument 'true' belongs to no flag" profile "${training[@]}" --release-gradients true
 
+offloaded=("${training[@]}" --optimizer-offload cpu)
+expect 2 "--optimizer-offload: 'cpu' keeps what updates parameters, which --profile-type forward does not do; allowed: with training" profile "${small[@]}" --optimizer-offload cpu
+expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer is lion; allowed: with adamw" profile "${offloaded[@]}" --optimizer lion
+expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer-impl fused is of the device's; allowed: with reference" sweep "${offloaded[@]}" --optimizer-impl fused
+expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host, which BF16 weights without a master copy have not; allowed: with --master-weights fp32" theory "${offloaded[@]}" --weights bf16
+expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward already" profile "${offloaded[@]}" --release-gradients
+expect 2 "--optimizer-offload: 'cpu' sends away what --micro-batches 2 adds up; allowed: with --micro-batches 1 \(example: " profile "${offloaded[@]}" --micro-batches 2
+expect 2 "--optimizer-offload: 'cpu' leaves no moment with all gradients on the device, whose norm --max-grad-norm is of" theory "${offloaded[@]}" --max-grad-norm 1
+expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
+expect 2 "--optimizer-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --optimizer-offload nvme:/tmp
+expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
+
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)
 for command in profile sweep theory; do
@@ -147,6 +159,32 @@ expect 5 'cannot write missing/timeline.svg: No such file' rlhf --output missing
 expect 2 '--records: cannot read missing.jsonl' rlhf --records missing.jsonl
 expect 2 "--swap-phases: 'yes' is not wanted: it is a switch" rlhf --swap-phases=yes
 
+# What fits.
+fit=(fit --card rtx4090 "${small[@]}")
+expect 2 '--card is needed; example: headroom fit' fit "${small[@]}"
+expect 2 '--model-size: is required' fit --card rtx4090
+expect 2 "card: 'rtx409' is unknown; did you mean rtx4090" fit --card rtx409 "${small[@]}"
+expect 2 "--card: 'rtx4090,l40s' is a list, of which the smallest" fit --card rtx4090,l40s "${small[@]}"
+expect 2 "--bytes: '8GiB' is the memory of one card" fit --card rtx4090,l40s "${small[@]}" --bytes 8GiB
+expect 2 "--bytes: 'unlimited' is a card on which everything fits" "${fit[@]}" --bytes unlimited
+expect 2 "--allow: 'checkpont' is unknown; .*did you mean checkpoint" "${fit[@]}" --allow checkpont
+expect 2 "--allow: 'attention' is a technique that sets what another flag says" "${fit[@]}" --attention sdpa --allow attention
+expect 2 "--forbid: 'zero-3' is unknown" "${fit[@]}" --forbid zero-3
+expect 2 "--cost-order: 'checkpoint,checkpoint' names checkpoint twice" "${fit[@]}" --cost-order checkpoint,checkpoint
+expect 2 "--answers: '11' is out of range; allowed: 1 to 10" "${fit[@]}" --answers 11
+expect 2 "--output: 'fit.png' is not a name for it; allowed: FILE.svg" "${fit[@]}" --output fit.png
+expect 2 "--format: 'jsonl' is unknown" "${fit[@]}" --format jsonl
+expect 2 "unknown option --device" "${fit[@]}" --device cpu
+expect 2 "--batch-size: '0' is out of range" "${fit[@]}" --batch-size 0
+expect 5 'cannot write missing/fit.svg: No such file' "${fit[@]}" --output missing/fit.svg
+expect 2 "--vary is needed beside a program" "${fit[@]}" -- true
+expect 2 "--vary: a program is needed after the flags and --" fit --card rtx4090 --vary batch=1..4
+expect 2 "--vary: 'batch=1..4' has no place in the program's words; allowed: with \{batch\}" fit --card rtx4090 --vary batch=1..4 -- true
+expect 2 "--vary: 'batch=4' is no name and range" fit --card rtx4090 --vary batch=4 -- true '{batch}'
+expect 2 "--model-size: 'small' is of headroom's own runs" "${fit[@]}" --vary batch=1..4 -- true '{batch}'
+expect 2 "argument 'true' belongs to no flag" fit --card rtx4090 --vary batch=1..4 true
+expect 2 "--skip-host-init is of a program behind --" "${fit[@]}" --skip-host-init
+
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
 expect 2 'unknown option --context, did you mean --context-length\?' profile "${small[@]}" --context 512
@@ -178,7 +216,7 @@ expect 2 "command: 'profle' is unknown.*did you mean profile" profle
 expect 2 'a command is needed'
 # Words of any length, in every place.
 long=$(head -c 120000 /dev/zero | tr '\0' x)
-for command in profile sweep theory table dryrun rlhf budget snapshot cards; do
+for command in profile sweep theory table fit dryrun rlhf budget snapshot cards; do
   expect 2 'unknown option --xxx' "$command" "--$long"
   expect 2 'unknown option --xxx' "$command" "--$long=1"
   expect 2 'unknown option -xxx|unknown option xxx' "$command" "-$long"

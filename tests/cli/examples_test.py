@@ -42,6 +42,7 @@ exit "$code"
 PLACEHOLDERS = {
     ("dryrun", "NAME"): "h200",
     ("cards", "NAME..."): "h200 rtx4090",
+    ("fit", "CARD"): "h200",
     "NAME": "small",
     "NAME,...": "small,medium",
     "FILE": "step.pickle",
@@ -59,6 +60,7 @@ BASE = {
     "sweep": "--model-size small --device virtual:h200 --records new.jsonl",
     "theory": "--model-size small",
     "dryrun": "--card h200",
+    "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",
 }

@@ -19,7 +19,7 @@ HEADROOM = STUB_CELL = MAKE_SNAPSHOT = ""
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (80, 120, 200)
 ESCAPE = re.compile(r"\033\[[0-9;]*[A-Za-z]")
-COMMANDS = "profile sweep table theory dryrun rlhf budget snapshot cards".split()
+COMMANDS = "profile sweep table theory fit dryrun rlhf budget snapshot cards".split()
 HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for name in COMMANDS)]
 STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
 TECHNIQUES = [*STUB_RUNS, "--profile-type", "training", "--micro-batches", "2", "--max-grad-norm", "1",
@@ -60,6 +60,9 @@ TABLES = [
     ["profile", "--model-size", "smal"],
     ["rlhf", "--model-size", "405b", "--reference", "resident"],
     ["dryrun", "--card", "h200", "--", "true"],
+    ["fit", "--card", "rtx4090", "--model-size", "small", "--layers", "2", "--batch-size", "4",
+     "--context-length", "128", "--allow", "checkpoint,attention"],
+    ["fit", "--card", "h200", "--vary", "n=1..3", "--", "true", "{n}"],
 ]
 
 

@@ -211,6 +211,25 @@ TEST(Spec, GradientsAreReleasedWhereNothingNeedsThemTogether) {
   for (const RunSpec& spec : contradictions) EXPECT_THROW(validate(spec), UsageError);
 }
 
+TEST(Spec, TheHostUpdatesWhatItCan) {
+  const RunSpec offloaded = {.profile_type = Mode::kTraining,
+                             .optimizer_offload = parse_offload("--optimizer-offload", "cpu")};
+  EXPECT_NO_THROW(validate(offloaded));
+  EXPECT_EQ(row_name(offloaded), "small_ctx512_training_fp32_optimizer_offload-cpu");
+  std::vector<RunSpec> contradictions(8, offloaded);
+  contradictions[0].profile_type = Mode::kForwardBackward;
+  contradictions[1].micro_batches = 2;
+  contradictions[2].max_grad_norm = 1;
+  contradictions[3].precision = Precision::kFp16;
+  contradictions[4].release_gradients = true;
+  contradictions[5].optimizer = OptimizerKind::kLion;
+  contradictions[6].optimizer_impl = OptimizerImpl::kFused;
+  contradictions[7].weights = WeightType::kBf16;
+  for (const RunSpec& spec : contradictions) EXPECT_THROW(validate(spec), UsageError);
+  contradictions[7].master_weights = MasterCopy::kFp32;
+  EXPECT_NO_THROW(validate(contradictions[7]));
+}
+
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
   EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),

@@ -13,9 +13,10 @@ DRAWN = {
     "rounding": ("nearest", "stochastic"),
     "max_grad_norm": ("0", "0", "1"),
     "release_gradients": ("false", "false", "true"),
+    "optimizer_offload": ("none", "none", "none", "cpu"),
 }
 OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
-                "release_gradients")
+                "release_gradients", "optimizer_offload")
 
 # Each alone, in a training step.
 TECHNIQUES = (
@@ -42,6 +43,10 @@ TECHNIQUES = (
     {"micro_batches": "2"},
     {"max_grad_norm": "1"},
     {"release_gradients": "true"},
+    {"optimizer_offload": "cpu"},
+    {"optimizer_offload": "cpu", "weights": "bf16", "master_weights": "fp32"},
+    {"optimizer_offload": "cpu", "precision": "bf16", "checkpoint": "full"},
+    {"optimizer_offload": "cpu", "checkpoint": "full", "activations": "offload:min=0"},
 )
 
 CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")
@@ -173,6 +178,10 @@ def draw_settings(draw, run):
         cell["micro_batches"] = draw.choice(parts)
     if cell["profile_type"] != "training":
         return cell
+    if cell["optimizer_offload"] == "cpu":
+        cell.update(optimizer="adamw", optimizer_impl="reference", master_weights="fp32",
+                    release_gradients="false", max_grad_norm="0", micro_batches=1)
+        cell["precision"] = "bf16" if cell["precision"] == "fp16" else cell["precision"]
     if cell["weights"] == "fp32":
         cell["master_weights"] = "none"
     if cell["weights"] == "fp32" or cell["master_weights"] == "fp32":

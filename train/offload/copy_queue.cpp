@@ -44,6 +44,7 @@ class StreamQueue final : public CopyQueue {
       event_.record(stream);
     }
     void wait() override { event_.block(guard_.getStream(device_)); }
+    void wait_on_host() override { event_.synchronize(); }
 
    private:
     torch::Device device_;
@@ -77,17 +78,36 @@ class ThreadQueue final : public CopyQueue {
    public:
     explicit Done(std::future<void> future) : future_(future.share()) {}
     void wait() override { future_.get(); }
+    void wait_on_host() override { wait(); }
 
    private:
     std::shared_future<void> future_;
   };
 
+  struct Task {
+    std::shared_ptr<HostArena::Buffer> buffer;
+    Tensor vector;
+    Direction direction = Direction::kToHost;
+    std::promise<void> done;
+
+    // Whoever waited may let go of the memory: nothing here holds it any longer.
+    void run() {
+      try {
+        copy_parts(*buffer, vector, direction == Direction::kToHost);
+      } catch (...) {
+        done.set_exception(std::current_exception());
+        return;
+      }
+      buffer.reset();
+      vector.reset();
+      done.set_value();
+    }
+  };
+
   std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
                              Direction direction) override {
-    std::packaged_task<void()> task([buffer = std::move(buffer), vector, direction] {
-      copy_parts(*buffer, vector, direction == Direction::kToHost);
-    });
-    auto done = std::make_unique<Done>(task.get_future());
+    Task task{std::move(buffer), vector, direction, {}};
+    auto done = std::make_unique<Done>(task.done.get_future());
     {
       const std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
@@ -99,20 +119,20 @@ class ThreadQueue final : public CopyQueue {
   void work(const std::stop_token& stop) {
     const torch::NoGradGuard no_grad;
     while (true) {
-      std::packaged_task<void()> task;
+      Task task;
       {
         std::unique_lock lock(mutex_);
         if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) return;
         task = std::move(tasks_.front());
         tasks_.pop_front();
       }
-      task();
+      task.run();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::packaged_task<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -16,6 +16,8 @@ class Copy {
   virtual ~Copy() = default;
   // What the calling thread gives its stream from now on runs after it. (On the CPU: waits.)
   virtual void wait() = 0;
+  // The calling thread itself may read or write the buffer from now on.
+  virtual void wait_on_host() = 0;
 };
 
 // Note [Beside the arithmetic]

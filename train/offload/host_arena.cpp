@@ -5,6 +5,24 @@
 #include "text/quantity.h"
 
 namespace headroom {
+namespace {
+
+// A refusal of pinned memory is an error of CUDA's like any other, and says "out of memory" as the
+// card's does.
+torch::Tensor pinned_slab(int64_t bytes, int64_t taken) {
+  try {
+    return torch::empty({bytes}, torch::dtype(torch::kUInt8).pinned_memory(true));
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    if (text.find("out of memory") == std::string::npos) throw;
+    TORCH_CHECK_WITH(OutOfMemoryError, false,
+                     "pinned host memory for offload: ", format_bytes(taken), " are taken, ",
+                     format_bytes(bytes), " more were refused by the host (",
+                     text.substr(0, text.find('\n')), ")");
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<HostArena> HostArena::make(bool pinned, int64_t limit_bytes) {
   return std::shared_ptr<HostArena>(new HostArena(pinned, limit_bytes));
@@ -27,7 +45,8 @@ void HostArena::add_slab() {
                    "host memory for offload: ", format_bytes(slab_bytes()), " are taken, ",
                    format_bytes(kSlab), " more would go beyond the limit of ",
                    format_bytes(limit_bytes_));
-  slabs_.push_back(torch::empty({kSlab}, torch::dtype(torch::kUInt8).pinned_memory(pinned_)));
+  slabs_.push_back(pinned_ ? pinned_slab(kSlab, slab_bytes())
+                           : torch::empty({kSlab}, torch::kUInt8));
 }
 
 }  // namespace headroom

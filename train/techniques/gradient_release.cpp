@@ -1,77 +1,50 @@
 #include "train/techniques/gradient_release.h"
 
-#include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
-
 namespace headroom {
 
 using torch::Tensor;
 
-class GradientRelease::Hook final : public torch::autograd::PostAccumulateGradHook {
- public:
-  Hook(GradientRelease& release, Updated& updated) : release_(release), updated_(updated) {}
-
-  void operator()(const Tensor&) override { release_.update(updated_); }
-
- private:
-  GradientRelease& release_;
-  Updated& updated_;
-};
-
 GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& parameters,
-                                 const MakeOptimizer& make) {
-  for (const auto& item : parameters) {
-    all_.push_back({item.key(), item.value(), make({item.value()}, all_.size())});
-  }
-  for (Updated& updated : all_) {
-    torch::autograd::impl::set_post_acc_grad_hooks(updated.parameter,
-                                                   std::make_unique<Hook>(*this, updated));
+                                 const MakeOptimizer& make)
+    : GradientTaker(parameters) {
+  for (const Tensor& parameter : parameters_) {
+    optimizers_.push_back(make({parameter}, optimizers_.size()));
   }
 }
 
-GradientRelease::~GradientRelease() {
-  for (const Updated& updated : all_) {
-    torch::autograd::impl::set_post_acc_grad_hooks(updated.parameter, nullptr);
-  }
-}
-
+// An optimizer's state is several tensors, all of one parameter here.
 void GradientRelease::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
-  for (const Updated& updated : all_) {
-    claim(claims_, Category::kMasterWeights, updated.optimizer->master_weights(), {updated.name});
-    claim(claims_, Category::kOptimizerState, updated.optimizer->state(), {updated.name});
+  for (size_t i = 0; i < optimizers_.size(); ++i) {
+    claim(claims_, Category::kMasterWeights, optimizers_[i]->master_weights(), {names_[i]});
+    claim(claims_, Category::kOptimizerState, optimizers_[i]->state(), {names_[i]});
   }
-}
-
-void GradientRelease::check_complete() const {
-  TORCH_CHECK(updates_ == all_.size(), "gradient release: backward completed the gradients of ",
-              updates_, " of ", all_.size(), " parameters");
 }
 
 std::vector<Tensor> GradientRelease::state() const {
   std::vector<Tensor> all;
-  for (const Updated& updated : all_) {
-    for (Tensor& tensor : updated.optimizer->state()) all.push_back(std::move(tensor));
+  for (const auto& optimizer : optimizers_) {
+    for (Tensor& tensor : optimizer->state()) all.push_back(std::move(tensor));
   }
   return all;
 }
 
 std::vector<Tensor> GradientRelease::master_weights() const {
   std::vector<Tensor> all;
-  for (const Updated& updated : all_) {
-    for (Tensor& tensor : updated.optimizer->master_weights()) all.push_back(std::move(tensor));
+  for (const auto& optimizer : optimizers_) {
+    for (Tensor& tensor : optimizer->master_weights()) all.push_back(std::move(tensor));
   }
   return all;
 }
 
-void GradientRelease::update(Updated& updated) {
+void GradientRelease::take(size_t index) {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
-  claim(claims_, Category::kGradients, updated.parameter.grad(), updated.name);
-  updated.optimizer->step();
-  updated.parameter.mutable_grad() = Tensor();
-  claim(claims_, Category::kOptimizerState, updated.optimizer->state(), {updated.name});
-  ++updates_;
+  Tensor& parameter = parameters_[index];
+  claim(claims_, Category::kGradients, parameter.grad(), names_[index]);
+  optimizers_[index]->step();
+  parameter.mutable_grad() = Tensor();
+  claim(claims_, Category::kOptimizerState, optimizers_[index]->state(), {names_[index]});
 }
 
 }  // namespace headroom

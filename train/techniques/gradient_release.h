@@ -4,10 +4,9 @@
 // Note [Gradient release]
 // Rationale: an ordinary step holds every gradient until the last is there, and its update looks
 //   at one after the other.
-// Approach: autograd calls a hook on a parameter whose gradient it has completed. The hook updates
-//   the parameter with an optimizer of that parameter alone, so that no optimizer knows of it and
-//   each counts one update a step; foreach and fused get lists of one tensor. What is computed is
-//   the ordinary update, bit for bit.
+// Approach: the hook of a parameter (gradient_taker.h) updates it with an optimizer of that
+//   parameter alone, so that no optimizer knows of it and each counts one update a step; foreach
+//   and fused get lists of one tensor. What is computed is the ordinary update, bit for bit.
 //   The update is a phase, "optimizer", inside that of the backward, on autograd's thread, which
 //   the step waits for. The gradient is claimed before the update and the state after it.
 // Limits: nothing that must see all gradients before the first update: clipping, loss scaling, a
@@ -17,52 +16,31 @@
 
 #include <torch/torch.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "train/memory_claims.h"
 #include "train/optim/optimizer.h"
-#include "train/scope.h"
+#include "train/techniques/gradient_taker.h"
 
 namespace headroom {
 
-class GradientRelease {
+class GradientRelease final : public GradientTaker {
  public:
-  // While it lives, every backward updates what it reaches of the parameters. One for a parameter
-  // at a time.
+  // One optimizer for a parameter at a time.
   GradientRelease(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                   const MakeOptimizer& make);
-  ~GradientRelease();
-  GradientRelease(const GradientRelease&) = delete;
-  GradientRelease& operator=(const GradientRelease&) = delete;
 
-  // Claims the state that is there.
-  void listen(ScopeListener* scopes, MemoryClaims* claims);
-
-  void begin_step() { updates_ = 0; }
-  // Throws c10::Error where a parameter had no gradient since begin_step().
-  void check_complete() const;
+  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
 
   // Of every parameter in turn.
-  std::vector<torch::Tensor> state() const;
-  std::vector<torch::Tensor> master_weights() const;
+  std::vector<torch::Tensor> state() const override;
+  std::vector<torch::Tensor> master_weights() const override;
 
  private:
-  struct Updated {
-    std::string name;
-    torch::Tensor parameter;
-    std::unique_ptr<Optimizer> optimizer;
-  };
-  class Hook;
+  void take(size_t index) override;
 
-  void update(Updated& updated);
-
-  std::vector<Updated> all_;
-  size_t updates_ = 0;
-  ScopeListener* scopes_ = nullptr;
-  MemoryClaims* claims_ = nullptr;
+  std::vector<std::unique_ptr<Optimizer>> optimizers_;  // of each parameter
 };
 
 }  // namespace headroom

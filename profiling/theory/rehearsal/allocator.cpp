@@ -39,6 +39,12 @@ AllocatorRules::BlockId AllocatorRules::make(const Block& block) {
 
 AllocatorRules::BlockId AllocatorRules::new_segment(int64_t rounded, bool small) {
   const int64_t size = segment_size(rounded);
+  if (size > limit_ - reserved_) release_cached();
+  if (size > limit_ - reserved_) {
+    over_ = true;
+    throw CardIsFull();
+  }
+  reserved_ += size;
   return make({.address = addresses_.take(size), .size = size, .small = small});
 }
 
@@ -88,6 +94,7 @@ void AllocatorRules::join_next(BlockId block) {
 }
 
 void AllocatorRules::release(BlockId block) {
+  if (over_) return;
   allocated_ -= blocks_[block].size;
   blocks_[block].used = false;
   Free& free = pool(blocks_[block].small);
@@ -115,6 +122,7 @@ void AllocatorRules::release_cached() {
       const bool whole = blocks_[id].previous < 0 && blocks_[id].next < 0;
       if (whole) {
         addresses_.give(blocks_[id].address, blocks_[id].size);
+        reserved_ -= blocks_[id].size;
         spare_.push_back(id);
       }
       it = whole ? free->erase(it) : std::next(it);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <set>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -18,12 +20,17 @@ namespace headroom {
 // Approach: the rules of libtorch 2.11's native allocator at its default settings, as its source
 //   states them: two pools, segments of 2 MiB, 20 MiB or the request rounded up to 2 MiB, the
 //   smallest block that is large enough, of several the one at the lowest address, neighbours
-//   joined when they are let go.
-// Limits: one stream, no other setting of --alloc-conf, no card that is full. What runs on a
-//   virtual card is libtorch's own allocator; this one says what to expect of it.
+//   joined when they are let go. Where the card is full, segments that are free as a whole go back
+//   and it is asked once more.
+// Limits: one stream, no other setting of --alloc-conf. What runs on a virtual card is libtorch's
+//   own allocator; this one says what to expect of it.
 class AllocatorRules {
  public:
   using BlockId = int32_t;
+
+  // So many bytes has the card for its segments; more is CardIsFull, and the rehearsal over: what
+  // is let go after it is not looked at.
+  void limit(int64_t bytes) { limit_ = bytes; }
 
   BlockId allocate(int64_t bytes);
   void release(BlockId block);
@@ -31,6 +38,7 @@ class AllocatorRules {
 
   int64_t size(BlockId block) const { return blocks_[block].size; }
   int64_t allocated() const { return allocated_; }  // in blocks that are in use
+  int64_t reserved() const { return reserved_; }    // in segments
 
  private:
   struct Block {
@@ -54,6 +62,15 @@ class AllocatorRules {
   Free small_, large_;
   SegmentAddresses addresses_;
   int64_t allocated_ = 0;
+  int64_t reserved_ = 0;
+  int64_t limit_ = std::numeric_limits<int64_t>::max();
+  bool over_ = false;
+};
+
+// What the program would get as an out-of-memory error.
+class CardIsFull : public std::runtime_error {
+ public:
+  CardIsFull() : std::runtime_error("the card is full") {}
 };
 
 }  // namespace headroom

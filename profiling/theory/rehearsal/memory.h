@@ -50,6 +50,7 @@ class Memory {
   Place place;                  // of what is made from now on
   const char* group = kTables;  // likewise
 
+  void limit(int64_t bytes) { allocator_.limit(bytes); }  // CardIsFull beyond it
   void release_cached() { allocator_.release_cached(); }
   void begin_peak();  // from now on
   int64_t peak() const { return peak_; }

@@ -1,5 +1,7 @@
 #include "profiling/theory/rehearsal/step.h"
 
+#include <utility>
+
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/offloaded.h"
@@ -40,6 +42,8 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head)
   }
   if (releases_gradients(spec)) {
     release_gradients();
+  } else if (offloads_optimizer(spec)) {
+    send_gradients();
   } else if (spec.profile_type == Mode::kTraining) {
     optimizer_ = rehearse_updates(spec, model_.parameters());
   }
@@ -61,6 +65,17 @@ void RehearsedStep::release_gradients() {
       parameter->gradient = {};
       run_.memory.place = place;
       run_.memory.group = kTemporaries;
+    };
+  }
+}
+
+// As train/offload/offloaded_optimizer.cpp: a gradient goes when the next one is there. The update
+// takes nothing of the card's memory.
+void RehearsedStep::send_gradients() {
+  for (Parameter* parameter : model_.parameters()) {
+    parameter->when_accumulated = [this, parameter] {
+      if (leaving_ != nullptr) leaving_->gradient = {};
+      leaving_ = parameter;
     };
   }
 }
@@ -104,6 +119,7 @@ ShapeTensor RehearsedStep::run_mode(const Batch& data) {
     if (micro_batches_ > 1 && i == 0) mean_loss = empty(run_, {}, DType::kFp32);
   }
   if (optimizer_) update();
+  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
   return micro_batches_ > 1 ? mean_loss : loss.detach();
 }
 

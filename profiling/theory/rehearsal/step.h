@@ -34,6 +34,7 @@ class RehearsedStep {
   ShapeTensor forward_and_loss(const Batch& batch, ShapeTensor* logits_BSV);
   void backward_from(ShapeTensor& loss);
   void release_gradients();
+  void send_gradients();
   void clip();
   void update();
 
@@ -47,6 +48,7 @@ class RehearsedStep {
   int64_t micro_batches_ = 1;
   RehearsedOptimizerPtr optimizer_;
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward
+  Parameter* leaving_ = nullptr;                 // whose gradient is on its way to the host
 };
 
 }  // namespace headroom

@@ -38,7 +38,7 @@ TEST(Recommend, ASmallModelNeedsNothing) {
   EXPECT_TRUE(found.fitting[0].reasons.empty());
 }
 
-// One technique alone each, dearest first, as the Note of plan/search/recommend.h lists them.
+// One technique alone each, dearest first, as the table of plan/search/cost_order.cpp has them.
 TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
   RlhfSpec spec = plan_of("70b", 8);
   const auto cost = [&](const std::function<void(RlhfSetup&)>& use) {

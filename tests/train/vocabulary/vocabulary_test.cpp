@@ -121,6 +121,15 @@ TEST(Offload, TheWordsSayWhatItGoesTo) {
   EXPECT_EQ(words.size(), words_of(MemorySpace{}).size());
 }
 
+TEST(Offload, TheSettingIsRefusedWhereNothingDoesItYet) {
+  EXPECT_FALSE(parse_offload("--optimizer-offload", "none").any());
+  EXPECT_EQ(parse_offload("--optimizer-offload", "cpu").space, MemorySpace::kHost);
+  EXPECT_EQ(to_string(Offload{.space = MemorySpace::kDisk, .directory = "/tmp"}), "nvme:/tmp");
+  for (const char* text : {"", "disk", "CPU", "nvme", "nvme:/tmp"}) {
+    EXPECT_THROW(parse_offload("--optimizer-offload", text), UsageError) << text;
+  }
+}
+
 TEST(ElementType, HasTheBytesOfItsName) {
   for (const EnumWord<ElementType>& known : words_of(ElementType{})) {
     const std::string& word = known.word;

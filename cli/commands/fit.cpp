@@ -1,0 +1,113 @@
+// headroom fit: what fits a card, and what to change; each answer proved by running it.
+#include <algorithm>
+#include <string_view>
+
+#include "bench/process/interrupt.h"
+#include "bench/sweep/remembered_cells.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/fit_program.h"
+#include "cli/commands/parse_and_run.h"
+#include "cli/exit_code.h"
+#include "cli/flags/fit_flags.h"
+#include "cli/flags/run_flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "plan/fit/judge.h"
+#include "plan/fit/report.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  return {
+      "fit --card CARD --model-size NAME [flags]",
+      "What fits a card, and what to change: the largest batch or context with each set of\n"
+      "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
+      "a list. Theory proposes, the virtual card disposes: every answer was run, and one step\n"
+      "beyond it was run and does not fit. With --vary and a program behind -- the largest value\n"
+      "with which that program runs.",
+      fit_flags(), true};
+}
+
+// The smallest card on which something fits, or the last.
+FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question,
+                  RememberedCells& cells, const FitProgress& progress) {
+  FitFound found{.question = question};
+  for (const FitCard& card : cards) {
+    found.card = card.card;
+    found.question.base.device = card.device;
+    found.result = search_fit(found.question, judge_on(card.card, cells, progress));
+    const bool is_last = &card == &cards.back();
+    if (is_last || !found.result.nearest || found.result.stopped) break;
+    found.smaller.push_back(card.card);
+    found.of_smaller.push_back(found.result);
+  }
+  return found;
+}
+
+int exit_code_of(const FitResult& result) {
+  if (result.stopped) return kExitInterrupted;
+  if (!result.answers.empty()) return kExitOk;
+  return kExitAllFailed;
+}
+
+int fit(const Arguments& arguments) {
+  const std::vector<FitCard> cards = fit_cards(arguments);
+  const FitQuestion question = fit_question(arguments, cards);
+  const std::string format = arguments.get("format", "table");
+  const TableFormat table_format = parse_table_format("--format", format);
+  const std::string output = arguments.get("output");
+  if (!output.empty()) check_writable(output);
+  CellOptions options = limits_from(arguments);
+  options.on_talk = log_line;
+  check_alloc_confs({question.base}, options);
+  FitProgress progress{.on_line = log_line, .on_status = {}};
+  if (shows_status()) progress.on_status = log_status;
+  FitFound found;
+  {
+    const InterruptGuard guard;
+    RememberedCells cells(options, arguments.get("records"), log_line);
+    found = found_on(cards, question, cells, progress);
+    if (cells.reused() > 0) {
+      log_line(std::to_string(cells.reused()) + " cells were in " + arguments.get("records"));
+    }
+  }
+  log_status("");
+  if (!output.empty() && !found.result.answers.empty()) {
+    write_file_atomically(output, fit_svg(found));
+  }
+  if (table_format == TableFormat::kJson) {
+    print(fit_document(found).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } else {
+    print_tables(fit_report(found), table_format);
+  }
+  if (found.result.stopped) log_error("interrupted");
+  return exit_code_of(found.result);
+}
+
+}  // namespace
+
+int run_fit_command(int argc, char** argv) {
+  // What stands behind "--" is the program's, its --help too.
+  char** const end = argv + argc;
+  char** const dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const std::vector<std::string> words(dashes == end ? end : dashes + 1, end);
+  const auto body = [&](const Arguments& arguments) {
+    if (!arguments.positional.empty()) refuse_argument(arguments.positional.front());
+    if (arguments.has("vary")) return fit_program(arguments, words);
+    if (!words.empty()) {
+      throw UsageError(
+          "--vary is needed beside a program: which of its values is to be the largest; example: "
+          "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py --batch-size "
+          "{batch}");
+    }
+    return fit(arguments);
+  };
+  return parse_and_run(command_line(), static_cast<int>(dashes - argv), argv, body);
+}
+
+}  // namespace headroom

@@ -1,0 +1,182 @@
+#include "cli/flags/fit_flags.h"
+
+#include <algorithm>
+
+#include "bench/process/virtual_card.h"
+#include "cli/flags/flag_values.h"
+#include "cli/flags/run_flags.h"
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kFit = "What is asked";
+constexpr const char* kOutput = "Output";
+constexpr int64_t kLargest = 1 << 24;  // as the settings themselves allow
+
+// Those that a search sets itself, or that write files of one run.
+bool is_of_one_run(const Flag& flag) {
+  static const std::vector<std::string> kNames = {"device",       "micro-batches", "snapshot",
+                                                  "save-weights", "stacks",        "max-entries",
+                                                  "record-steps", "output"};
+  return is_one_of(flag.name, kNames);
+}
+
+void refuse_file(const Arguments& arguments, const char* flag, const std::string& end) {
+  const std::string path = arguments.get(flag);
+  if (!arguments.has(flag) || path.ends_with(end)) return;
+  throw UsageError("--" + std::string(flag), path, "is not a name for it; allowed: FILE" + end,
+                   "--" + std::string(flag) + " fit" + end);
+}
+
+// Techniques that may be used: not those of a setting that was typed, nor what --forbid says.
+std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunSpec& base,
+                                          Open open) {
+  std::vector<std::string> typed;
+  for (const Field& field : fields()) {
+    if (arguments.has(field.flag().substr(2))) typed.push_back(field.name);
+  }
+  if (arguments.has("use-mixed-precision")) typed.emplace_back("precision");
+  std::vector<Technique> allowed, forbidden;
+  if (arguments.has("allow")) allowed = parse_techniques("--allow", arguments.get("allow"));
+  if (arguments.has("forbid")) forbidden = parse_techniques("--forbid", arguments.get("forbid"));
+  const auto names = [](const std::vector<Technique>& list, Technique technique) {
+    return std::count(list.begin(), list.end(), technique) > 0;
+  };
+  std::vector<RunTechnique> techniques;
+  for (const RunTechnique& technique : technique_list(base)) {
+    const bool is_kept = sets_any(technique, typed);
+    if (is_kept && names(allowed, technique.technique)) {
+      throw UsageError("--allow", row_of(technique.technique).word,
+                       "is a technique that sets what another flag says; allowed: one of the two",
+                       "--allow checkpoint");
+    }
+    if (is_kept || names(forbidden, technique.technique)) continue;
+    if (arguments.has("allow") && !names(allowed, technique.technique)) continue;
+    // Any batch fits in parts of one sequence: what is asked is the batch of one part.
+    if (open == Open::kBatch && technique.technique == Technique::kMicroBatches) continue;
+    techniques.push_back(technique);
+  }
+  return techniques;
+}
+
+Open open_from(const Arguments& arguments) {
+  if (!arguments.has("batch-size")) return Open::kBatch;
+  return arguments.has("context-length") ? Open::kNothing : Open::kContext;
+}
+
+}  // namespace
+
+std::vector<Flag> fit_flags() {
+  std::vector<Flag> flags = {
+      {"card", "CARD,...", "the card: headroom cards lists them; of several the smallest that does",
+       kFit},
+      {"bytes", "SIZE", "its memory instead of the real one, 20GiB for one", kFit},
+      {"cost-order", "WORD,...",
+       "techniques, dearest first; they change places among themselves:\n" + join([] {
+         std::vector<std::string> words;
+         for (const CostRow& row : cost_table()) {
+           if (row.searched != Searched::kInPlans) words.emplace_back(row.word);
+         }
+         return words;
+       }()),
+       kFit},
+      {"allow", "WORD,...", "these techniques and no others", kFit},
+      {"forbid", "WORD,...", "all but these", kFit},
+      {"answers", "N", "at most so many sets, 1 to 10 (default 10)", kFit}};
+  for (Flag& flag : cell_flags()) {
+    if (is_of_one_run(flag)) continue;
+    if (flag.name == "profile-type") {
+      flag.help = "what one step does: " + join(choices_of<Mode>()) + " (default training)";
+    } else if (flag.name == "batch-size") {
+      flag.help = "sequences per step; without it the largest is looked for";
+    } else if (flag.name == "context-length") {
+      flag.help =
+          "tokens per sequence; without it, beside a --batch-size, the largest is looked for";
+    } else if (flag.name == "warmup-steps" || flag.name == "measure-steps") {
+      flag.help = flag.help.substr(0, flag.help.find(" (default")) + " (default 2)";
+    }
+    flags.push_back(std::move(flag));
+  }
+  flags.push_back({"vary", "NAME=FROM..TO",
+                   "of the program behind --: bisect the largest value of {NAME} in its words",
+                   "A program of yours"});
+  flags.push_back({"skip-host-init", "", "as dryrun has it", "A program of yours"});
+  for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
+  flags.push_back({"records", "FILE", "JSONL: cells that ran, found again by the next search",
+                   kOutput, FileUse::kWritten});
+  flags.push_back(
+      {"output", "FILE.svg", "peak against cost, as a drawing", kOutput, FileUse::kWritten});
+  flags.push_back({"format", "WORD", "table, csv, md, json (default table)", kOutput});
+  return flags;
+}
+
+std::vector<FitCard> fit_cards(const Arguments& arguments) {
+  constexpr const char* kExample = "--card rtx4090";
+  if (!arguments.has("card")) {
+    throw UsageError(
+        "--card is needed; example: headroom fit --card rtx4090 --model-size 7b --context-length "
+        "2048 --batch-size 1");
+  }
+  const std::vector<std::string> names = parse_list("--card", arguments.get("card"));
+  const std::string bytes = arguments.get("bytes");
+  if (!bytes.empty() && names.size() > 1) {
+    throw UsageError("--bytes", bytes, "is the memory of one card; allowed: with one --card",
+                     "--card rtx4090 --bytes 20GiB");
+  }
+  if (bytes == "unlimited") {
+    throw UsageError("--bytes", bytes, "is a card on which everything fits; allowed: a size",
+                     "--bytes 20GiB");
+  }
+  std::vector<FitCard> cards;
+  for (const std::string& name : names) {
+    const VirtualCard chosen = virtual_card({"--card", "--bytes", kExample}, name, bytes);
+    cards.push_back({chosen.card, {.kind = DeviceKind::kVirtual, .card = chosen.card.name}});
+    cards.back().device.bytes = bytes;
+  }
+  std::stable_sort(cards.begin(), cards.end(), [](const FitCard& a, const FitCard& b) {
+    return a.card.total_bytes < b.card.total_bytes;
+  });
+  return cards;
+}
+
+FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& cards) {
+  Arguments arguments = given;
+  if (given.has("skip-host-init")) {
+    throw UsageError(
+        "--skip-host-init is of a program behind --; example: headroom fit --card rtx4090 "
+        "--skip-host-init --vary batch=1..256 -- python train.py --batch-size {batch}");
+  }
+  refuse_file(given, "output", ".svg");
+  arguments.values.erase("output");  // not the snapshot that it is for profile
+  arguments.values.try_emplace("profile-type", "training");
+  arguments.values.try_emplace("warmup-steps", "2");
+  arguments.values.try_emplace("measure-steps", "2");
+  arguments.values["record-steps"] = "0";
+  arguments.values["device"] = to_string(cards.front().device);
+  const Open open = open_from(given);
+  if (open == Open::kNothing && arguments.get("measure-steps") == "0") {
+    throw UsageError("--measure-steps", "0", "measures nothing; allowed: 1 or more",
+                     "--measure-steps 2");
+  }
+  if (open != Open::kNothing && cards.size() > 1) {
+    throw UsageError("--card", given.get("card"),
+                     "is a list, of which the smallest card is looked for that runs one batch and "
+                     "context; allowed: with --batch-size and --context-length",
+                     "--card rtx4090,l40s --batch-size 4 --context-length 2048");
+  }
+  FitQuestion question;
+  question.base = cell_from(arguments);
+  question.open = open;
+  question.answers = static_cast<size_t>(integer(given, "answers", 10, 1, 10));
+  if (given.has("cost-order")) {
+    question.order = CostOrder("--cost-order", given.get("cost-order"));
+  }
+  question.techniques = techniques_from(given, question.base, open);
+  const int64_t trained_for = model_config(question.base).max_context;
+  question.most = open == Open::kContext && trained_for > 0 ? trained_for : kLargest;
+  return question;
+}
+
+}  // namespace headroom

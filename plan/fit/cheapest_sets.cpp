@@ -1,0 +1,191 @@
+// The cheapest sets of techniques for a run that is given.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "plan/fit/estimates.h"
+#include "plan/fit/searches.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+class CheapestSets {
+ public:
+  CheapestSets(const FitQuestion& question, const Judge& judge)
+      : question_(question),
+        judge_(judge),
+        sets_(technique_sets(question.base, question.techniques, question.order)),
+        estimates_(judge) {
+    result_.sets = sets_.size();
+  }
+
+  FitResult search() {
+    for (;;) {
+      const std::vector<size_t> open = proposed();
+      if (judge_.stopped() || open.empty()) break;
+      judge_.on_expected(2 * open.size());
+      consider(open.front());
+    }
+    if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
+    result_.stopped = judge_.stopped();
+    return std::move(result_);
+  }
+
+ private:
+  // A set that fits. What uses all that it uses is no answer; what costs more and needs as much is
+  // none either, though without one of its techniques it may not fit: it is off the frontier.
+  struct Known {
+    Cost cost{};
+    int64_t need = 0;
+  };
+
+  // The answers that are still to be proved, if the card does as theory says.
+  std::vector<size_t> proposed() {
+    std::vector<Known> known;
+    for (const FitAnswer& answer : result_.answers) known.push_back({answer.set.cost, answer.need});
+    size_t answers = known.size();
+    std::vector<size_t> open;
+    for (size_t i = 0; i < sets_.size() && answers < question_.answers; ++i) {
+      if (judge_.stopped()) break;
+      judge_.on_theory(i, sets_.size());
+      if (verdicts_.count(i) > 0 || uses_all_of_one(i, known)) continue;
+      if (!estimates_.fits(sets_[i].spec)) continue;
+      const int64_t need = estimates_.need(sets_[i].spec);
+      const bool is_off = std::any_of(known.begin(), known.end(),
+                                      [&](const Known& other) { return need >= other.need; });
+      known.push_back({sets_[i].cost, need});
+      if (is_off) continue;
+      open.push_back(i);
+      ++answers;
+    }
+    return open;
+  }
+
+  bool uses_all_of_one(size_t place, const std::vector<Known>& known) const {
+    return std::any_of(known.begin(), known.end(), [&](const Known& other) {
+      return needs_all_of(sets_[place].cost, other.cost);
+    });
+  }
+
+  void consider(size_t place) {
+    const Verdict& verdict = run(place);
+    if (judge_.stopped()) return;
+    if (verdict.fits != Fits::kYes) return note_refusal(place);
+    // Where a smaller set fits against theory's word, that one is the answer.
+    std::optional<Beyond> beyond;
+    for (size_t fitting = place;;) {
+      const std::optional<size_t> next = neighbour(fitting);
+      if (judge_.stopped()) return;
+      if (next && run(*next).fits == Fits::kYes) {
+        result_.notes.push_back("theory finds " + sets_[*next].in_words() + " too large by " +
+                                excess(*next) + ", and the card runs it");
+        fitting = *next;
+        continue;
+      }
+      if (judge_.stopped()) return;
+      if (next) beyond = beyond_of(fitting, *next);
+      return add(fitting, std::move(beyond));
+    }
+  }
+
+  void add(size_t place, std::optional<Beyond> beyond) {
+    result_.answers.push_back({.set = sets_[place],
+                               .value = 0,
+                               .need = estimates_.need(sets_[place].spec),
+                               .verdict = run(place),
+                               .beyond = std::move(beyond)});
+  }
+
+  // Of the sets one step cheaper the one that theory finds smallest, of those that can be judged.
+  // For the first answer of all that are cheaper.
+  std::optional<size_t> neighbour(size_t place) {
+    std::vector<size_t> cheaper = one_step_back(sets_, place);
+    if (result_.answers.empty()) {
+      cheaper.resize(place);
+      std::iota(cheaper.begin(), cheaper.end(), 0);
+    }
+    while (!cheaper.empty() && !judge_.stopped()) {
+      const size_t smallest = estimates_.smallest(sets_, cheaper);
+      if (run(smallest).fits != Fits::kUnknown) return smallest;
+      std::erase(cheaper, smallest);
+    }
+    return std::nullopt;
+  }
+
+  Beyond beyond_of(size_t place, size_t next) {
+    std::string what = sets_[next].in_words() + " instead";
+    const std::vector<size_t> steps = one_step_back(sets_, place);
+    if (std::count(steps.begin(), steps.end(), next) > 0) what = change(place, next);
+    return {.what = std::move(what),
+            .spec = sets_[next].spec,
+            .need = estimates_.need(sets_[next].spec),
+            .verdict = run(next)};
+  }
+
+  // "without checkpoint full", "checkpoint selective": of two sets that differ in one technique.
+  std::string change(size_t place, size_t next) const {
+    const auto& names = sets_[next].names;
+    for (const std::string& name : names) {
+      const auto& had = sets_[place].names;
+      if (std::find(had.begin(), had.end(), name) == had.end()) return name;
+    }
+    for (const std::string& name : sets_[place].names) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) return "without " + name;
+    }
+    return "nothing";
+  }
+
+  std::string excess(size_t place) {
+    return format_bytes(estimates_.need(sets_[place].spec) - judge_.capacity);
+  }
+
+  const Verdict& run(size_t place) {
+    const auto known = verdicts_.find(place);
+    if (known != verdicts_.end()) return known->second;
+    return verdicts_[place] = judge_.run(sets_[place].spec);
+  }
+
+  void note_refusal(size_t place) {
+    const Verdict& verdict = run(place);
+    const std::string name = sets_[place].in_words();
+    if (verdict.fits == Fits::kUnknown) {
+      result_.notes.push_back("not judged: " + name + ": " + verdict.reason);
+      return;
+    }
+    if (!sets_[place].spec.alloc_conf.empty()) return;  // theory knows the default settings
+    result_.notes.push_back(
+        "theory finds " + format_bytes(-(estimates_.need(sets_[place].spec) - judge_.capacity)) +
+        " to spare with " + name + ", and the card does not: " + verdict.reason);
+  }
+
+  void settle_nearest() {
+    std::vector<size_t> all(sets_.size());
+    std::iota(all.begin(), all.end(), 0);
+    const size_t least = estimates_.smallest(sets_, all);
+    if (judge_.stopped()) return;
+    judge_.on_expected(1);
+    if (run(least).fits == Fits::kYes) return consider(least);
+    if (judge_.stopped()) return;
+    result_.nearest = FitAnswer{.set = sets_[least],
+                                .value = 0,
+                                .need = estimates_.need(sets_[least].spec),
+                                .verdict = run(least),
+                                .beyond = std::nullopt};
+  }
+
+  const FitQuestion& question_;
+  const Judge& judge_;
+  std::vector<TechniqueSet> sets_;
+  Estimates estimates_;
+  std::map<size_t, Verdict> verdicts_;
+  FitResult result_;
+};
+
+}  // namespace
+
+FitResult cheapest_sets(const FitQuestion& question, const Judge& judge) {
+  return CheapestSets(question, judge).search();
+}
+
+}  // namespace headroom

@@ -1,0 +1,32 @@
+#include "plan/fit/command_line.h"
+
+#include <cctype>
+
+namespace headroom {
+
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./:,=+%@").find(c) != std::string_view::npos;
+  };
+  bool plain = !word.empty();
+  for (const char c : word) plain = plain && is_plain(c);
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string profile_command(const RunSpec& spec) {
+  static const RunSpec kDefaults;
+  std::string command = "headroom profile";
+  for (const Field& field : fields()) {
+    const std::string value = field.get(spec);
+    if (value == field.get(kDefaults) && !field.required && !field.stated) continue;
+    command += " " + field.flag();
+    if (!field.is_switch()) command += " " + shell_word(value);
+  }
+  return command;
+}
+
+}  // namespace headroom

@@ -1,0 +1,17 @@
+// A run as the command that runs it. No torch here.
+#pragma once
+
+#include <string>
+
+#include "train/spec.h"
+
+namespace headroom {
+
+// "headroom profile --model-size 7b --context-length 2048 ...": every setting that is not the
+// default, and those that tables state. For a shell.
+std::string profile_command(const RunSpec& spec);
+
+// The word as a shell reads it: quoted where it must be.
+std::string shell_word(const std::string& word);
+
+}  // namespace headroom

@@ -1,0 +1,114 @@
+// The answers as one JSON document.
+#include "plan/fit/command_line.h"
+#include "plan/fit/judge.h"
+#include "plan/fit/need.h"
+#include "plan/fit/report.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* word_of(Open open) {
+  switch (open) {
+    case Open::kBatch:
+      return "batch_size";
+    case Open::kContext:
+      return "context_length";
+    case Open::kNothing:
+      break;
+  }
+  return "set";
+}
+
+ordered_json run_document(const RunSpec& spec, int64_t need, const Verdict& verdict) {
+  ordered_json run = {{"command", profile_command(spec)},
+                      {"predicted_bytes", need},
+                      {"predicted_host_bytes", predicted_host_bytes(spec)},
+                      {"status", to_string(verdict.record->status)},
+                      {"reason", verdict.reason},
+                      {"key", verdict.record->environment.value("key", "")}};
+  if (verdict.record->peak) {
+    run["peak_allocated_bytes"] = verdict.record->peak->allocated;
+    run["peak_reserved_bytes"] = verdict.record->peak->reserved;
+  }
+  return run;
+}
+
+ordered_json set_document(const TechniqueSet& set) {
+  ordered_json document = {{"techniques", ordered_json::object()}, {"names", set.names}};
+  for (const CostRow& row : cost_table()) {
+    const int64_t level = set.cost.at(static_cast<size_t>(row.technique));
+    if (level > 0) document["techniques"][row.word] = level;
+  }
+  return document;
+}
+
+ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
+  ordered_json document = set_document(answer.set);
+  if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
+  document.update(run_document(answer.set.spec, answer.need, answer.verdict));
+  if (answer.verdict.fits == Fits::kYes) {
+    document["margin_bytes"] = capacity_of(found.card) - answer.verdict.record->peak->allocated;
+  } else {
+    document["short_by_bytes"] = answer.need - capacity_of(found.card);
+  }
+  document["beyond"] = nullptr;
+  if (answer.beyond) {
+    document["beyond"] = {{"what", answer.beyond->what}};
+    document["beyond"].update(
+        run_document(answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
+    document["beyond"]["short_by_bytes"] = answer.beyond->need - capacity_of(found.card);
+  }
+  return document;
+}
+
+// Null: what is open.
+ordered_json asked_document(const FitQuestion& question) {
+  ordered_json asked = {{"model_size", question.base.model_size},
+                        {"batch_size", question.base.batch_size},
+                        {"context_length", question.base.context_length}};
+  if (question.open != Open::kNothing) asked[word_of(question.open)] = nullptr;
+  return asked;
+}
+
+ordered_json card_document(const Card& card) {
+  return {{"name", card.name},
+          {"total_bytes", card.total_bytes},
+          {"context_bytes", card.context_bytes},
+          {"context_measured", card.context_measured}};
+}
+
+}  // namespace
+
+ordered_json fit_document(const FitFound& found) {
+  ordered_json document = {{"schema_version", 1},
+                           {"question", word_of(found.question.open)},
+                           {"asked", asked_document(found.question)},
+                           {"card", card_document(found.card)},
+                           {"smaller_cards", ordered_json::array()},
+                           {"sets", found.result.sets},
+                           {"cost_order", ordered_json::array()},
+                           {"interrupted", found.result.stopped},
+                           {"notes", found.result.notes},
+                           {"answers", ordered_json::array()},
+                           {"nearest", nullptr}};
+  for (size_t i = 0; i < found.smaller.size(); ++i) {
+    ordered_json smaller = card_document(found.smaller[i]);
+    FitFound there = found;
+    there.card = found.smaller[i];
+    smaller["nearest"] = answer_document(there, *found.of_smaller[i].nearest);
+    document["smaller_cards"].push_back(std::move(smaller));
+  }
+  for (const Technique technique : found.question.order.dearest_first()) {
+    if (row_of(technique).searched == Searched::kInPlans) continue;
+    document["cost_order"].push_back(row_of(technique).word);
+  }
+  for (const FitAnswer& answer : found.result.answers) {
+    document["answers"].push_back(answer_document(found, answer));
+  }
+  if (found.result.nearest) document["nearest"] = answer_document(found, *found.result.nearest);
+  return document;
+}
+
+}  // namespace headroom

@@ -1,0 +1,223 @@
+// The largest batch, or context, with each set of techniques.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "plan/fit/estimates.h"
+#include "plan/fit/searches.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+// A value at which every set can be made: FP8 products want tokens in sixteens.
+constexpr int64_t kAnyStride = 16;
+
+RunSpec at(RunSpec spec, Open open, int64_t value) {
+  (open == Open::kBatch ? spec.batch_size : spec.context_length) = value;
+  return spec;
+}
+
+bool is_valid(const RunSpec& spec) {
+  try {
+    validate(spec);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+// A set, and how far it is said to reach.
+struct Point {
+  size_t place = 0;
+  int64_t value = 0;
+};
+
+// So many of them, the first and the last among them: those that reach furthest beyond the one
+// before.
+std::vector<Point> thinned(std::vector<Point> points, size_t most) {
+  while (points.size() > most) {
+    size_t weakest = 1;
+    double least = 0;
+    for (size_t i = 1; i + 1 < points.size(); ++i) {
+      const double gain =
+          static_cast<double>(points[i].value) / static_cast<double>(points[i - 1].value);
+      if (i == 1 || gain < least) {
+        weakest = i;
+        least = gain;
+      }
+    }
+    points.erase(points.begin() +
+                 static_cast<std::ptrdiff_t>(std::min(weakest, points.size() - 2)));
+    if (most < 2 && points.size() <= 2) break;
+  }
+  return points;
+}
+
+class LargestValues {
+ public:
+  LargestValues(const FitQuestion& question, const Judge& judge)
+      : question_(question),
+        judge_(judge),
+        sets_(technique_sets(at(question.base, question.open, kAnyStride), question.techniques,
+                             question.order)),
+        estimates_(judge) {
+    result_.sets = sets_.size();
+  }
+
+  FitResult search() {
+    const std::vector<Point> points = thinned(frontier(), question_.answers);
+    for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
+      judge_.on_expected(2 * (points.size() - i));
+      prove(points[i].place, points[i].value);
+    }
+    if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
+    result_.stopped = judge_.stopped();
+    return std::move(result_);
+  }
+
+ private:
+  // Those that by theory reach further than every cheaper one.
+  std::vector<Point> frontier() {
+    std::vector<Point> points;
+    for (size_t i = 0; i < sets_.size() && !judge_.stopped(); ++i) {
+      judge_.on_theory(i, sets_.size());
+      const int64_t beaten = points.empty() ? 0 : points.back().value;
+      const int64_t value = reach(i, beaten);
+      if (value <= beaten) continue;
+      points.push_back({i, value});
+      if (value >= range(i).most) break;
+    }
+    return points;
+  }
+
+  Range range(size_t place) const {
+    int64_t stride = 1;
+    while (stride < kAnyStride && !is_valid(spec(place, stride))) stride *= 2;
+    return {.least = stride, .most = question_.most / stride * stride, .stride = stride};
+  }
+
+  RunSpec spec(size_t place, int64_t value) const {
+    return at(sets_[place].spec, question_.open, value);
+  }
+
+  // The largest value by theory, or 0 where it is not beyond `beaten`.
+  int64_t reach(size_t place, int64_t beaten) {
+    const Range all = range(place);
+    const int64_t next = std::max(all.least, (beaten / all.stride + 1) * all.stride);
+    if (next > all.most || !estimates_.fits(spec(place, next))) return 0;
+    const Range above{.least = next, .most = all.most, .stride = all.stride};
+    // First how far the floor reaches, which costs little.
+    const int64_t most = *largest_that_fits(above, next, [&](int64_t value) {
+      return estimates_.floor(spec(place, value)) <= judge_.capacity ? Fits::kYes : Fits::kNo;
+    });
+    const Range below{.least = next, .most = most, .stride = all.stride};
+    return *largest_that_fits(below, guess(place, below), [&](int64_t value) {
+      return estimates_.fits(spec(place, value)) ? Fits::kYes : Fits::kNo;
+    });
+  }
+
+  // Where a straight line through two needs meets the card.
+  int64_t guess(size_t place, const Range& range) {
+    const int64_t second = std::min(2 * range.least, range.most);
+    if (second == range.least) return second;
+    const auto at_least = static_cast<double>(estimates_.need(spec(place, range.least)));
+    const auto at_second = static_cast<double>(estimates_.need(spec(place, second)));
+    const auto slope = (at_second - at_least) / static_cast<double>(second - range.least);
+    if (slope <= 0) return range.most;
+    const double more = (static_cast<double>(judge_.capacity) - at_least) / slope;
+    return range.least + static_cast<int64_t>(std::min(more, static_cast<double>(range.most)));
+  }
+
+  // What the card says; adds it where it is beyond what cheaper ones reach.
+  void prove(size_t place, int64_t guess) {
+    // Of expandable segments theory has a rough idea (plan/fit/need.h).
+    constexpr int64_t kRough = 64;
+    const int64_t step = sets_[place].spec.alloc_conf.empty() ? 0 : guess / kRough;
+    const auto ask = [&](int64_t value) { return run(place, value).fits; };
+    const auto largest = largest_that_fits(range(place), guess, ask, step);
+    if (judge_.stopped()) return;
+    if (!largest) return note_unjudged(place);
+    note_disagreement(place, guess, *largest);
+    const int64_t beaten = result_.answers.empty() ? 0 : result_.answers.back().value;
+    if (*largest > beaten) add(place, *largest);
+  }
+
+  void add(size_t place, int64_t value) {
+    FitAnswer answer{.set = sets_[place],
+                     .value = value,
+                     .need = estimates_.need(spec(place, value)),
+                     .verdict = run(place, value),
+                     .beyond = std::nullopt};
+    answer.set.spec = spec(place, value);
+    const Range all = range(place);
+    if (const int64_t next = value + all.stride; next <= all.most) {
+      answer.beyond = Beyond{.what = name() + std::to_string(next),
+                             .spec = spec(place, next),
+                             .need = estimates_.need(spec(place, next)),
+                             .verdict = run(place, next)};
+    }
+    result_.answers.push_back(std::move(answer));
+  }
+
+  std::string name() const { return question_.open == Open::kBatch ? "batch " : "context "; }
+
+  const Verdict& run(size_t place, int64_t value) {
+    const auto known = verdicts_.find({place, value});
+    if (known != verdicts_.end()) return known->second;
+    return verdicts_[{place, value}] = judge_.run(spec(place, value));
+  }
+
+  void note_unjudged(size_t place) {
+    for (const auto& [where, verdict] : verdicts_) {
+      if (where.first != place || verdict.fits != Fits::kUnknown) continue;
+      result_.notes.push_back("not judged: " + sets_[place].in_words() + ", " + name() +
+                              std::to_string(where.second) + ": " + verdict.reason);
+    }
+  }
+
+  void note_disagreement(size_t place, int64_t theory, int64_t card) {
+    if (theory == card || !sets_[place].spec.alloc_conf.empty()) return;
+    result_.notes.push_back("theory says " + name() + std::to_string(theory) + " with " +
+                            sets_[place].in_words() + ", the card " +
+                            (card == 0 ? "none" : std::to_string(card)) + ": the card is believed");
+  }
+
+  void settle_nearest() {
+    std::vector<TechniqueSet> least = sets_;
+    for (size_t i = 0; i < least.size(); ++i) least[i].spec = spec(i, range(i).least);
+    std::vector<size_t> all(least.size());
+    std::iota(all.begin(), all.end(), 0);
+    const size_t place = estimates_.smallest(least, all);
+    if (judge_.stopped()) return;
+    judge_.on_expected(1);
+    const int64_t value = range(place).least;
+    if (run(place, value).fits == Fits::kYes) return prove(place, value);
+    if (judge_.stopped()) return;
+    result_.nearest = FitAnswer{.set = least[place],
+                                .value = value,
+                                .need = estimates_.need(least[place].spec),
+                                .verdict = run(place, value),
+                                .beyond = std::nullopt};
+  }
+
+  const FitQuestion& question_;
+  const Judge& judge_;
+  std::vector<TechniqueSet> sets_;
+  Estimates estimates_;
+  std::map<std::pair<size_t, int64_t>, Verdict> verdicts_;
+  FitResult result_;
+};
+
+}  // namespace
+
+FitResult largest_values(const FitQuestion& question, const Judge& judge) {
+  return LargestValues(question, judge).search();
+}
+
+FitResult search_fit(const FitQuestion& question, const Judge& judge) {
+  return question.open == Open::kNothing ? cheapest_sets(question, judge)
+                                         : largest_values(question, judge);
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+// What `headroom fit` prints of its answers. No torch here.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cards/cards.h"
+#include "plan/fit/search.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// One question, its card and what came of it.
+struct FitFound {
+  FitQuestion question;
+  Card card;                  // with the memory asked for
+  std::vector<Card> smaller;  // that were looked at before it, the smallest first
+  std::vector<FitResult> of_smaller;
+  FitResult result;
+};
+
+// "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
+std::string title_of(const FitFound& found);
+
+std::vector<Table> fit_report(const FitFound& found);
+
+nlohmann::ordered_json fit_document(const FitFound& found);
+
+// The answers' peaks against their order of cost, the card's memory as a line.
+std::string fit_svg(const FitFound& found);
+
+}  // namespace headroom

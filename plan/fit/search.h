@@ -1,0 +1,89 @@
+// The search for what fits one card: theory proposes, the virtual card disposes. No torch here.
+//
+// Start here: search_fit(). It asks a Judge and prints nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/fit/bracket.h"
+#include "plan/fit/technique_sets.h"
+#include "profiling/record.h"
+
+namespace headroom {
+
+// Note [Proved by running]
+// Rationale: a figure that was computed may be wrong by what nobody thought of: a card's context,
+//   memory that is free and in pieces, a kernel's workspace.
+// Approach: each answer was run on the virtual card, and so was its neighbour one step beyond,
+//   which does not fit. Beyond the largest batch or context that is the next one. Beyond a set of
+//   techniques it is what is left when one technique is taken back: of these sets, for the cheapest
+//   answer of all cheaper sets, the one that theory finds smallest. Beyond a card it is the next
+//   smaller card, with the smallest set. Where card and theory disagree the card is believed, the
+//   search goes on from there and says so.
+// Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
+
+struct Verdict {
+  Fits fits = Fits::kUnknown;
+  std::shared_ptr<const Record> record;
+  std::string reason;  // one line; "" where it fits
+};
+
+// Who is asked. floor and need of theory: bytes beside the card's context (plan/fit/need.h).
+struct Judge {
+  int64_t capacity = 0;  // bytes that a run may have
+  std::function<int64_t(const RunSpec&)> floor;
+  std::function<int64_t(const RunSpec&)> need;
+  std::function<bool(const RunSpec&)> fits;  // by theory
+  std::function<Verdict(const RunSpec&)> run;
+  std::function<bool()> stopped = [] { return false; };
+  // For whoever tells the user: how many sets theory has looked at, how many cells may still run.
+  std::function<void(size_t done, size_t all)> on_theory = [](size_t, size_t) {};
+  std::function<void(size_t cells)> on_expected = [](size_t) {};
+};
+
+// The setting whose largest value is asked for; none where the cheapest sets are.
+enum class Open { kNothing, kBatch, kContext };
+
+struct FitQuestion {
+  RunSpec base;  // device and all that is given
+  std::vector<RunTechnique> techniques;
+  CostOrder order;
+  Open open = Open::kNothing;
+  int64_t most = 0;  // largest value of what is open
+  size_t answers = 10;
+};
+
+// One step beyond an answer, run.
+struct Beyond {
+  std::string what;  // "batch 13", "without checkpoint full"
+  RunSpec spec;
+  int64_t need = 0;  // by theory
+  Verdict verdict;
+};
+
+struct FitAnswer {
+  TechniqueSet set;   // with the value of what is open
+  int64_t value = 0;  // of what is open
+  int64_t need = 0;   // by theory
+  Verdict verdict;
+  std::optional<Beyond>
+      beyond;  // none where nothing is: the cheapest set of all, the largest value
+};
+
+struct FitResult {
+  std::vector<FitAnswer> answers;  // cheapest first, each reaching further than those before it
+  // Where nothing fits: the set that needs least. At the smallest value of what is open.
+  std::optional<FitAnswer> nearest;
+  std::vector<std::string> notes;  // where card and theory disagree, what could not be judged
+  size_t sets = 0;                 // that there are
+  bool stopped = false;            // the answers are those that were proved by then
+};
+
+FitResult search_fit(const FitQuestion& question, const Judge& judge);
+
+}  // namespace headroom

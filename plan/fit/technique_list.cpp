@@ -1,0 +1,72 @@
+#include "plan/fit/technique_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+// Parts that divide the batch. More than so many would only be more of the same.
+RunTechnique micro_batches(int64_t batch) {
+  constexpr int64_t kMost = 4096;
+  RunTechnique technique{Technique::kMicroBatches, {}};
+  for (int64_t parts = 2; parts <= std::min(batch, kMost); ++parts) {
+    if (batch % parts != 0) continue;
+    const std::string count = std::to_string(parts);
+    technique.levels.push_back({count + " micro-batches", {{"micro_batches", count}}});
+  }
+  return technique;
+}
+
+}  // namespace
+
+std::vector<RunTechnique> technique_list(const RunSpec& base) {
+  return {
+      {Technique::kOptimizerOffload, {{"optimizer offload", {{"optimizer_offload", "cpu"}}}}},
+      {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
+      {Technique::kOtherOptimizer,
+       {{"adam-mini", {{"optimizer", "adam-mini"}}},
+        {"lion", {{"optimizer", "lion"}}},
+        {"sgd", {{"optimizer", "sgd"}}}}},
+      // Autocast is arithmetic over FP32 weights: these set both, and go without --precision.
+      {Technique::kBf16Weights,
+       {{"BF16 weights with a master copy",
+         {{"weights", "bf16"}, {"master_weights", "fp32"}, {"precision", "fp32"}}},
+        {"BF16 weights, stochastic rounding",
+         {{"weights", "bf16"}, {"rounding", "stochastic"}, {"precision", "fp32"}}}}},
+      {Technique::kFp8Products, {{"FP8 products", {{"precision", "fp8"}}}}},
+      // fp8 takes the same bytes and is further off. With offload: value_of_both().
+      {Technique::kActivations8Bit, {{"int8 activations", {{"activations", "int8"}}}}},
+      {Technique::kOptimizer8Bit, {{"adam8bit", {{"optimizer", "adam8bit"}}}}},
+      {Technique::kCheckpoint,
+       {{"checkpoint selective", {{"checkpoint", "selective"}}},
+        {"checkpoint full", {{"checkpoint", "full"}}}}},
+      micro_batches(base.batch_size),
+      {Technique::kReleaseGradients, {{"released gradients", {{"release_gradients", "true"}}}}},
+      {Technique::kBf16Products, {{"BF16 products", {{"precision", "bf16"}}}}},
+      {Technique::kFusedAttention, {{"fused attention", {{"attention", "sdpa"}}}}},
+      {Technique::kFusedOptimizer, {{"fused optimizer", {{"optimizer_impl", "fused"}}}}},
+      {Technique::kAllocator,
+       {{"expandable segments", {{"alloc_conf", "expandable_segments:True"}}}}},
+  };
+}
+
+std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
+                                         const std::string& other) {
+  static const std::set<std::string> kOffloadAndInt8 = {"offload", "int8"};
+  if (field == "activations" && std::set<std::string>{one, other} == kOffloadAndInt8) {
+    return "offload-int8";
+  }
+  return std::nullopt;
+}
+
+bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields) {
+  return std::any_of(technique.levels.begin(), technique.levels.end(), [&](const auto& level) {
+    return std::any_of(level.settings.begin(), level.settings.end(),
+                       [&](const Setting& setting) { return is_one_of(setting.field, fields); });
+  });
+}
+
+}  // namespace headroom

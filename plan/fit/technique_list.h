@@ -1,0 +1,45 @@
+// The techniques that `headroom fit` may use, as settings of a run. No torch here.
+//
+// A new one is a value in the order of costs (plan/search/cost_order.h) and a row of
+// technique_list().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/search/cost_order.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+// A field of RunSpec and its value, as typed.
+struct Setting {
+  std::string field;  // its JSON key
+  std::string value;
+};
+
+// One step of a technique: "full" of checkpointing. What it sets, whatever else is set.
+struct TechniqueLevel {
+  std::string name;  // "checkpoint full"
+  std::vector<Setting> settings;
+};
+
+// Its levels, the cheapest first; level 0 is a run as it is.
+struct RunTechnique {
+  Technique technique = Technique::kAllocator;
+  std::vector<TechniqueLevel> levels;  // from 1 on
+};
+
+// All of them for a run of this batch.
+std::vector<RunTechnique> technique_list(const RunSpec& base);
+
+// The value that is both where two techniques set one field: offloaded activations in 8 bits.
+// Nothing where one run cannot have both.
+std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
+                                         const std::string& other);
+
+// Whether the technique sets one of the fields.
+bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields);
+
+}  // namespace headroom

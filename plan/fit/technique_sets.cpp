@@ -1,0 +1,106 @@
+#include "plan/fit/technique_sets.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "text/quantity.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+// Selective checkpointing drops what fused attention does not keep.
+bool is_another_in_disguise(const RunSpec& spec) {
+  return spec.checkpoint.kind == CheckpointKind::kSelective && spec.attention != Attention::kEager;
+}
+
+class Sets {
+ public:
+  Sets(const std::vector<RunTechnique>& techniques, const CostOrder& order) {
+    for (const Technique technique : order.dearest_first()) {
+      for (const RunTechnique& known : techniques) {
+        if (known.technique == technique) techniques_.push_back(&known);
+      }
+    }
+  }
+
+  // Those of the techniques from `next` on over what is set already: in the order of costs, as
+  // level 0 of the dearest comes first.
+  void add(const TechniqueSet& so_far, size_t next) {
+    if (next == techniques_.size()) return add_valid(so_far);
+    add(so_far, next + 1);
+    const RunTechnique& technique = *techniques_[next];
+    for (size_t level = 0; level < technique.levels.size(); ++level) {
+      TechniqueSet with = so_far;
+      with.cost.at(static_cast<size_t>(technique.technique)) = static_cast<int64_t>(level) + 1;
+      with.names.push_back(technique.levels[level].name);
+      const auto fields_before = fields_;
+      if (apply(technique.levels[level], with.spec)) add(with, next + 1);
+      fields_ = fields_before;
+    }
+  }
+
+  std::vector<TechniqueSet> take() { return std::move(sets_); }
+
+ private:
+  // False where another technique has set one of its fields otherwise.
+  bool apply(const TechniqueLevel& level, RunSpec& spec) {
+    for (const Setting& setting : level.settings) {
+      const auto [known, is_new] = fields_.try_emplace(setting.field, setting.value);
+      if (!is_new) {
+        const auto both = value_of_both(setting.field, known->second, setting.value);
+        if (!both) return false;
+        known->second = *both;
+      }
+      find_field(setting.field)->set(spec, known->second);
+    }
+    return true;
+  }
+
+  void add_valid(const TechniqueSet& one) {
+    try {
+      validate(one.spec);
+    } catch (const UsageError&) {
+      return;
+    }
+    if (!is_another_in_disguise(one.spec)) sets_.push_back(one);
+  }
+
+  std::vector<const RunTechnique*> techniques_;
+  std::map<std::string, std::string> fields_;  // that are set, and to what
+  std::vector<TechniqueSet> sets_;
+};
+
+// Whether `less` is `cost` with one technique one level back or off.
+bool is_one_step(const Cost& less, const Cost& cost) {
+  size_t changed = 0;
+  for (size_t i = 0; i < kTechniques; ++i) {
+    if (less.at(i) == cost.at(i)) continue;
+    if (less.at(i) > cost.at(i)) return false;
+    ++changed;
+  }
+  return changed == 1;
+}
+
+}  // namespace
+
+std::string TechniqueSet::in_words() const { return names.empty() ? "nothing" : join(names); }
+
+std::vector<TechniqueSet> technique_sets(const RunSpec& base,
+                                         const std::vector<RunTechnique>& techniques,
+                                         const CostOrder& order) {
+  Sets sets(techniques, order);
+  sets.add({.spec = base, .cost = {}, .names = {}}, 0);
+  return sets.take();
+}
+
+std::vector<size_t> one_step_back(const std::vector<TechniqueSet>& sets, size_t place) {
+  std::vector<size_t> back;
+  for (size_t i = 0; i < place; ++i) {
+    if (is_one_step(sets[i].cost, sets[place].cost)) back.push_back(i);
+  }
+  return back;
+}
+
+}  // namespace headroom

@@ -1,0 +1,30 @@
+// Every set of techniques that a run can have, cheapest first. No torch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/fit/technique_list.h"
+
+namespace headroom {
+
+// One set, and the run with it.
+struct TechniqueSet {
+  RunSpec spec;
+  Cost cost{};
+  std::vector<std::string> names;  // of the levels in use, dearest first
+
+  std::string in_words() const;  // "checkpoint full, fused attention"; "nothing"
+};
+
+// The sets of `techniques` over `base`, cheapest first. Left out: two techniques that set one
+// field and have no value that is both, what validate() refuses, and what is another set under a
+// second name.
+std::vector<TechniqueSet> technique_sets(const RunSpec& base,
+                                         const std::vector<RunTechnique>& techniques,
+                                         const CostOrder& order);
+
+// The places in `sets` that are `sets[place]` with one technique taken one level back, or off.
+std::vector<size_t> one_step_back(const std::vector<TechniqueSet>& sets, size_t place);
+
+}  // namespace headroom

@@ -1,0 +1,157 @@
+#include "plan/fit/vary.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "profiling/report/rows/cells.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kFlag = "--vary";
+constexpr const char* kExample = "--vary batch=1..256";
+
+std::string place_of(const Vary& vary) { return "{" + vary.name + "}"; }
+
+class VarySearch {
+ public:
+  VarySearch(const Vary& vary, const RunProgram& run, const std::function<bool()>& stopped)
+      : vary_(vary), run_(run), stopped_(stopped) {}
+
+  // From `least` on, where what is below it is known to run.
+  void with(const std::string& alloc_conf, int64_t least) {
+    const auto ask = [&](int64_t value) {
+      return stopped_() ? Fits::kUnknown : asked(value, alloc_conf).fits;
+    };
+    const Range range{.least = least, .most = vary_.range.most, .stride = 1};
+    const std::optional<int64_t> largest = largest_that_fits(range, least, ask);
+    if (stopped_()) return;
+    if (largest && *largest == 0 && !result_.answers.empty()) return;  // reaches no further
+    if (!largest) return add_until_failure(alloc_conf);
+    VaryAnswer answer{.alloc_conf = alloc_conf, .largest = *largest, .at = {}, .beyond = {}};
+    if (*largest > 0) answer.at = asked(*largest, alloc_conf);
+    const auto beyond = runs_.find({std::max(*largest + 1, least), alloc_conf});
+    if (beyond != runs_.end()) answer.beyond = beyond->second;
+    result_.answers.push_back(std::move(answer));
+  }
+
+  bool failed() const { return !result_.failures.empty(); }
+  VaryResult take() {
+    result_.stopped = stopped_();
+    return std::move(result_);
+  }
+  int64_t reached() const {
+    int64_t most = 0;
+    for (const VaryAnswer& answer : result_.answers) most = std::max(most, answer.largest);
+    return most;
+  }
+
+ private:
+  // What ran, where another value failed for a reason of its own.
+  void add_until_failure(const std::string& alloc_conf) {
+    VaryAnswer answer{.alloc_conf = alloc_conf, .largest = 0, .at = {}, .beyond = {}};
+    for (const auto& [key, run] : runs_) {
+      if (key.second != alloc_conf) continue;
+      if (run.fits == Fits::kUnknown) answer.beyond = run;
+      if (run.fits != Fits::kYes || key.first <= answer.largest) continue;
+      answer.largest = key.first;
+      answer.at = run;
+    }
+    if (answer.largest > 0 || result_.answers.empty()) result_.answers.push_back(std::move(answer));
+  }
+
+  const ProgramRun& asked(int64_t value, const std::string& alloc_conf) {
+    const auto [found, is_new] = runs_.try_emplace({value, alloc_conf});
+    if (!is_new) return found->second;
+    found->second = run_(value, alloc_conf);
+    if (found->second.fits == Fits::kUnknown && !stopped_()) {
+      const std::string with = alloc_conf.empty() ? "" : ", " + alloc_conf;
+      result_.failures.push_back(vary_.name + " " + std::to_string(value) + with + ": " +
+                                 found->second.reason);
+    }
+    return found->second;
+  }
+
+  const Vary& vary_;
+  const RunProgram& run_;
+  const std::function<bool()>& stopped_;
+  std::map<std::pair<int64_t, std::string>, ProgramRun> runs_;
+  VaryResult result_;
+};
+
+}  // namespace
+
+Vary parse_vary(const std::string& typed, const std::vector<std::string>& words) {
+  const size_t equals = typed.find('=');
+  const size_t dots = typed.find("..");
+  if (equals == std::string::npos || equals == 0 || dots == std::string::npos || dots < equals) {
+    throw UsageError(kFlag, typed, "is no name and range; allowed: NAME=FROM..TO", kExample);
+  }
+  constexpr int64_t kMost = int64_t{1} << 40;
+  Vary vary{.name = typed.substr(0, equals), .range = {}};
+  vary.range.least = parse_integer(kFlag, typed.substr(equals + 1, dots - equals - 1), 1, kMost);
+  vary.range.most = parse_integer(kFlag, typed.substr(dots + 2), vary.range.least, kMost);
+  const bool has_place = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word.find(place_of(vary)) != std::string::npos;
+  });
+  if (!has_place) {
+    throw UsageError(kFlag, typed,
+                     "has no place in the program's words; allowed: with " + place_of(vary) +
+                         " in one of them, behind --",
+                     "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py "
+                     "--batch-size {batch}");
+  }
+  return vary;
+}
+
+std::vector<std::string> with_value(std::vector<std::string> words, const Vary& vary,
+                                    int64_t value) {
+  const std::string place = place_of(vary);
+  const std::string text = std::to_string(value);
+  for (std::string& word : words) {
+    for (size_t at = word.find(place); at != std::string::npos; at = word.find(place, at)) {
+      word.replace(at, place.size(), text);
+      at += text.size();
+    }
+  }
+  return words;
+}
+
+VaryResult search_vary(const Vary& vary, const std::vector<std::string>& alloc_confs,
+                       const RunProgram& run, const std::function<bool()>& stopped) {
+  VarySearch search(vary, run, stopped);
+  for (const std::string& conf : alloc_confs) {
+    if (stopped() || search.failed()) break;
+    const bool is_first = &conf == &alloc_confs.front();
+    const int64_t least =
+        is_first ? vary.range.least : std::max(search.reached() + 1, vary.range.least);
+    if (least > vary.range.most) break;  // nothing reaches further
+    search.with(conf, least);
+  }
+  return search.take();
+}
+
+Table vary_table(const Vary& vary, const VaryResult& result, const std::string& card) {
+  Table table{.title = "Largest " + vary.name + " that runs on " + card,
+              .columns = {{"PYTORCH_CUDA_ALLOC_CONF"}, {vary.name, true}}};
+  add_bytes_columns(table, "peak reserved");
+  table.columns.push_back({"one step beyond"});
+  for (const VaryAnswer& answer : result.answers) {
+    std::vector<std::string> cells = {answer.alloc_conf.empty() ? "as it is" : answer.alloc_conf,
+                                      std::to_string(answer.largest)};
+    add_bytes_cells(cells, answer.at.peak);
+    cells.push_back(answer.beyond ? answer.beyond->reason : "the range ends");
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes.emplace_back(
+      "Each value was run on the virtual card; what fits is taken to fit at every smaller value.");
+  for (const std::string& failure : result.failures) {
+    table.notes.push_back("not for memory: " + failure);
+  }
+  if (result.stopped) table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
+  return table;
+}
+
+}  // namespace headroom

@@ -1,0 +1,57 @@
+// The largest value with which a program that is not ours runs on a card. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/fit/bracket.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// --vary batch=1..256: what stands for {batch} in the program's words.
+struct Vary {
+  std::string name;
+  Range range;
+};
+
+// Throws UsageError, also where no word holds {name}.
+Vary parse_vary(const std::string& typed, const std::vector<std::string>& words);
+
+// The words with the value in its places.
+std::vector<std::string> with_value(std::vector<std::string> words, const Vary& vary,
+                                    int64_t value);
+
+// One run of the program.
+struct ProgramRun {
+  Fits fits = Fits::kUnknown;
+  std::optional<int64_t> peak;  // bytes reserved on the fullest card
+  std::string reason;           // where it did not end well: its last line
+};
+using RunProgram = std::function<ProgramRun(int64_t value, const std::string& alloc_conf)>;
+
+struct VaryAnswer {
+  std::string alloc_conf;            // "" = the environment's, or libtorch's default
+  int64_t largest = 0;               // 0 = not one
+  ProgramRun at;                     // of the largest
+  std::optional<ProgramRun> beyond;  // of the next; none at the end of the range
+};
+
+struct VaryResult {
+  std::vector<VaryAnswer> answers;    // the default first; another one where it reaches further
+  std::vector<std::string> failures;  // "batch 64: exit code 1: ValueError: ..."
+  bool stopped = false;
+};
+
+// Bisects with the first of the settings, then tries the others one step beyond. A run that fails
+// for another reason than memory ends the search with that setting.
+VaryResult search_vary(const Vary& vary, const std::vector<std::string>& alloc_confs,
+                       const RunProgram& run, const std::function<bool()>& stopped);
+
+// card: its name, for the title.
+Table vary_table(const Vary& vary, const VaryResult& result, const std::string& card);
+
+}  // namespace headroom

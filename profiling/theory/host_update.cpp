@@ -1,0 +1,95 @@
+#include "profiling/theory/host_update.h"
+
+#include <string_view>
+
+#include "profiling/theory/parameters.h"
+#include "train/offload/host_ranges.h"
+
+namespace headroom {
+namespace {
+
+// Of a block, between those of what comes behind and before all blocks.
+constexpr std::string_view kArrivals[] = {"ffn.w2",      "ffn.w3",           "ffn.w1",
+                                          "ln2",         "attn.output_proj", "attn.v_proj",
+                                          "attn.k_proj", "attn.q_proj",      "ln1"};
+
+const ParameterShape& parameter_of(std::string_view name) {
+  return *std::find_if(std::begin(kModelParameters), std::end(kModelParameters),
+                       [&](const ParameterShape& each) { return each.name == name; });
+}
+
+// One block after another is as two of them.
+std::vector<const ParameterShape*> arrivals(const Sheet& sheet) {
+  std::vector<const ParameterShape*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
+  for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
+    for (const std::string_view name : kArrivals) all.push_back(&parameter_of(name));
+  }
+  all.push_back(&parameter_of("token_embeddings"));
+  return all;
+}
+
+int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void add_leaving_gradients(Sheet& sheet) {
+  const std::vector<const ParameterShape*> all = arrivals(sheet);
+  const auto size = [&](size_t first) {
+    return elements(sheet, *all[first]) + elements(sheet, *all[first + 1]);
+  };
+  size_t largest = 0;
+  for (size_t i = 0; i + 1 < all.size(); ++i) {
+    if (size(i) > size(largest)) largest = i;
+  }
+  sheet.begin(kGradients);
+  for (const ParameterShape* parameter : {all[largest], all[largest + 1]}) {
+    sheet.add({.name = std::string(parameter->name) + ".grad",
+               .shape = parameter->shape,
+               .dtype = sheet.weight(),
+               .source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer::take",
+               .condition = "inside backward, until the next one is there; the largest two that "
+                            "come one after another"});
+  }
+}
+
+void add_host_update_rows(Sheet& sheet) {
+  const std::string source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer";
+  sheet.begin(kHostMasters);
+  add_each(sheet, {.name = ".master",
+                   .source = source,
+                   .condition = "what the host updates",
+                   .space = MemorySpace::kHost});
+  sheet.begin(kHostOptimizerState);
+  for (const char* moment : {".m", ".v"}) {
+    add_each(sheet, {.name = moment, .source = source, .space = MemorySpace::kHost});
+  }
+  sheet.begin(kHostGradients);
+  add_each(sheet, {.name = ".grad",
+                   .dtype = sheet.weight(),
+                   .source = source,
+                   .condition = "pinned: the gradient, then the new weight",
+                   .space = MemorySpace::kHost});
+}
+
+int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
+  const int64_t kept = total(rows, kHostMasters) + total(rows, kHostOptimizerState);
+  if (kept == 0) return 0;
+  // Of a step before it runs: its tokens and the one behind them (Data::batch in train/data).
+  return kept + (spec.batch_size * spec.context_length + 1) * element_size(DType::kInt64);
+}
+
+int64_t gradient_slab_bytes(const std::vector<Row>& rows) {
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    if (row.group != kHostGradients) continue;
+    bytes += row.storages * rounded_up(row.bytes_each(), HostRanges::kUnit);
+  }
+  return rounded_up(bytes, HostRanges::kSlab);
+}
+
+HostTraffic update_traffic(const std::vector<Row>& rows) {
+  const int64_t bytes = total(rows, kHostGradients);
+  return {bytes, bytes};
+}
+
+}  // namespace headroom

@@ -1,0 +1,104 @@
+#include "plan/fit/need.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "plan/fit/command_line.h"
+#include "plan/fit/technique_sets.h"
+#include "profiling/theory/peak.h"
+
+namespace headroom {
+namespace {
+
+RunSpec small_training() {
+  RunSpec spec{.model_size = "small",
+               .layers = 2,
+               .context_length = 64,
+               .batch_size = 4,
+               .profile_type = Mode::kTraining,
+               .device = {.kind = DeviceKind::kVirtual, .card = "rtx4090"}};
+  spec.warmup_steps = spec.measure_steps = 2;
+  spec.record_steps = 0;
+  return spec;
+}
+
+TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
+  const auto sets = technique_sets(small_training(), technique_list(small_training()), {});
+  for (size_t i = 0; i < sets.size(); i += 3) {
+    const RunSpec& spec = sets[i].spec;
+    EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << sets[i].in_words();
+  }
+}
+
+TEST(Need, ARunFitsWhereItsPeakDoesAndNothingIsInPieces) {
+  const RunSpec spec = small_training();
+  const int64_t peak = predicted_peak(spec).allocated;
+  EXPECT_FALSE(predicted_to_fit(spec, peak - 512));
+  EXPECT_TRUE(predicted_to_fit(spec, 2 * peak));
+  EXPECT_FALSE(predicted_to_fit(spec, peak / 2));
+}
+
+// libtorch's allocator, too, fails with 801 MiB where it went through with 799: segments go back
+// where the card is full, and with a little more room that is at another place.
+// tests/virtual_gpu/fit_test.py asks the card.
+TEST(Need, RehearsesTheStepsInThatMuchMemory) {
+  RunSpec spec = small_training();
+  spec.warmup_steps = 6;  // the last of them repeat each other
+  for (const auto& [mib, fits] : std::map<int64_t, bool>{
+           {709, false}, {795, false}, {799, true}, {801, false}, {807, true}, {2048, true}}) {
+    EXPECT_EQ(predicted_to_fit(spec, mib << 20), fits) << mib << " MiB";
+  }
+}
+
+TEST(Need, ExpandableSegmentsAreAskedOfThePeakAlone) {
+  RunSpec spec = small_training();
+  const int64_t peak = predicted_peak(spec).allocated;
+  spec.alloc_conf = "expandable_segments:True";
+  EXPECT_EQ(predicted_need(spec), peak);
+  EXPECT_TRUE(predicted_to_fit(spec, peak + peak / 20));
+  EXPECT_FALSE(predicted_to_fit(spec, peak));
+}
+
+TEST(Need, NothingIsInHostMemoryWithoutOffload) {
+  EXPECT_EQ(predicted_host_bytes(small_training()), 0);
+}
+
+TEST(Need, StatesOnTheHostAreInHostMemory) {
+  RunSpec spec = small_training();
+  const int64_t before = predicted_need(spec);
+  spec.optimizer_offload = parse_offload("--optimizer-offload", "cpu");
+  const auto sums = predicted(spec);
+  EXPECT_EQ(predicted_host_bytes(spec),
+            sums.at("host_pinned_bytes") + sums.at("host_pageable_bytes"));
+  EXPECT_LT(predicted_need(spec), before);
+}
+
+TEST(Need, WhatIsOffloadedIsInHostMemoryAsItIsPinned) {
+  RunSpec spec = small_training();
+  spec.layers = 8;
+  spec.context_length = 512;
+  spec.activations = parse_activations("offload");
+  EXPECT_EQ(predicted_host_bytes(spec), predicted(spec).at("host_pinned_bytes"));
+  EXPECT_LT(predicted_need(spec), predicted_need([&] {
+              RunSpec kept = spec;
+              kept.activations = {};
+              return kept;
+            }()));
+}
+
+TEST(ProfileCommand, SaysWhatIsNotTheDefaultAndReadsBack) {
+  RunSpec spec = small_training();
+  spec.release_gradients = true;
+  spec.alloc_conf = "expandable_segments:True";
+  spec.tokens = "my tokens.bin";
+  const std::string command = profile_command(spec);
+  EXPECT_EQ(command,
+            "headroom profile --model-size small --layers 2 --context-length 64 --batch-size 4 "
+            "--profile-type training --precision fp32 --release-gradients --device "
+            "virtual:rtx4090 --alloc-conf expandable_segments:True --tokens 'my tokens.bin' "
+            "--warmup-steps 2 --measure-steps 2 --record-steps 0");
+}
+
+}  // namespace
+}  // namespace headroom

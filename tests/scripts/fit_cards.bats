@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# scripts/fit_cards.sh, against a stand-in for the headroom program.
+
+setup() {
+  fit_cards=$BATS_TEST_DIRNAME/../../scripts/fit_cards.sh
+  export HEADROOM_BIN=$BATS_TEST_DIRNAME/stub_headroom
+  export STUB_LOG=$BATS_TEST_TMPDIR/cells
+  export OUTPUT_DIR=$BATS_TEST_TMPDIR/out DEVICE=virtual:h200
+  unset MODEL_SIZE CONTEXTS STUB_FIT
+}
+
+outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '); }
+
+@test "each question has a document, tables and a drawing, and a line of the short table" {
+  run "$fit_cards"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(outputs)" = "fit_2.7B.json fit_2.7B.md fit_2.7B.svg fit_7b.json fit_7b.md fit_7b.svg fit_short.md " ]
+  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | adam8bit | 2.00 | 1.00 | 0.50 |' "$OUTPUT_DIR/fit_short.md"
+  grep -qx '| 7b, batch 1, context 2048 | a100-40gb | adam8bit | 2.00 | 1.00 | 0.50 |' "$OUTPUT_DIR/fit_short.md"
+  [ "$(grep -c -- "--records $OUTPUT_DIR/cells/fit.jsonl" "$STUB_LOG.fit")" -eq 4 ]
+}
+
+@test "that nothing fits is an answer with what is short" {
+  STUB_FIT=4 run "$fit_cards"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | none; least needs adam8bit | 3.00 | -1.00 | 0.50 |' \
+    "$OUTPUT_DIR/fit_short.md"
+}
+
+@test "a size that is asked for is the only one, a failure is named, an interrupt ends it" {
+  run "$fit_cards" --model-size small --contexts 128,256
+  [ "$status" -eq 0 ]
+  [ "$(outputs)" = "fit_short.md fit_small.json fit_small.md fit_small.svg " ]
+  grep -q 'small --batch-size 4 --context-length 256 --card rtx4090' "$STUB_LOG.fit"
+  STUB_FIT=5 run "$fit_cards"
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"fit_2.7B.json (exit 5); fit_7b.json (exit 5)"* ]]
+  STUB_FIT=130 run "$fit_cards"
+  [ "$status" -eq 130 ]
+}
+
+@test "with the CPU it is left out" {
+  DEVICE=cpu run "$fit_cards"
+  [ "$status" -eq 0 ]
+  [ "$(outputs)" = "" ]
+}

@@ -1,0 +1,87 @@
+// Preloaded, makes the disk fail for files named headroom-states.*: HEADROOM_DISK_FAULT is
+//   CALL:eio:N          pread, pwrite or fdatasync fails with EIO from its Nth call on, from 1
+//   CALL:short:N        pread or pwrite moves half of what it is asked to, every Nth time
+//   fallocate:unsupported:0
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+struct Fault {
+  char call[32] = "";
+  char kind[32] = "";
+  int number = 0;
+
+  Fault() {
+    const char* text = getenv("HEADROOM_DISK_FAULT");
+    if (text != nullptr) sscanf(text, "%31[^:]:%31[^:]:%d", call, kind, &number);
+  }
+};
+
+bool is_states(int file) {
+  char target[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  const ssize_t length = readlink(link.c_str(), target, sizeof target - 1);
+  if (length < 0) return false;
+  target[length] = '\0';
+  return strstr(target, "headroom-states.") != nullptr;
+}
+
+enum class Outcome { kWell, kShort, kFailed };
+
+Outcome outcome(const char* call, int file) {
+  static const Fault fault;
+  static std::atomic<int> calls{0};
+  if (strcmp(fault.call, call) != 0 || !is_states(file)) return Outcome::kWell;
+  const int number = ++calls;
+  if (strcmp(fault.kind, "short") == 0) {
+    return number % fault.number == 0 ? Outcome::kShort : Outcome::kWell;
+  }
+  if (number < fault.number) return Outcome::kWell;
+  errno = strcmp(fault.kind, "eio") == 0 ? EIO : EOPNOTSUPP;
+  return Outcome::kFailed;
+}
+
+ssize_t moved(long call, const char* name, int file, void* memory, size_t bytes, off_t offset) {
+  const Outcome what = outcome(name, file);
+  if (what == Outcome::kFailed) return -1;
+  return syscall(call, file, memory, what == Outcome::kShort ? bytes / 2 : bytes, offset);
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t pread(int file, void* memory, size_t bytes, off_t offset) {
+  return moved(SYS_pread64, "pread", file, memory, bytes, offset);
+}
+
+ssize_t pwrite(int file, const void* memory, size_t bytes, off_t offset) {
+  return moved(SYS_pwrite64, "pwrite", file, const_cast<void*>(memory), bytes, offset);
+}
+
+ssize_t pread64(int file, void* memory, size_t bytes, off_t offset) {
+  return pread(file, memory, bytes, offset);
+}
+
+ssize_t pwrite64(int file, const void* memory, size_t bytes, off_t offset) {
+  return pwrite(file, memory, bytes, offset);
+}
+
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  if (outcome("fallocate", file) == Outcome::kFailed) return -1;
+  return static_cast<int>(syscall(SYS_fallocate, file, mode, offset, bytes));
+}
+
+int fdatasync(int file) {
+  if (outcome("fdatasync", file) == Outcome::kFailed) return -1;
+  return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+}

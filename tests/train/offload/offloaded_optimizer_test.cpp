@@ -1,0 +1,182 @@
+#include "train/offload/offloaded_optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/train/heard.h"
+#include "tests/train/techniques/small_step.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+RunSpec offloading(RunSpec spec = tiny_spec()) {
+  spec.optimizer_offload = {.space = MemorySpace::kHost};
+  return spec;
+}
+
+RunSpec of_bf16_weights() {
+  RunSpec spec = tiny_spec();
+  spec.weights = WeightType::kBf16;
+  spec.master_weights = MasterCopy::kFp32;
+  return spec;
+}
+
+void expect_near(const std::vector<double>& losses, const std::vector<double>& expected) {
+  ASSERT_EQ(losses.size(), expected.size());
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_NEAR(losses[i], expected[i], 1e-6 * expected[i]) << "step " << i;
+  }
+}
+
+TEST(OffloadedOptimizer, TwentyLossesAndTheWeightsAreThoseWithoutIt) {
+  SmallStep usual(tiny_spec());
+  SmallStep offloaded(offloading());
+  expect_near(offloaded.run_steps(20), usual.run_steps(20));
+  EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
+}
+
+// A master that is off in its last bit may round to the other BF16 number, and a loss of BF16
+// numbers is one of them: 2^-7 apart, two of them allowed.
+TEST(OffloadedOptimizer, MastersOfBf16WeightsAreThoseOfTheDevice) {
+  SmallStep usual(of_bf16_weights());
+  SmallStep offloaded(offloading(of_bf16_weights()));
+  const std::vector<double> expected = usual.run_steps(20);
+  const std::vector<double> losses = offloaded.run_steps(20);
+  EXPECT_DOUBLE_EQ(losses.front(), expected.front());
+  for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], expected[i] / 64);
+  const NamedTensors masters = offloaded.step->weights();
+  const NamedTensors those_of_the_device = usual.step->weights();
+  for (const auto& item : masters) {
+    EXPECT_EQ(item.value().scalar_type(), torch::kFloat32);
+    const Tensor& expected_master = those_of_the_device[item.key()];
+    const Tensor off = (item.value() - expected_master).norm() / expected_master.norm();
+    EXPECT_LE(off.item<double>(), 1e-3) << item.key();
+  }
+}
+
+TEST(OffloadedOptimizer, EachWeightIsItsMasterRounded) {
+  SmallStep small(offloading(of_bf16_weights()));
+  small.run_steps(3);
+  const NamedTensors masters = small.step->weights();
+  for (const auto& item : small.step->model()->named_parameters()) {
+    EXPECT_TRUE(item.value().equal(masters[item.key()].to(torch::kBFloat16))) << item.key();
+  }
+}
+
+// Counts the gradients that there are whenever one is claimed.
+struct Counting final : MemoryClaims {
+  explicit Counting(Step& step) : parameters(step.model()->parameters()) {}
+  void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+    if (category != Category::kGradients) return;
+    const auto defined = std::count_if(parameters.begin(), parameters.end(),
+                                       [](const Tensor& p) { return p.grad().defined(); });
+    counts.push_back(defined);
+  }
+  std::vector<Tensor> parameters;
+  std::vector<int64_t> counts;
+};
+
+TEST(OffloadedOptimizer, TwoGradientsExistAtATimeAndNoneAfterTheStep) {
+  const SmallStep small(offloading());
+  Counting counting(*small.step);
+  const Listening listening(*small.step, nullptr, &counting);
+  small.step->run(small.data.batch(0));
+  ASSERT_EQ(counting.counts.size(), counting.parameters.size());
+  EXPECT_EQ(counting.counts.front(), 1);
+  counting.counts.erase(counting.counts.begin());
+  EXPECT_THAT(counting.counts, testing::Each(2));
+  for (const Tensor& gradient : small.gradients()) EXPECT_FALSE(gradient.defined());
+}
+
+TEST(OffloadedOptimizer, TheUpdateIsOnePhaseBehindTheBackward) {
+  RunSpec spec = offloading();
+  spec.layers = 1;
+  const SmallStep small(spec);
+  Heard heard;
+  const Listening listening(*small.step, &heard);
+  small.step->run(small.data.batch(0));
+  EXPECT_THAT(heard.texts,
+              testing::ElementsAre("+forward", "+block 0", "-block 0", "-forward", "+loss", "-loss",
+                                   "+backward", "-backward", "+optimizer", "-optimizer"));
+}
+
+TEST(OffloadedOptimizer, ClaimsMastersStateAndGradientsByTheNamesOfTheModel) {
+  const SmallStep small(offloading());
+  Heard heard;
+  {
+    const Listening listening(*small.step, nullptr, &heard);
+    small.step->run(small.data.batch(0));
+  }
+  const std::vector<std::string> names = small.step->model()->named_parameters().keys();
+  EXPECT_THAT(heard.names[Category::kGradients], testing::UnorderedElementsAreArray(names));
+  EXPECT_THAT(heard.names[Category::kMasterWeights], testing::ElementsAreArray(names));
+  std::vector<std::string> twice = names;  // m and v
+  twice.insert(twice.end(), names.begin(), names.end());
+  EXPECT_THAT(heard.names[Category::kOptimizerState], testing::ElementsAreArray(twice));
+  EXPECT_THAT(heard.names[Category::kOther], testing::Contains("gradients on the host"));
+}
+
+TEST(OffloadedOptimizer, EveryGradientGoesAndEveryWeightComesBackOnce) {
+  for (const RunSpec& spec : {tiny_spec(), of_bf16_weights()}) {
+    SmallStep small(offloading(spec));
+    int64_t bytes = 0;
+    for (const Tensor& parameter : small.parameters()) {
+      bytes += static_cast<int64_t>(parameter.nbytes());
+    }
+    small.run_steps(2);
+    EXPECT_EQ(small.step->host_traffic().to_host, 2 * bytes);
+    EXPECT_EQ(small.step->host_traffic().to_card, 2 * bytes);
+  }
+}
+
+// What leaves for the host for other reasons leaves on the same stream.
+TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
+  for (const char* activations : {"int8:min=0", "offload:min=0", "offload-int8:min=0"}) {
+    for (const char* checkpoint : {"none", "full", "selective"}) {
+      RunSpec spec = tiny_spec();
+      spec.layers = 5;
+      spec.activations = parse_activations(activations);
+      spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+      const std::vector<double> expected = SmallStep(spec).run_steps(5);
+      expect_near(SmallStep(offloading(spec)).run_steps(5), expected);
+    }
+  }
+}
+
+TEST(OffloadedOptimizer, AStepThatFailsInBackwardHasChangedNothing) {
+  SmallStep usual(offloading());
+  SmallStep failing(offloading());
+  bool full = false;
+  failing.step->model()->named_parameters()["layers.1.ln1.weight"].register_hook(
+      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
+  std::vector<double> losses = {failing.run(0)};
+  full = true;
+  EXPECT_THROW(failing.run(1), c10::OutOfMemoryError);
+  full = false;
+  losses.push_back(failing.run(1));
+  losses.push_back(failing.run(2));
+  EXPECT_EQ(losses, usual.run_steps(3));
+}
+
+TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {
+  SmallStep small(tiny_spec());
+  small.step->optimizer.reset();
+  small.step->copies = make_copy_queue(torch::kCPU);
+  small.step->taker = std::make_unique<OffloadedOptimizer>(small.step->model()->named_parameters(),
+                                                           small.step->copies, HostAdamwOptions{},
+                                                           /*host_limit_bytes=*/1 << 20);
+  const std::vector<Tensor> before = small.parameters();
+  EXPECT_THROW(small.run(0), c10::OutOfMemoryError);
+  EXPECT_TRUE(bit_equal(small.parameters(), before));
+}
+
+TEST(OffloadedOptimizer, AParameterThatBackwardDoesNotReachIsAnError) {
+  const SmallStep small(offloading());
+  small.step->model()->named_parameters()["ln_final.weight"].set_requires_grad(false);
+  EXPECT_THROW(small.step->run(small.data.batch(0)), c10::Error);
+}
+
+}  // namespace
+}  // namespace headroom

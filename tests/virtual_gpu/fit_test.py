@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""headroom fit on virtual cards: its answers are what `headroom profile` finds, one step beyond included.
+
+usage: fit_test.py HEADROOM ALLOCATE [unittest arguments]
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+HEADROOM = ALLOCATE = ""
+SHAPE = ("--model-size custom --d-model 512 --d-ff 1408 --layers 4 --heads 8 --kv-heads 8 --vocab-size 8192").split()
+DEEPER = [word if word != "4" else "8" for word in SHAPE]
+RUN = [*SHAPE, "--context-length", "256"]
+CARD = ["--card", "rtx4090", "--bytes", "1GiB"]
+FEW = ["--allow", "checkpoint,optimizer-8bit,release-gradients,attention,alloc-conf"]
+
+
+def fit(*arguments, folder=None):
+    return subprocess.run([HEADROOM, "fit", *arguments], capture_output=True, text=True, cwd=folder, check=False)
+
+
+def answers_of(done):
+    return json.loads(done.stdout)["answers"]
+
+
+def profiled(command):
+    """The Record of a command that fit printed."""
+    words = shlex.split(command)
+    done = subprocess.run(
+        [HEADROOM, *words[1:], "--format", "json"], capture_output=True, text=True, check=False
+    )
+    return json.loads(done.stdout)
+
+
+class Fit(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def check(self, answers):
+        """The first and the last, and what is beyond them, typed as printed."""
+        self.assertTrue(answers)
+        for answer in {0: answers[0], 1: answers[-1]}.values():
+            record = profiled(answer["command"])
+            self.assertEqual(record["status"], "ok")
+            self.assertEqual(record["peak_allocated_bytes"], answer["peak_allocated_bytes"])
+            if answer["beyond"]:
+                self.assertEqual(profiled(answer["beyond"]["command"])["status"], "oom")
+
+    def test_the_cheapest_sets_are_what_profile_finds_and_are_not_run_again(self):
+        question = [*CARD, *RUN, "--batch-size", "8", *FEW, "--records", "fit.jsonl"]
+        done = fit(*question, "--format", "json", "--output", "fit.svg", folder=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = answers_of(done)
+        self.check(answers)
+        peaks = [answer["peak_allocated_bytes"] for answer in answers]
+        self.assertEqual(peaks, sorted(peaks, reverse=True))
+        for answer in answers:
+            self.assertEqual(
+                answer["margin_bytes"], (1 << 30) - (384 << 20) - answer["peak_allocated_bytes"]
+            )
+        drawing = xml.etree.ElementTree.parse(self.folder / "fit.svg").getroot()
+        self.assertTrue(drawing.tag.endswith("svg"))
+        rows = len((self.folder / "fit.jsonl").read_text().splitlines())
+        again = fit(*question, "--format", "json", folder=self.folder)
+        self.assertEqual(again.stdout, done.stdout)
+        self.assertEqual(len((self.folder / "fit.jsonl").read_text().splitlines()), rows)
+        table = fit(*question, folder=self.folder).stdout
+        self.assertIn("Cheapest sets that fit: custom on rtx4090, batch 8, context 256", table)
+        self.assertIn(answers[0]["command"], table)
+
+    def test_theory_and_card_agree_where_the_allocator_is_as_it_is(self):
+        done = fit(*CARD, *RUN, "--forbid", "alloc-conf,fp8-products,other-optimizer", "--answers",
+                   "3", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["notes"], [], "the rehearsal counts pieces of free memory too")
+        self.check(document["answers"])
+
+    def test_theory_and_card_agree_where_more_memory_is_worse(self):
+        question = ("--model-size small --layers 2 --context-length 64 --batch-size 4 --warmup-steps 6 "
+                    "--allow checkpoint --answers 1 --format json").split()
+        context = 384
+        for room, fits in ((795, False), (799, True), (801, False), (807, True)):
+            document = json.loads(fit("--card", "rtx4090", "--bytes", f"{room + context}MiB", *question).stdout)
+            self.assertEqual(document["notes"], [], "the rehearsal counts pieces of free memory too")
+            self.assertEqual(document["answers"][0]["names"] == [], fits, room)
+
+    def test_what_goes_to_the_host_is_pinned_as_it_is_foretold(self):
+        done = fit("--card", "rtx4090", "--bytes", "1200MiB", *DEEPER, "--context-length", "256", "--batch-size", "8",
+                   "--optimizer", "adam8bit", "--allow", "activation-offload,activations", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = answers_of(done)
+        sent = [answer for answer in answers if "activation-offload" in answer["techniques"]]
+        self.assertTrue(sent)
+        for answer in sent:
+            self.assertGreater(answer["predicted_host_bytes"], 0)
+            record = profiled(answer["command"].replace("--record-steps 0", "--record-steps 1"))
+            pinned = record["spaces"]["host_pinned"]["peak_allocated_bytes"]
+            self.assertEqual(pinned, answer["predicted_host_bytes"])
+        self.check(answers)
+
+    def test_the_largest_context_is_beside_one_that_does_not_fit(self):
+        done = fit(*CARD, *SHAPE, "--batch-size", "4", "--allow", "attention", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = answers_of(done)
+        self.check(answers)
+        self.assertIn(f"--context-length {answers[0]['context_length'] + 1} ", answers[0]["beyond"]["command"])
+
+    def test_the_smallest_card_of_a_list_is_found_whatever_their_order(self):
+        question = ["--model-size", "xl", "--batch-size", "1", "--context-length", "128", "--allow", "attention"]
+        done = fit("--card", "h200,rtx4090,a100-40gb", *question, "--format", "json")
+        document = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(document["card"]["name"], "a100-40gb")
+        self.assertEqual([card["name"] for card in document["smaller_cards"]], ["rtx4090"])
+        nearest = document["smaller_cards"][0]["nearest"]
+        self.assertGreater(nearest["short_by_bytes"], 0)
+        self.assertEqual(profiled(nearest["command"])["status"], "oom")
+
+    def test_where_nothing_fits_it_says_what_is_short_and_by_how_much(self):
+        done = fit("--card", "rtx4090", "--bytes", "420MiB", *RUN, "--batch-size", "1", *FEW)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stdout, r"NOTHING FITS: .* needs least, and the card's memory is short by \d+\.\d+ MiB")
+        self.assertIn("optimizer state", done.stdout)
+
+    def test_what_is_known_is_printed_at_an_interrupt(self):
+        words = [HEADROOM, "fit", *CARD, *RUN, "--format", "json", "--records", "fit.jsonl"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              cwd=self.folder) as process:
+            for _ in range(3):
+                process.stderr.readline()
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        document = json.loads(out)
+        self.assertTrue(document["interrupted"])
+        self.assertTrue(document["answers"])
+        rows = [json.loads(row) for row in (self.folder / "fit.jsonl").read_text().splitlines()]
+        self.assertGreaterEqual(len(rows), 3)
+        self.assertTrue(all(row["status"] in ("ok", "oom") for row in rows))
+
+    def test_the_largest_value_of_a_program_is_found(self):
+        program = ["sh", "-c", f'exec "{ALLOCATE}" $(({{mib}} * 1048576))']
+        done = fit("--card", "rtx4090", "--bytes", "1GiB", "--vary", "mib=1..900", "--format", "csv", "--", *program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row = done.stdout.splitlines()[1].split(",")
+        self.assertEqual(row[:2], ["as it is", "640"])  # 1024 less the context's 384
+        self.assertIn("out of memory", done.stdout)
+
+    def test_a_program_that_fails_for_another_reason_is_told_apart(self):
+        program = ["sh", "-c", "test {n} -lt 5 || { echo bad luck; exit 7; }"]
+        done = fit("--card", "rtx4090", "--vary", "n=1..100", "--", *program)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not for memory: n 8: exit code 7: bad luck", done.stderr)
+        self.assertNotIn("expandable", done.stdout)
+        done = fit("--card", "rtx4090", "--vary", "n=5..100", "--", *program)
+        self.assertEqual(done.returncode, 4, done.stderr)
+
+
+if __name__ == "__main__":
+    HEADROOM, ALLOCATE = (os.path.realpath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

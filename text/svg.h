@@ -1,0 +1,25 @@
+// Elements of an SVG drawing, as text. No torch here.
+#pragma once
+
+#include <string>
+
+namespace headroom {
+
+// As XML takes it, in elements and attributes.
+std::string svg_escaped(const std::string& text);
+
+std::string svg_number(double value);  // one decimal
+
+// tip: what a viewer shows of it.
+std::string svg_rectangle(double x, double y, double width, double height, const char* colour,
+                          const std::string& tip);
+
+// anchor: "start", "middle", "end".
+std::string svg_label(double x, double y, const char* anchor, const std::string& text);
+
+std::string svg_dashed_line(double x1, double y1, double x2, double y2);
+
+// Begins a drawing on white with its title; to be closed by "</svg>\n".
+std::string svg_head(double width, double height, const std::string& title);
+
+}  // namespace headroom

@@ -1,0 +1,238 @@
+#include "train/offload/disk/disk_states.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <deque>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+
+#include "train/offload/disk/whole_transfers.h"
+
+namespace headroom {
+namespace {
+
+constexpr int kFewestBuffers = 3;  // one is read into, one updated, one written
+
+// Memory of its own pages, which nothing has touched.
+class MappedBuffers {
+ public:
+  MappedBuffers(size_t count, size_t bytes) : buffers_{nullptr, count, bytes} {
+    void* memory =
+        mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    buffers_.memory = static_cast<std::byte*>(memory);
+  }
+  ~MappedBuffers() { munmap(buffers_.memory, buffers_.count * buffers_.bytes); }
+  MappedBuffers(const MappedBuffers&) = delete;
+  MappedBuffers& operator=(const MappedBuffers&) = delete;
+
+  const TransferBuffers& get() const { return buffers_; }
+
+ private:
+  TransferBuffers buffers_;
+};
+
+StatesInMemory states_in(std::byte* memory, const StateBlock& block) {
+  const int64_t array = block.array_bytes();
+  return {.region = block.region,
+          .first = block.first,
+          .numbers = block.numbers,
+          .master = reinterpret_cast<float*>(memory),
+          .m = reinterpret_cast<float*>(memory + array),
+          .v = reinterpret_cast<float*>(memory + 2 * array)};
+}
+
+std::vector<int> all_regions(int regions) {
+  std::vector<int> order(static_cast<size_t>(regions));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+}  // namespace
+
+// The buffers go last: until the queue is gone something may still be under way into them.
+struct DiskStates::Engine {
+  Engine(const DiskStatesOptions& options, int64_t block_bytes, std::vector<std::string>& notes)
+      : buffers(static_cast<size_t>(std::max(options.buffers, kFewestBuffers)),
+                static_cast<size_t>(block_bytes)),
+        transfers(make_queue(options, buffers.get(), notes), buffers.get().count) {}
+
+  static std::unique_ptr<TransferQueue> make_queue(const DiskStatesOptions& options,
+                                                   const TransferBuffers& buffers,
+                                                   std::vector<std::string>& notes) {
+    std::unique_ptr<TransferQueue> queue;
+    if (options.engine == DiskEngine::kUringOrThreads) {
+      std::string note;
+      queue = make_uring_queue(buffers, note);
+      if (!note.empty()) notes.push_back(note);
+    }
+    if (!queue) queue = make_thread_queue(buffers.count);
+    return options.around_queue ? options.around_queue(std::move(queue)) : std::move(queue);
+  }
+
+  MappedBuffers buffers;
+  WholeTransfers transfers;
+};
+
+namespace {
+
+// One pass: which block is in which buffer, and what becomes of it.
+class Pass {
+ public:
+  Pass(WholeTransfers& transfers, const TransferBuffers& buffers, const DiskLayout& layout,
+       const StateDirectory& directory, bool reads, bool writes)
+      : transfers_(transfers),
+        buffers_(buffers),
+        directory_(directory),
+        reads_(reads),
+        writes_(writes),
+        is_(buffers.count),
+        layout_(layout) {
+    for (size_t buffer = 0; buffer < buffers.count; ++buffer) free_.push_back(buffer);
+  }
+
+  void run(std::span<const int> order, const DiskStates::Visit& visit) {
+    for (const int region : order) {
+      for (const StateBlock& block : layout_.blocks_of(region)) blocks_.push_back(&block);
+    }
+    while (visited_ < blocks_.size()) {
+      while (take_ended(/*wait=*/false)) {
+      }
+      start_reads();
+      if (!in_order_.empty() && is_[in_order_.front()].read) {
+        visit_first(visit);
+      } else {
+        take_ended(/*wait=*/true);
+      }
+    }
+    while (take_ended(/*wait=*/true)) {
+    }
+  }
+
+ private:
+  struct Buffer {
+    const StateBlock* block = nullptr;
+    bool read = false;     // its block is there
+    bool written = false;  // ... and has been visited, and is on its way out
+  };
+
+  void start_reads() {
+    for (; !free_.empty() && started_ < blocks_.size(); ++started_) {
+      const size_t buffer = free_.front();
+      free_.pop_front();
+      in_order_.push_back(buffer);
+      is_[buffer] = {.block = blocks_[started_], .read = !reads_};
+      if (reads_) start(buffer, /*writes=*/false, directory_.whole());
+    }
+  }
+
+  void start(size_t buffer, bool writes, const StateDirectory::File& file) {
+    const StateBlock& block = *is_[buffer].block;
+    transfers_.start(buffer,
+                     {.writes = writes,
+                      .file = file.descriptor.get(),
+                      .memory = buffers_.at(buffer),
+                      .bytes = block.bytes,
+                      .offset = block.offset},
+                     file.path);
+  }
+
+  void visit_first(const DiskStates::Visit& visit) {
+    const size_t buffer = in_order_.front();
+    in_order_.pop_front();
+    visit(states_in(buffers_.at(buffer), *is_[buffer].block));
+    ++visited_;
+    if (writes_) {
+      is_[buffer].written = true;
+      start(buffer, /*writes=*/true, directory_.next());
+    } else {
+      free_.push_back(buffer);
+    }
+  }
+
+  // False where nothing is under way, or nothing has ended.
+  bool take_ended(bool wait) {
+    const std::optional<size_t> buffer = transfers_.next(wait);
+    if (!buffer) return false;
+    if (is_[*buffer].written) {
+      free_.push_back(*buffer);
+    } else {
+      is_[*buffer].read = true;
+    }
+    return true;
+  }
+
+  WholeTransfers& transfers_;
+  const TransferBuffers& buffers_;
+  const StateDirectory& directory_;
+  bool reads_;
+  bool writes_;
+  std::vector<Buffer> is_;  // of each buffer
+  const DiskLayout& layout_;
+  std::deque<size_t> free_;
+  std::deque<size_t> in_order_;  // buffers whose blocks are still to be visited
+  std::vector<const StateBlock*> blocks_;
+  size_t started_ = 0;
+  size_t visited_ = 0;
+};
+
+}  // namespace
+
+DiskStates::DiskStates(DiskStatesOptions options, const std::vector<StateRegion>& regions)
+    : options_(std::move(options)), layout_(regions, options_.block_bytes) {
+  // Memory first: where it is refused, what lies in the directory is left as it is.
+  engine_ = std::make_unique<Engine>(options_, layout_.block_bytes(), notes_);
+  directory_ = std::make_unique<StateDirectory>(options_.directory, options_.identity, layout_,
+                                                options_.keep);
+  notes_.insert(notes_.begin(), directory_->notes().begin(), directory_->notes().end());
+}
+
+DiskStates::~DiskStates() { engine_.reset(); }  // before the files
+
+int64_t DiskStates::steps_done() const { return directory_->step(); }
+
+int64_t DiskStates::host_bytes() const {
+  const TransferBuffers& buffers = engine_->buffers.get();
+  return static_cast<int64_t>(buffers.count * buffers.bytes);
+}
+
+void DiskStates::pass(std::span<const int> order, bool reads, bool writes, const Visit& visit) {
+  try {
+    Pass(engine_->transfers, engine_->buffers.get(), layout_, *directory_, reads, writes)
+        .run(order, visit);
+  } catch (...) {
+    engine_->transfers.drain();
+    throw;
+  }
+  if (reads) bytes_read_ += layout_.state_bytes();
+  if (writes) bytes_written_ += layout_.state_bytes();
+}
+
+void DiskStates::fill(const Visit& fill) {
+  if (steps_done() >= 0) throw std::logic_error("the states are there already");
+  directory_->begin(0);
+  pass(all_regions(layout_.regions()), /*reads=*/false, /*writes=*/true, fill);
+  directory_->commit(0);
+}
+
+void DiskStates::read(const Visit& look) {
+  if (steps_done() < 0) throw std::logic_error("no states yet: fill() comes first");
+  pass(all_regions(layout_.regions()), /*reads=*/true, /*writes=*/false, look);
+}
+
+void DiskStates::step(std::span<const int> order, const Visit& update) {
+  if (steps_done() < 0) throw std::logic_error("no states yet: fill() comes first");
+  std::vector<int> sorted(order.begin(), order.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != all_regions(layout_.regions())) {
+    throw std::logic_error("a step takes every region once");
+  }
+  const int64_t step = steps_done() + 1;
+  directory_->begin(step);
+  pass(order, /*reads=*/true, /*writes=*/true, update);
+  directory_->commit(step);
+}
+
+}  // namespace headroom

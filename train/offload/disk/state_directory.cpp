@@ -1,0 +1,300 @@
+#include "train/offload/disk/state_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "files/atomic_file.h"
+#include "files/mapped_file.h"
+#include "files/replace_file.h"
+#include "files/whole_file.h"
+#include "text/json_line.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kPrefix = "headroom-states.";
+constexpr int kSchema = 1;
+constexpr int64_t kMostList = 1 << 20;  // bytes of a list
+constexpr const char* kFirstWords = "headroom states of step ";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw WriteError("cannot write " + path + ": " + reason);
+}
+
+[[noreturn]] void refuse(const std::string& path, int error) {
+  refuse(path, std::generic_category().message(error));
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0;
+}
+
+// A file's first page, at an address that O_DIRECT takes.
+struct alignas(DiskLayout::kPage) FirstPage {
+  char text[DiskLayout::kPage] = {};
+};
+
+// The whole first page, with pread or pwrite; 0 or an errno. Some tries, as a signal may cut one
+// short.
+template <typename Call>
+int move_page(const Call& call, int file, char* text) {
+  constexpr int kTries = 100;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const ssize_t moved = call(file, text, sizeof(FirstPage), 0);
+    if (moved == ssize_t{sizeof(FirstPage)}) return 0;
+    if (moved < 0 && errno != EINTR && errno != EAGAIN) return errno;
+  }
+  return EIO;
+}
+
+// The lock on the directory: it goes with its descriptor, so with the process too.
+OwnedFile lock_directory(const std::string& directory, std::vector<std::string>* notes) {
+  OwnedFile handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle.get() < 0) refuse(directory, errno);
+  if (flock(handle.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) refuse(directory, "another run keeps its states there");
+    if (notes != nullptr) {
+      notes->push_back("cannot lock " + directory + " (" + std::generic_category().message(errno) +
+                       "): nothing keeps a second run out of it");
+    }
+  }
+  return handle;
+}
+
+// Names in the directory that a run writes and renames: one that was killed leaves them.
+void remove_temporary_lists(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(directory.c_str()), closedir);
+  if (!handle) return;
+  std::vector<std::string> found;
+  while (const dirent* entry = readdir(handle.get())) {
+    const std::string name = entry->d_name;
+    if (name.starts_with(kPrefix) && name.ends_with(".tmp")) found.push_back(name);
+  }
+  for (const std::string& name : found) unlinkat(dirfd(handle.get()), name.c_str(), 0);
+}
+
+std::string hex(uint64_t value) {
+  char text[17];
+  snprintf(text, sizeof text, "%016lx", static_cast<unsigned long>(value));
+  return text;
+}
+
+std::string list_path(const std::string& directory) { return directory + "/" + kPrefix + "json"; }
+
+}  // namespace
+
+OwnedFile::OwnedFile(OwnedFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OwnedFile& OwnedFile::operator=(OwnedFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void OwnedFile::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void StateDirectory::check(const std::string& directory) {
+  const OwnedFile lock = lock_directory(directory, nullptr);
+  check_writable(list_path(directory));
+}
+
+void StateDirectory::remove(const std::string& directory) {
+  const OwnedFile lock = lock_directory(directory, nullptr);
+  remove_temporary_lists(directory);
+  for (const char* name : {"json", "a", "b"}) unlink((directory + "/" + kPrefix + name).c_str());
+}
+
+StateDirectory::StateDirectory(const std::string& directory, const std::string& identity,
+                               const DiskLayout& layout, bool keep)
+    : directory_(directory),
+      list_(list_path(directory)),
+      identity_(identity),
+      layout_hash_(layout.hash()),
+      file_bytes_(layout.file_bytes()),
+      keep_(keep) {
+  lock_ = lock_directory(directory_, &notes_);
+  files_[0].path = directory_ + "/" + kPrefix + "a";
+  files_[1].path = directory_ + "/" + kPrefix + "b";
+  remove_temporary_lists(directory_);
+  const bool goes_on = exists(list_);
+  if (goes_on) go_on_from_list();
+  remove_torn();
+  try {
+    make(files_[1 - whole_]);
+    if (!goes_on) make(files_[whole_]);
+  } catch (...) {
+    unlink(next().path.c_str());
+    if (!goes_on) unlink(whole().path.c_str());
+    throw;
+  }
+}
+
+StateDirectory::~StateDirectory() {
+  // What is whole goes last of all that says so: half removed never looks whole.
+  if (!keep_ || step_ < 0) {
+    unlink(list_.c_str());
+    unlink(whole().path.c_str());
+  }
+  unlink(next().path.c_str());
+}
+
+void StateDirectory::go_on_from_list() {
+  const std::string hint = "; another directory, or remove " + directory_ + "/" + kPrefix + "*";
+  const nlohmann::json list =
+      nlohmann::json::parse(read_whole_file(list_, kMostList), nullptr, /*exceptions=*/false);
+  try {
+    if (list.at("schema_version") != kSchema) throw ReadError(list_, "written otherwise" + hint);
+    const std::string theirs = list.at("identity");
+    step_ = list.at("step");
+    if (theirs != identity_ || list.at("layout") != hex(layout_hash_)) {
+      throw UsageError("--optimizer-offload", "nvme:" + directory_,
+                       "holds the states of another run (" + theirs + ", step " +
+                           std::to_string(step_) + "), and this one is " + identity_ +
+                           "; allowed: a directory without states; or remove " + directory_ + "/" +
+                           kPrefix + "*",
+                       "--optimizer-offload nvme:" + directory_ + "-2");
+    }
+    whole_ = list.at("whole") == "a" ? 0 : 1;
+    if (list.at("keep") && !keep_) {
+      keep_ = true;
+      notes_.push_back("the states in " + directory_ + " were to be kept, and are");
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw ReadError(list_, "no list of states" + hint);
+  }
+  open_whole();
+}
+
+void StateDirectory::open_whole() {
+  File& file = files_[whole_];
+  file.descriptor = open_file(file.path, O_RDWR);
+  if (file.descriptor.get() < 0) throw ReadError(file.path, std::generic_category().message(errno));
+  struct stat status {};
+  if (fstat(file.descriptor.get(), &status) != 0 || status.st_size < file_bytes_ ||
+      step_in(file) != step_) {
+    throw ReadError(file.path, "it is not what " + list_ + " says: damaged; remove both");
+  }
+  notes_.push_back("going on from step " + std::to_string(step_) + ", whose states lie in " +
+                   directory_);
+}
+
+// The file that is not whole, and both where there is no list.
+void StateDirectory::remove_torn() {
+  const bool fresh = step_ < 0;
+  File& other = files_[1 - whole_];
+  if (fresh && (exists(files_[0].path) || exists(files_[1].path))) {
+    notes_.push_back("removed from " + directory_ +
+                     " what a run left that ended before its first states were whole");
+  } else if (!fresh && exists(other.path)) {
+    other.descriptor = open_file(other.path, O_RDONLY);
+    const int64_t torn = step_in(other);
+    if (torn > step_) {
+      notes_.push_back("step " + std::to_string(torn) + " was torn: its states were not whole in " +
+                       other.path);
+    }
+    other.descriptor.close();
+  }
+  unlink(other.path.c_str());
+  if (fresh) unlink(files_[whole_].path.c_str());
+}
+
+// The step that the first page tells of; -1 where it tells of none.
+int64_t StateDirectory::step_in(const File& file) const {
+  const auto page = std::make_unique<FirstPage>();
+  if (move_page(pread, file.descriptor.get(), page->text) != 0) return -1;
+  page->text[sizeof page->text - 1] = '\0';
+  long long step = -1;
+  char layout[17] = {};
+  const std::string form = std::string(kFirstWords) + "%lld, layout %16[0-9a-f]";
+  if (sscanf(page->text, form.c_str(), &step, layout) != 2) return -1;
+  return hex(layout_hash_) == layout ? step : -1;
+}
+
+OwnedFile StateDirectory::open_file(const std::string& path, int flags) {
+  const int common = flags | O_CLOEXEC | O_NOFOLLOW;
+  int descriptor = open(path.c_str(), common | O_DIRECT, 0666);
+  const bool direct = descriptor >= 0;
+  if (!direct && errno == EINVAL) descriptor = open(path.c_str(), common, 0666);
+  OwnedFile file(descriptor);
+  struct statfs system {};
+  const bool answered = descriptor >= 0 && fstatfs(descriptor, &system) == 0;
+  // Newer kernels take O_DIRECT there and do nothing with it.
+  const bool in_memory = answered && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+  std::string note;
+  if (in_memory) {
+    note = directory_ + " is on tmpfs, in memory: no O_DIRECT, and no disk is measured";
+  } else if (descriptor >= 0 && !direct) {
+    note =
+        "the file system of " + directory_ + " knows no O_DIRECT: the page cache is measured too";
+  }
+  if (!note.empty() && std::find(notes_.begin(), notes_.end(), note) == notes_.end()) {
+    notes_.push_back(note);
+  }
+  return file;
+}
+
+void StateDirectory::make(File& file) {
+  file.descriptor = open_file(file.path, O_RDWR | O_CREAT | O_EXCL);
+  if (file.descriptor.get() < 0) refuse(file.path, errno);
+  reserve(file);
+}
+
+void StateDirectory::reserve(const File& file) {
+  int result = 0;
+  do {
+    result = fallocate(file.descriptor.get(), 0, 0, file_bytes_);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return;
+  const int error = errno;
+  if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) {
+    const std::string note = "the file system of " + directory_ +
+                             " reserves no space: that it is full shows in the middle of a step";
+    if (notes_.empty() || notes_.back() != note) notes_.push_back(note);
+    return;
+  }
+  refuse(file.path, std::generic_category().message(error) + "; the states take two files of " +
+                        format_bytes(file_bytes_));
+}
+
+void StateDirectory::begin(int64_t step) {
+  const auto page = std::make_unique<FirstPage>();
+  snprintf(page->text, sizeof page->text, "%s%lld, layout %s\n", kFirstWords,
+           static_cast<long long>(step), hex(layout_hash_).c_str());
+  if (const int error = move_page(pwrite, next().descriptor.get(), page->text)) {
+    refuse(next().path, error);
+  }
+}
+
+void StateDirectory::commit(int64_t step) {
+  if (fdatasync(next().descriptor.get()) != 0) refuse(next().path, errno);
+  write_list(step, 1 - whole_);
+  whole_ = 1 - whole_;
+  step_ = step;
+}
+
+void StateDirectory::write_list(int64_t step, size_t whole) const {
+  const nlohmann::json list = {
+      {"schema_version", kSchema},       {"identity", identity_}, {"layout", hex(layout_hash_)},
+      {"whole", whole == 0 ? "a" : "b"}, {"step", step},          {"keep", keep_}};
+  write_file_atomically(list_, json_line(list) + "\n");
+}
+
+}  // namespace headroom

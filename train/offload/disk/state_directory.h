@@ -1,0 +1,100 @@
+// The files in which the states of one run lie, and which of them is whole. No torch here.
+//
+// Note [Two generations of states]
+// Rationale: a step changes every number. A process that is killed, or a disk that fills, in the
+//   middle of one must not cost the run: gradients are gone, so half a step cannot be finished.
+//   Whole steps need room for two generations anyway: a journal of what is overwritten would need
+//   the same room and be written besides.
+// Approach: two files of the same layout. A step reads the whole one and writes the other; when
+//   that is on the disk (fdatasync), the list is replaced (files/replace_file.h), which names the
+//   whole file and its step, and they change places. A file's first page says which step it is
+//   being written for: one ahead of the list is a torn step, found at the next start and said.
+//   The torn file is removed there, never written again: of a killed process transfers may still
+//   be under way in the kernel, and must not land in the next run's file.
+//   The room of both files is reserved before the first step, so a full disk shows then.
+//   A run with the same identity goes on from the whole file; any other is refused. At its end,
+//   with an error or without, a run removes its files, so that a benchmark does not leave 84 GB
+//   behind; `keep` leaves the whole file and the list, and what was kept once is kept by the runs
+//   that go on from it too. A killed process can remove nothing: its next run, or remove(), does.
+//   The directory itself is locked against a second run: no lock file is left behind.
+// Limits: twice 12 bytes a number of disk. Nothing tells bits that the disk has changed (no sums).
+//   Not every network file system knows locks; that is said.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "train/offload/disk/disk_layout.h"
+
+namespace headroom {
+
+// A descriptor that closes itself.
+class OwnedFile {
+ public:
+  OwnedFile() = default;
+  explicit OwnedFile(int descriptor) : descriptor_(descriptor) {}
+  OwnedFile(OwnedFile&& other) noexcept;
+  OwnedFile& operator=(OwnedFile&& other) noexcept;
+  ~OwnedFile() { close(); }
+  int get() const { return descriptor_; }
+  void close();
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Throws WriteError (files/replace_file.h) where the disk or its directory will not do, ReadError
+// (files/mapped_file.h) where what lies there is damaged, UsageError (text/quantity.h) where it is
+// another run's; one line each.
+class StateDirectory {
+ public:
+  // Finds out before anything runs whether states could be kept there. Throws the same.
+  static void check(const std::string& directory);
+  // What a killed run left there. Throws WriteError where a run is at work there.
+  static void remove(const std::string& directory);
+
+  StateDirectory(const std::string& directory, const std::string& identity,
+                 const DiskLayout& layout, bool keep);
+  ~StateDirectory();
+  StateDirectory(const StateDirectory&) = delete;
+  StateDirectory& operator=(const StateDirectory&) = delete;
+
+  // The step of the whole file; -1 before there is one.
+  int64_t step() const { return step_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  struct File {
+    std::string path;
+    OwnedFile descriptor;
+  };
+  const File& whole() const { return files_[whole_]; }
+  const File& next() const { return files_[1 - whole_]; }
+
+  void begin(int64_t step);   // its states are written to next() from here on
+  void commit(int64_t step);  // they are all written: next() is the whole one now
+
+ private:
+  void go_on_from_list();
+  void open_whole();
+  void make(File& file);
+  void reserve(const File& file);
+  OwnedFile open_file(const std::string& path, int flags);
+  void write_list(int64_t step, size_t whole) const;
+  void remove_torn();
+  int64_t step_in(const File& file) const;
+
+  std::string directory_;
+  std::string list_;
+  std::string identity_;
+  uint64_t layout_hash_;
+  int64_t file_bytes_;
+  bool keep_;
+  OwnedFile lock_;
+  File files_[2];
+  size_t whole_ = 1;  // the first step is written to files_[0]
+  int64_t step_ = -1;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,39 @@
+// AdamW on the host's processor, over states that lie in host memory. No torch here.
+//
+// The update is train/optim/adamw.h's:
+//   p -= lr * decay * p
+//   m  = b1 m + (1 - b1) g        v = b2 v + (1 - b2) g^2
+//   p -= lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps)
+#pragma once
+
+#include <cstdint>
+
+namespace headroom {
+
+// What the card's copies of a number are: the gradient that comes, the weight that goes.
+enum class HostNumber { kFp32, kBf16 };
+
+// `elements` numbers of one parameter.
+struct HostAdamwPart {
+  float* master = nullptr;  // p, updated
+  float* m = nullptr;
+  float* v = nullptr;
+  const void* gradient = nullptr;
+  void* weight = nullptr;  // p rounded to the nearest, ties to even; may be `gradient` itself
+  HostNumber type = HostNumber::kFp32;  // of gradient and weight
+  int64_t elements = 0;
+};
+
+struct HostAdamwOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+};
+
+// step: t, from 1 on. At the first one m and v are taken to be zeros and only written, so that
+// memory that nobody has touched need not be cleared.
+void host_adamw(const HostAdamwPart& part, const HostAdamwOptions& options, int64_t step);
+
+}  // namespace headroom

@@ -1,0 +1,116 @@
+#include "train/offload/offloaded_optimizer.h"
+
+#include <utility>
+
+#include "train/device.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+// As a CopyQueue takes it.
+Tensor bytes_of(const Tensor& tensor) { return tensor.detach().view({-1}).view(torch::kUInt8); }
+
+HostNumber type_of(const Tensor& parameter) {
+  return parameter.scalar_type() == torch::kBFloat16 ? HostNumber::kBf16 : HostNumber::kFp32;
+}
+
+}  // namespace
+
+OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Tensor>& parameters,
+                                       std::shared_ptr<CopyQueue> copies,
+                                       const HostAdamwOptions& options, int64_t host_limit_bytes)
+    : GradientTaker(parameters), copies_(std::move(copies)), options_(options) {
+  const torch::NoGradGuard no_grad;
+  const bool on_card = parameters_.front().is_cuda();
+  computes_ = !on_card || !under_virtual_card();
+  arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
+  for (const Tensor& parameter : parameters_) {
+    Held& held = held_.emplace_back();
+    for (Tensor* tensor : {&held.master, &held.m, &held.v}) {
+      *tensor = torch::empty(parameter.sizes(), torch::kFloat32);
+    }
+    if (computes_) held.master.copy_(parameter);
+  }
+}
+
+OffloadedOptimizer::~OffloadedOptimizer() { begin_step(); }
+
+void OffloadedOptimizer::listen(ScopeListener* scopes, MemoryClaims* claims) {
+  GradientTaker::listen(scopes, claims);
+  claim_slabs();
+}
+
+void OffloadedOptimizer::claim_slabs() {
+  claim(claims_, Category::kOther, arena_->slabs(), {"gradients on the host"});
+}
+
+void OffloadedOptimizer::begin_step() {
+  GradientTaker::begin_step();
+  for (const size_t index : arrived_) let_go(index);
+  arrived_.clear();
+}
+
+void OffloadedOptimizer::take(size_t index) {
+  const Tensor& gradient = parameters_[index].grad();
+  claim(claims_, Category::kGradients, gradient, names_[index]);
+  Held& held = held_[index];
+  if (!held.buffer) held.buffer = arena_->take(static_cast<int64_t>(gradient.nbytes()));
+  held.on_the_way = copies_->out(bytes_of(gradient), held.buffer);
+  if (!arrived_.empty()) let_go(arrived_.back());
+  arrived_.push_back(index);
+}
+
+void OffloadedOptimizer::let_go(size_t index) {
+  held_[index].on_the_way->wait();
+  parameters_[index].mutable_grad() = Tensor();
+}
+
+void OffloadedOptimizer::finish_step() {
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
+  const torch::NoGradGuard no_grad;
+  let_go(arrived_.back());
+  for (const size_t index : arrived_) update(index);
+  for (const size_t index : arrived_) held_[index].on_the_way->wait();
+  arrived_.clear();
+  claim_slabs();
+}
+
+void OffloadedOptimizer::update(size_t index) {
+  Held& held = held_[index];
+  held.on_the_way->wait_on_host();
+  ++held.updates;
+  int64_t first = 0;
+  for (const Tensor& part : held.buffer->parts()) {
+    const int64_t elements = part.numel() / parameters_[index].element_size();
+    if (computes_) {
+      host_adamw({.master = held.master.data_ptr<float>() + first,
+                  .m = held.m.data_ptr<float>() + first,
+                  .v = held.v.data_ptr<float>() + first,
+                  .gradient = part.data_ptr(),
+                  .weight = part.data_ptr(),
+                  .type = type_of(parameters_[index]),
+                  .elements = elements},
+                 options_, held.updates);
+    }
+    first += elements;
+  }
+  held.on_the_way = copies_->in(held.buffer, bytes_of(parameters_[index]));
+}
+
+std::vector<Tensor> OffloadedOptimizer::state() const {
+  std::vector<Tensor> all;
+  for (const Held& held : held_) all.push_back(held.m);
+  for (const Held& held : held_) all.push_back(held.v);
+  return all;
+}
+
+std::vector<Tensor> OffloadedOptimizer::master_weights() const {
+  std::vector<Tensor> all;
+  for (const Held& held : held_) all.push_back(held.master);
+  return all;
+}
+
+}  // namespace headroom

@@ -1,0 +1,57 @@
+// What takes the gradients of a step one by one, as backward completes them, in the place of an
+// optimizer that takes all of them at its end.
+//
+// Autograd calls a hook on a parameter whose gradient it has completed, on its own thread, which
+// the step waits for. What stands behind the hook is a GradientTaker: it updates the parameter
+// there and then (gradient_release.h), or sends the gradient away and updates when backward has
+// ended (train/offload/offloaded_optimizer.h).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+#include "train/memory_claims.h"
+#include "train/scope.h"
+
+namespace headroom {
+
+class GradientTaker {
+ public:
+  // While it lives, every backward gives it the gradients of what it reaches of the parameters.
+  explicit GradientTaker(const torch::OrderedDict<std::string, torch::Tensor>& parameters);
+  virtual ~GradientTaker();
+  GradientTaker(const GradientTaker&) = delete;
+  GradientTaker& operator=(const GradientTaker&) = delete;
+
+  // Claims the state that is there.
+  virtual void listen(ScopeListener* scopes, MemoryClaims* claims);
+
+  // Before the gradients of the step before are let go: that one may have failed in the middle.
+  virtual void begin_step() { taken_ = 0; }
+  // When a backward has ended. Throws c10::Error where a parameter had no gradient since
+  // begin_step().
+  void check_complete() const;
+  // What is left to do after that.
+  virtual void finish_step() {}
+
+  // As an Optimizer's.
+  virtual std::vector<torch::Tensor> state() const = 0;
+  virtual std::vector<torch::Tensor> master_weights() const = 0;
+
+ protected:
+  virtual void take(size_t index) = 0;  // the gradient of parameters_[index]
+
+  std::vector<std::string> names_;
+  std::vector<torch::Tensor> parameters_;
+  ScopeListener* scopes_ = nullptr;
+  MemoryClaims* claims_ = nullptr;
+
+ private:
+  class Hook;
+
+  size_t taken_ = 0;
+};
+
+}  // namespace headroom
