@@ -110,6 +110,7 @@ BESIDE = {
     ("master-weights", "fp32"): BF16_WEIGHTS,
     ("attention", "flash"): AUTOCAST,
     ("attention", "cudnn"): AUTOCAST,
+    ("optimizer-offload", "cpu"): "--profile-type training",
 }
 
 
