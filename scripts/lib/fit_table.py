@@ -9,7 +9,7 @@ import sys
 
 GIB = 1 << 30
 SETS = 2  # of each card
-HEAD = ["run", "card", "cheapest sets that fit", "peak, GiB", "to spare, GiB", "pinned on the host, GiB"]
+HEAD = ["run", "card", "cheapest sets that fit", "peak, GiB", "to spare, GiB", "host memory, GiB"]
 
 
 def gib(count):

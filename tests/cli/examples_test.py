@@ -110,6 +110,7 @@ BESIDE = {
     ("master-weights", "fp32"): BF16_WEIGHTS,
     ("attention", "flash"): AUTOCAST,
     ("attention", "cudnn"): AUTOCAST,
+    ("optimizer-offload", "cpu"): "--profile-type training",
 }
 
 
@@ -187,7 +188,7 @@ class Examples(unittest.TestCase):
         for line in lines:
             self.provide(folder, line)
             subprocess.run(
-                ["bash", "-c", line], cwd=folder, env=environment, timeout=60, check=False,
+                ["bash", "-c", line], cwd=folder, env=environment, timeout=300, check=False,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )
         said = [note.read_text() for note in notes.iterdir() if not note.suffix]
