@@ -12,6 +12,7 @@
 //   backward has not been through.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
