@@ -21,7 +21,7 @@ Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
 
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
                                  int64_t context_length, Attention attention, torch::Device device,
-                                 torch::Dtype weights)
+                                 torch::Dtype weights, const BlockMade& made)
     : rotary_(context_length, config.head_dim(), config.rope_theta, device) {
   const auto options = torch::dtype(weights).device(device);
   token_embeddings_ =
@@ -30,6 +30,7 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
   for (int64_t i = 0; i < config.layers; ++i) {
     blocks_.emplace_back(layers, config, attention, &rotary_, options);
     layers_->push_back(blocks_.back());
+    if (made) made(blocks_.back());
   }
   ln_final_ =
       register_module("ln_final", layers.rms_norm(config.d_model, config.norm_eps, options));

@@ -28,6 +28,8 @@ class TransformerBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(TransformerBlock);
 
+using BlockMade = std::function<void(TransformerBlock& block)>;
+
 // Runs one block on its input and returns its output. May do more around it. `index` counts from 0
 // at the input.
 using BlockRunner =
@@ -44,10 +46,11 @@ using GroupRunner = std::function<Tensor(int64_t layers, const BlockSpan& run, T
 class TransformerImpl : public torch::nn::Module {
  public:
   // Every parameter is created and initialized on `device`, in FP32 or as `weights` says; in that
-  // type are the residual stream and, without autocast, everything but norms and rotations.
+  // type are the residual stream and, without autocast, everything but norms and rotations. Every
+  // block is given to `made` before the next one is.
   TransformerImpl(const LayerFactory& layers, const ModelConfig& config, int64_t context_length,
-                  Attention attention, torch::Device device,
-                  torch::Dtype weights = torch::kFloat32);
+                  Attention attention, torch::Device device, torch::Dtype weights = torch::kFloat32,
+                  const BlockMade& made = nullptr);
 
   // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
   // Without `run_groups` all blocks are one group.

@@ -64,6 +64,21 @@ std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::
   return make(std::move(weights), 0);
 }
 
+bool offloads(const RunSpec& spec) {
+  const bool saves = spec.profile_type != Mode::kForward;
+  return spec.param_offload.any() || offloads_optimizer(spec) ||
+         (spec.activations.offloaded() && saves);
+}
+
+void load_parameters(const NamedTensors& parameters, OffloadedParameters* offloaded,
+                     const std::string& path) {
+  if (offloaded == nullptr) return load_weights(parameters, path);
+  NamedTensors here;
+  for (const auto& item : parameters) here.insert(item.key(), offloaded->on_host(item.value()));
+  load_weights(here, path);
+  for (const auto& item : parameters) offloaded->set(item.value(), here[item.key()]);
+}
+
 void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
   const Checkpoint& setting = spec.checkpoint;
   if (setting.kind == CheckpointKind::kNone) return;
@@ -94,7 +109,6 @@ void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
     step.saved = std::make_unique<CompressedActivations>(spec.activations);
     return;
   }
-  step.copies = make_copy_queue(step.device());
   auto offloaded =
       std::make_unique<OffloadedActivations>(spec.activations, step.device(), layers, step.copies);
   step.run_block = offloaded->around(std::move(step.run_block));
@@ -114,10 +128,10 @@ void apply_updates(const RunSpec& spec, Step& step) {
         });
   } else if (offloads_optimizer(spec)) {
     if (step.loss_scaler) refuse_offload_of_scaled_gradients();
-    if (!step.copies) step.copies = make_copy_queue(step.device());
     step.taker = std::make_unique<OffloadedOptimizer>(
         parameters, step.copies,
-        HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+        HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
+        step.parameters.get());
   } else {
     step.optimizer = make_updates(spec, parameters.values(), names, seed_of(spec));
   }
@@ -138,9 +152,17 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   torch::manual_seed(seed_of(spec));
   const ModelConfig config = model_config(spec);
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
+  // Block by block: on the card there need not be room for all.
+  const std::shared_ptr<CopyQueue> copies = offloads(spec) ? make_copy_queue(device) : nullptr;
+  std::unique_ptr<OffloadedParameters> parameters;
+  if (spec.param_offload.any()) parameters = std::make_unique<OffloadedParameters>(device, copies);
   Transformer model(layers_of(spec), config, spec.context_length, spec.attention, device,
-                    dtype_of(spec.weights));
-  if (!spec.load_weights.empty()) load_weights(model->named_parameters(), spec.load_weights);
+                    dtype_of(spec.weights), [&](TransformerBlock& block) {
+                      if (parameters) parameters->take(block);
+                    });
+  if (!spec.load_weights.empty()) {
+    load_parameters(model->named_parameters(), parameters.get(), spec.load_weights);
+  }
 
   std::string note = spec.weights == WeightType::kBf16 ? bf16_weights_note(device) : "";
   if (!note.empty()) notes->push_back(std::exchange(note, ""));
@@ -149,10 +171,13 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   set_matmul_precision(precision);
 
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
+  step->copies = copies;
   apply_checkpoint(spec, *step, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
   apply_activations(spec, config.layers, *step);
+  if (parameters) step->run_block = parameters->around(std::move(step->run_block));
+  step->parameters = std::move(parameters);
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }

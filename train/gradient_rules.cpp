@@ -124,6 +124,15 @@ void refuse_release_of_scaled_gradients() {
                    std::string(kReleaseExample) + " --precision bf16");
 }
 
+static void check_param_offload(const RunSpec& spec) {
+  if (!spec.param_offload.any() || spec.profile_type != Mode::kTraining) return;
+  if (spec.optimizer_offload.any()) return;
+  throw UsageError("--param-offload", to_string(spec.param_offload),
+                   "leaves no weights on the device for its optimizer to update; allowed: with "
+                   "--optimizer-offload cpu, or without an update",
+                   "--profile-type training --param-offload cpu --optimizer-offload cpu");
+}
+
 bool releases_gradients(const RunSpec& spec) {
   return spec.release_gradients && spec.profile_type == Mode::kTraining;
 }
@@ -143,6 +152,7 @@ void check_gradient_rules(const RunSpec& spec) {
   check_clipping(spec);
   check_release(spec);
   check_offload(spec);
+  check_param_offload(spec);
 }
 
 }  // namespace headroom

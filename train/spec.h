@@ -51,6 +51,7 @@ struct RunSpec {
   Checkpoint checkpoint;    // what backward computes again instead of keeping it
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
+  Offload param_offload;      // where the blocks' weights lie while other blocks compute
   Offload optimizer_offload;  // where states and FP32 masters lie, and where the update is computed
   double learning_rate = 1e-3;  // constant over the run
   double weight_decay = 0.01;   // decoupled, on every parameter

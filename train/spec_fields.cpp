@@ -153,11 +153,12 @@ Field checkpoint(Field field) {
   return field;
 }
 
-Field optimizer_offload(Field field) {
-  field = of_parts<&RunSpec::optimizer_offload>(std::move(field));
+template <auto member>
+Field offload(Field field) {
+  field = of_parts<member>(std::move(field));
   field.choices = {"none", "cpu"};
   field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
-    spec.optimizer_offload = parse_offload(row.flag(), value);
+    spec.*member = parse_offload(row.flag(), value);
   };
   return field;
 }
@@ -220,7 +221,9 @@ std::vector<Field> step_fields() {
           {"activations", "form that autograd's saves are kept in (int8:block=64,min=64KiB)"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
-      optimizer_offload(
+      offload<&R::param_offload>(
+          {"param_offload", "where the blocks' weights lie while other blocks compute"}),
+      offload<&R::optimizer_offload>(
           {"optimizer_offload", "where optimizer states and FP32 masters lie and are updated"}),
       number<&R::learning_rate>(
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),

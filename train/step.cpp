@@ -23,6 +23,7 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
   if (taker) taker->listen(scopes, claims);
+  if (parameters) parameters->listen(claims_, model_->named_parameters());
   if (claims_ == nullptr) return;
   claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
   claim(claims_, Category::kParameters, parameters_, names_);
@@ -42,12 +43,14 @@ NamedTensors Step::weights() const {
   if (taker) masters = taker->master_weights();
   NamedTensors named;
   for (size_t i = 0; i < names_.size(); ++i) {
-    named.insert(names_[i], masters.empty() ? parameters_[i] : masters[i]);
+    const Tensor& weight = masters.empty() ? parameters_[i] : masters[i];
+    named.insert(names_[i], parameters ? parameters->on_host(weight) : weight);
   }
   return named;
 }
 
 Tensor Step::run(const Batch& batch) {
+  if (parameters) parameters->begin_step();
   claim(claims_, Category::kOther, {batch.tokens_BS, batch.targets_BS}, {"tokens", "targets"});
   Tensor loss = run_mode(batch);
   claim_workspaces(claims_);

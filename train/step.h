@@ -17,6 +17,7 @@
 #include "train/loss_scaler.h"
 #include "train/memory_claims.h"
 #include "train/offload/copy_queue.h"
+#include "train/offload/offloaded_parameters.h"
 #include "train/optim/optimizer.h"
 #include "train/scope.h"
 #include "train/spec.h"
@@ -40,9 +41,10 @@ class Step {
   void listen(ScopeListener* scopes, MemoryClaims* claims);
 
   // What the techniques of train/build.h set.
-  BlockRunner run_block;                    // how each block is run
-  GroupRunner run_groups;                   // how groups of them are; null: as they are
-  std::shared_ptr<CopyQueue> copies;        // of all that is offloaded; null: nothing is
+  BlockRunner run_block;                            // how each block is run
+  GroupRunner run_groups;                           // how groups of them are; null: as they are
+  std::shared_ptr<CopyQueue> copies;                // of all that is offloaded; null: nothing is
+  std::unique_ptr<OffloadedParameters> parameters;  // of the blocks; null: they stay on the card
   std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;     // training only, unless `taker` is in its place
   std::unique_ptr<GradientTaker> taker;     // updates by the gradients as backward completes them

@@ -79,9 +79,13 @@ int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
 }
 
 int64_t gradient_slab_bytes(const std::vector<Row>& rows) {
+  return slab_bytes(rows, kHostGradients);
+}
+
+int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
-    if (row.group != kHostGradients) continue;
+    if (row.group != group) continue;
     bytes += row.storages * rounded_up(row.bytes_each(), HostRanges::kUnit);
   }
   return rounded_up(bytes, HostRanges::kSlab);
@@ -89,7 +93,8 @@ int64_t gradient_slab_bytes(const std::vector<Row>& rows) {
 
 HostTraffic update_traffic(const std::vector<Row>& rows) {
   const int64_t bytes = total(rows, kHostGradients);
-  return {bytes, bytes};
+  // Weights that lie on the host are written there.
+  return {bytes, bytes == 0 ? 0 : bytes - total(rows, kHostParameters)};
 }
 
 }  // namespace headroom

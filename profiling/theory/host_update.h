@@ -24,6 +24,8 @@ void add_host_update_rows(Sheet& sheet);
 int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec);
 // Slabs of pinned memory.
 int64_t gradient_slab_bytes(const std::vector<Row>& rows);
+// Of the rows of a group, as HostRanges holds them.
+int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group);
 
 // Over the host link in one step.
 HostTraffic update_traffic(const std::vector<Row>& rows);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
@@ -191,18 +192,19 @@ int64_t host_slab_bytes(const std::vector<Row>& rows) {
 }
 
 HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
-  HostTraffic traffic;
+  HostTraffic saved;  // of one forward and backward
   for (const Row& row : rows) {
-    if (row.group == kOffloaded) traffic.to_host += row.model_bytes();
+    if (row.group == kOffloaded) saved.to_host += row.model_bytes();
   }
-  if (!has_backward(spec.profile_type)) return {traffic.to_host, 0};
-  traffic.to_card = traffic.to_host;
-  for (const Row& row : rows) {
-    if (row.on_host_too) traffic.to_card -= row.model_bytes();
+  if (has_backward(spec.profile_type)) {
+    saved.to_card = saved.to_host;
+    for (const Row& row : rows) {
+      if (row.on_host_too) saved.to_card -= row.model_bytes();
+    }
   }
-  const HostTraffic update = update_traffic(rows);
-  return {traffic.to_host * passes(spec) + update.to_host,
-          traffic.to_card * passes(spec) + update.to_card};
+  HostTraffic all = update_traffic(rows) + parameter_traffic(rows, spec);
+  for (int64_t pass = 0; pass < passes(spec); ++pass) all = all + saved;
+  return all;
 }
 
 }  // namespace headroom

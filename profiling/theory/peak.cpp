@@ -90,11 +90,13 @@ bool has_predicted_peak(const RunSpec& spec) {
   // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
   // at its default: better no peak than the peak of another step.
   static const std::vector<std::string> kFollowed = {
-      "model_size",    "d_model",        "d_ff",           "layers",           "heads",
-      "kv_heads",      "vocab_size",     "context_length", "batch_size",       "profile_type",
-      "micro_batches", "precision",      "attention",      "optimizer",        "optimizer_impl",
-      "weights",       "master_weights", "rounding",       "max_grad_norm",    "release_gradients",
-      "checkpoint",    "activations",    "device",         "optimizer_offload"};
+      "model_size",     "d_model",      "d_ff",           "layers",
+      "heads",          "kv_heads",     "vocab_size",     "context_length",
+      "batch_size",     "profile_type", "micro_batches",  "precision",
+      "attention",      "optimizer",    "optimizer_impl", "weights",
+      "master_weights", "rounding",     "max_grad_norm",  "release_gradients",
+      "checkpoint",     "activations",  "device",         "optimizer_offload",
+      "param_offload"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {

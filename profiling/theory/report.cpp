@@ -7,6 +7,7 @@
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/host_link.h"
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
@@ -175,8 +176,8 @@ Table host_table(const RunSpec& spec, std::vector<Row> rows) {
 
 // Of a host that updates the parameters.
 Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
-  Table table = row_table("On the host for the update", rows,
-                          {kHostMasters, kHostOptimizerState, kHostGradients});
+  Table table = row_table("On the host from step to step", rows,
+                          {kHostParameters, kHostMasters, kHostOptimizerState, kHostGradients});
   if (total(rows, kOffloaded) == 0) table.notes = host_link_notes(spec, host_traffic(rows, spec));
   return table;
 }
@@ -302,6 +303,11 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add("on the host: slabs that hold gradients",
         [&](size_t i) { return gradient_slab_bytes(rows[i]); });
   }
+  if (total(rows.back(), kHostParameters) > 0) {
+    add_group(kHostParameters);
+    add("on the host: slabs that hold parameters",
+        [&](size_t i) { return parameter_slab_bytes(rows[i]); });
+  }
   for (const char* group : kStateGroups) add_group(group);
   add("temporaries of a forward without gradients",
       [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
@@ -342,7 +348,9 @@ std::vector<Table> theory_report(const RunSpec& spec) {
                                {kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss}));
   }
   if (total(rows, kOffloaded) > 0) tables.push_back(host_table(spec, rows));
-  if (total(rows, kHostGradients) > 0) tables.push_back(host_update_table(spec, rows));
+  if (total(rows, kHostGradients) + total(rows, kHostParameters) > 0) {
+    tables.push_back(host_update_table(spec, rows));
+  }
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

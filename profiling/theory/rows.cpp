@@ -3,6 +3,7 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/checkpoint.h"
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
@@ -36,7 +37,8 @@ void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
     sums["master_weights"] += total(rows, kHostMasters);
     sums["optimizer_state"] += total(rows, kHostOptimizerState);
   } else {
-    sums["host_pinned_bytes"] = host_slab_bytes(rows) + gradient_slab_bytes(rows);
+    sums["host_pinned_bytes"] =
+        host_slab_bytes(rows) + gradient_slab_bytes(rows) + parameter_slab_bytes(rows);
     sums["host_pageable_bytes"] = host_pageable_bytes(rows, spec);
   }
   for (const char* name : {"master_weights", "host_pinned_bytes", "host_pageable_bytes"}) {

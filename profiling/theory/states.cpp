@@ -1,6 +1,7 @@
 // What lives outside the graph: parameters, gradients, optimizer state, cast weights, tables,
 // inputs.
 #include "profiling/theory/checkpoint.h"
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/parameters.h"
 #include "profiling/theory/sheet.h"
@@ -90,10 +91,9 @@ void add_loss_scaler(Sheet& sheet) {
 
 void add_state_rows(Sheet& sheet) {
   const RunSpec& spec = sheet.spec();
-  sheet.begin(kParameters);
   const std::string stored =
       sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --weights says";
-  add_each(sheet, {.name = ".weight", .dtype = sheet.weight(), .condition = stored});
+  add_parameter_rows(sheet, stored);
   if (releases_gradients(spec)) {
     add_released_gradient(sheet);
   } else if (offloads_optimizer(spec)) {

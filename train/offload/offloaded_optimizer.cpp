@@ -1,5 +1,7 @@
 #include "train/offload/offloaded_optimizer.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "train/device.h"
@@ -13,6 +15,27 @@ namespace {
 // As a CopyQueue takes it.
 Tensor bytes_of(const Tensor& tensor) { return tensor.detach().view({-1}).view(torch::kUInt8); }
 
+// Two buffers of as many bytes, in pieces that lie in one part of both.
+void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
+                          const std::function<void(Tensor&, Tensor&)>& use) {
+  size_t i = 0;
+  int64_t used = 0;  // of other's part i
+  for (const Tensor& part : one.parts()) {
+    int64_t at = 0;
+    while (at < part.numel()) {
+      const int64_t bytes = std::min(part.numel() - at, other.parts()[i].numel() - used);
+      Tensor piece = part.narrow(0, at, bytes);
+      Tensor others = other.parts()[i].narrow(0, used, bytes);
+      use(piece, others);
+      at += bytes;
+      used += bytes;
+      if (used < other.parts()[i].numel()) continue;
+      ++i;
+      used = 0;
+    }
+  }
+}
+
 HostNumber type_of(const Tensor& parameter) {
   return parameter.scalar_type() == torch::kBFloat16 ? HostNumber::kBf16 : HostNumber::kFp32;
 }
@@ -21,7 +44,8 @@ HostNumber type_of(const Tensor& parameter) {
 
 OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Tensor>& parameters,
                                        std::shared_ptr<CopyQueue> copies,
-                                       const HostAdamwOptions& options, int64_t host_limit_bytes)
+                                       const HostAdamwOptions& options,
+                                       const OffloadedParameters* homes, int64_t host_limit_bytes)
     : GradientTaker(parameters), copies_(std::move(copies)), options_(options) {
   const torch::NoGradGuard no_grad;
   const bool on_card = parameters_.front().is_cuda();
@@ -32,7 +56,8 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
     for (Tensor* tensor : {&held.master, &held.m, &held.v}) {
       *tensor = torch::empty(parameter.sizes(), torch::kFloat32);
     }
-    if (computes_) held.master.copy_(parameter);
+    if (homes != nullptr) held.home = homes->home(parameter);
+    if (computes_) held.master.copy_(held.home ? homes->on_host(parameter) : parameter);
   }
 }
 
@@ -64,7 +89,7 @@ void OffloadedOptimizer::take(size_t index) {
 }
 
 void OffloadedOptimizer::let_go(size_t index) {
-  held_[index].on_the_way->wait();
+  if (held_[index].on_the_way) held_[index].on_the_way->wait();
   parameters_[index].mutable_grad() = Tensor();
 }
 
@@ -73,7 +98,9 @@ void OffloadedOptimizer::finish_step() {
   const torch::NoGradGuard no_grad;
   let_go(arrived_.back());
   for (const size_t index : arrived_) update(index);
-  for (const size_t index : arrived_) held_[index].on_the_way->wait();
+  for (const size_t index : arrived_) {
+    if (held_[index].on_the_way) held_[index].on_the_way->wait();
+  }
   arrived_.clear();
   claim_slabs();
 }
@@ -82,22 +109,26 @@ void OffloadedOptimizer::update(size_t index) {
   Held& held = held_[index];
   held.on_the_way->wait_on_host();
   ++held.updates;
+  if (computes_) compute(index);
+  held.on_the_way = held.home ? nullptr : copies_->in(held.buffer, bytes_of(parameters_[index]));
+}
+
+void OffloadedOptimizer::compute(size_t index) {
+  Held& held = held_[index];
+  const HostArena::Buffer& weights = held.home ? *held.home : *held.buffer;
   int64_t first = 0;
-  for (const Tensor& part : held.buffer->parts()) {
-    const int64_t elements = part.numel() / parameters_[index].element_size();
-    if (computes_) {
-      host_adamw({.master = held.master.data_ptr<float>() + first,
-                  .m = held.m.data_ptr<float>() + first,
-                  .v = held.v.data_ptr<float>() + first,
-                  .gradient = part.data_ptr(),
-                  .weight = part.data_ptr(),
-                  .type = type_of(parameters_[index]),
-                  .elements = elements},
-                 options_, held.updates);
-    }
+  for_each_common_part(*held.buffer, weights, [&](Tensor& gradient, Tensor& weight) {
+    const int64_t elements = gradient.numel() / parameters_[index].element_size();
+    host_adamw({.master = held.master.data_ptr<float>() + first,
+                .m = held.m.data_ptr<float>() + first,
+                .v = held.v.data_ptr<float>() + first,
+                .gradient = gradient.data_ptr(),
+                .weight = weight.data_ptr(),
+                .type = type_of(parameters_[index]),
+                .elements = elements},
+               options_, held.updates);
     first += elements;
-  }
-  held.on_the_way = copies_->in(held.buffer, bytes_of(parameters_[index]));
+  });
 }
 
 std::vector<Tensor> OffloadedOptimizer::state() const {

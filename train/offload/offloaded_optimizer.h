@@ -26,16 +26,18 @@
 
 #include "train/offload/copy_queue.h"
 #include "train/offload/host_adamw.h"
+#include "train/offload/offloaded_parameters.h"
 #include "train/techniques/gradient_taker.h"
 
 namespace headroom {
 
 class OffloadedOptimizer final : public GradientTaker {
  public:
+  // homes: where the parameters lie that are not on the card; null: all are.
   // host_limit_bytes: of the pinned memory; 0 = none.
   OffloadedOptimizer(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                      std::shared_ptr<CopyQueue> copies, const HostAdamwOptions& options,
-                     int64_t host_limit_bytes = 0);
+                     const OffloadedParameters* homes = nullptr, int64_t host_limit_bytes = 0);
   ~OffloadedOptimizer() override;
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
@@ -51,6 +53,8 @@ class OffloadedOptimizer final : public GradientTaker {
     // Of the gradient, then of the new weight; from the first step on.
     std::shared_ptr<HostArena::Buffer> buffer;
     std::unique_ptr<Copy> on_the_way;
+    // Where the new weight goes, if not over the gradient and to the card.
+    std::shared_ptr<HostArena::Buffer> home;
     int64_t updates = 0;
   };
 
@@ -58,6 +62,7 @@ class OffloadedOptimizer final : public GradientTaker {
   void claim_slabs();
   void let_go(size_t index);
   void update(size_t index);
+  void compute(size_t index);
 
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;

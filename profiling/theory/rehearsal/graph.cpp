@@ -33,6 +33,7 @@ ShapeTensor validated(ShapeTensor gradient, const Node::Input& wanted) {
 Tensors call(Node& node) {
   ShapeTensor gradient = std::move(node.buffer);
   node.buffer = {};
+  for (const auto& hook : node.when_reached) hook();
   Tensors outputs = node.apply(gradient);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.next[i] == nullptr) {

@@ -30,6 +30,7 @@ struct Node {
   Input input;
   // Gradients of the operands from that of the result; what it captures is what is saved.
   std::function<Tensors(ShapeTensor&)> apply;
+  std::vector<std::function<void()>> when_reached;  // before that: hooks on its result
 
   // While backward runs.
   int64_t waits_for = 0;

@@ -5,19 +5,35 @@
 
 namespace headroom {
 
-Storage::Storage(Memory& memory, int64_t bytes)
-    : memory_(memory), index_(static_cast<int64_t>(memory.made_.size())) {
-  memory.blocks_.push_back(memory.allocator_.allocate(bytes));
-  memory.made_.push_back(
-      {.group = memory.group, .place = memory.place, .bytes = bytes, .born = ++memory.now_});
-  memory.events_.push_back({bytes, index_});
-  memory.note_peak(memory.now_, memory.place);
-}
+Storage::Storage(Memory& memory, int64_t bytes) : memory_(memory), index_(memory.make(bytes)) {}
 
 Storage::~Storage() {
-  memory_.allocator_.release(memory_.blocks_[static_cast<size_t>(index_)]);
-  memory_.made_[static_cast<size_t>(index_)].died = memory_.now_;
-  memory_.events_.push_back({0, index_});
+  if (is_there_) memory_.let_go(index_);
+}
+
+void Storage::leave() {
+  memory_.let_go(index_);
+  is_there_ = false;
+}
+
+void Storage::come_back() {
+  index_ = memory_.make(bytes());
+  is_there_ = true;
+}
+
+int64_t Memory::make(int64_t bytes) {
+  const auto index = static_cast<int64_t>(made_.size());
+  blocks_.push_back(allocator_.allocate(bytes));
+  made_.push_back({.group = group, .place = place, .bytes = bytes, .born = ++now_});
+  events_.push_back({bytes, index});
+  note_peak(now_, place);
+  return index;
+}
+
+void Memory::let_go(int64_t index) {
+  allocator_.release(blocks_[static_cast<size_t>(index)]);
+  made_[static_cast<size_t>(index)].died = now_;
+  events_.push_back({0, index});
 }
 
 int64_t Storage::bytes() const { return memory_.made_[static_cast<size_t>(index_)].bytes; }

@@ -39,10 +39,14 @@ class Storage {
   int64_t bytes() const;
   // What it turned out to be: a gradient, a state.
   void belongs_to(const char* group);
+  // Its memory goes while tensors refer to it, and comes back, as memory of Memory::group.
+  void leave();
+  void come_back();
 
  private:
   Memory& memory_;
   int64_t index_;
+  bool is_there_ = true;
 };
 
 class Memory {
@@ -80,6 +84,8 @@ class Memory {
     int64_t first_now = 0;
   };
 
+  int64_t make(int64_t bytes);  // index in made_
+  void let_go(int64_t index);
   void note_peak(int64_t now, const Place& where);
   Event relative(const Step& step, size_t event) const;
 

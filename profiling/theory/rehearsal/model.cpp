@@ -6,6 +6,8 @@
 namespace headroom {
 namespace {
 
+constexpr std::ptrdiff_t kParametersOfBlock = 9;
+
 // Its gradient is taken over as it is where it lies as the parameter does, else copied.
 std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
   auto node = std::make_shared<Node>();
@@ -91,6 +93,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
   run.memory.group = kTables;
   rotary_ = rotary_tables(run, spec.context_length, config_.head_dim() / 2);
   run.memory.group = kParameters;
+  if (spec.param_offload.any()) offloaded_.emplace(run);
   const int64_t d = config_.d_model;
   add_parameter(token_embeddings_, {config_.vocab_size, d});
   blocks_.resize(static_cast<size_t>(config_.layers));
@@ -106,6 +109,12 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
     add_parameter(block.w3, {config_.d_ff, d});
     add_parameter(block.ln1, {d});
     add_parameter(block.ln2, {d});
+    if (!offloaded_) continue;
+    std::vector<ShapeTensor> of_block;
+    for (auto each = parameters_.end() - kParametersOfBlock; each != parameters_.end(); ++each) {
+      of_block.push_back((*each)->value);
+    }
+    offloaded_->take(std::move(of_block));
   }
   run.memory.place.block = -1;
   add_parameter(ln_final_, {d});
@@ -157,7 +166,10 @@ ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const Sha
 ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x_BSD) {
   for (int64_t i = first; i < end; ++i) {
     run_.memory.place.block = i;
-    x_BSD = forward_block(blocks_[static_cast<size_t>(i)], x_BSD);
+    const auto block = [&](const ShapeTensor& in_BSD) {
+      return forward_block(blocks_[static_cast<size_t>(i)], in_BSD);
+    };
+    x_BSD = offloaded_ ? offloaded_->run(i, x_BSD, block) : block(x_BSD);
   }
   run_.memory.place.block = -1;
   return x_BSD;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "profiling/theory/head.h"
 #include "profiling/theory/rehearsal/checkpoint.h"
+#include "profiling/theory/rehearsal/offloaded_parameters.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/sdpa.h"
 #include "train/spec.h"
@@ -39,6 +41,9 @@ class RehearsedModel {
 
   ShapeTensor forward(const ShapeTensor& tokens_BS);
 
+  void begin_step() {
+    if (offloaded_) offloaded_->begin_step();
+  }
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
 
  private:
@@ -59,6 +64,7 @@ class RehearsedModel {
   std::vector<RehearsedBlock> blocks_;
   Parameter ln_final_{"ln_final"}, lm_head_{"lm_head"};
   std::vector<Parameter*> parameters_;
+  std::optional<OffloadedParameterShapes> offloaded_;
 };
 
 ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS);

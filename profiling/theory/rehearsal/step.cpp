@@ -94,6 +94,7 @@ RehearsedStep::Batch RehearsedStep::batch() {
 
 void RehearsedStep::run() {
   const Batch data = batch();
+  model_.begin_step();
   run_mode(data);
 }
 

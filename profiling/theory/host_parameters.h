@@ -1,0 +1,30 @@
+// What --param-offload leaves on the card, what lies on the host and what crosses the link. No
+// torch here. Read beside train/offload/offloaded_parameters.h.
+#pragma once
+
+#include "profiling/theory/sheet.h"
+#include "train/offload/host_traffic.h"
+
+namespace headroom {
+
+// Of the blocks' parameters in one forward and backward.
+struct BlockMoves {
+  int64_t most = 0;     // blocks on the card at once
+  int64_t fetches = 0;  // blocks that come
+};
+
+// Counted by the books that the step follows (train/offload/resident_blocks.h), over the groups
+// that are computed again.
+BlockMoves block_moves(const RunSpec& spec);
+
+// Parameters: all of them, or those that are on the card at once, and all of the blocks' on the
+// host. stored: what they are.
+void add_parameter_rows(Sheet& sheet, const std::string& stored);
+
+// Of those rows, in slabs of pinned memory.
+int64_t parameter_slab_bytes(const std::vector<Row>& rows);
+
+// Over the host link in one step.
+HostTraffic parameter_traffic(const std::vector<Row>& rows, const RunSpec& spec);
+
+}  // namespace headroom

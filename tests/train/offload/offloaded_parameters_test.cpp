@@ -1,0 +1,142 @@
+#include "train/offload/offloaded_parameters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/train/techniques/small_step.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kCheckpoints[] = {"none", "selective", "full", "every:2", "blocks:50%"};
+
+RunSpec of_five_blocks(Mode mode, const char* checkpoint = "none") {
+  RunSpec spec = tiny_spec();
+  spec.layers = 5;
+  spec.profile_type = mode;
+  spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+  return spec;
+}
+
+RunSpec on_the_host(RunSpec spec) {
+  spec.param_offload = {.space = MemorySpace::kHost};
+  if (spec.profile_type == Mode::kTraining) spec.optimizer_offload = spec.param_offload;
+  return spec;
+}
+
+bool is_there(const Tensor& parameter) { return parameter.storage().data() != nullptr; }
+
+TEST(OffloadedParameters, AForwardIsThatWithoutIt) {
+  const RunSpec spec = of_five_blocks(Mode::kForward);
+  const SmallStep usual(spec);
+  const SmallStep offloaded(on_the_host(spec));
+  const Batch batch = usual.data.batch(0);
+  const auto logits = [&](const SmallStep& small) {
+    const torch::NoGradGuard no_grad;
+    return small.step->model()->forward(batch.tokens_BS, small.step->run_block);
+  };
+  EXPECT_TRUE(logits(offloaded).equal(logits(usual)));
+}
+
+TEST(OffloadedParameters, LossAndGradientsAreThoseWithoutItToTheBit) {
+  for (const char* checkpoint : kCheckpoints) {
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      RunSpec spec = of_five_blocks(Mode::kForwardBackward, checkpoint);
+      spec.precision = precision;
+      SmallStep usual(spec);
+      SmallStep offloaded(on_the_host(spec));
+      for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(offloaded.run(i), usual.run(i)) << checkpoint;
+      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint;
+    }
+  }
+}
+
+TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
+  for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
+    RunSpec spec = of_five_blocks(Mode::kTraining);
+    spec.weights = weights;
+    if (weights == WeightType::kBf16) spec.master_weights = MasterCopy::kFp32;
+    spec.optimizer_offload = {.space = MemorySpace::kHost};
+    SmallStep usual(spec);
+    SmallStep offloaded(on_the_host(spec));
+    EXPECT_EQ(offloaded.run_steps(20), usual.run_steps(20));
+    const NamedTensors masters = offloaded.step->weights();
+    for (const auto& item : usual.step->weights()) {
+      EXPECT_TRUE(masters[item.key()].equal(item.value())) << item.key();
+    }
+  }
+}
+
+// The most blocks whose weights are on the device when one is fetched.
+struct Resident final : MemoryClaims {
+  explicit Resident(Step& step) {
+    for (const auto& item : step.model()->named_parameters()) {
+      if (item.key().ends_with("attn.q_proj.weight")) first_of_block.push_back(item.value());
+    }
+  }
+  void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+    if (category != Category::kParameters) return;
+    most = std::max(most, std::count_if(first_of_block.begin(), first_of_block.end(), is_there));
+  }
+  std::vector<Tensor> first_of_block;
+  int64_t most = 0;
+};
+
+TEST(OffloadedParameters, OfFewBlocksAreOnTheDeviceAndOfNoneAfterTheStep) {
+  for (const char* checkpoint : kCheckpoints) {
+    const SmallStep small(on_the_host(of_five_blocks(Mode::kTraining, checkpoint)));
+    Resident resident(*small.step);
+    const Listening listening(*small.step, nullptr, &resident);
+    small.step->run(small.data.batch(0));
+    // Beside two, where a group is computed again, its last block, whose backward has begun.
+    const bool of_groups = std::string_view(checkpoint) == "every:2";
+    EXPECT_LE(resident.most, of_groups ? 3 : 2) << checkpoint;
+    EXPECT_GE(resident.most, 2) << checkpoint;
+    EXPECT_THAT(resident.first_of_block, testing::Each(testing::Not(testing::Truly(is_there))));
+  }
+}
+
+TEST(OffloadedParameters, CrossTheLinkOncePerUse) {
+  const SmallStep small(on_the_host(of_five_blocks(Mode::kForwardBackward)));
+  int64_t block_bytes = 0;
+  for (const auto& item : small.step->model()->named_parameters()) {
+    if (item.key().starts_with("layers.0.")) {
+      block_bytes += static_cast<int64_t>(item.value().nbytes());
+    }
+  }
+  const HostTraffic before = small.step->host_traffic();
+  EXPECT_EQ(before.to_host, 5 * block_bytes);
+  small.step->run(small.data.batch(0));
+  const HostTraffic of_step = small.step->host_traffic() - before;
+  EXPECT_EQ(of_step.to_host, 0);
+  EXPECT_EQ(of_step.to_card, 9 * block_bytes);  // the last block's are still there in backward
+}
+
+TEST(OffloadedParameters, GoWithActivationsOnTheHostAndMicroBatches) {
+  for (const char* activations : {"offload:min=0", "offload-int8:min=0", "int8:min=0"}) {
+    RunSpec spec = of_five_blocks(Mode::kForwardBackward);
+    spec.activations = parse_activations(activations);
+    spec.micro_batches = 2;
+    SmallStep usual(spec);
+    SmallStep offloaded(on_the_host(spec));
+    for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(offloaded.run(i), usual.run(i)) << activations;
+    EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << activations;
+  }
+}
+
+TEST(OffloadedParameters, AStepAfterOneThatFailedIsAsIfItHadNotBeen) {
+  const RunSpec spec = of_five_blocks(Mode::kTraining, "every:2");
+  SmallStep usual(on_the_host(spec));
+  SmallStep failing(on_the_host(spec));
+  bool full = true;
+  failing.step->model()->named_parameters()["layers.2.ln1.weight"].register_hook(
+      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
+  EXPECT_THROW(failing.run(0), c10::OutOfMemoryError);
+  full = false;
+  EXPECT_EQ(failing.run_steps(3), usual.run_steps(3));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,75 @@
+// The blocks' parameters in host memory, on the card while their block computes.
+//
+// Note [Parameters on the host]
+// Rationale: a step reads one block's weights at a time. What the other blocks have on the card is
+//   idle, and is most of what a large model needs.
+// Approach: a parameter stays the tensor it is; its storage's memory comes and goes, so that
+//   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go].
+//   In backward a hook on the gradient of a block's output says that its backward begins and that
+//   of the block after it is done: the engine runs the newest node that is ready, and what takes a
+//   parameter's gradient before all others. Embedding, final norm and head stay on the card.
+// Limits: for updates that are made on the host, or none. Autocast's casts are kept by whoever
+//   saves them, as ever: with BF16 products of FP32 weights a copy of all weights is on the card
+//   unless blocks are computed again. One backward at a time.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/transformer.h"
+#include "train/data/weights.h"
+#include "train/memory_claims.h"
+#include "train/offload/copy_queue.h"
+#include "train/offload/resident_blocks.h"
+
+namespace headroom {
+
+class OffloadedParameters final : public ResidentBlocks {
+ public:
+  OffloadedParameters(torch::Device device, std::shared_ptr<CopyQueue> copies);
+  ~OffloadedParameters() override;
+  OffloadedParameters(const OffloadedParameters&) = delete;
+  OffloadedParameters& operator=(const OffloadedParameters&) = delete;
+
+  // Moves out the parameters of a block that has just been made, one block after the other.
+  void take(TransformerBlock& block);
+
+  // `inner`, with the block's parameters there.
+  BlockRunner around(BlockRunner inner);
+
+  // Claims the host's memory now, and what is fetched as it comes. names: of the model's
+  // parameters.
+  void listen(MemoryClaims* claims, const NamedTensors& named);
+
+  // Where a parameter lies on the host; null: it stays on the card.
+  std::shared_ptr<HostArena::Buffer> home(const torch::Tensor& parameter) const;
+
+  // The numbers on the host of a parameter that lies there, as a tensor of its own; the parameter
+  // itself where it stays on the card.
+  torch::Tensor on_host(const torch::Tensor& parameter) const;
+  // The other way: numbers of the parameter's type and shape become its own, where it lies there.
+  void set(const torch::Tensor& parameter, const torch::Tensor& numbers);
+
+ private:
+  class Block;
+  struct Place {
+    const Block* block = nullptr;
+    size_t index = 0;
+  };
+
+  Place find(const torch::Tensor& parameter) const;
+  void fetch(int64_t index) override;
+  void drop(int64_t index) override;
+  void wait_for(int64_t index) override;
+
+  torch::Device device_;
+  std::shared_ptr<CopyQueue> copies_;
+  std::shared_ptr<HostArena> arena_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  MemoryClaims* claims_ = nullptr;
+};
+
+}  // namespace headroom

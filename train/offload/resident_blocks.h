@@ -1,0 +1,64 @@
+// Which blocks' parameters are on the card, and when they come and go. No torch here: the step, the
+// rehearsal of theory and its count of bytes over the link follow the same books.
+//
+// Note [Blocks that come and go]
+// Rationale: a block's weights are wanted in forward, in backward and where a group of blocks is
+//   computed again, one block after another; the next one's should be on their way meanwhile.
+// Approach: whoever runs a block holds it; so does backward, from when the gradient of its output
+//   is complete until that of the block before it is. What nobody holds goes, but for two: the last
+//   block of a forward with a graph, as backward begins with it, and in backward the one before the
+//   block whose backward runs. The one that comes next is fetched when a block begins: in forward
+//   the next one; in backward the one before; where a group is computed again, the next one that
+//   backward has not been through.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace headroom {
+
+class ResidentBlocks {
+ public:
+  virtual ~ResidentBlocks() = default;
+
+  // Before a step: the one before it may have failed in the middle, or had no backward.
+  void begin_step();
+
+  // A block runs. A run in backward is one that computes it again.
+  void begin_run(int64_t index);
+  void end_run(int64_t index, bool with_graph);
+
+  // The gradient of its output is complete.
+  void begin_backward(int64_t index);
+  // That of the first one's input is.
+  void end_backward();
+
+  bool in_backward() const { return backward_ != kNone; }
+
+ protected:
+  void add() { blocks_.emplace_back(); }  // one more, which is not there
+  int64_t count() const { return static_cast<int64_t>(blocks_.size()); }
+
+  // Each is called where the block is not there, there, and there.
+  virtual void fetch(int64_t index) = 0;
+  virtual void drop(int64_t index) = 0;
+  virtual void wait_for(int64_t /*index*/) {}  // somebody computes with it now
+
+ private:
+  struct Block {
+    bool is_there = false;
+    int64_t holders = 0;
+  };
+  static constexpr int64_t kNone = -1;
+
+  Block& at(int64_t index) { return blocks_[static_cast<size_t>(index)]; }
+  void bring(int64_t index);
+  void hold(int64_t index);
+  void let_go(int64_t index);
+
+  std::vector<Block> blocks_;
+  int64_t backward_ = kNone;  // the block whose backward runs
+};
+
+}  // namespace headroom
