@@ -69,9 +69,9 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
-               .storages = comes ? moves.most : copies(sheet, parameter),
                .source = parameter.source,
-               .condition = comes ? on_the_card(moves) : stored});
+               .condition = comes ? on_the_card(moves) : stored,
+               .storages = comes ? moves.most : copies(sheet, parameter)});
   }
   if (!offloaded) return;
   sheet.begin(kHostParameters);
@@ -80,9 +80,9 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
-               .storages = copies(sheet, parameter),
                .source = "train/offload/offloaded_parameters.cpp OffloadedParameters",
                .condition = "pinned",
+               .storages = copies(sheet, parameter),
                .space = MemorySpace::kHost});
   }
 }
