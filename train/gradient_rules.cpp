@@ -90,6 +90,9 @@ void check_offloaded_update(const RunSpec& spec) {
 // Each gradient is gone before the next but one is there.
 void check_offload(const RunSpec& spec) {
   if (!spec.optimizer_offload.any()) return;
+  if (spec.optimizer_offload.space == MemorySpace::kDisk) {
+    refuse_offload(spec, "is not written yet; allowed: none, cpu");
+  }
   check_offloaded_update(spec);
   if (spec.release_gradients) {
     refuse_offload(spec,
@@ -125,6 +128,10 @@ void refuse_release_of_scaled_gradients() {
 }
 
 static void check_param_offload(const RunSpec& spec) {
+  if (spec.param_offload.space == MemorySpace::kDisk) {
+    throw UsageError("--param-offload", to_string(spec.param_offload),
+                     "is not written yet; allowed: none, cpu", "--param-offload cpu");
+  }
   if (!spec.param_offload.any() || spec.profile_type != Mode::kTraining) return;
   if (spec.optimizer_offload.any()) return;
   throw UsageError("--param-offload", to_string(spec.param_offload),

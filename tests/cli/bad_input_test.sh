@@ -91,7 +91,7 @@ expect 2 "--optimizer-offload: 'cpu' sends away what --micro-batches 2 adds up; 
 expect 2 "--optimizer-offload: 'cpu' leaves no moment with all gradients on the device, whose norm --max-grad-norm is of" theory "${offloaded[@]}" --max-grad-norm 1
 expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
 expect 2 "--optimizer-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --optimizer-offload nvme:/tmp
-expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
+expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu, nvme:DIR, nvme:DIR,keep; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)
