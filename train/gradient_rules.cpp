@@ -90,9 +90,6 @@ void check_offloaded_update(const RunSpec& spec) {
 // Each gradient is gone before the next but one is there.
 void check_offload(const RunSpec& spec) {
   if (!spec.optimizer_offload.any()) return;
-  if (spec.optimizer_offload.space == MemorySpace::kDisk) {
-    refuse_offload(spec, "is not written yet; allowed: none, cpu");
-  }
   check_offloaded_update(spec);
   if (spec.release_gradients) {
     refuse_offload(spec,

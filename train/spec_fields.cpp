@@ -225,7 +225,7 @@ std::vector<Field> step_fields() {
           {"param_offload", "where the blocks' weights lie while other blocks compute"}),
       offload<&R::optimizer_offload>(
           {"optimizer_offload",
-           "where optimizer states and FP32 masters lie; nvme:DIR[,keep] = in files, or"}),
+           "where optimizer states and FP32 masters lie, in files with nvme:DIR[,keep]"}),
       number<&R::learning_rate>(
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),
       number<&R::weight_decay>(

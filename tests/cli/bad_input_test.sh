@@ -90,7 +90,10 @@ expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward alr
 expect 2 "--optimizer-offload: 'cpu' sends away what --micro-batches 2 adds up; allowed: with --micro-batches 1 \(example: " profile "${offloaded[@]}" --micro-batches 2
 expect 2 "--optimizer-offload: 'cpu' leaves no moment with all gradients on the device, whose norm --max-grad-norm is of" theory "${offloaded[@]}" --max-grad-norm 1
 expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
-expect 2 "--optimizer-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --optimizer-offload nvme:/tmp
+expect 2 "--optimizer-offload: 'nvme' names no directory; allowed: none, cpu, nvme:DIR, nvme:DIR,keep" profile "${training[@]}" --optimizer-offload nvme
+expect 2 "--optimizer-offload: 'nvme:/tmp' updates by the host's AdamW, and --optimizer is lion" profile "${training[@]}" --optimizer-offload nvme:/tmp --optimizer lion
+expect 2 "--param-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --param-offload nvme:/tmp
+expect 5 "cannot write missing: No such file or directory" profile "${training[@]}" --optimizer-offload nvme:missing
 expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu, nvme:DIR, nvme:DIR,keep; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.

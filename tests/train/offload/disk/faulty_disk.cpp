@@ -1,7 +1,10 @@
 // Preloaded, makes the disk fail for files named headroom-states.*: HEADROOM_DISK_FAULT is
 //   CALL:eio:N          pread, pwrite or fdatasync fails with EIO from its Nth call on, from 1
+//   CALL:full:N         the same with ENOSPC
 //   CALL:short:N        pread or pwrite moves half of what it is asked to, every Nth time
 //   fallocate:unsupported:0
+// With a fault of pread or pwrite io_uring is refused: what it moves is no call of the program.
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,7 +48,9 @@ Outcome outcome(const char* call, int file) {
     return number % fault.number == 0 ? Outcome::kShort : Outcome::kWell;
   }
   if (number < fault.number) return Outcome::kWell;
-  errno = strcmp(fault.kind, "eio") == 0 ? EIO : EOPNOTSUPP;
+  errno = strcmp(fault.kind, "eio") == 0    ? EIO
+          : strcmp(fault.kind, "full") == 0 ? ENOSPC
+                                            : EOPNOTSUPP;
   return Outcome::kFailed;
 }
 
@@ -78,6 +83,14 @@ ssize_t pwrite64(int file, const void* memory, size_t bytes, off_t offset) {
 int fallocate(int file, int mode, off_t offset, off_t bytes) {
   if (outcome("fallocate", file) == Outcome::kFailed) return -1;
   return static_cast<int>(syscall(SYS_fallocate, file, mode, offset, bytes));
+}
+
+int io_uring_queue_init(unsigned entries, void* ring, unsigned flags) {
+  const char* fault = getenv("HEADROOM_DISK_FAULT");
+  if (fault != nullptr && *fault == 'p') return -EPERM;
+  using Call = int (*)(unsigned, void*, unsigned);
+  const auto next = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "io_uring_queue_init"));
+  return next == nullptr ? -ENOSYS : next(entries, ring, flags);
 }
 
 int fdatasync(int file) {
