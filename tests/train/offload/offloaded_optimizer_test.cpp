@@ -164,9 +164,9 @@ TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {
   SmallStep small(tiny_spec());
   small.step->optimizer.reset();
   small.step->copies = make_copy_queue(torch::kCPU);
-  small.step->taker = std::make_unique<OffloadedOptimizer>(small.step->model()->named_parameters(),
-                                                           small.step->copies, HostAdamwOptions{},
-                                                           /*host_limit_bytes=*/1 << 20);
+  small.step->taker = std::make_unique<OffloadedOptimizer>(
+      small.step->model()->named_parameters(), small.step->copies, HostAdamwOptions{},
+      /*homes=*/nullptr, /*host_limit_bytes=*/1 << 20);
   const std::vector<Tensor> before = small.parameters();
   EXPECT_THROW(small.run(0), c10::OutOfMemoryError);
   EXPECT_TRUE(bit_equal(small.parameters(), before));
