@@ -8,7 +8,10 @@ using torch::Tensor;
 
 namespace {
 
-Tensor bytes_of(const Tensor& tensor) { return tensor.detach().view({-1}).view(torch::kUInt8); }
+// With a count of changes of its own: a weight that comes back is the one that nodes have saved.
+Tensor bytes_of(const Tensor& tensor) {
+  return tensor.variable_data().view({-1}).view(torch::kUInt8);
+}
 
 // Parts of a buffer, one after another, as one vector of bytes, and back.
 void gather(const HostArena::Buffer& from, const Tensor& to) {
