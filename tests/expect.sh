@@ -49,6 +49,8 @@ try_example() {
         [[ $example == *--model-size* ]] || words+=(--model-size small)
         # What concerns gradients is refused in the mode that is the default.
         [[ $example == *--profile-type* ]] || words+=(--profile-type training)
+        [[ $example != *--param-offload* || $example == *--profile-type* ]] ||
+          words+=(--optimizer-offload cpu)
         ;;
       fit)
         [[ $example == *--card* ]] || words+=(--card rtx4090)

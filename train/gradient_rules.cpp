@@ -108,6 +108,20 @@ void check_offload(const RunSpec& spec) {
   if (spec.precision == Precision::kFp16) refuse_offload_of_scaled_gradients();
 }
 
+void check_param_offload(const RunSpec& spec) {
+  if (spec.param_offload.space == MemorySpace::kDisk) {
+    throw UsageError("--param-offload", to_string(spec.param_offload),
+                     "is not written yet; allowed: none, cpu",
+                     "--profile-type forward --param-offload cpu");
+  }
+  if (!spec.param_offload.any() || spec.profile_type != Mode::kTraining) return;
+  if (spec.optimizer_offload.any()) return;
+  throw UsageError("--param-offload", to_string(spec.param_offload),
+                   "leaves no weights on the device for its optimizer to update; allowed: with "
+                   "--optimizer-offload cpu, or without an update",
+                   "--profile-type training --param-offload cpu --optimizer-offload cpu");
+}
+
 }  // namespace
 
 void refuse_offload_of_scaled_gradients() {
@@ -122,20 +136,6 @@ void refuse_release_of_scaled_gradients() {
                    "updates before it is known that every FP16 gradient is finite, which loss "
                    "scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
                    std::string(kReleaseExample) + " --precision bf16");
-}
-
-static void check_param_offload(const RunSpec& spec) {
-  if (spec.param_offload.space == MemorySpace::kDisk) {
-    throw UsageError("--param-offload", to_string(spec.param_offload),
-                     "is not written yet; allowed: none, cpu",
-                     "--profile-type forward --param-offload cpu");
-  }
-  if (!spec.param_offload.any() || spec.profile_type != Mode::kTraining) return;
-  if (spec.optimizer_offload.any()) return;
-  throw UsageError("--param-offload", to_string(spec.param_offload),
-                   "leaves no weights on the device for its optimizer to update; allowed: with "
-                   "--optimizer-offload cpu, or without an update",
-                   "--profile-type training --param-offload cpu --optimizer-offload cpu");
 }
 
 bool releases_gradients(const RunSpec& spec) {

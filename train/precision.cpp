@@ -35,7 +35,7 @@ class AutocastGuard::CastWatch {
 
   static Weights storages_of(const std::vector<torch::Tensor>& weights) {
     auto storages = std::make_shared<std::unordered_set<const void*>>();
-    for (const torch::Tensor& weight : weights) storages->insert(weight.storage().data());
+    for (const torch::Tensor& weight : weights) storages->insert(storage_of(weight));
     return storages;
   }
   // Fills in what is claimed on this thread now.
@@ -46,6 +46,11 @@ class AutocastGuard::CastWatch {
   }
 
  private:
+  // Not its address: a weight's memory may come and go.
+  static const void* storage_of(const torch::Tensor& tensor) {
+    return tensor.storage().unsafeGetStorageImpl();
+  }
+
   struct CopyOfWeight : at::ObserverContext {};
 
   static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction& function) {
@@ -54,7 +59,7 @@ class AutocastGuard::CastWatch {
     if (inputs.empty() || !inputs[0].isTensor()) return nullptr;
     const at::Tensor& source = inputs[0].toTensor();
     if (!source.defined() || !source.has_storage()) return nullptr;
-    if (!current->weights_->contains(source.storage().data())) return nullptr;
+    if (!current->weights_->contains(storage_of(source))) return nullptr;
     return std::make_unique<CopyOfWeight>();
   }
   static void ended(const at::RecordFunction& function, at::ObserverContext* context) {

@@ -87,6 +87,14 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
   }
 }
 
+int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward) {
+  if (!spec.param_offload.any()) return 0;
+  const int64_t of_a_block = total(rows, kHostParameters) / model_config(spec).layers;
+  // Backward begins with the last block: it stays where there is a graph.
+  const int64_t there = after_backward || spec.profile_type == Mode::kForward ? 0 : 1;
+  return (block_moves(spec).most - there) * of_a_block;
+}
+
 int64_t parameter_slab_bytes(const std::vector<Row>& rows) {
   return slab_bytes(rows, kHostParameters);
 }

@@ -242,7 +242,7 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
     if (row.group == kGradients && !gradients_stay(spec)) continue;
     bytes += row.model_bytes();
   }
-  return bytes;
+  return bytes - parameters_away(rows, spec, instant.after_backward);
 }
 
 // What is alive at the fullest instant; the sum is what the allocator has handed out then.

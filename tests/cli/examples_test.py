@@ -111,6 +111,7 @@ BESIDE = {
     ("attention", "flash"): AUTOCAST,
     ("attention", "cudnn"): AUTOCAST,
     ("optimizer-offload", "cpu"): "--profile-type training",
+    ("param-offload", "cpu"): "--profile-type training --optimizer-offload cpu",
 }
 
 

@@ -230,6 +230,20 @@ TEST(Spec, TheHostUpdatesWhatItCan) {
   EXPECT_NO_THROW(validate(contradictions[7]));
 }
 
+TEST(Spec, WeightsOnTheHostAreUpdatedThereOrNotAtAll) {
+  RunSpec offloaded = {.profile_type = Mode::kForwardBackward,
+                       .param_offload = parse_offload("--param-offload", "cpu")};
+  for (const Mode mode : {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward}) {
+    offloaded.profile_type = mode;
+    EXPECT_NO_THROW(validate(offloaded)) << to_string(mode);
+  }
+  EXPECT_EQ(row_name(offloaded), "small_ctx512_forward-backward_fp32_param_offload-cpu");
+  offloaded.profile_type = Mode::kTraining;
+  EXPECT_THROW(validate(offloaded), UsageError);
+  offloaded.optimizer_offload = offloaded.param_offload;
+  EXPECT_NO_THROW(validate(offloaded));
+}
+
 TEST(Spec, RowNamesTellResultsApart) {
   EXPECT_EQ(row_name(RunSpec{}), "small_ctx512_forward_fp32");
   EXPECT_EQ(row_name(RunSpec{.batch_size = 2, .profile_type = Mode::kTraining}),

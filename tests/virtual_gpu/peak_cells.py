@@ -47,6 +47,12 @@ TECHNIQUES = (
     {"optimizer_offload": "cpu", "weights": "bf16", "master_weights": "fp32"},
     {"optimizer_offload": "cpu", "precision": "bf16", "checkpoint": "full"},
     {"optimizer_offload": "cpu", "checkpoint": "full", "activations": "offload:min=0"},
+    {"param_offload": "cpu", "optimizer_offload": "cpu"},
+    {"param_offload": "cpu", "optimizer_offload": "cpu", "precision": "bf16"},
+    {"param_offload": "cpu", "optimizer_offload": "cpu", "checkpoint": "every:2", "layers": 5},
+    {"param_offload": "cpu", "optimizer_offload": "cpu", "weights": "bf16",
+     "master_weights": "fp32", "checkpoint": "full", "activations": "offload:min=0", "layers": 6},
+    {"param_offload": "cpu", "optimizer_offload": "cpu", "precision": "fp8"},
 )
 
 CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")

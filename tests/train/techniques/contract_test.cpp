@@ -28,8 +28,19 @@ std::vector<Tensor> over_their_norm(const std::vector<Tensor>& tensors) {
   return all;
 }
 
+// Wherever they lie.
+std::vector<Tensor> weights_of(const SmallStep& small) {
+  const OffloadedParameters* const offloaded = small.step->parameters.get();
+  if (offloaded == nullptr) return small.parameters();
+  std::vector<Tensor> all;
+  for (const Tensor& p : small.step->model()->parameters()) {
+    all.push_back(offloaded->on_host(p).detach().clone());
+  }
+  return all;
+}
+
 std::vector<Tensor> compared(const SmallStep& small, Compared what) {
-  if (what == Compared::kWeights) return small.parameters();
+  if (what == Compared::kWeights) return weights_of(small);
   const std::vector<Tensor> gradients = small.gradients();
   return what == Compared::kDirection ? over_their_norm(gradients) : gradients;
 }
