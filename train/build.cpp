@@ -128,10 +128,12 @@ void apply_updates(const RunSpec& spec, Step& step) {
         });
   } else if (offloads_optimizer(spec)) {
     if (step.loss_scaler) refuse_offload_of_scaled_gradients();
-    step.taker = std::make_unique<OffloadedOptimizer>(
+    auto on_host = std::make_unique<OffloadedOptimizer>(
         parameters, step.copies,
         HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
         step.parameters.get());
+    on_host->clip_to(spec.max_grad_norm);
+    step.taker = std::move(on_host);
   } else {
     step.optimizer = make_updates(spec, parameters.values(), names, seed_of(spec));
   }

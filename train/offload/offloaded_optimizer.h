@@ -13,7 +13,13 @@
 //   writes the weight, rounded to the card's type, over the gradient, and asks for its copy into
 //   the parameter, which runs while the next one is updated. On a virtual card nothing is computed
 //   and no page of host memory is touched: it holds no numbers.
-// Limits: AdamW only; one backward a step, no clipping, no loss scale (train/gradient_rules.cpp).
+// Micro-batches: the gradient of a later one goes to a pinned buffer of its own, the host adds it
+// to
+//   what is there when the next one is on its way, as autograd adds it on the card, to the bit; the
+//   card has two gradients, the host two beside the sums. Until it is added backward waits.
+// Clipping: by the norm of all sums, in FP64, when backward has ended; the update multiplies by the
+//   factor as it reads.
+// Limits: AdamW only, no loss scale (train/gradient_rules.cpp).
 //   A step that fails in its backward has changed nothing; one that fails in its update, some
 //   parameters.
 #pragma once
@@ -21,6 +27,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +49,11 @@ class OffloadedOptimizer final : public GradientTaker {
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
+  void end_backward() override;
   void finish_step() override;
+
+  // Gradients are clipped to this norm before each update; 0: not.
+  void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
 
   std::vector<torch::Tensor> state() const override;           // every m, then every v
   std::vector<torch::Tensor> master_weights() const override;  // FP32, on the host
@@ -52,7 +63,9 @@ class OffloadedOptimizer final : public GradientTaker {
     torch::Tensor master, m, v;
     // Of the gradient, then of the new weight; from the first step on.
     std::shared_ptr<HostArena::Buffer> buffer;
+    std::shared_ptr<HostArena::Buffer> more;  // of a later micro-batch, until it is added
     std::unique_ptr<Copy> on_the_way;
+    bool arrived = false;  // of an earlier micro-batch of this step
     // Where the new weight goes, if not over the gradient and to the card.
     std::shared_ptr<HostArena::Buffer> home;
     int64_t updates = 0;
@@ -61,15 +74,19 @@ class OffloadedOptimizer final : public GradientTaker {
   void take(size_t index) override;
   void claim_slabs();
   void let_go(size_t index);
+  void add_up(size_t index);
+  void clip();
   void update(size_t index);
   void compute(size_t index);
 
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;
+  double max_grad_norm_ = 0;
   bool computes_;
   std::shared_ptr<HostArena> arena_;
-  std::vector<Held> held_;       // of each parameter
-  std::vector<size_t> arrived_;  // whose gradients came in this step, in their order
+  std::vector<Held> held_;         // of each parameter
+  std::vector<size_t> arrived_;    // whose gradients came in this step, in their order
+  std::optional<size_t> leaving_;  // whose gradient is on the card
 };
 
 }  // namespace headroom
