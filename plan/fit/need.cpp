@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
@@ -26,7 +27,8 @@ int64_t on_device(const std::vector<Row>& rows, const std::vector<std::string>& 
 
 int64_t floor_bytes(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  const int64_t always = on_device(rows, {kParameters, kMasterWeights, kOptimizerState});
+  const int64_t always = on_device(rows, {kParameters, kMasterWeights, kOptimizerState}) -
+                         parameters_away(rows, spec, /*after_backward=*/true);
   const int64_t gradients = on_device(rows, {kGradients});
   if (spec.profile_type == Mode::kForward) return always;
   const int64_t kept = on_device(rows, {kBlock, kEmbedding, kFinalNorm, kHead, kLoss, kCastCache});

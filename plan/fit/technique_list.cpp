@@ -24,6 +24,8 @@ RunTechnique micro_batches(int64_t batch) {
 
 std::vector<RunTechnique> technique_list(const RunSpec& base) {
   return {
+      // In training beside the optimizer's alone: validate() sees to it.
+      {Technique::kParameterOffload, {{"parameter offload", {{"param_offload", "cpu"}}}}},
       {Technique::kOptimizerOffload, {{"optimizer offload", {{"optimizer_offload", "cpu"}}}}},
       {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
       {Technique::kOtherOptimizer,

@@ -10,6 +10,8 @@ namespace headroom {
 namespace {
 
 constexpr std::array<CostRow, kTechniques> kTable = {{
+    {Technique::kParameterOffload, "parameter offload", "param-offload",
+     "the blocks' weights come over the host link in each pass", Searched::kInRuns},
     {Technique::kOptimizerOffload, "optimizer offload", "optimizer-offload",
      "states of every step go over the host link, the host updates", Searched::kInBoth},
     {Technique::kPipeline, "pipeline", "pipeline", "bubbles of (pp - 1) / (micro-batches + pp - 1)",

@@ -22,6 +22,7 @@ namespace headroom {
 //   people's costs are others: `headroom fit --cost-order`.
 // Limits: an order, not seconds.
 enum class Technique {
+  kParameterOffload,
   kOptimizerOffload,
   kPipeline,
   kSwapPhases,

@@ -50,6 +50,17 @@ class HostRefusals(unittest.TestCase):
             self.assertEqual(done.stderr.splitlines()[-1], "headroom: oom: " + record["reason"])
             self.assertEqual(left, [])
 
+    def test_pinned_memory_for_weights_is_refused_while_the_model_is_built(self):
+        done, (record,), left = run(
+            "profile", "--device", "virtual:h200", "--param-offload", "cpu", "--optimizer-offload",
+            "cpu", LD_PRELOAD=REFUSE, REFUSE_PINNED_BEYOND="0")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(record["status"], "oom")
+        self.assertEqual(
+            record["reason"], "building the model: pinned host memory for offload: 0 B are taken, "
+            "64.000 MiB more were refused by the host (CUDA error: out of memory)")
+        self.assertEqual(left, [])
+
     def test_the_rows_beside_it_are_measured(self):
         done, records, left = run(
             "sweep", "--device", "virtual:h200", "--activations", "offload,exact",

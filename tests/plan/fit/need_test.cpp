@@ -74,6 +74,18 @@ TEST(Need, StatesOnTheHostAreInHostMemory) {
   EXPECT_LT(predicted_need(spec), before);
 }
 
+TEST(Need, WeightsOnTheHostLeaveTheFloorBelowThePeak) {
+  for (const char* checkpoint : {"none", "full", "every:2"}) {
+    RunSpec spec = small_training();
+    const int64_t before = floor_bytes(spec);
+    spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+    spec.optimizer_offload = parse_offload("--optimizer-offload", "cpu");
+    spec.param_offload = spec.optimizer_offload;
+    EXPECT_LT(floor_bytes(spec), before);
+    EXPECT_LE(floor_bytes(spec), predicted_peak(spec).allocated) << checkpoint;
+  }
+}
+
 TEST(Need, WhatIsOffloadedIsInHostMemoryAsItIsPinned) {
   RunSpec spec = small_training();
   spec.layers = 8;

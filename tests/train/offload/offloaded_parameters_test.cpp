@@ -53,6 +53,23 @@ TEST(OffloadedParameters, LossAndGradientsAreThoseWithoutItToTheBit) {
   }
 }
 
+TEST(OffloadedParameters, Bf16WeightsAndFp8ProductsAreThoseWithoutItToo) {
+  for (const char* checkpoint : {"none", "full"}) {
+    for (const bool fp8 : {false, true}) {
+      RunSpec spec = of_five_blocks(Mode::kForwardBackward, checkpoint);
+      if (fp8) {
+        spec.precision = Precision::kFp8;
+      } else {
+        spec.weights = WeightType::kBf16;
+      }
+      SmallStep usual(spec);
+      SmallStep offloaded(on_the_host(spec));
+      EXPECT_EQ(offloaded.run(), usual.run()) << checkpoint;
+      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint;
+    }
+  }
+}
+
 TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
   for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
     RunSpec spec = of_five_blocks(Mode::kTraining);

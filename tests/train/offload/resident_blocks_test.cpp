@@ -1,0 +1,81 @@
+// When blocks come and go. No torch here.
+#include "train/offload/resident_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+// Writes down what it is told: +2 comes, =2 is waited for, -2 goes.
+class Written final : public ResidentBlocks {
+ public:
+  explicit Written(int64_t blocks) {
+    for (int64_t i = 0; i < blocks; ++i) add();
+  }
+  std::string take() { return std::exchange(text_, ""); }
+
+  std::string forward(bool with_graph) {
+    for (int64_t i = 0; i < count(); ++i) run(i, with_graph);
+    return take();
+  }
+  void run(int64_t index, bool with_graph = true) {
+    begin_run(index);
+    end_run(index, with_graph);
+  }
+
+ private:
+  void write(char what, int64_t index) {
+    text_ += (text_.empty() ? "" : " ") + std::string(1, what) + std::to_string(index);
+  }
+  void fetch(int64_t index) override { write('+', index); }
+  void drop(int64_t index) override { write('-', index); }
+  void wait_for(int64_t index) override { write('=', index); }
+
+  std::string text_;
+};
+
+TEST(ResidentBlocks, InForwardTheNextOneComesBeforeABlockRunsAndItGoesAfterIt) {
+  EXPECT_EQ(Written(3).forward(/*with_graph=*/false), "+0 =0 +1 -0 =1 +2 -1 =2 -2");
+}
+
+TEST(ResidentBlocks, WithAGraphTheLastOneStays) {
+  EXPECT_EQ(Written(3).forward(/*with_graph=*/true), "+0 =0 +1 -0 =1 +2 -1 =2");
+}
+
+TEST(ResidentBlocks, InBackwardTheOneBeforeComesBeforeABlocksBackward) {
+  Written blocks(3);
+  blocks.forward(/*with_graph=*/true);
+  for (const int64_t index : {2, 1, 0}) blocks.begin_backward(index);
+  EXPECT_EQ(blocks.take(), "=2 +1 -2 =1 +0 -1 =0");
+  blocks.end_backward();
+  EXPECT_EQ(blocks.take(), "-0");
+  EXPECT_FALSE(blocks.in_backward());
+}
+
+TEST(ResidentBlocks, AGroupThatIsComputedAgainLeavesTheOneThatBackwardGoesToNext) {
+  Written blocks(6);
+  blocks.forward(/*with_graph=*/true);
+  blocks.begin_backward(5);
+  EXPECT_EQ(blocks.take(), "=5 +4");
+  for (const int64_t index : {3, 4, 5}) blocks.run(index);
+  EXPECT_EQ(blocks.take(), "+3 =3 -3 =4 =5");
+  blocks.begin_backward(4);
+  EXPECT_EQ(blocks.take(), "-5 =4 +3");
+}
+
+TEST(ResidentBlocks, AStepThatFailedLeavesNone) {
+  Written blocks(3);
+  blocks.forward(/*with_graph=*/true);
+  blocks.begin_backward(2);
+  blocks.take();
+  blocks.begin_step();
+  EXPECT_EQ(blocks.take(), "-1 -2");
+  EXPECT_FALSE(blocks.in_backward());
+  EXPECT_EQ(blocks.forward(/*with_graph=*/false), "+0 =0 +1 -0 =1 +2 -1 =2 -2");
+}
+
+}  // namespace
+}  // namespace headroom
