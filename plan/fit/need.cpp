@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
@@ -20,6 +21,10 @@ int64_t on_device(const std::vector<Row>& rows, const std::vector<std::string>& 
     }
   }
   return bytes;
+}
+
+int64_t pinned_bytes(const std::vector<Row>& rows) {
+  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + parameter_slab_bytes(rows);
 }
 
 }  // namespace
@@ -49,9 +54,11 @@ bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
   return predicted_need(spec) <= capacity - capacity / kLostToPages;
 }
 
+int64_t predicted_pinned_bytes(const RunSpec& spec) { return pinned_bytes(theory_rows(spec)); }
+
 int64_t predicted_host_bytes(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + host_pageable_bytes(rows, spec);
+  return pinned_bytes(rows) + host_pageable_bytes(rows, spec);
 }
 
 }  // namespace headroom
