@@ -70,7 +70,7 @@ class LargestValues {
     const std::vector<Point> points = thinned(frontier(), question_.answers);
     for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
       judge_.on_expected(2 * (points.size() - i));
-      prove(points[i].place, points[i].value);
+      prove(points[i].place, furthest(points[i]));
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
     result_.stopped = judge_.stopped();
@@ -158,6 +158,33 @@ class LargestValues {
       });
       if (std::abs(next - value) <= range.stride) return std::max(next, range.least);
       value = std::max(next, range.least);
+    }
+    return value;
+  }
+
+  // Memory that is free in pieces may refuse a value and have room for a larger one: between the
+  // value and where the need meets the card a few are tried, the largest first.
+  int64_t furthest(const Point& point) {
+    constexpr int64_t kTries = 8;
+    const auto& [place, value] = point;
+    if (!sets_[place].spec.alloc_conf.empty()) return value;  // has no pieces
+    Range beyond = range(place);
+    const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;
+    std::vector<int64_t> tries;
+    for (int64_t i = kTries; i > 0; --i) {
+      const int64_t next = value + room * i / kTries / beyond.stride * beyond.stride;
+      if (next > value && (tries.empty() || next < tries.back())) tries.push_back(next);
+    }
+    std::vector<RunSpec> specs;
+    for (const int64_t next : tries) specs.push_back(spec(place, next));
+    estimates_.ask_ahead(specs);
+    for (const int64_t next : tries) {
+      if (judge_.stopped()) break;
+      if (!estimates_.fits(spec(place, next))) continue;
+      beyond.least = next;
+      return *largest_that_fits(beyond, next, [&](int64_t other) {
+        return estimates_.fits(spec(place, other)) ? Fits::kYes : Fits::kNo;
+      });
     }
     return value;
   }
