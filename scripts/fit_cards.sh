@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What fits a card of 24 GB, and what to change: `headroom fit` of the size on an RTX 4090 at the largest
 # context, and of 7b, batch 1 and context 2048, there and on the next larger card. Writes fit_<size>.json,
-# .md and .svg, and fit_short.md: the first sets of each. That nothing fits a card is an answer, not a failure.
+# .md and .svg, and fit_short.md: the first sets of each, before those of 7b the configuration that a guide gives
+# for 7B on 24 GB, as it has it (guide_7b.json). That nothing fits a card is an answer, not a failure.
 # shellcheck source-path=SCRIPTDIR source=lib/driver.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/driver.sh"
 
@@ -21,6 +22,16 @@ fit_question() {
   fit_documents+=("$stem.json")
 }
 
+# "7B Model on Single 24GB GPU": bf16, gradient checkpointing, batch size 1 accumulated 16 times, 8-bit Adam, flash
+# attention; it names no context. On a card without an end, so that the peak is seen.
+guide_configuration() {
+  step guide_7b.json write_output "$output_dir/guide_7b.json" measured "$headroom" profile \
+    --model-size 7b --context-length 2048 --batch-size 16 --micro-batches 16 --profile-type training --weights bf16 \
+    --optimizer adam8bit --checkpoint full --attention sdpa --device virtual:rtx4090,bytes=unlimited \
+    --warmup-steps 2 --measure-steps 2 --record-steps 0 --format json || return
+  fit_documents+=("$output_dir/guide_7b.json")
+}
+
 part_fit() {
   local fit_documents=()
   if [[ $device == cpu ]]; then
@@ -28,7 +39,10 @@ part_fit() {
     return
   fi
   fit_question "$model_size" --batch-size 4 --context-length "$largest_context" --card rtx4090
-  [[ -n ${MODEL_SIZE:-} ]] || fit_question 7b --batch-size 1 --context-length 2048 --card rtx4090,a100-40gb
+  if [[ -z ${MODEL_SIZE:-} ]]; then
+    guide_configuration
+    fit_question 7b --batch-size 1 --context-length 2048 --card rtx4090,a100-40gb
+  fi
   [[ ${#fit_documents[@]} -gt 0 ]] || return
   step fit_short.md write_output "$output_dir/fit_short.md" \
     python3 -IS "$driver_root/scripts/lib/fit_table.py" "${fit_documents[@]}"

@@ -42,7 +42,7 @@ assignment() {
 fit_results() {
   mkdir -p results/fit
   rm -f results/fit/*
-  cp "$1"/fit_* results/fit/ || status=3
+  cp "$1"/fit_* "$1/guide_7b.json" results/fit/ || status=3
 }
 
 virtual_results() {

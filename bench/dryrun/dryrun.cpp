@@ -190,6 +190,7 @@ DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
   const Ending ending = wait_handing_on(pid, signals);
   if (WIFEXITED(ending.status)) outcome.exit_code = WEXITSTATUS(ending.status);
   if (WIFSIGNALED(ending.status)) outcome.signal = WTERMSIG(ending.status);
+  outcome.asked_by = ending.signal;
   if (ending.signal != 0 || outcome.signal != 0) await_reports(scratch.path(), signals);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   outcome.reports = read_reports(scratch.path());

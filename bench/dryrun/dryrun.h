@@ -49,6 +49,7 @@ struct Unreported {
 struct DryRunOutcome {
   int exit_code = -1;  // -1 when a signal ended it
   int signal = 0;
+  int asked_by = 0;  // a signal that came for us while it ran, whatever it made of it; 0 = none
   double seconds = 0;
   std::vector<ProcessReport> reports;  // of one process in the order of its programs
   std::vector<Unreported> unreported;

@@ -39,7 +39,8 @@ FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question
   for (const FitCard& card : cards) {
     found.card = card.card;
     found.question.base.device = card.device;
-    found.result = search_fit(found.question, judge_on(card.card, cells, progress));
+    found.result =
+        search_fit(found.question, judge_on(card.card, question.host_limit, cells, progress));
     const bool is_last = &card == &cards.back();
     if (is_last || !found.result.nearest || found.result.stopped) break;
     found.smaller.push_back(card.card);
@@ -54,6 +55,13 @@ int exit_code_of(const FitResult& result) {
   return kExitAllFailed;
 }
 
+// One line on stderr, whatever the format.
+void tell_why_nothing(const FitFound& found) {
+  if (found.result.stopped) return log_error("interrupted");
+  if (!found.result.answers.empty()) return;
+  log_error(found.result.nearest ? "nothing fits: " + nothing_fits(found) : "no set was judged");
+}
+
 int fit(const Arguments& arguments) {
   const std::vector<FitCard> cards = fit_cards(arguments);
   const FitQuestion question = fit_question(arguments, cards);
@@ -61,7 +69,9 @@ int fit(const Arguments& arguments) {
   const TableFormat table_format = parse_table_format("--format", format);
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
-  CellOptions options = limits_from(arguments);
+  Arguments of_cells = arguments;
+  of_cells.values.erase("host-memory");  // held against theory's count, see Judge
+  CellOptions options = limits_from(of_cells);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);
   FitProgress progress{.on_line = log_line, .on_status = {}};
@@ -69,10 +79,19 @@ int fit(const Arguments& arguments) {
   FitFound found;
   {
     const InterruptGuard guard;
-    RememberedCells cells(options, arguments.get("records"), log_line);
-    found = found_on(cards, question, cells, progress);
-    if (cells.reused() > 0) {
-      log_line(std::to_string(cells.reused()) + " cells were in " + arguments.get("records"));
+    try {
+      RememberedCells cells(options, arguments.get("records"), log_line);
+      found = found_on(cards, question, cells, progress);
+      if (cells.reused() > 0) {
+        log_line(std::to_string(cells.reused()) + " cells were in " + arguments.get("records"));
+      }
+    } catch (const NoCellRuns& error) {
+      log_error(error.what());
+      return error.of_environment ? kExitEnvironment : kExitAllFailed;
+    } catch (const std::runtime_error&) {
+      if (!interrupted()) throw;  // before the first cell
+      log_error("interrupted");
+      return kExitInterrupted;
     }
   }
   log_status("");
@@ -84,7 +103,7 @@ int fit(const Arguments& arguments) {
   } else {
     print_tables(fit_report(found), table_format);
   }
-  if (found.result.stopped) log_error("interrupted");
+  tell_why_nothing(found);
   return exit_code_of(found.result);
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -104,8 +103,12 @@ std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
 // Runs the program and says how far the search is.
 class Programs {
  public:
-  Programs(DryRun request, Vary vary, size_t expected)
-      : request_(std::move(request)), vary_(std::move(vary)), expected_(expected) {}
+  // `signals`: held from the first run to the last, so that ^C between two is not lost.
+  Programs(DryRun request, Vary vary, size_t expected, const HeldSignals& signals)
+      : request_(std::move(request)),
+        vary_(std::move(vary)),
+        expected_(expected),
+        signals_(signals) {}
 
   ProgramRun run(int64_t value, const std::string& alloc_conf) {
     DryRun request = request_;
@@ -123,24 +126,26 @@ class Programs {
     return run;
   }
 
-  bool stopped() const { return stopped_; }
+  bool stopped() {
+    stopped_ = stopped_ || signals_.comes_within(0);
+    return stopped_;
+  }
 
  private:
   ProgramRun judged(const DryRun& request) {
-    const HeldSignals signals;
     CaughtOutput output;
-    const DryRunOutcome outcome = run_dry(request, signals);
+    const DryRunOutcome outcome = run_dry(request, signals_);
     output.give_back();
     seconds_ += outcome.seconds;
     const nlohmann::ordered_json document = dryrun_document(request, outcome);
     ProgramRun run{.peak = peak_of(document)};
+    stopped_ = outcome.asked_by != 0;  // a program may end as it likes at ^C
+    if (stopped_) return run;
     if (outcome.exit_code == 0) {
       run.fits = Fits::kYes;
       return run;
     }
-    stopped_ = outcome.signal == SIGINT || outcome.signal == SIGTERM ||
-               outcome.exit_code == kExitInterrupted;
-    if (const auto refusal = refusal_of(document); refusal && !stopped_) {
+    if (const auto refusal = refusal_of(document)) {
       run.fits = Fits::kNo;
       run.reason = *refusal;
       return run;
@@ -161,6 +166,7 @@ class Programs {
   DryRun request_;
   Vary vary_;
   size_t expected_;
+  const HeldSignals& signals_;
   size_t done_ = 0;
   double seconds_ = 0;
   bool stopped_ = false;
@@ -192,7 +198,6 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& wo
                               arguments.get("card"), arguments.get("bytes"));
   request.skip_host_init = arguments.has("skip-host-init");
   request.words = words;
-  check_can_preload(find_program(words.front()));
   return request;
 }
 
@@ -201,6 +206,7 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& wo
 int fit_program(const Arguments& arguments, const std::vector<std::string>& words) {
   const DryRun request = request_of(arguments, words);
   const Vary vary = parse_vary(arguments.get("vary"), words);
+  check_can_preload(find_program(with_value(words, vary, vary.range.least).front()));
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   std::vector<std::string> confs = {arguments.get("alloc-conf")};
   if (!arguments.has("alloc-conf")) {
@@ -208,7 +214,8 @@ int fit_program(const Arguments& arguments, const std::vector<std::string>& word
   }
   const double range = static_cast<double>(vary.range.most - vary.range.least + 1);
   const auto halvings = static_cast<size_t>(std::ceil(std::log2(range)));
-  Programs programs(request, vary, 2 * halvings + confs.size());
+  const HeldSignals signals;
+  Programs programs(request, vary, 2 * halvings + confs.size(), signals);
   const VaryResult result = search_vary(
       vary, confs,
       [&](int64_t value, const std::string& conf) { return programs.run(value, conf); },
@@ -222,6 +229,10 @@ int fit_program(const Arguments& arguments, const std::vector<std::string>& word
   }
   const bool found = std::any_of(result.answers.begin(), result.answers.end(),
                                  [](const VaryAnswer& answer) { return answer.largest > 0; });
+  if (!found && result.failures.empty()) {
+    log_error("nothing fits: " + vary.name + " " + std::to_string(vary.range.least) + ": " +
+              result.answers.front().beyond->reason);
+  }
   if (!found) return kExitAllFailed;
   return result.failures.empty() ? kExitOk : kExitSomeFailed;
 }

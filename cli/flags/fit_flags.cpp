@@ -103,7 +103,14 @@ std::vector<Flag> fit_flags() {
                    "of the program behind --: bisect the largest value of {NAME} in its words",
                    "A program of yours"});
   flags.push_back({"skip-host-init", "", "as dryrun has it", "A program of yours"});
-  for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
+  for (Flag& flag : limit_flags()) {
+    if (flag.name == "host-memory") {
+      flag.help =
+          "what a run may keep in host memory, 64GiB for one: sets that keep more are out;\n"
+          "0 = no limit (default)";
+    }
+    flags.push_back(std::move(flag));
+  }
   flags.push_back({"records", "FILE", "JSONL: cells that ran, found again by the next search",
                    kOutput, FileUse::kWritten});
   flags.push_back(
@@ -174,6 +181,9 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
     question.order = CostOrder("--cost-order", given.get("cost-order"));
   }
   question.techniques = techniques_from(given, question.base, open);
+  const int64_t host =
+      given.has("host-memory") ? parse_bytes("--host-memory", given.get("host-memory")) : 0;
+  if (host > 0) question.host_limit = host;
   const int64_t trained_for = model_config(question.base).max_context;
   question.most = open == Open::kContext && trained_for > 0 ? trained_for : kLargest;
   return question;

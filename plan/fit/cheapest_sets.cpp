@@ -49,7 +49,8 @@ class CheapestSets {
     for (size_t i = 0; i < sets_.size() && answers < question_.answers; ++i) {
       if (judge_.stopped()) break;
       judge_.on_theory(i, sets_.size());
-      if (verdicts_.count(i) > 0 || uses_all_of_one(i, known)) continue;
+      if (is_passed_over(i, known)) continue;
+      if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, known);
       if (!estimates_.fits(sets_[i].spec)) continue;
       const int64_t need = estimates_.need(sets_[i].spec);
       const bool is_off = std::any_of(known.begin(), known.end(),
@@ -60,6 +61,21 @@ class CheapestSets {
       ++answers;
     }
     return open;
+  }
+
+  // What was run already, what uses all that one that fits uses, what the host has no room for.
+  bool is_passed_over(size_t place, const std::vector<Known>& known) {
+    return verdicts_.count(place) > 0 || uses_all_of_one(place, known) ||
+           !estimates_.fits_host(sets_[place].spec);
+  }
+
+  // Note [Asked ahead]
+  void ask_ahead(size_t first, const std::vector<Known>& known) {
+    std::vector<RunSpec> specs;
+    for (size_t i = first; i < sets_.size() && specs.size() < Estimates::ahead(); ++i) {
+      if (!is_passed_over(i, known)) specs.push_back(sets_[i].spec);
+    }
+    estimates_.ask_ahead(specs);
   }
 
   bool uses_all_of_one(size_t place, const std::vector<Known>& known) const {
@@ -143,7 +159,7 @@ class CheapestSets {
   const Verdict& run(size_t place) {
     const auto known = verdicts_.find(place);
     if (known != verdicts_.end()) return known->second;
-    return verdicts_[place] = judge_.run(sets_[place].spec);
+    return verdicts_[place] = estimates_.run(sets_[place].spec);
   }
 
   void note_refusal(size_t place) {
@@ -160,13 +176,13 @@ class CheapestSets {
   }
 
   void settle_nearest() {
-    std::vector<size_t> all(sets_.size());
-    std::iota(all.begin(), all.end(), 0);
-    const size_t least = estimates_.smallest(sets_, all);
+    const size_t least = estimates_.nearest(sets_);
     if (judge_.stopped()) return;
     judge_.on_expected(1);
-    if (run(least).fits == Fits::kYes) return consider(least);
+    const Fits fits = run(least).fits;
+    if (fits == Fits::kYes) return consider(least);
     if (judge_.stopped()) return;
+    if (fits == Fits::kUnknown) return note_refusal(least);
     result_.nearest = FitAnswer{.set = sets_[least],
                                 .value = 0,
                                 .need = estimates_.need(sets_[least].spec),

@@ -44,6 +44,11 @@ ordered_json set_document(const TechniqueSet& set) {
   return document;
 }
 
+ordered_json shortage_document(const Card& card, int64_t need, const Verdict& verdict) {
+  if (verdict.host_excess > 0) return {{"host_short_by_bytes", verdict.host_excess}};
+  return {{"short_by_bytes", need - capacity_of(card)}};
+}
+
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   ordered_json document = set_document(answer.set);
   if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
@@ -51,14 +56,15 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   if (answer.verdict.fits == Fits::kYes) {
     document["margin_bytes"] = capacity_of(found.card) - answer.verdict.record->peak->allocated;
   } else {
-    document["short_by_bytes"] = answer.need - capacity_of(found.card);
+    document.update(shortage_document(found.card, answer.need, answer.verdict));
   }
   document["beyond"] = nullptr;
   if (answer.beyond) {
     document["beyond"] = {{"what", answer.beyond->what}};
     document["beyond"].update(
         run_document(answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
-    document["beyond"]["short_by_bytes"] = answer.beyond->need - capacity_of(found.card);
+    document["beyond"].update(
+        shortage_document(found.card, answer.beyond->need, answer.beyond->verdict));
   }
   return document;
 }
@@ -86,6 +92,7 @@ ordered_json fit_document(const FitFound& found) {
                            {"question", word_of(found.question.open)},
                            {"asked", asked_document(found.question)},
                            {"card", card_document(found.card)},
+                           {"host_limit_bytes", nullptr},
                            {"smaller_cards", ordered_json::array()},
                            {"sets", found.result.sets},
                            {"cost_order", ordered_json::array()},
@@ -93,6 +100,7 @@ ordered_json fit_document(const FitFound& found) {
                            {"notes", found.result.notes},
                            {"answers", ordered_json::array()},
                            {"nearest", nullptr}};
+  if (found.question.host_limit) document["host_limit_bytes"] = *found.question.host_limit;
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     ordered_json smaller = card_document(found.smaller[i]);
     FitFound there = found;

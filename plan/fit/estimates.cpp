@@ -1,32 +1,90 @@
 #include "plan/fit/estimates.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <numeric>
+#include <optional>
 
+#include "plan/fit/side_by_side.h"
 #include "text/quantity.h"
 
 namespace headroom {
+namespace {
+
+// Settings of the allocator change nothing that floor, need and host know (plan/fit/need.h).
+RunSpec plain(RunSpec spec) {
+  spec.alloc_conf.clear();
+  return spec;
+}
+
+// Of a kernel that does not run, of sums beyond 64 bits: as much as there is not.
+int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& spec) {
+  try {
+    return ask(spec);
+  } catch (const UsageError&) {
+    return std::numeric_limits<int64_t>::max();
+  }
+}
+
+bool asked_fit(const Judge& judge, const RunSpec& spec) {
+  return asked(judge.floor, plain(spec)) <= judge.capacity && judge.fits(spec);
+}
+
+}  // namespace
 
 int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
                       const RunSpec& spec) {
-  // Settings of the allocator change nothing that theory knows (plan/fit/need.h).
-  RunSpec plain = spec;
-  plain.alloc_conf.clear();
-  const auto [found, is_new] = known.try_emplace(row_name(plain), 0);
-  if (!is_new) return found->second;
-  try {
-    found->second = ask(plain);
-  } catch (const UsageError&) {  // a kernel that does not run, sums beyond 64 bits
-    found->second = std::numeric_limits<int64_t>::max();
-  }
+  const RunSpec of_it = plain(spec);
+  const auto [found, is_new] = known.try_emplace(row_name(of_it), 0);
+  if (is_new) found->second = asked(ask, of_it);
   return found->second;
 }
 
-bool Estimates::fits(const RunSpec& spec) {
-  if (floor(spec) > judge_.capacity) return false;
+bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
+
+bool Estimates::fits_card(const RunSpec& spec) {
   const auto [found, is_new] = fits_.try_emplace(row_name(spec), false);
-  if (is_new) found->second = judge_.fits(spec);
+  if (is_new) found->second = asked_fit(judge_, spec);
   return found->second;
+}
+
+bool Estimates::fits_host(const RunSpec& spec) {
+  return !judge_.host_limit || host(spec) <= *judge_.host_limit;
+}
+
+size_t Estimates::ahead() { return cores() == 1 ? 1 : 8 * cores(); }
+
+bool Estimates::knows(const RunSpec& spec) const { return fits_.count(row_name(spec)) > 0; }
+
+void Estimates::ask_ahead(const std::vector<RunSpec>& specs) {
+  std::vector<std::optional<bool>> answers(specs.size());
+  std::atomic<size_t> first_that_fits = specs.size();
+  side_by_side(specs.size(), [&](size_t place) {
+    if (place > first_that_fits || judge_.stopped()) return;
+    try {
+      answers[place] = asked_fit(judge_, specs[place]);
+    } catch (const std::exception&) {
+      return;  // thrown where it is asked for
+    }
+    if (!*answers[place]) return;
+    size_t known = first_that_fits;
+    while (place < known && !first_that_fits.compare_exchange_weak(known, place)) continue;
+  });
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (answers[i]) fits_.try_emplace(row_name(specs[i]), *answers[i]);
+  }
+}
+
+Verdict Estimates::run(const RunSpec& spec) {
+  Verdict verdict = judge_.run(spec);
+  if (verdict.fits != Fits::kYes || fits_host(spec)) return verdict;
+  verdict.fits = Fits::kNo;
+  verdict.host_excess = host(spec) - *judge_.host_limit;
+  verdict.reason = "the card has room, host memory is short by " +
+                   format_bytes(verdict.host_excess) + ": " + format_bytes(host(spec)) +
+                   " needed, --host-memory " + format_bytes(*judge_.host_limit);
+  return verdict;
 }
 
 size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places) {
@@ -38,6 +96,20 @@ size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<si
     if (need(sets[place].spec) < need(sets[best].spec)) best = place;
   }
   return best;
+}
+
+size_t Estimates::nearest(const std::vector<TechniqueSet>& sets) {
+  std::vector<size_t> within, beyond;  // of the host's memory
+  for (size_t i = 0; i < sets.size(); ++i) {
+    (fits_host(sets[i].spec) ? within : beyond).push_back(i);
+  }
+  std::stable_sort(beyond.begin(), beyond.end(),
+                   [&](size_t a, size_t b) { return host(sets[a].spec) < host(sets[b].spec); });
+  for (const size_t place : beyond) {
+    if (judge_.stopped()) break;
+    if (fits_card(sets[place].spec)) return place;
+  }
+  return smallest(sets, within.empty() ? beyond : within);
 }
 
 }  // namespace headroom

@@ -9,6 +9,13 @@
 
 namespace headroom {
 
+// Note [Asked ahead]
+// Rationale: a search goes from set to set, and which one it asks of next depends on what it has
+//   found: one core. Nearly every set does not fit, and then the next question is known.
+// Approach: those that will be asked for if none of them fits are answered together, on every core,
+//   and kept; the search itself goes on one by one and finds them answered. From the first that
+//   fits on none is begun. So the answers are those of one core, whatever the others do.
+// Limits: what was begun behind one that fits is lost: one question a core.
 class Estimates {
  public:
   explicit Estimates(const Judge& judge) : judge_(judge) {}
@@ -16,10 +23,26 @@ class Estimates {
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec) { return of(floors_, judge_.floor, spec); }
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
+  int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec); }
+
+  // Whether the card has room for it, and the host too.
   bool fits(const RunSpec& spec);
+  bool fits_card(const RunSpec& spec);
+  bool fits_host(const RunSpec& spec);
+
+  // Note [Asked ahead]. How many are worth it, and whether one is answered already.
+  static size_t ahead();
+  bool knows(const RunSpec& spec) const;
+  void ask_ahead(const std::vector<RunSpec>& specs);
+
+  // What the card says of a run, and the limit on host memory.
+  Verdict run(const RunSpec& spec);
 
   // The place of the set that needs least; `places` is not empty.
   size_t smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places);
+
+  // Where none of them fits: the place of FitResult::nearest, by theory. `sets` is not empty.
+  size_t nearest(const std::vector<TechniqueSet>& sets);
 
  private:
   using Known = std::map<std::string, int64_t>;
@@ -29,6 +52,7 @@ class Estimates {
   const Judge& judge_;
   Known floors_;
   Known needs_;
+  Known hosts_;
   std::map<std::string, bool> fits_;
 };
 

@@ -34,6 +34,21 @@ std::string column(const FitFound& found, const FitAnswer& answer, double x, dou
   return text;
 }
 
+std::string line_of(const FitAnswer& answer, size_t number) {
+  const std::string value = answer.value > 0 ? " (" + std::to_string(answer.value) + ")" : "";
+  return std::to_string(number) + value + ": " + answer.set.in_words();
+}
+
+// As wide as the columns, and as the longest line below them.
+double width_of(const std::vector<FitAnswer>& answers) {
+  constexpr double kCharacter = 7;  // of 13 px, and a little more than most
+  double width = std::max(kColumn * static_cast<double>(answers.size()), 600.0);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    width = std::max(width, kCharacter * static_cast<double>(line_of(answers[i], i + 1).size()));
+  }
+  return width;
+}
+
 int64_t highest(const FitFound& found) {
   int64_t most = found.card.total_bytes;
   for (const FitAnswer& answer : found.result.answers) {
@@ -47,7 +62,7 @@ int64_t highest(const FitFound& found) {
 std::string fit_svg(const FitFound& found) {
   const auto& answers = found.result.answers;
   const auto count = static_cast<double>(answers.size());
-  const double width = std::max(kColumn * count, 600.0);
+  const double width = width_of(answers);
   const double bottom = kTop + kHeight + 60 + kLine * (count + 1);
   const double scale = kHeight / static_cast<double>(highest(found));
   const std::string title = title_of(found);
@@ -55,13 +70,10 @@ std::string fit_svg(const FitFound& found) {
                      svg_label(kLeft, 30, "start", title + ", peaks with the CUDA context");
   for (size_t i = 0; i < answers.size(); ++i) {
     const double x = kLeft + kColumn * static_cast<double>(i) + 8;
-    const std::string number = std::to_string(i + 1);
     text += column(found, answers[i], x, scale);
-    text += svg_label(x + kBar, kTop + kHeight + 18, "middle", number);
-    const std::string value =
-        answers[i].value > 0 ? " (" + std::to_string(answers[i].value) + ")" : "";
+    text += svg_label(x + kBar, kTop + kHeight + 18, "middle", std::to_string(i + 1));
     text += svg_label(kLeft, kTop + kHeight + 50 + kLine * static_cast<double>(i), "start",
-                      number + value + ": " + answers[i].set.in_words());
+                      line_of(answers[i], i + 1));
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     text += svg_label(kLeft - 8, kTop + kHeight * (4 - quarter) / 4 + 4, "end",

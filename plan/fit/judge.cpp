@@ -43,6 +43,7 @@ class Runs {
     const auto began = std::chrono::steady_clock::now();
     Verdict verdict = verdict_of(cells_.get(spec));
     if (interrupted()) return verdict;
+    check_that_some_are_judged(verdict);
     ++done_;
     if (cells_.ran() > ran_before) {
       ++ran_;
@@ -53,6 +54,16 @@ class Runs {
   }
 
  private:
+  // A program that cannot start, or that no cell gets through, would fail for every set.
+  void check_that_some_are_judged(const Verdict& verdict) {
+    constexpr int kEnough = 3;
+    if (verdict.fits != Fits::kUnknown) unjudged_ = std::nullopt;
+    if (!unjudged_ || ++*unjudged_ < kEnough) return;
+    const Status status = verdict.record->status;
+    throw NoCellRuns("no cell runs: " + verdict.reason,
+                     status == Status::kUnsupported || status == Status::kUnwritable);
+  }
+
   void tell(const RunSpec& spec, const Verdict& verdict) const {
     std::string line = "[" + std::to_string(done_) + "/" + std::to_string(all_) + "] " +
                        row_name(spec) + " " + in_words(verdict.fits);
@@ -68,6 +79,7 @@ class Runs {
 
   RememberedCells& cells_;
   const FitProgress& progress_;
+  std::optional<int> unjudged_ = 0;  // while none was judged
   size_t done_ = 0;
   size_t all_ = 0;    // expected
   size_t ran_ = 0;    // and not read from the file
@@ -91,13 +103,16 @@ Verdict verdict_of(Record record) {
   return verdict;
 }
 
-Judge judge_on(const Card& card, RememberedCells& cells, const FitProgress& progress) {
+Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
+               const FitProgress& progress) {
   const auto runs = std::make_shared<Runs>(cells, progress);
   Judge judge{.capacity = capacity_of(card),
+              .host_limit = host_limit,
               .floor = floor_bytes,
               .need = predicted_need,
               .fits = [room = capacity_of(card)](
                           const RunSpec& spec) { return predicted_to_fit(spec, room); },
+              .host = predicted_host_bytes,
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },
               .stopped = interrupted,
               .on_theory = {},

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "bench/sweep/remembered_cells.h"
@@ -16,8 +18,19 @@ struct FitProgress {
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for. `cells` and `progress` must outlive it.
-Judge judge_on(const Card& card, RememberedCells& cells, const FitProgress& progress);
+// card: with the memory asked for; host_limit: bytes of host memory that a run may keep. `cells`
+// and `progress` must outlive it.
+Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
+               const FitProgress& progress);
+
+// Not one of the first cells came to an end that says something of memory; what() has the last
+// one's.
+class NoCellRuns : public std::runtime_error {
+ public:
+  NoCellRuns(const std::string& reason, bool of_environment)
+      : std::runtime_error(reason), of_environment(of_environment) {}
+  bool of_environment;  // a library or a device is missing
+};
 
 // What a Record says of its card's memory.
 Verdict verdict_of(Record record);

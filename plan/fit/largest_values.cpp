@@ -1,7 +1,8 @@
 // The largest batch, or context, with each set of techniques.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
-#include <numeric>
+#include <optional>
 
 #include "plan/fit/estimates.h"
 #include "plan/fit/searches.h"
@@ -69,7 +70,7 @@ class LargestValues {
     const std::vector<Point> points = thinned(frontier(), question_.answers);
     for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
       judge_.on_expected(2 * (points.size() - i));
-      prove(points[i].place, points[i].value);
+      prove(points[i].place, furthest(points[i]));
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
     result_.stopped = judge_.stopped();
@@ -101,41 +102,120 @@ class LargestValues {
     return at(sets_[place].spec, question_.open, value);
   }
 
-  // The largest value by theory, or 0 where it is not beyond `beaten`.
-  int64_t reach(size_t place, int64_t beaten) {
+  // The first value beyond `beaten`, or none.
+  std::optional<int64_t> first_beyond(size_t place, int64_t beaten) const {
     const Range all = range(place);
     const int64_t next = std::max(all.least, (beaten / all.stride + 1) * all.stride);
-    if (next > all.most || !estimates_.fits(spec(place, next))) return 0;
-    const Range above{.least = next, .most = all.most, .stride = all.stride};
+    if (next > all.most) return std::nullopt;
+    return next;
+  }
+
+  // Note [Asked ahead]
+  void ask_ahead(size_t first, int64_t beaten) {
+    std::vector<RunSpec> specs;
+    for (size_t i = first; i < sets_.size() && specs.size() < Estimates::ahead(); ++i) {
+      const auto next = first_beyond(i, beaten);
+      if (next && estimates_.fits_host(spec(i, *next))) specs.push_back(spec(i, *next));
+    }
+    estimates_.ask_ahead(specs);
+  }
+
+  // The largest value by theory, or 0 where it is not beyond `beaten`.
+  int64_t reach(size_t place, int64_t beaten) {
+    const auto next = first_beyond(place, beaten);
+    if (!next) return 0;
+    if (!estimates_.knows(spec(place, *next))) ask_ahead(place, beaten);
+    if (!estimates_.fits(spec(place, *next))) return 0;
+    const Range all = range(place);
+    const Range above{.least = *next, .most = all.most, .stride = all.stride};
     // First how far the floor reaches, which costs little.
-    const int64_t most = *largest_that_fits(above, next, [&](int64_t value) {
-      return estimates_.floor(spec(place, value)) <= judge_.capacity ? Fits::kYes : Fits::kNo;
+    const int64_t most = *largest_that_fits(above, *next, [&](int64_t value) {
+      const RunSpec one = spec(place, value);
+      const bool has_room = estimates_.floor(one) <= judge_.capacity && estimates_.fits_host(one);
+      return has_room ? Fits::kYes : Fits::kNo;
     });
-    const Range below{.least = next, .most = most, .stride = all.stride};
-    return *largest_that_fits(below, guess(place, below), [&](int64_t value) {
+    const Range below{.least = *next, .most = most, .stride = all.stride};
+    const int64_t first = guess(place, below);
+    if (first + all.stride <= most) {
+      estimates_.ask_ahead({spec(place, first), spec(place, first + all.stride)});
+    }
+    return *largest_that_fits(below, first, [&](int64_t value) {
       return estimates_.fits(spec(place, value)) ? Fits::kYes : Fits::kNo;
     });
   }
 
-  // Where a straight line through two needs meets the card.
+  // The floor follows the need at some distance, whatever shape both have: where it has room for
+  // that distance the need meets the card. The distance is taken there again, a few times.
   int64_t guess(size_t place, const Range& range) {
-    const int64_t second = std::min(2 * range.least, range.most);
-    if (second == range.least) return second;
-    const auto at_least = static_cast<double>(estimates_.need(spec(place, range.least)));
-    const auto at_second = static_cast<double>(estimates_.need(spec(place, second)));
-    const auto slope = (at_second - at_least) / static_cast<double>(second - range.least);
-    if (slope <= 0) return range.most;
-    const double more = (static_cast<double>(judge_.capacity) - at_least) / slope;
-    return range.least + static_cast<int64_t>(std::min(more, static_cast<double>(range.most)));
+    constexpr int kTimes = 4;  // a need costs as much as an answer
+    int64_t value = range.least;
+    for (int i = 0; i < kTimes; ++i) {
+      const int64_t above_floor =
+          estimates_.need(spec(place, value)) - estimates_.floor(spec(place, value));
+      const int64_t next = *largest_that_fits(range, value, [&](int64_t other) {
+        const int64_t floor = estimates_.floor(spec(place, other));
+        return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;
+      });
+      if (std::abs(next - value) <= range.stride) return std::max(next, range.least);
+      value = std::max(next, range.least);
+    }
+    return value;
+  }
+
+  // Memory that is free in pieces may refuse a value and have room for a larger one: between the
+  // value and where the need meets the card a few are tried, the largest first.
+  int64_t furthest(const Point& point) {
+    constexpr int64_t kTries = 8;
+    const auto& [place, value] = point;
+    if (!sets_[place].spec.alloc_conf.empty()) return value;  // has no pieces
+    Range beyond = range(place);
+    const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;
+    std::vector<int64_t> tries;
+    for (int64_t i = kTries; i > 0; --i) {
+      const int64_t next = value + room * i / kTries / beyond.stride * beyond.stride;
+      if (next > value && (tries.empty() || next < tries.back())) tries.push_back(next);
+    }
+    std::vector<RunSpec> specs;
+    for (const int64_t next : tries) specs.push_back(spec(place, next));
+    estimates_.ask_ahead(specs);
+    for (const int64_t next : tries) {
+      if (judge_.stopped()) break;
+      if (!estimates_.fits(spec(place, next))) continue;
+      beyond.least = next;
+      return *largest_that_fits(beyond, next, [&](int64_t other) {
+        return estimates_.fits(spec(place, other)) ? Fits::kYes : Fits::kNo;
+      });
+    }
+    return value;
+  }
+
+  // Where to ask the card first, and how far to go from there.
+  struct Start {
+    int64_t value = 0;
+    int64_t step = 0;
+  };
+
+  // Of expandable segments theory has a rough idea (plan/fit/need.h). A run there says what it took
+  // of the card, and what that is beyond the floor holds further on too.
+  Start start(size_t place, int64_t guess) {
+    constexpr int64_t kRough = 64, kFine = 16;
+    if (sets_[place].spec.alloc_conf.empty()) return {guess, 0};
+    const Verdict& there = run(place, guess);
+    if (there.fits != Fits::kYes) return {guess, guess / kRough};
+    const int64_t above_floor = there.record->peak->reserved - estimates_.floor(spec(place, guess));
+    const int64_t next = *largest_that_fits(range(place), guess, [&](int64_t value) {
+      const int64_t floor = estimates_.floor(spec(place, value));
+      return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;
+    });
+    return {next, std::abs(next - guess) / kFine};
   }
 
   // What the card says; adds it where it is beyond what cheaper ones reach.
   void prove(size_t place, int64_t guess) {
-    // Of expandable segments theory has a rough idea (plan/fit/need.h).
-    constexpr int64_t kRough = 64;
-    const int64_t step = sets_[place].spec.alloc_conf.empty() ? 0 : guess / kRough;
     const auto ask = [&](int64_t value) { return run(place, value).fits; };
-    const auto largest = largest_that_fits(range(place), guess, ask, step);
+    const Start first = start(place, guess);
+    if (judge_.stopped()) return;
+    const auto largest = largest_that_fits(range(place), first.value, ask, first.step);
     if (judge_.stopped()) return;
     if (!largest) return note_unjudged(place);
     note_disagreement(place, guess, *largest);
@@ -165,7 +245,7 @@ class LargestValues {
   const Verdict& run(size_t place, int64_t value) {
     const auto known = verdicts_.find({place, value});
     if (known != verdicts_.end()) return known->second;
-    return verdicts_[{place, value}] = judge_.run(spec(place, value));
+    return verdicts_[{place, value}] = estimates_.run(spec(place, value));
   }
 
   void note_unjudged(size_t place) {
@@ -186,14 +266,14 @@ class LargestValues {
   void settle_nearest() {
     std::vector<TechniqueSet> least = sets_;
     for (size_t i = 0; i < least.size(); ++i) least[i].spec = spec(i, range(i).least);
-    std::vector<size_t> all(least.size());
-    std::iota(all.begin(), all.end(), 0);
-    const size_t place = estimates_.smallest(least, all);
+    const size_t place = estimates_.nearest(least);
     if (judge_.stopped()) return;
     judge_.on_expected(1);
     const int64_t value = range(place).least;
-    if (run(place, value).fits == Fits::kYes) return prove(place, value);
+    const Fits fits = run(place, value).fits;
+    if (fits == Fits::kYes) return prove(place, value);
     if (judge_.stopped()) return;
+    if (fits == Fits::kUnknown) return note_unjudged(place);
     result_.nearest = FitAnswer{.set = least[place],
                                 .value = value,
                                 .need = estimates_.need(least[place].spec),

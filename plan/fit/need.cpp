@@ -51,6 +51,8 @@ bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
   return predicted_need(spec) <= capacity - capacity / kLostToPages;
 }
 
+int64_t predicted_pinned_bytes(const RunSpec& spec) { return host_pinned_bytes(theory_rows(spec)); }
+
 int64_t predicted_host_bytes(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
   return host_pinned_bytes(rows) + host_pageable_bytes(rows, spec);

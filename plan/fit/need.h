@@ -29,7 +29,8 @@ int64_t predicted_need(const RunSpec& spec);
 // Whether theory finds that it fits a card with so many bytes beside its context.
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity);
 
-// Kept in host memory beside the card: slabs of pinned memory, and ordinary memory.
+// Kept in host memory beside the card: slabs of pinned memory, and with them ordinary memory.
+int64_t predicted_pinned_bytes(const RunSpec& spec);
 int64_t predicted_host_bytes(const RunSpec& spec);
 
 }  // namespace headroom

@@ -21,11 +21,16 @@ int64_t margin_of(const FitFound& found, const FitAnswer& answer) {
   return capacity_of(found.card) - measured_peak(answer);
 }
 
-// "batch 13: out of memory, short by 1.2 GiB".
+// "batch 13: oom, short by 1.2 GiB".
 std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   if (!answer.beyond) return "nothing is";
+  const Verdict& verdict = answer.beyond->verdict;
+  std::string words = answer.beyond->what + ": ";
+  if (verdict.host_excess > 0) {
+    return words + "host memory, short by " + format_bytes(verdict.host_excess);
+  }
   const int64_t excess = answer.beyond->need - capacity_of(found.card);
-  std::string words = answer.beyond->what + ": " + to_string(answer.beyond->verdict.record->status);
+  words += to_string(verdict.record->status);
   words += excess > 0 ? ", short by " + format_bytes(excess) : ", free memory is in pieces";
   return words;
 }
@@ -79,58 +84,88 @@ Table commands_table(const FitFound& found) {
   return table;
 }
 
+// What is short where nothing fits, and by how much.
+struct Shortage {
+  const char* side = "card";
+  int64_t bytes = 0;  // not above 0: what is free is in pieces
+};
+
+Shortage shortage_of(const Card& card, const FitAnswer& nearest) {
+  if (nearest.verdict.host_excess > 0) return {"host", nearest.verdict.host_excess};
+  return {"card", nearest.need - capacity_of(card)};
+}
+
 // The cards on which nothing fits.
 Table smaller_table(const FitFound& found) {
-  Table table{.title = "Smaller cards", .columns = {{"card"}, {"set that needs least"}}};
+  Table table{.title = "Smaller cards", .columns = {{"card"}, {"nearest set"}}};
   add_bytes_columns(table, "memory");
-  add_bytes_columns(table, "short by");
+  table.columns.push_back({"short is the"});
+  add_bytes_columns(table, "by");
   table.columns.push_back({"run there"});
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     const FitAnswer& nearest = *found.of_smaller[i].nearest;
+    const Shortage shortage = shortage_of(found.smaller[i], nearest);
     std::vector<std::string> cells = {found.smaller[i].name, nearest.set.in_words()};
     add_bytes_cells(cells, found.smaller[i].total_bytes);
-    add_bytes_cells(cells, nearest.need - capacity_of(found.smaller[i]));
+    cells.emplace_back(shortage.side);
+    add_bytes_cells(cells, shortage.bytes);
     cells.push_back(to_string(nearest.verdict.record->status));
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-// Nothing fits: by how much the smallest set does not, and what it holds at its peak.
-Table nearest_table(const FitFound& found) {
-  const FitAnswer& nearest = *found.result.nearest;
-  Table table{.title = title_of(found), .columns = {{"at the peak"}}};
-  add_bytes_columns(table, "memory");
-  const auto add = [&](const std::string& name, int64_t bytes) {
-    std::vector<std::string> cells = {name};
-    add_bytes_cells(cells, bytes);
-    table.rows.push_back(std::move(cells));
-  };
+using Part = std::pair<std::string, int64_t>;
+
+// What a set holds on the card at its peak, by groups.
+std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest) {
+  std::vector<Part> parts;
   RunSpec plain = nearest.set.spec;
   plain.alloc_conf.clear();
   if (has_predicted_peak(plain)) {
-    std::vector<std::pair<std::string, int64_t>> groups;
     for (const Row& row : predicted_peak(plain).rows) {
-      const auto known = std::find_if(groups.begin(), groups.end(),
-                                      [&](const auto& group) { return group.first == row.group; });
-      if (known == groups.end()) {
-        groups.emplace_back(row.group, row.bytes);
+      const auto known = std::find_if(parts.begin(), parts.end(),
+                                      [&](const Part& part) { return part.first == row.group; });
+      if (known == parts.end()) {
+        parts.emplace_back(row.group, row.bytes);
       } else {
         known->second += row.bytes;
       }
     }
-    for (const auto& [name, bytes] : groups) add(name, bytes);
   }
-  add("CUDA context", found.card.context_bytes);
-  add("all", nearest.need + found.card.context_bytes);
-  add("the card", found.card.total_bytes);
-  const int64_t excess = nearest.need - capacity_of(found.card);
-  table.notes.push_back("NOTHING FITS: " + nearest.set.in_words() + " needs least" +
-                        (nearest.value > 0 ? ", at " + std::string(name_of(found.question.open)) +
-                                                 " " + std::to_string(nearest.value)
-                                           : "") +
-                        ", and the card's memory is short by " + format_bytes(excess) + ".");
-  table.notes.push_back("Run on the virtual card: " + nearest.verdict.reason);
+  parts.emplace_back("CUDA context", found.card.context_bytes);
+  parts.emplace_back("all", nearest.need + found.card.context_bytes);
+  parts.emplace_back("the card", found.card.total_bytes);
+  return parts;
+}
+
+// What it keeps on the host.
+std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
+  const int64_t pinned = predicted_pinned_bytes(spec);
+  const int64_t all = predicted_host_bytes(spec);
+  return {{"pinned memory", pinned},
+          {"ordinary memory", all - pinned},
+          {"all", all},
+          {"--host-memory", *found.question.host_limit}};
+}
+
+// Nothing fits: by how much the nearest set does not, and what it holds where that is.
+Table nearest_table(const FitFound& found) {
+  const FitAnswer& nearest = *found.result.nearest;
+  const bool is_host = nearest.verdict.host_excess > 0;
+  Table table{.title = title_of(found),
+              .columns = {{is_host ? "on the host" : "on the card, at the peak"}}};
+  add_bytes_columns(table, "memory");
+  const auto parts =
+      is_host ? parts_of_host(found, nearest.set.spec) : parts_of_peak(found, nearest);
+  for (const auto& [name, bytes] : parts) {
+    std::vector<std::string> cells = {name};
+    add_bytes_cells(cells, bytes);
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes.push_back("NOTHING FITS: " + nothing_fits(found) + ".");
+  table.notes.push_back("Run on the virtual card: " +
+                        (is_host ? "fits it" : nearest.verdict.reason));
   return table;
 }
 
@@ -150,6 +185,26 @@ std::string title_of(const FitFound& found) {
       break;
   }
   return "Cheapest sets that fit: " + on + batch + context;
+}
+
+std::string nothing_fits(const FitFound& found) {
+  const FitAnswer& nearest = *found.result.nearest;
+  const Shortage shortage = shortage_of(found.card, nearest);
+  std::string set = nearest.set.names.empty() ? "the run as it is" : nearest.set.in_words();
+  if (nearest.value > 0) {
+    set += ", at " + std::string(name_of(found.question.open)) + " " +
+           std::to_string(nearest.value) + ",";
+  }
+  if (nearest.verdict.host_excess > 0) {
+    return "with " + set + " the card has room, and host memory is short by " +
+           format_bytes(shortage.bytes) + ": " +
+           format_bytes(predicted_host_bytes(nearest.set.spec)) + " needed, --host-memory " +
+           format_bytes(*found.question.host_limit);
+  }
+  if (shortage.bytes <= 0) {
+    return set + " needs least, and what the card has free is in pieces: " + nearest.verdict.reason;
+  }
+  return set + " needs least, and the card's memory is short by " + format_bytes(shortage.bytes);
 }
 
 std::vector<Table> fit_report(const FitFound& found) {

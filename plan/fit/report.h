@@ -23,6 +23,10 @@ struct FitFound {
 // "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
 std::string title_of(const FitFound& found);
 
+// Where nothing fits, what is short, by how much and on which side: one line. Of a result with
+// `nearest`.
+std::string nothing_fits(const FitFound& found);
+
 std::vector<Table> fit_report(const FitFound& found);
 
 nlohmann::ordered_json fit_document(const FitFound& found);

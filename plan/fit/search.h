@@ -25,20 +25,25 @@ namespace headroom {
 //   answer of all cheaper sets, the one that theory finds smallest. Beyond a card it is the next
 //   smaller card, with the smallest set. Where card and theory disagree the card is believed, the
 //   search goes on from there and says so.
+//   What a set keeps in host memory is held against the limit on it, where there is one: theory's
+//   count, as host buffers on a virtual card cost nothing.
 // Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
 
 struct Verdict {
   Fits fits = Fits::kUnknown;
   std::shared_ptr<const Record> record;
-  std::string reason;  // one line; "" where it fits
+  std::string reason;       // one line; "" where it fits
+  int64_t host_excess = 0;  // bytes beyond the limit on host memory of what the card has room for
 };
 
 // Who is asked. floor and need of theory: bytes beside the card's context (plan/fit/need.h).
 struct Judge {
-  int64_t capacity = 0;  // bytes that a run may have
+  int64_t capacity = 0;               // bytes that a run may have
+  std::optional<int64_t> host_limit;  // and of host memory; none: as much as it wants
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
-  std::function<bool(const RunSpec&)> fits;  // by theory
+  std::function<bool(const RunSpec&)> fits;  // the card, by theory
+  std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   std::function<bool()> stopped = [] { return false; };
   // For whoever tells the user: how many sets theory has looked at, how many cells may still run.
@@ -54,7 +59,8 @@ struct FitQuestion {
   std::vector<RunTechnique> techniques;
   CostOrder order;
   Open open = Open::kNothing;
-  int64_t most = 0;  // largest value of what is open
+  int64_t most = 0;                   // largest value of what is open
+  std::optional<int64_t> host_limit;  // bytes that a run may keep in host memory; none: no limit
   size_t answers = 10;
 };
 
@@ -77,7 +83,9 @@ struct FitAnswer {
 
 struct FitResult {
   std::vector<FitAnswer> answers;  // cheapest first, each reaching further than those before it
-  // Where nothing fits: the set that needs least. At the smallest value of what is open.
+  // Where nothing fits, at the smallest value of what is open: of the sets that the card has room
+  // for and the host has not (verdict.host_excess) the one that needs least of the host; where
+  // there is none the set that needs least of the card.
   std::optional<FitAnswer> nearest;
   std::vector<std::string> notes;  // where card and theory disagree, what could not be judged
   size_t sets = 0;                 // that there are

@@ -27,9 +27,8 @@ class VarySearch {
     };
     const Range range{.least = least, .most = vary_.range.most, .stride = 1};
     const std::optional<int64_t> largest = largest_that_fits(range, least, ask);
-    if (stopped_()) return;
     if (largest && *largest == 0 && !result_.answers.empty()) return;  // reaches no further
-    if (!largest) return add_until_failure(alloc_conf);
+    if (!largest) return add_what_ran(alloc_conf);
     VaryAnswer answer{.alloc_conf = alloc_conf, .largest = *largest, .at = {}, .beyond = {}};
     if (*largest > 0) answer.at = asked(*largest, alloc_conf);
     const auto beyond = runs_.find({std::max(*largest + 1, least), alloc_conf});
@@ -49,17 +48,26 @@ class VarySearch {
   }
 
  private:
-  // What ran, where another value failed for a reason of its own.
-  void add_until_failure(const std::string& alloc_conf) {
+  // Where a value failed for a reason of its own, or the search was interrupted: what ran, and the
+  // first value above it that did not.
+  void add_what_ran(const std::string& alloc_conf) {
     VaryAnswer answer{.alloc_conf = alloc_conf, .largest = 0, .at = {}, .beyond = {}};
     for (const auto& [key, run] : runs_) {
-      if (key.second != alloc_conf) continue;
-      if (run.fits == Fits::kUnknown) answer.beyond = run;
-      if (run.fits != Fits::kYes || key.first <= answer.largest) continue;
+      if (key.second != alloc_conf || run.fits != Fits::kYes || key.first <= answer.largest) {
+        continue;
+      }
       answer.largest = key.first;
       answer.at = run;
     }
-    if (answer.largest > 0 || result_.answers.empty()) result_.answers.push_back(std::move(answer));
+    for (const auto& [key, run] : runs_) {
+      const bool is_failure = run.fits != Fits::kYes && !run.reason.empty();
+      if (key.second != alloc_conf || key.first <= answer.largest || !is_failure) continue;
+      answer.beyond = run;
+      answer.beyond->reason = vary_.name + " " + std::to_string(key.first) + ": " + run.reason;
+      break;
+    }
+    const bool is_first = result_.answers.empty() && !stopped_();
+    if (answer.largest > 0 || is_first) result_.answers.push_back(std::move(answer));
   }
 
   const ProgramRun& asked(int64_t value, const std::string& alloc_conf) {
@@ -142,11 +150,18 @@ Table vary_table(const Vary& vary, const VaryResult& result, const std::string& 
     std::vector<std::string> cells = {answer.alloc_conf.empty() ? "as it is" : answer.alloc_conf,
                                       std::to_string(answer.largest)};
     add_bytes_cells(cells, answer.at.peak);
-    cells.push_back(answer.beyond ? answer.beyond->reason : "the range ends");
+    const bool is_end = answer.largest == vary.range.most;
+    cells.push_back(answer.beyond ? answer.beyond->reason : is_end ? "the range ends" : "not run");
     table.rows.push_back(std::move(cells));
   }
   table.notes.emplace_back(
       "Each value was run on the virtual card; what fits is taken to fit at every smaller value.");
+  const bool uses_cuda = std::any_of(
+      result.answers.begin(), result.answers.end(),
+      [](const VaryAnswer& answer) { return answer.largest == 0 || answer.at.peak.has_value(); });
+  if (!uses_cuda) {
+    table.notes.emplace_back("NO USE OF CUDA was seen: does the program put anything on the card?");
+  }
   for (const std::string& failure : result.failures) {
     table.notes.push_back("not for memory: " + failure);
   }

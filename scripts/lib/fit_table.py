@@ -1,7 +1,8 @@
 """The first sets of several answers of `headroom fit`, as one Markdown table.
 
 usage: fit_table.py FIT.json...
-Of a card on which nothing fits it is the set that needs least, with what the card lacks.
+Of a card on which nothing fits it is the set that needs least, with what the card lacks. A Record of
+`headroom profile` among them is a configuration that somebody gave for the card, with what it lacks.
 """
 
 import json
@@ -33,7 +34,21 @@ def row(document, card, answer):
     return [asked(document), card["name"], name, gib(peak), gib(spare), gib(answer["predicted_host_bytes"])]
 
 
+def given_row(record):
+    spec, card = record["spec"], record["environment"]["virtual_card"]
+    parts = f" in {spec['micro_batches']} parts" if spec["micro_batches"] > 1 else ""
+    run = f"{spec['model_size']}, batch {spec['batch_size']}{parts}, context {spec['context_length']}"
+    names = [f"{spec['weights'].upper()} weights", spec["optimizer"], f"checkpoint {spec['checkpoint']}",
+             f"{spec['attention']} attention"]
+    peak = record["peak_allocated_bytes"]
+    spare = card["real_total_bytes"] - card["context_bytes"] - peak
+    return [run, card["card"], "a guide's: " + ", ".join(names), gib(peak), gib(spare), gib(0)]
+
+
 def rows(document):
+    if "spec" in document:
+        yield given_row(document)
+        return
     for card in document["smaller_cards"]:
         yield row(document, card, card["nearest"])
     if document["nearest"]:

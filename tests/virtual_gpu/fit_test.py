@@ -134,6 +134,44 @@ class Fit(unittest.TestCase):
         self.assertRegex(done.stdout, r"NOTHING FITS: .* needs least, and the card's memory is short by \d+\.\d+ MiB")
         self.assertIn("optimizer state", done.stdout)
 
+    def test_sets_that_keep_more_on_the_host_than_they_may_are_out(self):
+        question = ["--card", "rtx4090", "--bytes", "570MiB", *RUN, "--batch-size", "1", "--allow",
+                    "optimizer-offload,checkpoint", "--format", "json"]
+        done = fit(*question)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        needed = min(answer["predicted_host_bytes"] for answer in answers_of(done))
+        self.assertGreater(needed, 0, "this card is too small without")
+        enough = fit(*question, "--host-memory", str(needed))
+        self.assertEqual(enough.returncode, 0, enough.stderr)
+        short = fit(*question, "--host-memory", str(needed - (1 << 20)))
+        self.assertEqual(short.returncode, 4, short.stderr)
+        self.assertRegex(short.stderr, r"headroom: nothing fits: with optimizer offload.* the card has room, "
+                                       r"and host memory is short by 1\.000 MiB: .* needed, --host-memory ")
+        nearest = json.loads(short.stdout)["nearest"]
+        self.assertEqual((nearest["status"], nearest["host_short_by_bytes"]), ("ok", 1 << 20))
+        table = fit(*question[:-2], "--host-memory", str(needed - (1 << 20)))
+        self.assertIn("NOTHING FITS: with optimizer offload", table.stdout)
+        self.assertIn("pinned memory", table.stdout)
+
+    def test_cells_that_cannot_start_end_the_search_at_once(self):
+        folder = self.folder
+        (folder / "starts").write_text(f"""#!/bin/sh
+case "$1" in --*) exec '{Path(HEADROOM).parent / "headroom-cell"}' "$@" ;; esac
+echo run >> '{folder}/runs'
+echo bad luck >&2
+exit 7
+""")
+        (folder / "starts").chmod(0o755)
+        question = ["fit", *CARD, *RUN, "--batch-size", "1", *FEW]
+        for cell, code, line in (("missing", 5, "cannot run missing"), ("/bin/false", 5, "/bin/false"),
+                                 ("starts", 4, "no cell runs: failed: exit code 7: bad luck")):
+            cell = str(folder / cell) if cell == "starts" else cell
+            done = subprocess.run([HEADROOM, *question], capture_output=True, text=True, check=False,
+                                  env=os.environ | {"HEADROOM_CELL": cell})
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+            self.assertIn(line, done.stderr.splitlines()[-1])
+        self.assertLessEqual(len((folder / "runs").read_text().splitlines()), 3)
+
     def test_what_is_known_is_printed_at_an_interrupt(self):
         words = [HEADROOM, "fit", *CARD, *RUN, "--format", "json", "--records", "fit.jsonl"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -158,6 +196,50 @@ class Fit(unittest.TestCase):
         row = done.stdout.splitlines()[1].split(",")
         self.assertEqual(row[:2], ["as it is", "640"])  # 1024 less the context's 384
         self.assertIn("out of memory", done.stdout)
+
+    def test_every_value_of_a_program_may_fit_or_none(self):
+        program = ["sh", "-c", f'exec "{ALLOCATE}" $(({{mib}} * 1048576))']
+        card = ("--card", "rtx4090", "--bytes", "1GiB")
+        done = fit(*card, "--vary", "mib=600..601", "--format", "csv", "--", *program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row.split(",")[:2] for row in done.stdout.splitlines()[1:]], [["as it is", "601"]])
+        self.assertIn("the range ends", done.stdout)
+        done = fit(*card, "--vary", "mib=700..900", "--", *program)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1],
+                         "^headroom: nothing fits: mib 700: out of memory, 700.000 MiB wanted")
+
+    def test_the_place_may_be_in_the_programs_name(self):
+        for n in (1, 2):
+            (self.folder / f"run{n}").write_text("#!/bin/sh\nexit 0\n")
+            (self.folder / f"run{n}").chmod(0o755)
+        done = fit("--card", "rtx4090", "--vary", "n=1..2", "--", f"{self.folder}/run{{n}}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("NO USE OF CUDA", done.stdout)
+
+    def test_an_interrupt_of_a_program_keeps_what_is_known(self):
+        # Whatever the program makes of it: the third ends well at the signal.
+        program = ["sh", "-c", "test {n} -lt 4 || { trap 'exit 0' INT; sleep 30 & wait; }"]
+        words = [HEADROOM, "fit", "--card", "rtx4090", "--vary", "n=1..100", "--", *program]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              cwd=self.folder) as process:
+            for _ in range(2):
+                process.stderr.readline()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertRegex(out, r"as it is\s+2 ")
+        self.assertIn("INTERRUPTED", out)
+        self.assertEqual(err.splitlines()[-1], "headroom: interrupted")
+
+    def test_a_program_that_is_killed_is_told_apart(self):
+        done = fit("--card", "rtx4090", "--vary", "n=1..9", "--", "sh", "-c", "test {n} -lt 3 || kill -KILL $$")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not for memory: n 4: ended by signal 9", done.stderr)
+        done = fit("--card", "rtx4090", "--vary", "n=1..9", "--", "sh", "-c", "test {n} -lt 3 || kill -TERM $$")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not for memory: n 4: ended by signal 15", done.stderr)
 
     def test_a_program_that_fails_for_another_reason_is_told_apart(self):
         program = ["sh", "-c", "test {n} -lt 5 || { echo bad luck; exit 7; }"]

@@ -10,6 +10,8 @@ namespace headroom {
 // Needs in bytes by a rule that every technique lowers.
 struct FakeCard {
   int64_t capacity = 1000;
+  std::optional<int64_t> host_limit;
+  std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> need;
   std::function<Fits(const RunSpec&, Fits by_theory)>
       said;                                 // the card's own word; empty = theory's
@@ -19,6 +21,8 @@ struct FakeCard {
   Judge judge() const {
     Judge judge;
     judge.capacity = capacity;
+    judge.host_limit = host_limit;
+    judge.host = host;
     judge.floor = [this](const RunSpec& spec) { return need(spec) * 9 / 10; };
     judge.need = need;
     judge.fits = [this](const RunSpec& spec) { return need(spec) <= capacity; };
@@ -40,6 +44,12 @@ struct FakeCard {
     return verdict;
   }
 };
+
+// States and what blocks keep, where they are offloaded.
+inline int64_t plain_host(const RunSpec& spec) {
+  return (spec.optimizer_offload.any() ? 500 : 0) +
+         (spec.activations.offloaded() ? 10 * spec.batch_size : 0);
+}
 
 // A run as small as a search allows.
 inline RunSpec fake_run() {
@@ -64,7 +74,7 @@ inline FitQuestion question_of(Open open = Open::kNothing) {
 
 // States by optimizer and weights, activations by all that lowers them.
 inline int64_t plain_need(const RunSpec& spec) {
-  int64_t states = 400;
+  int64_t states = spec.optimizer_offload.any() ? 150 : 400;
   if (spec.optimizer == OptimizerKind::kAdam8bit) states -= 100;
   if (spec.optimizer == OptimizerKind::kAdamMini) states -= 90;
   if (spec.optimizer == OptimizerKind::kLion) states -= 80;

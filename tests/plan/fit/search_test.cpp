@@ -80,6 +80,62 @@ TEST(CheapestSets, SayWhatIsShortWhereNothingFits) {
   EXPECT_EQ(card.runs.size(), 1U) << "and it was run";
 }
 
+bool offloads(const TechniqueSet& set) { return plain_host(set.spec) > 0; }
+
+// Of which only those with the optimizer's states on the host need little.
+FitQuestion question_of_offload() {
+  FitQuestion question = question_of();
+  std::erase_if(question.techniques, [](const RunTechnique& technique) {
+    return technique.technique == Technique::kBf16Weights ||
+           technique.technique == Technique::kOptimizer8Bit ||
+           technique.technique == Technique::kOtherOptimizer;
+  });
+  return question;
+}
+
+TEST(CheapestSets, KeepNoMoreOnTheHostThanTheLimit) {
+  FakeCard card = card_of(190);
+  card.host = plain_host;
+  const FitQuestion question = question_of_offload();
+  for (const int64_t limit : {INT64_MAX, int64_t{540}, int64_t{500}}) {
+    card.host_limit = limit;
+    const FitResult found = search_fit(question, card.judge());
+    ASSERT_FALSE(found.answers.empty()) << limit;
+    expect_proved(found, question, card);
+    for (const FitAnswer& answer : found.answers) {
+      EXPECT_TRUE(offloads(answer.set));
+      EXPECT_LE(plain_host(answer.set.spec), limit);
+    }
+  }
+  card.host_limit = 499;
+  EXPECT_TRUE(search_fit(question, card.judge()).answers.empty());
+}
+
+TEST(CheapestSets, SayThatTheHostIsShortWhereTheCardHasRoom) {
+  FakeCard card = card_of(190);
+  card.host = plain_host;
+  card.host_limit = 300;
+  const auto nearest = [&] { return search_fit(question_of_offload(), card.judge()).nearest; };
+  const auto has_room = nearest();
+  ASSERT_TRUE(has_room);
+  EXPECT_EQ(has_room->verdict.fits, Fits::kNo);
+  EXPECT_EQ(has_room->verdict.host_excess, 500 - 300);
+  EXPECT_LE(plain_need(has_room->set.spec), 190);
+  card.capacity = 100;
+  const auto has_none = nearest();
+  ASSERT_TRUE(has_none);
+  EXPECT_EQ(has_none->verdict.host_excess, 0);
+  EXPECT_LE(plain_host(has_none->set.spec), 300);
+}
+
+TEST(CheapestSets, ASetThatCannotBeJudgedIsNotSaidToBeTooLarge) {
+  FakeCard card = card_of(100);
+  card.said = [](const RunSpec&, Fits) { return Fits::kUnknown; };
+  const FitResult result = search_fit(question_of(), card.judge());
+  EXPECT_FALSE(result.nearest);
+  EXPECT_EQ(result.notes.size(), 1U);
+}
+
 TEST(CheapestSets, TheCardIsBelievedWhereItRefusesWhatTheoryProposes) {
   FakeCard card = card_of(560);
   card.said = [](const RunSpec& spec, Fits by_theory) {
@@ -194,6 +250,29 @@ TEST_P(LargestValues, TheCardDecidesHowFarASetReaches) {
     EXPECT_EQ(answer.beyond->verdict.fits, Fits::kNo);
   }
   EXPECT_FALSE(result.notes.empty());
+}
+
+TEST_P(LargestValues, EndWhereTheHostHasNoMoreRoom) {
+  FakeCard card = card_of(2000);
+  card.host = [](const RunSpec& spec) { return plain_host(spec) * spec.context_length / 128; };
+  FitQuestion question = question_of(GetParam());
+  question.answers = 100;
+  std::erase_if(question.techniques, [](const RunTechnique& technique) {
+    return technique.technique != Technique::kActivationOffload;
+  });
+  card.need = [](const RunSpec& spec) {
+    const int64_t each = spec.activations.offloaded() ? 10 : 60;
+    return 400 + each * spec.batch_size * spec.context_length / 128;
+  };
+  card.host_limit = 450;
+  const FitResult result = search_fit(question, card.judge());
+  ASSERT_EQ(result.answers.size(), 2U);
+  const FitAnswer& last = result.answers.back();
+  EXPECT_LE(card.host(last.set.spec), 450);
+  ASSERT_TRUE(last.beyond);
+  EXPECT_EQ(last.beyond->verdict.fits, Fits::kNo);
+  EXPECT_EQ(last.beyond->verdict.host_excess, card.host(last.beyond->spec) - 450);
+  EXPECT_GT(last.beyond->verdict.host_excess, 0);
 }
 
 TEST_P(LargestValues, SayWhatIsShortWhereNotOneFits) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "text/quantity.h"
 
 namespace headroom {
@@ -57,6 +59,62 @@ TEST(Vary, AFailureThatIsNotMemoryIsToldApartAndEndsTheSearch) {
   EXPECT_EQ(result.answers[0].largest, 4);
   ASSERT_EQ(result.failures.size(), 1U);
   EXPECT_EQ(result.failures[0], "batch 8: exit code 7");
+}
+
+TEST(Vary, WhatIsKnownAtAnInterruptIsKept) {
+  const Vary vary = parse_vary("batch=1..256", kWords);
+  int left = 4;
+  const auto run = [&](int64_t value, const std::string&) {
+    if (--left == 0) return ProgramRun{};  // interrupted
+    return of(value <= 2 ? Fits::kYes : Fits::kNo);
+  };
+  const VaryResult result = search_vary(vary, kConfs, run, [&] { return left <= 0; });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_TRUE(result.failures.empty());
+  ASSERT_EQ(result.answers.size(), 1U);
+  EXPECT_EQ(result.answers[0].largest, 2);
+  ASSERT_TRUE(result.answers[0].beyond);
+  EXPECT_EQ(result.answers[0].beyond->reason, "batch 4: full");
+}
+
+TEST(Vary, AnInterruptBeforeAnythingRanLeavesNothing) {
+  const Vary vary = parse_vary("batch=1..256", kWords);
+  bool stopped = false;
+  const auto run = [&](int64_t, const std::string&) {
+    stopped = true;
+    return ProgramRun{};
+  };
+  const VaryResult result = search_vary(vary, kConfs, run, [&] { return stopped; });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_TRUE(result.answers.empty());
+}
+
+TEST(Vary, AFailureInTheMiddleSaysWhichValueItWas) {
+  const Vary vary = parse_vary("batch=1..256", kWords);
+  const auto run = [&](int64_t value, const std::string&) {
+    return of(value == 12 ? Fits::kUnknown : value <= 13 ? Fits::kYes : Fits::kNo);
+  };
+  const VaryResult result = search_vary(vary, kConfs, run, [] { return false; });
+  ASSERT_EQ(result.answers.size(), 1U);
+  EXPECT_EQ(result.answers[0].largest, 8);
+  EXPECT_EQ(result.answers[0].beyond->reason, "batch 12: exit code 7");
+  EXPECT_EQ(result.failures, (std::vector<std::string>{"batch 12: exit code 7"}));
+}
+
+TEST(Vary, AProgramThatPutsNothingOnTheCardIsToldSo) {
+  const Vary vary = parse_vary("batch=1..4", kWords);
+  ProgramRun ran = of(Fits::kYes);
+  const auto run = [&](int64_t, const std::string&) { return ran; };
+  const auto says_so = [&] {
+    const VaryResult result = search_vary(vary, kConfs, run, [] { return false; });
+    const Table table = vary_table(vary, result, "rtx4090");
+    return std::any_of(table.notes.begin(), table.notes.end(), [](const std::string& note) {
+      return note.find("NO USE OF CUDA") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(says_so());
+  ran.peak = 1 << 20;
+  EXPECT_FALSE(says_so());
 }
 
 TEST(Vary, NoneMayRunAndAllMay) {

@@ -1,0 +1,31 @@
+#include "plan/fit/side_by_side.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace headroom {
+
+size_t cores() {
+  static const size_t kCores = std::max(1U, std::thread::hardware_concurrency());
+  return kCores;
+}
+
+void side_by_side(size_t count, const std::function<void(size_t place)>& ask) {
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t place = next++; place < count; place = next++) ask(place);
+  };
+  std::vector<std::thread> others;
+  try {
+    while (others.size() + 1 < std::min(cores(), count)) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No thread to be had: this one does it.
+  }
+  work();
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace headroom
