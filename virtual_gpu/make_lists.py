@@ -38,7 +38,7 @@ DRIVER = dict.fromkeys((
     "cuStreamWriteValue32"), 801)
 CUDNN_NOT_SUPPORTED = 3000
 # Return text, which a caller prints: defined in report/returned_text.cpp.
-NOT_CODES = {"ncclGetErrorString", "ncclGetLastError", "cusparseGetErrorString"}
+NOT_CODES = {"cusparseGetErrorString"}
 
 
 def symbols(path: Path, kind: str) -> set[str]:

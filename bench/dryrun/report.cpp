@@ -89,7 +89,8 @@ ordered_json process_document(const ParsedReport& parsed) {
       {"skipped_host_init_bytes", parsed.allocator.value("skipped_host_init_bytes", int64_t{0})}};
   process["ended_by_signal"] = parsed.stand_in.value("ended_by_signal", 0);
   process["host_reads"] = host_reads_document(parsed.stand_in, parsed.allocator);
-  for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed"}) {
+  for (const char* field : {"small_host_reads", "peak_pinned_bytes", "not_supported", "assumed",
+                            "rank", "world_size", "communicators"}) {
     if (parsed.stand_in.contains(field)) process[field] = parsed.stand_in[field];
   }
   process["devices"] = ordered_json::array();

@@ -1,4 +1,5 @@
 // The tables and lines of bench/dryrun/report.h.
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -68,6 +69,41 @@ std::vector<std::string> row_of(const ordered_json& document, const ordered_json
 std::string process_prefix(const ordered_json& document, const ordered_json& process) {
   if (document["processes"].size() == 1) return "";
   return "process " + std::to_string(process["pid"].get<int64_t>()) + ": ";
+}
+
+// What went over all its communicators, by kind.
+void add_collectives(std::string& text, const std::string& who, const ordered_json& process) {
+  const ordered_json communicators = process.value("communicators", ordered_json::array());
+  if (communicators.empty()) return;
+  struct Sum {
+    int64_t calls = 0;
+    int64_t bytes = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const ordered_json& communicator : communicators) {
+    for (const ordered_json& collective : communicator["collectives"]) {
+      Sum& sum = sums[collective["kind"].get<std::string>()];
+      sum.calls += collective["calls"].get<int64_t>();
+      sum.bytes += collective["bytes"].get<int64_t>();
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [kind, sum] : sums) {
+    words.push_back(grouped(sum.calls) + " " + kind + " of " + format_bytes(sum.bytes));
+  }
+  if (process.contains("rank")) {
+    text += who + "rank " + std::to_string(process["rank"].get<int64_t>());
+    if (process.contains("world_size")) {
+      text += " of " + std::to_string(process["world_size"].get<int64_t>());
+    }
+    text += ": ";
+  } else {
+    text += who;
+  }
+  text += "NCCL, " + std::to_string(communicators.size()) +
+          (communicators.size() == 1 ? " communicator: " : " communicators: ") +
+          (words.empty() ? "no collectives" : join(words)) +
+          "; its own buffers on the card are not counted\n";
 }
 
 void add_out_of_memory(std::string& text, const std::string& who, const ordered_json& process,
@@ -155,6 +191,7 @@ std::string dryrun_text(const ordered_json& document, size_t width) {
       table.rows.push_back(row_of(document, process, device));
       add_out_of_memory(remarks, who, process, device);
     }
+    add_collectives(remarks, who, process);
     add_remarks(remarks, who, process);
   }
   table.keys = 2;

@@ -41,6 +41,7 @@ CommandLine command_line() {
       "printed on stderr when it ends.",
       {{"card", "NAME", "the card: headroom cards lists them", "Card"},
        {"count", "N", "how many of it (default 1)", "Card"},
+       {"gpus", "N", "the same as --count", "Card"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
        {"skip-host-init", "",
@@ -115,6 +116,15 @@ void check_words(const std::vector<std::string>& words, const std::vector<NamedF
   check_apart(read, written);
 }
 
+int count_of(const Arguments& arguments) {
+  if (arguments.has("gpus") && arguments.has("count")) {
+    throw UsageError("--gpus", arguments.get("gpus"), "is the same as --count: give one of them",
+                     "--gpus 4");
+  }
+  const std::string flag = arguments.has("gpus") ? "gpus" : "count";
+  return static_cast<int>(parse_integer("--" + flag, arguments.get(flag, "1"), 1, kMostDevices));
+}
+
 DryRun request_of(const Arguments& arguments, const std::vector<std::string>& values,
                   std::vector<std::string> words) {
   if (!arguments.positional.empty()) {
@@ -132,8 +142,7 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   DryRun request;
   request.card = virtual_card({"--card", "--bytes", "--card h200 --bytes 80GiB"},
                               arguments.get("card"), arguments.get("bytes"));
-  request.count =
-      static_cast<int>(parse_integer("--count", arguments.get("count", "1"), 1, kMostDevices));
+  request.count = count_of(arguments);
   request.alloc_conf = arguments.get("alloc-conf");
   for (const std::string& value : values) request.values.push_back(parse_value(value));
   request.snapshot = snapshot_from(arguments);

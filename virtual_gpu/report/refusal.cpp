@@ -25,7 +25,7 @@ constexpr std::array kRefused{
             "known only where a card is"},
     Refused{"cufft", "cuFFT",
             "torch.fft and torch.stft fail, as their work areas are known only where a card is"},
-    Refused{"nccl", "NCCL", "torch.distributed's backend nccl fails"},
+    Refused{"ncclDevComm", "NCCL device communicator", "symmetric memory's own kernels fail"},
 };
 
 struct SaidOnce {

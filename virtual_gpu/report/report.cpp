@@ -2,11 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/nccl/communicator.h"
 #include "virtual_gpu/report/ending_signal.h"
 #include "virtual_gpu/report/host_read.h"
 #include "virtual_gpu/report/json_text.h"
@@ -64,6 +68,48 @@ void add_host_reads(std::ostream& out) {
   out << "]";
 }
 
+// As the program's launcher told it.
+void add_rank(std::ostream& out) {
+  for (const auto& [variable, key] : {std::pair{"RANK", "rank"}, {"WORLD_SIZE", "world_size"}}) {
+    const char* text = std::getenv(variable);
+    const std::string digits = text == nullptr ? "" : text;
+    const bool is_number =
+        !digits.empty() && digits.size() < 10 &&
+        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (is_number) add(out, key, static_cast<uint64_t>(std::stoul(digits)));
+  }
+}
+
+void add_communicator(std::ostream& out, const ncclComm& comm) {
+  out << "{\"name\":" << quoted(comm.name);
+  add(out, "size", static_cast<uint64_t>(comm.size));
+  add(out, "rank", static_cast<uint64_t>(comm.rank));
+  add(out, "device", static_cast<uint64_t>(comm.device));
+  out << ",\"collectives\":[";
+  const char* comma = "";
+  for (size_t kind = 0; kind < kTrafficKinds; ++kind) {
+    const TrafficCount& count = comm.traffic[kind];
+    if (count.calls == 0) continue;
+    out << comma << "{\"kind\":" << quoted(name_of(static_cast<Traffic>(kind)));
+    add(out, "calls", count.calls);
+    add(out, "bytes", count.bytes);
+    out << "}";
+    comma = ",";
+  }
+  out << "]}";
+}
+
+void add_communicators(std::ostream& out) {
+  out << ",\"communicators\":[";
+  const char* comma = "";
+  for (const ncclComm* comm : communicators()) {
+    out << comma;
+    add_communicator(out, *comm);
+    comma = ",";
+  }
+  out << "]";
+}
+
 void add_device(std::ostream& out, const Device& device) {
   const Counters& counters = device.counters;
   out << "{\"ordinal\":" << device.ordinal() << ",\"name\":" << quoted(device.card().name);
@@ -99,6 +145,8 @@ std::string report() {
   add(out, "peak_pinned_bytes", machine.host.peak_pinned_bytes());
   add_list(out, "not_supported", refused_names());
   add_list(out, "assumed", assumptions());
+  add_rank(out);
+  add_communicators(out);
   out << ",\"devices\":[";
   for (int i = 0; i < machine.count(); ++i) {
     if (i > 0) out << ",";

@@ -1,8 +1,6 @@
 // The calls of refused libraries that return text instead of a code.
 extern "C" {
 
-const char* ncclGetErrorString(int) { return "NCCL is not there on a virtual GPU"; }
-const char* ncclGetLastError(void*) { return "NCCL is not there on a virtual GPU"; }
 const char* cusparseGetErrorString(int) { return "cuSPARSE is not there on a virtual GPU"; }
 
 }  // extern "C"

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""`headroom dryrun` on programs of several ranks, programs/ranks.py.
+
+usage: ranks_test.py HEADROOM
+
+Runs under the Python whose torch the programs use; without one it is skipped (77).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HEADROOM = str(Path(sys.argv[1]).absolute())
+PROGRAM = Path(__file__).resolve().parent / "programs/ranks.py"
+LAUNCHER = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+LAYERS, LAYER_BYTES, RANKS, STEPS = 4, 1024 * 1024 * 4, 2, 2
+
+
+class Result:
+    def __init__(self, *arguments: str):
+        with tempfile.TemporaryDirectory() as scratch:
+            report = Path(scratch, "report.json")
+            command = [HEADROOM, "dryrun", "--card", "h100-80gb", f"--gpus={RANKS}", "--json",
+                       str(report), "--", *LAUNCHER, f"--nproc-per-node={RANKS}", str(PROGRAM)]
+            done = subprocess.run([*command, *arguments], capture_output=True, text=True,
+                                  timeout=300, cwd=scratch)
+            self.code, self.err = done.returncode, done.stderr
+            self.ranks = json.loads(report.read_text())["processes"]
+
+
+def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
+    """Kind to calls and bytes."""
+    return {one["kind"]: (one["calls"], one["bytes"]) for one in communicator["collectives"]}
+
+
+class Ranks(unittest.TestCase):
+    def result(self, kind: str) -> Result:
+        result = Result(kind)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(sorted(rank["rank"] for rank in result.ranks), [0, 1], result.err)
+        for rank in result.ranks:
+            self.assertEqual(rank["world_size"], RANKS)
+            self.assertEqual([d["ordinal"] for d in rank["devices"]], [rank["rank"]])
+            self.assertIn(f"rank {rank['rank']} of 2: NCCL, ", result.err)
+            self.assertEqual(rank["not_supported"], [])
+        return result
+
+    def test_fsdp_gathers_each_layer_twice_a_step_and_scatters_its_gradient_once(self):
+        for rank in self.result("fsdp").ranks:
+            (communicator,) = rank["communicators"]
+            self.assertEqual((communicator["size"], communicator["rank"]), (RANKS, rank["rank"]))
+            done = collectives(communicator)
+            self.assertEqual(done["reduce_scatter"], (STEPS * LAYERS, STEPS * LAYERS * LAYER_BYTES))
+            calls, moved = done["all_gather"]
+            self.assertEqual(moved, calls * LAYER_BYTES)
+            self.assertEqual(calls, STEPS * 2 * LAYERS)
+
+    def test_ddp_ends_by_its_own_comparison_of_the_ranks_as_values_are_zeros(self):
+        result = Result("ddp")
+        self.assertEqual(result.code, 1, result.err)
+        self.assertIn("DDP expects same model across all ranks", result.err)
+        self.assertIn("values on a virtual GPU are zeros", result.err)
+
+    def test_a_split_group_has_its_own_size(self):
+        for rank in self.result("split").ranks:
+            world, part = rank["communicators"]
+            self.assertEqual((world["size"], part["size"]), (RANKS, RANKS))
+            self.assertEqual(collectives(part)["all_reduce"], (1, 4000))
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("torch") is None:
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

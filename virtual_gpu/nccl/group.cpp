@@ -1,0 +1,77 @@
+#include "virtual_gpu/nccl/group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "virtual_gpu/cudart/error.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+struct Launch {
+  ncclComm* comm;
+  cudaStream_t stream;
+  bool operator==(const Launch&) const = default;
+};
+
+struct Group {
+  int depth = 0;
+  ncclResult_t error = ncclSuccess;
+  std::vector<Launch> launches;
+};
+thread_local Group group;
+
+ncclResult_t launch(const Launch& one) {
+  if (const ncclResult_t error = check_cards()) return error;
+  Machine& machine = Machine::get();
+  if (machine.streams.any_capture() &&
+      machine.streams.issue(machine.stream(one.stream), NodeKind::kKernel, 0)) {
+    return ncclSuccess;
+  }
+  machine.device(one.comm->device).counters.launches.fetch_add(1, std::memory_order_relaxed);
+  return ncclSuccess;
+}
+
+}  // namespace
+
+namespace virtual_gpu {
+
+ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t stream) {
+  TrafficCount& count = comm->traffic[static_cast<size_t>(kind)];
+  count.calls.fetch_add(1, std::memory_order_relaxed);
+  count.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  const Launch one{comm, stream};
+  if (group.depth == 0) return launch(one);
+  if (std::find(group.launches.begin(), group.launches.end(), one) == group.launches.end()) {
+    group.launches.push_back(one);
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t note_in_group(ncclResult_t error) {
+  if (group.depth > 0 && error != ncclSuccess && group.error == ncclSuccess) group.error = error;
+  return error;
+}
+
+}  // namespace virtual_gpu
+
+extern "C" {
+
+ncclResult_t ncclGroupStart() {
+  ++group.depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (group.depth == 0) return nccl_failure(ncclInvalidUsage, "no group was started");
+  if (--group.depth > 0) return ncclSuccess;
+  const Group ended = std::exchange(group, Group{});
+  if (ended.error != ncclSuccess) return ended.error;
+  for (const Launch& one : ended.launches) {
+    if (const ncclResult_t error = launch(one)) return error;
+  }
+  return ncclSuccess;
+}
+
+}  // extern "C"
