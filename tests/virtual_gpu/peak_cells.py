@@ -14,7 +14,7 @@ DRAWN = {
     "max_grad_norm": ("0", "0", "1"),
     "release_gradients": ("false", "false", "true"),
     "optimizer_offload": ("none", "none", "none", "cpu"),
-    "param_offload": ("none",),
+    "param_offload": ("none", "none", "none", "cpu"),
 }
 OFFLOADS = {"optimizer_offload": "none", "param_offload": "none"}
 OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
