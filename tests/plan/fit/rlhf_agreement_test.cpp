@@ -96,16 +96,12 @@ struct FromPlan {
   int64_t margin = INT64_MAX;
 };
 
-// What the plan needs that a run has not, parts of a batch beside an optimizer on the host, is no
-// answer of fit.
 FromPlan recommended_by_plan(const Case& one) {
-  for (const Recommended& set_up : recommend(plan_of(one)).fitting) {
-    const RlhfSetup& setup = set_up.spec.setup;
-    if (setup.offloads_optimizer() && setup.micro_batch_size < one.batch) continue;
-    return {words_of(setup.offloads_optimizer(), setup.checkpoint, setup.micro_batch_size),
-            set_up.margin()};
-  }
-  return {};
+  const std::vector<Recommended> fitting = recommend(plan_of(one)).fitting;
+  if (fitting.empty()) return {};
+  const RlhfSetup& setup = fitting.front().spec.setup;
+  return {words_of(setup.offloads_optimizer(), setup.checkpoint, setup.micro_batch_size),
+          fitting.front().margin()};
 }
 
 std::string recommended_by_fit(const Case& one) {
