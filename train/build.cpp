@@ -7,6 +7,10 @@
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
 #include "train/gradient_rules.h"
+#include "train/offload/disk/counted_states.h"
+#include "train/offload/disk/disk_states.h"
+#include "train/offload/disk/run_identity.h"
+#include "train/offload/memory_states.h"
 #include "train/offload/offloaded_activations.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/precision.h"
@@ -16,6 +20,7 @@
 #include "train/techniques/gradient_release.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
+#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -115,7 +120,50 @@ void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
   step.saved = std::move(offloaded);
 }
 
-void apply_updates(const RunSpec& spec, Step& step) {
+// Where the host's update keeps its numbers. A virtual card's are counted, not kept.
+std::shared_ptr<HostStates> make_host_states(const RunSpec& spec, const NamedTensors& parameters,
+                                             bool computes, std::vector<std::string>* notes) {
+  if (spec.optimizer_offload.space == MemorySpace::kHost) {
+    return std::make_shared<MemoryStates>(parameters.values());
+  }
+  std::vector<StateRegion> regions;
+  for (const auto& item : parameters) regions.push_back({item.key(), item.value().numel()});
+  if (!computes) return std::make_shared<CountedStates>(regions);
+  const DiskPlace place = disk_place(spec.optimizer_offload);
+  auto states = std::make_shared<DiskStates>(
+      DiskStatesOptions{
+          .directory = place.directory, .identity = run_identity(spec), .keep = place.keep},
+      regions);
+  notes->insert(notes->end(), states->notes().begin(), states->notes().end());
+  return states;
+}
+
+// What masters begin as where the weights are rounded from them: the numbers of the file. On the
+// host, beside the states, until those are written.
+NamedTensors masters_of_file(const RunSpec& spec, const NamedTensors& parameters) {
+  if (spec.master_weights == MasterCopy::kNone || spec.load_weights.empty()) return NamedTensors();
+  NamedTensors masters;
+  for (const auto& item : parameters) {
+    masters.insert(item.key(), torch::empty(item.value().sizes(), torch::kFloat32));
+  }
+  load_weights(masters, spec.load_weights);
+  return masters;
+}
+
+void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
+  if (step.loss_scaler) refuse_offload_of_scaled_gradients();
+  const auto parameters = step.model()->named_parameters();
+  const bool computes = !step.device().is_cuda() || !under_virtual_card();
+  const auto states = make_host_states(spec, parameters, computes, notes);
+  // Masters on the host of a virtual card are no numbers.
+  const bool fills = computes && states->steps_done() < 0;
+  step.taker = std::make_unique<OffloadedOptimizer>(
+      parameters, step.copies,
+      HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
+      states, step.parameters.get(), fills ? masters_of_file(spec, parameters) : NamedTensors());
+}
+
+void apply_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
   if (spec.profile_type != Mode::kTraining) return;
   const auto parameters = step.model()->named_parameters();
   const std::vector<std::string> names = parameters.keys();
@@ -127,19 +175,13 @@ void apply_updates(const RunSpec& spec, Step& step) {
           return make_updates(spec, std::move(of_one), {names[first]}, seed_of(spec) + first);
         });
   } else if (offloads_optimizer(spec)) {
-    if (step.loss_scaler) refuse_offload_of_scaled_gradients();
-    step.taker = std::make_unique<OffloadedOptimizer>(
-        parameters, step.copies,
-        HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
-        step.parameters.get());
+    offload_updates(spec, step, notes);
+    return;
   } else {
     step.optimizer = make_updates(spec, parameters.values(), names, seed_of(spec));
   }
-  // Master weights are the numbers of the file, not what BF16 left of them. On the host of a
-  // virtual card they are no numbers.
-  const bool has_masters = spec.master_weights == MasterCopy::kFp32 &&
-                           !(offloads_optimizer(spec) && under_virtual_card());
-  if (has_masters && !spec.load_weights.empty()) {
+  // Master weights are the numbers of the file, not what BF16 left of them.
+  if (spec.master_weights == MasterCopy::kFp32 && !spec.load_weights.empty()) {
     load_weights(step.weights(), spec.load_weights);
   }
 }
@@ -181,7 +223,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
-  apply_updates(spec, *step);
+  apply_updates(spec, *step, notes);
   return step;
 }
 

@@ -224,7 +224,8 @@ std::vector<Field> step_fields() {
       offload<&R::param_offload>(
           {"param_offload", "where the blocks' weights lie while other blocks compute"}),
       offload<&R::optimizer_offload>(
-          {"optimizer_offload", "where optimizer states and FP32 masters lie and are updated"}),
+          {"optimizer_offload",
+           "where optimizer states and FP32 masters lie, in files with nvme:DIR[,keep]"}),
       number<&R::learning_rate>(
           {.name = "learning_rate", .help = "constant learning rate", .sizes = false}),
       number<&R::weight_decay>(

@@ -2,7 +2,10 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
+
 #include "train/build.h"
+#include "train/offload/offloaded_optimizer.h"
 
 namespace headroom {
 
@@ -21,7 +24,12 @@ void Bench::build(std::vector<std::string>* notes) {
   during = "building the model";
   step = build_step(spec, device, notes);
   during = "reading the tokens";
-  data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, all_steps(spec));
+  // A run that goes on from another one's states goes on in its data.
+  const HostStates* states = host_states(step->taker.get());
+  if (states != nullptr) next_step = std::max<int64_t>(states->steps_done(), 0);
+  const int64_t steps = next_step + all_steps(spec);
+  data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, steps);
+  progress.steps = steps;
 }
 
 Batch Bench::begin_step(const char* what, int64_t index) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "bench/cell/device.h"
+#include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "model/forced_kernel.h"
 #include "text/quantity.h"
@@ -47,6 +48,8 @@ Failure current_failure() {
   } catch (const UsageError& error) {
     return {Status::kUsage, first_line(error.what()), ""};
   } catch (const WriteError& error) {
+    return {Status::kUnwritable, first_line(error.what()), ""};
+  } catch (const ReadError& error) {  // of states that lie in files
     return {Status::kUnwritable, first_line(error.what()), ""};
   } catch (const c10::OutOfMemoryError& error) {
     return out_of_memory(first_line(error.what_without_backtrace()));

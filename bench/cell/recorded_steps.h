@@ -8,6 +8,7 @@
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
 #include "profiling/tracker/forward_calls.h"
+#include "train/offload/host_states.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -25,6 +26,8 @@ class RecordedSteps {
   Snapshot finish(Record& record);
 
  private:
+  void fill_traffic(Record& record) const;
+
   Step& step_;
   const Memories& memories_;
   const RunSpec& spec_;
@@ -33,6 +36,7 @@ class RecordedSteps {
   FailedPhase phase_;
   Listening listening_;
   HostTraffic traffic_;  // of the last step
+  DiskFigures disk_;     // its reads and writes, too
 };
 
 }  // namespace headroom

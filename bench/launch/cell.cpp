@@ -7,8 +7,11 @@
 
 #include "bench/launch/cell_process.h"
 #include "bench/process/program_folder.h"
+#include "files/replace_file.h"
 #include "profiling/record_reader.h"
 #include "text/quantity.h"
+#include "train/offload/disk/state_directory.h"
+#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -18,6 +21,19 @@ void name_files_as_typed(const RunSpec& spec, Record& record) {
   for (const Field& field : fields()) {
     if (field.is_file()) field.set(record.spec, field.get(spec));
   }
+}
+
+// A process that was killed could not remove the files of its states.
+Record explained(const CellProcess& process, const RunSpec& spec, const std::string& problem) {
+  Record record = process.explained(spec, problem);
+  if (spec.optimizer_offload.space != MemorySpace::kDisk || is_virtual(spec)) return record;
+  const std::string directory = disk_place(spec.optimizer_offload).directory;
+  try {
+    StateDirectory::remove(directory);
+  } catch (const WriteError& error) {
+    record.notes.push_back("files of its states may be left in " + directory + ": " + error.what());
+  }
+  return record;
 }
 
 // The cells of one process, as their Records come.
@@ -32,7 +48,7 @@ class CellsOfOneProcess {
     // It ends itself after a Record of a failure; any other end costs the cell that it was at.
     const bool by_itself = handed_out_ > 0 && spoilt_ && process_.end().empty();
     if (handed_out_ < specs_.size() && !by_itself) {
-      hand_out(process_.explained(specs_[handed_out_], problem_));
+      hand_out(explained(process_, specs_[handed_out_], problem_));
     }
   }
 
@@ -97,7 +113,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
       record.notes.push_back("the process ended after its Record by " + end);
     }
   } catch (const std::exception& error) {
-    record = process.explained(spec, error.what());
+    record = explained(process, spec, error.what());
   }
   if (!outcome.spawn_error.empty()) return record;
   process.complete(record, outcome.seconds, false, 0);

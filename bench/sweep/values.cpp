@@ -18,8 +18,10 @@ std::vector<std::string> parted(const std::string& text, char separator) {
 }
 
 // Whether it is an option of the value before it: "bytes=80GiB" of "virtual:h200,bytes=80GiB". A
-// value with options of its own, "int8:min=1MiB", has a colon first.
-bool is_option(const std::string& value) { return value.find('=') < value.find(':'); }
+// value with options of its own, "int8:min=1MiB", has a colon first. "keep" is of "nvme:DIR,keep".
+bool is_option(const std::string& value) {
+  return value == "keep" || value.find('=') < value.find(':');
+}
 
 }  // namespace
 

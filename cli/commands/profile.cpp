@@ -96,6 +96,7 @@ int profile_cell(const Arguments& arguments) {
   for (const std::string& path : {spec.snapshot, spec.save_weights}) {
     if (!path.empty()) check_writable(path);
   }
+  check_state_directories({spec});
   const std::string program = cell_program(options);
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));

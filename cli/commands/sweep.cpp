@@ -130,6 +130,7 @@ int sweep_grid(const Arguments& arguments) {
     return kExitOk;
   }
   if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
+  check_state_directories(specs);
   const SweepResult result = run_sweep(specs, options);
   log_status("");
   if (!result.records.empty()) print(rendered(result.records, format));

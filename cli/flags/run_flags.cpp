@@ -1,6 +1,7 @@
 #include "cli/flags/run_flags.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "bench/process/virtual_card.h"
@@ -9,6 +10,8 @@
 #include "text/words.h"
 #include "train/data/safetensors.h"
 #include "train/data/token_file.h"
+#include "train/offload/disk/state_directory.h"
+#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -156,6 +159,16 @@ Grid grid_from(const Arguments& given) {
   }
   check_inputs(grid.base, /*one_cell=*/false);
   return grid;
+}
+
+void check_state_directories(const std::vector<RunSpec>& specs) {
+  std::set<std::string> directories;
+  for (const RunSpec& spec : specs) {
+    if (spec.optimizer_offload.space == MemorySpace::kDisk) {
+      directories.insert(disk_place(spec.optimizer_offload).directory);
+    }
+  }
+  for (const std::string& directory : directories) StateDirectory::check(directory);
 }
 
 void settle_devices(std::vector<RunSpec>& specs) {

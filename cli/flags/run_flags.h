@@ -39,6 +39,10 @@ Grid grid_from(const Arguments& arguments);
 // UsageError for a virtual card that is none.
 void settle_devices(std::vector<RunSpec>& specs);
 
+// Before any cell starts: whether states could be kept where --optimizer-offload says, a virtual
+// card's too. Throws WriteError.
+void check_state_directories(const std::vector<RunSpec>& specs);
+
 CellOptions limits_from(const Arguments& arguments);
 
 // --format of what prints Records: "table", "csv" or "md", or "json" or "jsonl" for the Records

@@ -1,5 +1,6 @@
 // profile_report: everything one Record says.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "profiling/report/out_of_memory.h"
@@ -214,20 +215,22 @@ std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
   if (name == "residual_tensors_per_block") return record.residual_tensors_per_block;
   if (name == "recomputed") return record.recomputed_bytes;
-  if (name == "to_host_bytes" || name == "to_card_bytes") {
+  static const std::vector<std::string> kWays = {"to_host_bytes", "to_card_bytes",
+                                                 "from_disk_bytes", "to_disk_bytes"};
+  if (is_one_of(name, kWays)) {
     const auto way = record.host_traffic.find(name.substr(0, name.size() - 6));
     if (way == record.host_traffic.end()) return std::nullopt;
     return way->second;
   }
-  if (name == "host_pinned_bytes") {
-    const auto pinned = record.spaces.find("host_pinned");
-    if (pinned == record.spaces.end()) return std::nullopt;
-    return pinned->second.peak.allocated;
-  }
-  if (name == "host_pageable_bytes") {
-    const auto host = record.spaces.find("host");
-    if (host == record.spaces.end()) return std::nullopt;
-    return host->second.peak.allocated;
+  static const std::map<std::string, std::string> kSpaces = {
+      {"host_pinned_bytes", "host_pinned"},
+      {"host_pageable_bytes", "host"},
+      {"disk_bytes", "disk"},
+      {"disk_buffers_bytes", "disk_buffers"}};
+  if (const auto memory = kSpaces.find(name); memory != kSpaces.end()) {
+    const auto space = record.spaces.find(memory->second);
+    if (space == record.spaces.end()) return std::nullopt;
+    return space->second.peak.allocated;
   }
   if (record.peak) {
     if (name == "peak_allocated_bytes") return record.peak->allocated;

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "profiling/theory/disk_states.h"
 #include "profiling/theory/parameters.h"
 #include "train/offload/host_ranges.h"
 
@@ -52,8 +53,8 @@ void add_leaving_gradients(Sheet& sheet) {
   }
 }
 
-void add_host_update_rows(Sheet& sheet) {
-  const std::string source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer";
+static void add_states_in_memory(Sheet& sheet) {
+  const std::string source = "train/offload/memory_states.cpp MemoryStates";
   sheet.begin(kHostMasters);
   add_each(sheet, {.name = ".master",
                    .source = source,
@@ -63,6 +64,15 @@ void add_host_update_rows(Sheet& sheet) {
   for (const char* moment : {".m", ".v"}) {
     add_each(sheet, {.name = moment, .source = source, .space = MemorySpace::kHost});
   }
+}
+
+void add_host_update_rows(Sheet& sheet) {
+  if (sheet.spec().optimizer_offload.space == MemorySpace::kDisk) {
+    add_disk_state_rows(sheet);
+  } else {
+    add_states_in_memory(sheet);
+  }
+  const std::string source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer";
   sheet.begin(kHostGradients);
   add_each(sheet, {.name = ".grad",
                    .dtype = sheet.weight(),

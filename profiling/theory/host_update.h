@@ -16,7 +16,7 @@ namespace headroom {
 // first.
 void add_leaving_gradients(Sheet& sheet);
 
-// Masters, moments and the pinned buffers, all in space kHost.
+// Masters and moments, on the disk where they lie there, and the pinned buffers; all else in kHost.
 void add_host_update_rows(Sheet& sheet);
 
 // Ordinary memory: of those rows, and of the batch while it is made. Nothing where there are none.

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "profiling/report/rows/cells.h"
+#include "profiling/theory/disk_states.h"
 #include "profiling/theory/forward.h"
 #include "profiling/theory/host_link.h"
 #include "profiling/theory/host_parameters.h"
@@ -182,6 +183,12 @@ Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
   return table;
 }
 
+Table disk_table(const RunSpec& spec, const std::vector<Row>& rows) {
+  Table table = row_table("On the disk", rows, {kDiskStates});
+  table.notes = disk_notes(disk_figures(spec));
+  return table;
+}
+
 // Whether they are all there when backward ends.
 bool gradients_stay(const RunSpec& spec) {
   return !releases_gradients(spec) && !offloads_optimizer(spec);
@@ -299,7 +306,9 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
   }
   if (total(rows.back(), kHostGradients) > 0) {
-    for (const char* group : {kHostMasters, kHostOptimizerState, kHostGradients}) add_group(group);
+    for (const char* group : {kHostMasters, kHostOptimizerState, kDiskStates, kHostGradients}) {
+      if (total(rows.back(), group) > 0) add_group(group);
+    }
     add("on the host: slabs that hold gradients",
         [&](size_t i) { return gradient_slab_bytes(rows[i]); });
   }
@@ -351,6 +360,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   if (total(rows, kHostGradients) + total(rows, kHostParameters) > 0) {
     tables.push_back(host_update_table(spec, rows));
   }
+  if (total(rows, kDiskStates) > 0) tables.push_back(disk_table(spec, rows));
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

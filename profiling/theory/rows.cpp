@@ -3,6 +3,7 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/checkpoint.h"
 #include "profiling/theory/compressed.h"
+#include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
@@ -222,6 +223,12 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   if (const HostTraffic traffic = host_traffic(rows, spec); traffic.any()) {
     sums["to_host_bytes"] = traffic.to_host;
     sums["to_card_bytes"] = traffic.to_card;
+  }
+  if (const DiskFigures disk = disk_figures(spec); disk.any()) {
+    sums["disk_bytes"] = disk.files;
+    sums["disk_buffers_bytes"] = disk.buffers;
+    sums["from_disk_bytes"] = disk.read;
+    sums["to_disk_bytes"] = disk.written;
   }
   if (has_predicted_peak(spec)) sums["peak_allocated_bytes"] = predicted_peak(spec).allocated;
   return sums;

@@ -90,8 +90,11 @@ expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward alr
 expect 2 "--optimizer-offload: 'cpu' sends away what --micro-batches 2 adds up; allowed: with --micro-batches 1 \(example: " profile "${offloaded[@]}" --micro-batches 2
 expect 2 "--optimizer-offload: 'cpu' leaves no moment with all gradients on the device, whose norm --max-grad-norm is of" theory "${offloaded[@]}" --max-grad-norm 1
 expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
-expect 2 "--optimizer-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --optimizer-offload nvme:/tmp
-expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
+expect 2 "--optimizer-offload: 'nvme' names no directory; allowed: none, cpu, nvme:DIR, nvme:DIR,keep" profile "${training[@]}" --optimizer-offload nvme
+expect 2 "--optimizer-offload: 'nvme:/tmp' updates by the host's AdamW, and --optimizer is lion" profile "${training[@]}" --optimizer-offload nvme:/tmp --optimizer lion
+expect 2 "--param-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --param-offload nvme:/tmp
+expect 5 "cannot write missing: No such file or directory" profile "${training[@]}" --optimizer-offload nvme:missing
+expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu, nvme:DIR, nvme:DIR,keep; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
 for command in profile sweep theory; do
   expect 2 "--param-offload: 'cpu' leaves no weights on the device for its optimizer to update; allowed: with --optimizer-offload cpu, or without an update \(example: --profile-type training --param-offload cpu --optimizer-offload cpu\)" "$command" "${training[@]}" --param-offload cpu
 done

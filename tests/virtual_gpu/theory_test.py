@@ -28,8 +28,9 @@ MEASURED = {"activations": "saved_bytes", "residual_bytes_per_block": "residual_
             "residual_tensors_per_block": "residual_tensors_per_block",
             "recomputed": "recomputed_bytes"}
 # Of other memories: what they had handed out at their fullest.
-SPACES = {"host_pinned_bytes": "host_pinned", "host_pageable_bytes": "host"}
-TRAFFIC = ("to_host_bytes", "to_card_bytes")
+SPACES = {"host_pinned_bytes": "host_pinned", "host_pageable_bytes": "host", "disk_bytes": "disk",
+          "disk_buffers_bytes": "disk_buffers"}
+TRAFFIC = ("to_host_bytes", "to_card_bytes", "from_disk_bytes", "to_disk_bytes")
 PEAK = "peak_allocated_bytes"  # held by peak_test.py
 
 
@@ -117,7 +118,7 @@ def quick_grids():
            "attention": "eager,sdpa", "layers": "5", "context_length": "33",
            "checkpoint": f"none,{CHECKPOINTS}", "activations": "offload:min=4KiB"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,tf32,bf16",
-           "attention": "eager,sdpa", "context_length": "9,33", "optimizer_offload": "cpu"}
+           "attention": "eager,sdpa", "context_length": "9,33", "optimizer_offload": "cpu,nvme:."}
     # What comes one after another is largest in the vocabulary above, here in the blocks.
     for shape in ({"vocab_size": "50"}, {"vocab_size": "50", "d_ff": "48", "kv_heads": "1"},
                   {"vocab_size": "50", "d_ff": "100", "kv_heads": "2"}):

@@ -36,6 +36,10 @@ void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer&
   }
 }
 
+Tensor masters_of(const StatesInMemory& piece) {
+  return torch::from_blob(piece.master, {piece.numbers}, torch::kFloat32);
+}
+
 HostNumber type_of(const Tensor& parameter) {
   return parameter.scalar_type() == torch::kBFloat16 ? HostNumber::kBf16 : HostNumber::kFp32;
 }
@@ -45,26 +49,36 @@ HostNumber type_of(const Tensor& parameter) {
 OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Tensor>& parameters,
                                        std::shared_ptr<CopyQueue> copies,
                                        const HostAdamwOptions& options,
-                                       const OffloadedParameters* homes, int64_t host_limit_bytes)
-    : GradientTaker(parameters), copies_(std::move(copies)), options_(options) {
+                                       std::shared_ptr<HostStates> states,
+                                       OffloadedParameters* homes, const NamedTensors& masters,
+                                       int64_t host_limit_bytes)
+    : GradientTaker(parameters),
+      copies_(std::move(copies)),
+      options_(options),
+      states_(std::move(states)) {
   const torch::NoGradGuard no_grad;
   const bool on_card = parameters_.front().is_cuda();
   computes_ = !on_card || !under_virtual_card();
   arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
-  for (const Tensor& parameter : parameters_) {
-    Held& held = held_.emplace_back();
-    for (Tensor* tensor : {&held.master, &held.m, &held.v}) {
-      *tensor = torch::empty(parameter.sizes(), torch::kFloat32);
-    }
-    if (homes != nullptr) held.home = homes->home(parameter);
-    if (computes_) held.master.copy_(held.home ? homes->on_host(parameter) : parameter);
+  held_.resize(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (homes != nullptr) held_[i].home = homes->home(parameters_[i]);
+  }
+  if (!computes_) return;
+  if (states_->steps_done() < 0) {
+    masters_from_weights(homes, masters);
+  } else {
+    weights_from_masters(homes);
   }
 }
 
 OffloadedOptimizer::~OffloadedOptimizer() { begin_step(); }
 
 void OffloadedOptimizer::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  GradientTaker::listen(scopes, claims);
+  scopes_ = scopes;
+  claims_ = claims;
+  claim(claims_, Category::kMasterWeights, resident(&StatesInMemory::master), names_);
+  claim(claims_, Category::kOptimizerState, state(), names_);
   claim_slabs();
 }
 
@@ -97,7 +111,8 @@ void OffloadedOptimizer::finish_step() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
   const torch::NoGradGuard no_grad;
   let_go(arrived_.back());
-  for (const size_t index : arrived_) update(index);
+  const std::vector<int> order(arrived_.begin(), arrived_.end());
+  states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
   for (const size_t index : arrived_) {
     if (held_[index].on_the_way) held_[index].on_the_way->wait();
   }
@@ -105,43 +120,100 @@ void OffloadedOptimizer::finish_step() {
   claim_slabs();
 }
 
-void OffloadedOptimizer::update(size_t index) {
+void OffloadedOptimizer::update(const StatesInMemory& piece) {
+  const auto index = static_cast<size_t>(piece.region);
   Held& held = held_[index];
-  held.on_the_way->wait_on_host();
-  ++held.updates;
-  if (computes_) compute(index);
+  if (piece.first == 0) held.on_the_way->wait_on_host();
+  if (computes_) compute(piece);
+  if (piece.first + piece.numbers < parameters_[index].numel()) return;
   held.on_the_way = held.home ? nullptr : copies_->in(held.buffer, bytes_of(parameters_[index]));
 }
 
-void OffloadedOptimizer::compute(size_t index) {
-  Held& held = held_[index];
+void OffloadedOptimizer::compute(const StatesInMemory& piece) {
+  const auto index = static_cast<size_t>(piece.region);
+  const Held& held = held_[index];
+  const int64_t size = parameters_[index].element_size();
   const HostArena::Buffer& weights = held.home ? *held.home : *held.buffer;
-  int64_t first = 0;
-  for_each_common_part(*held.buffer, weights, [&](Tensor& gradient, Tensor& weight) {
-    const int64_t elements = gradient.numel() / parameters_[index].element_size();
-    host_adamw({.master = held.master.data_ptr<float>() + first,
-                .m = held.m.data_ptr<float>() + first,
-                .v = held.v.data_ptr<float>() + first,
-                .gradient = gradient.data_ptr(),
-                .weight = weight.data_ptr(),
-                .type = type_of(parameters_[index]),
-                .elements = elements},
-               options_, held.updates);
-    first += elements;
+  int64_t at = 0;  // in bytes of the parameter
+  for_each_common_part(*held.buffer, weights, [&](Tensor& gradients, Tensor& weight_bytes) {
+    const int64_t begin = std::max(piece.first * size, at);
+    const int64_t end = std::min((piece.first + piece.numbers) * size, at + gradients.numel());
+    const int64_t first = begin / size - piece.first;
+    if (begin < end) {
+      host_adamw({.master = piece.master + first,
+                  .m = piece.m + first,
+                  .v = piece.v + first,
+                  .gradient = gradients.data_ptr<uint8_t>() + (begin - at),
+                  .weight = weight_bytes.data_ptr<uint8_t>() + (begin - at),
+                  .type = type_of(parameters_[index]),
+                  .elements = (end - begin) / size},
+                 options_, states_->steps_done() + 1);
+    }
+    at += gradients.numel();
   });
 }
 
-std::vector<Tensor> OffloadedOptimizer::state() const {
+void OffloadedOptimizer::masters_from_weights(const OffloadedParameters* homes,
+                                              const NamedTensors& masters) {
+  Tensor numbers;  // of the parameter whose pieces come
+  states_->fill([&](const StatesInMemory& piece) {
+    const auto index = static_cast<size_t>(piece.region);
+    if (piece.first == 0) {
+      numbers = parameters_[index];
+      if (held_[index].home) numbers = homes->on_host(numbers);
+      if (!masters.is_empty()) numbers = masters[names_[index]];
+      numbers = numbers.detach().view({-1});
+    }
+    masters_of(piece).copy_(numbers.narrow(0, piece.first, piece.numbers));
+  });
+}
+
+void OffloadedOptimizer::weights_from_masters(OffloadedParameters* homes) {
+  Tensor numbers;
+  states_->read([&](const StatesInMemory& piece) {
+    const auto index = static_cast<size_t>(piece.region);
+    const Tensor& parameter = parameters_[index];
+    if (piece.first == 0) {
+      numbers = (held_[index].home ? homes->on_host(parameter) : parameter).detach().view({-1});
+    }
+    numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
+    const bool whole = piece.first + piece.numbers == numbers.numel();
+    if (whole && held_[index].home) homes->set(parameter, numbers.view(parameter.sizes()));
+  });
+}
+
+std::vector<Tensor> OffloadedOptimizer::resident(float* StatesInMemory::*array) const {
   std::vector<Tensor> all;
-  for (const Held& held : held_) all.push_back(held.m);
-  for (const Held& held : held_) all.push_back(held.v);
+  for (const StatesInMemory& piece : states_->resident()) {
+    all.push_back(torch::from_blob(
+        piece.*array, parameters_[all.size()].sizes(), [keep = states_](void*) {},
+        torch::kFloat32));
+  }
+  return all;
+}
+
+std::vector<Tensor> OffloadedOptimizer::state() const {
+  std::vector<Tensor> all = resident(&StatesInMemory::m);
+  for (Tensor& second : resident(&StatesInMemory::v)) all.push_back(std::move(second));
   return all;
 }
 
 std::vector<Tensor> OffloadedOptimizer::master_weights() const {
-  std::vector<Tensor> all;
-  for (const Held& held : held_) all.push_back(held.master);
+  std::vector<Tensor> all = resident(&StatesInMemory::master);
+  if (!all.empty()) return all;
+  for (const Tensor& parameter : parameters_) {
+    all.push_back(torch::empty(parameter.sizes(), torch::kFloat32));
+  }
+  states_->read([&](const StatesInMemory& piece) {
+    Tensor numbers = all[static_cast<size_t>(piece.region)].view({-1});
+    numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
+  });
   return all;
+}
+
+const HostStates* host_states(const GradientTaker* taker) {
+  const auto* const updates = dynamic_cast<const OffloadedOptimizer*>(taker);
+  return updates == nullptr ? nullptr : &updates->states();
 }
 
 }  // namespace headroom

@@ -4,18 +4,22 @@
 // Rationale: of the 16 bytes of a parameter that AdamW trains in FP32, 12 are read and written once
 //   a step, by arithmetic that any processor does as fast as its memory is (Ren et al. 2021,
 //   "ZeRO-Offload").
-// Approach: the FP32 master, m and v of every parameter lie in ordinary host memory, the master of
-//   an FP32 weight too: nothing is read back from the card. A parameter has a pinned buffer as
+// Approach: the FP32 master, m and v of every parameter lie on the host, in memory or in files
+//   (host_states.h), the master of an FP32 weight too: nothing is read back from the card. A
+//   parameter has a pinned buffer as
 //   large as its gradient. When backward completes a gradient, its copy to that buffer is asked
 //   for, the arithmetic waits for the copy of the gradient before it, and that one's card memory
 //   goes: two gradients are on the card at most, whatever the link's speed. After backward, in the
 //   phase "optimizer" and in the order in which they came: the host waits for a gradient, updates,
 //   writes the weight, rounded to the card's type, over the gradient, and asks for its copy into
-//   the parameter, which runs while the next one is updated. On a virtual card nothing is computed
-//   and no page of host memory is touched: it holds no numbers.
+//   the parameter, which runs while the next one is updated. States in files come and go in pieces
+//   of a parameter meanwhile: a weight goes back when the last of its pieces is there, and reading,
+//   updating, writing and copies run beside one another. On a virtual card nothing is computed and
+//   no page of host memory or of a file is touched: it holds no numbers. States that another run
+//   left make the weights what their masters are.
 // Limits: AdamW only; one backward a step, no clipping, no loss scale (train/gradient_rules.cpp).
 //   A step that fails in its backward has changed nothing; one that fails in its update, some
-//   parameters.
+//   parameters, but no state that is in a file.
 #pragma once
 
 #include <torch/torch.h>
@@ -26,6 +30,7 @@
 
 #include "train/offload/copy_queue.h"
 #include "train/offload/host_adamw.h"
+#include "train/offload/host_states.h"
 #include "train/offload/offloaded_parameters.h"
 #include "train/techniques/gradient_taker.h"
 
@@ -34,42 +39,52 @@ namespace headroom {
 class OffloadedOptimizer final : public GradientTaker {
  public:
   // homes: where the parameters lie that are not on the card; null: all are.
+  // masters: what the masters begin as, by the parameters' names; empty: as the weights.
   // host_limit_bytes: of the pinned memory; 0 = none.
   OffloadedOptimizer(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                      std::shared_ptr<CopyQueue> copies, const HostAdamwOptions& options,
-                     const OffloadedParameters* homes = nullptr, int64_t host_limit_bytes = 0);
+                     std::shared_ptr<HostStates> states, OffloadedParameters* homes = nullptr,
+                     const NamedTensors& masters = NamedTensors(), int64_t host_limit_bytes = 0);
   ~OffloadedOptimizer() override;
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
   void finish_step() override;
 
-  std::vector<torch::Tensor> state() const override;           // every m, then every v
-  std::vector<torch::Tensor> master_weights() const override;  // FP32, on the host
+  const HostStates& states() const { return *states_; }
+  // Every m, then every v, where they are in memory.
+  std::vector<torch::Tensor> state() const override;
+  // FP32, on the host: the states' own where they are in memory, else read from the files.
+  std::vector<torch::Tensor> master_weights() const override;
 
  private:
   struct Held {
-    torch::Tensor master, m, v;
     // Of the gradient, then of the new weight; from the first step on.
     std::shared_ptr<HostArena::Buffer> buffer;
     std::unique_ptr<Copy> on_the_way;
     // Where the new weight goes, if not over the gradient and to the card.
     std::shared_ptr<HostArena::Buffer> home;
-    int64_t updates = 0;
   };
 
   void take(size_t index) override;
   void claim_slabs();
   void let_go(size_t index);
-  void update(size_t index);
-  void compute(size_t index);
+  void update(const StatesInMemory& piece);
+  void compute(const StatesInMemory& piece);
+  void masters_from_weights(const OffloadedParameters* homes, const NamedTensors& masters);
+  void weights_from_masters(OffloadedParameters* homes);
+  std::vector<torch::Tensor> resident(float* StatesInMemory::*array) const;
 
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;
+  std::shared_ptr<HostStates> states_;
   bool computes_;
   std::shared_ptr<HostArena> arena_;
   std::vector<Held> held_;       // of each parameter
   std::vector<size_t> arrived_;  // whose gradients came in this step, in their order
 };
+
+// Of the taker that updates on the host; null where there is none.
+const HostStates* host_states(const GradientTaker* taker);
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "train/vocabulary/offload.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -22,13 +23,30 @@ std::string to_string(const Offload& offload) {
 }
 
 Offload parse_offload(const std::string& flag, std::string_view typed) {
-  const std::vector<std::string> allowed = {"none", "cpu"};
-  const std::string example = flag + " cpu";
-  if (typed.starts_with("nvme")) {
-    throw UsageError(flag, typed, "is not written yet; allowed: " + join(allowed), example);
+  const std::vector<std::string> allowed = {"none", "cpu", "nvme:DIR", "nvme:DIR,keep"};
+  const std::string on_disk = flag + " nvme:/mnt/nvme";
+  constexpr std::string_view kDisk = "nvme:";
+  if (!typed.starts_with(kDisk)) {
+    if (typed == "none") return {};
+    if (typed == "cpu") return {.space = MemorySpace::kHost};
+    if (typed == "nvme") {
+      throw UsageError(flag, typed, "names no directory; allowed: " + join(allowed), on_disk);
+    }
+    refuse_name(flag, typed, allowed, flag + " cpu");
   }
-  check_name(flag, typed, allowed, example);
-  return {.space = typed == "cpu" ? MemorySpace::kHost : MemorySpace::kDevice};
+  const std::string_view place = typed.substr(kDisk.size());
+  const std::string_view directory = place.substr(0, place.find(','));
+  const std::string_view option = place.substr(directory.size());
+  if (directory.empty()) {
+    throw UsageError(flag, typed, "names no directory; allowed: " + join(allowed), on_disk);
+  }
+  if (!option.empty() && option != ",keep") {
+    throw UsageError(flag, typed,
+                     "has the unknown option '" + std::string(option.substr(1)) +
+                         "'; allowed behind the directory: keep, and no comma in its name",
+                     on_disk + ",keep");
+  }
+  return {.space = MemorySpace::kDisk, .directory = std::string(place)};
 }
 
 }  // namespace headroom

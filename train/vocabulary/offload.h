@@ -11,17 +11,17 @@ namespace headroom {
 // What a flag takes that offloads something: "none" (it stays on the device), "cpu", "nvme".
 const EnumWords<MemorySpace>& offload_words();
 
-// The setting: "none", "cpu", "nvme:DIR".
+// The setting: "none", "cpu", "nvme:DIR[,keep]".
 struct Offload {
   MemorySpace space = MemorySpace::kDevice;  // kDevice: nothing is offloaded
-  std::string directory;                     // of the files, where they are on a disk
+  std::string directory;                     // "DIR[,keep]": disk_place() takes it apart
 
   bool any() const { return space != MemorySpace::kDevice; }
   bool operator==(const Offload&) const = default;
 };
 std::string to_string(const Offload& offload);
 
-// Throws UsageError on what is no setting, and on nvme:DIR: nothing writes its files yet.
+// Throws UsageError on what is no setting. Whether the directory is there nobody looks at here.
 Offload parse_offload(const std::string& flag, std::string_view typed);
 
 }  // namespace headroom

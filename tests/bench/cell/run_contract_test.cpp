@@ -23,6 +23,7 @@ TEST_P(BytesContract, AllThatTheoryPredictsIsMeasuredToTheByte) {
 
 TEST_P(BytesOfSteps, FiftyStepsLeaveWhatOneLeaves) {
   RunSpec spec = GetParam().with;
+  const OwnDirectory directory(spec);
   spec.measure_steps = 50;
   spec.record_steps = 3;
   const Record record = run(spec, {.watches = true});
@@ -37,7 +38,8 @@ TEST_P(BytesOfSteps, FiftyStepsLeaveWhatOneLeaves) {
 // A tenth less than a phase takes at its fullest, for each phase; of the last bytes libtorch's
 // oneDNN can do without. The process goes on: the run that follows is as the first.
 TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheFirst) {
-  const RunSpec& spec = GetParam().with;
+  RunSpec spec = GetParam().with;
+  const OwnDirectory directory(spec);
   const Record first = run_ok(spec);
   for (const std::string& phase : first.phase_order) {
     const Record record =

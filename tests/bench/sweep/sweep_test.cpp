@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "bench/sweep/values.h"
 #include "profiling/record_file.h"
 #include "tests/bench/launch/stub_cell.h"
 #include "tests/files/scratch_directory.h"
@@ -217,6 +218,11 @@ TEST(ResultKey, TheFiguresOfAVirtualCardAreInIt) {
   other["card"] = card + ";l2_bytes=1";
   EXPECT_NE(result_key(spec, {}, other), result_key(spec, {}));
   EXPECT_FALSE(result_conditions({.device = parse_device("cpu")}).contains("card"));
+}
+
+TEST(ValuesOf, KeepIsOfTheDirectoryBeforeIt) {
+  EXPECT_THAT(values_of(*find_field("optimizer_offload"), "none,nvme:/mnt/a,keep,cpu"),
+              ElementsAre("none", "nvme:/mnt/a,keep", "cpu"));
 }
 
 TEST(ResultKey, WhatRanBeforeInItsProcessIsInIt) {

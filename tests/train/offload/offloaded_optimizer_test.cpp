@@ -5,6 +5,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
+#include "train/offload/memory_states.h"
 
 namespace headroom {
 namespace {
@@ -164,9 +165,11 @@ TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {
   SmallStep small(tiny_spec());
   small.step->optimizer.reset();
   small.step->copies = make_copy_queue(torch::kCPU);
+  const NamedTensors parameters = small.step->model()->named_parameters();
   small.step->taker = std::make_unique<OffloadedOptimizer>(
-      small.step->model()->named_parameters(), small.step->copies, HostAdamwOptions{},
-      /*homes=*/nullptr, /*host_limit_bytes=*/1 << 20);
+      parameters, small.step->copies, HostAdamwOptions{},
+      std::make_shared<MemoryStates>(parameters.values()), /*homes=*/nullptr,
+      /*masters=*/NamedTensors(), /*host_limit_bytes=*/1 << 20);
   const std::vector<Tensor> before = small.parameters();
   EXPECT_THROW(small.run(0), c10::OutOfMemoryError);
   EXPECT_TRUE(bit_equal(small.parameters(), before));

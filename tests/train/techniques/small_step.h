@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/train/own_directory.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 
 namespace headroom {
 
 struct SmallStep {
-  explicit SmallStep(const RunSpec& asked) : spec(asked), data(spec, spec.vocab_size, kCpu, 100) {
+  explicit SmallStep(const RunSpec& asked)
+      : spec(asked), directory(spec), data(spec, spec.vocab_size, kCpu, 100) {
     std::vector<std::string> notes;
     step = build_step(spec, kCpu, &notes);
   }
@@ -37,6 +39,7 @@ struct SmallStep {
 
   static constexpr auto kCpu = torch::kCPU;
   RunSpec spec;
+  OwnDirectory directory;
   Data data;
   std::unique_ptr<Step> step;
 };

@@ -6,6 +6,7 @@
 
 #include "text/quantity.h"
 #include "train/vocabulary/checkpoint.h"
+#include "train/vocabulary/disk_place.h"
 #include "train/vocabulary/element_type.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
@@ -121,12 +122,44 @@ TEST(Offload, TheWordsSayWhatItGoesTo) {
   EXPECT_EQ(words.size(), words_of(MemorySpace{}).size());
 }
 
-TEST(Offload, TheSettingIsRefusedWhereNothingDoesItYet) {
+TEST(Offload, EverySettingIsPrintedAsItIsTyped) {
+  for (const char* text : {"none", "cpu", "nvme:/tmp", "nvme:.", "nvme:/mnt/a=b:c,keep"}) {
+    EXPECT_EQ(to_string(parse_offload("--optimizer-offload", text)), text);
+  }
   EXPECT_FALSE(parse_offload("--optimizer-offload", "none").any());
   EXPECT_EQ(parse_offload("--optimizer-offload", "cpu").space, MemorySpace::kHost);
-  EXPECT_EQ(to_string(Offload{.space = MemorySpace::kDisk, .directory = "/tmp"}), "nvme:/tmp");
-  for (const char* text : {"", "disk", "CPU", "nvme", "nvme:/tmp"}) {
-    EXPECT_THROW(parse_offload("--optimizer-offload", text), UsageError) << text;
+  EXPECT_EQ(parse_offload("--optimizer-offload", "nvme:/tmp").space, MemorySpace::kDisk);
+}
+
+TEST(Offload, APlaceOnADiskIsADirectoryWhoseFilesStayOrNot) {
+  const auto place = [](const char* text) {
+    return disk_place(parse_offload("--optimizer-offload", text));
+  };
+  EXPECT_EQ(place("nvme:/mnt/a").directory, "/mnt/a");
+  EXPECT_FALSE(place("nvme:/mnt/a").keep);
+  EXPECT_EQ(place("nvme:/mnt/a,keep").directory, "/mnt/a");
+  EXPECT_TRUE(place("nvme:/mnt/a,keep").keep);
+}
+
+std::string refusal_of_offload(const char* text) {
+  try {
+    parse_offload("--optimizer-offload", text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Offload, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
+  for (const char* text : {"", "disk", "CPU", "cpu:/tmp", "nvm:/tmp"}) {
+    EXPECT_THAT(refusal_of_offload(text),
+                HasSubstr("is unknown; allowed: none, cpu, nvme:DIR, nvme:DIR,keep"));
+  }
+  for (const char* text : {"nvme", "nvme:", "nvme:,keep"}) {
+    EXPECT_THAT(refusal_of_offload(text), HasSubstr("names no directory; allowed: none, cpu, "));
+  }
+  for (const char* text : {"nvme:/a,keeep", "nvme:/a,", "nvme:/a,b,keep", "nvme:/a,keep,keep"}) {
+    EXPECT_THAT(refusal_of_offload(text), HasSubstr("has the unknown option '"));
   }
 }
 

@@ -38,6 +38,10 @@ class DiskLayout {
  public:
   static constexpr int64_t kPage = 4096;  // what O_DIRECT asks of offsets, lengths and addresses
 
+  // Of a run: transfers as long, and as many under way.
+  static constexpr int64_t kUsualBlockBytes = 3 << 20;
+  static constexpr int kUsualBuffers = 8;
+
   // block_bytes: the longest transfer; rounded up to whole pages of three arrays.
   DiskLayout(const std::vector<StateRegion>& regions, int64_t block_bytes);
 
@@ -45,6 +49,7 @@ class DiskLayout {
   int regions() const { return static_cast<int>(ends_.size()); }
   int64_t block_bytes() const { return block_bytes_; }
   int64_t file_bytes() const { return file_bytes_; }
+  int64_t both_files_bytes() const { return 2 * file_bytes_; }  // Note [Two generations of states]
   // What a step reads, and what it writes.
   int64_t state_bytes() const { return file_bytes_ - kPage; }  // a page says what the file is
   // Equal for two lists of parameters that lie alike.

@@ -198,6 +198,13 @@ int64_t DiskStates::host_bytes() const {
   return static_cast<int64_t>(buffers.count * buffers.bytes);
 }
 
+DiskFigures DiskStates::disk() const {
+  return {.files = disk_bytes(),
+          .buffers = host_bytes(),
+          .read = bytes_read_,
+          .written = bytes_written_};
+}
+
 void DiskStates::pass(std::span<const int> order, bool reads, bool writes, const Visit& visit) {
   try {
     Pass(engine_->transfers, engine_->buffers.get(), layout_, *directory_, reads, writes)
@@ -210,7 +217,11 @@ void DiskStates::pass(std::span<const int> order, bool reads, bool writes, const
   if (writes) bytes_written_ += layout_.state_bytes();
 }
 
-void DiskStates::fill(const Visit& fill) {
+void DiskStates::fill(const Visit& masters) {
+  const Visit fill = [&](const StatesInMemory& piece) {
+    for (float* moment : {piece.m, piece.v}) std::fill_n(moment, piece.numbers, 0.0F);
+    masters(piece);
+  };
   if (steps_done() >= 0) throw std::logic_error("the states are there already");
   directory_->begin(0);
   pass(all_regions(layout_.regions()), /*reads=*/false, /*writes=*/true, fill);

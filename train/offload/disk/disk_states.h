@@ -22,6 +22,7 @@
 #include "train/offload/disk/disk_layout.h"
 #include "train/offload/disk/state_directory.h"
 #include "train/offload/disk/transfer_queue.h"
+#include "train/offload/host_states.h"
 
 namespace headroom {
 
@@ -32,55 +33,41 @@ struct DiskStatesOptions {
   // Of the run: what must be equal for another one to go on from these states, as people read it:
   // model, optimizer, seed.
   std::string identity;
-  bool keep = false;              // the last whole states stay when the run ends
-  int64_t block_bytes = 3 << 20;  // of one transfer
-  int buffers = 8;                // of block_bytes each, in memory; at least 3
+  bool keep = false;  // the last whole states stay when the run ends
+  int64_t block_bytes = DiskLayout::kUsualBlockBytes;  // of one transfer
+  int buffers = DiskLayout::kUsualBuffers;             // of block_bytes each, in memory; at least 3
   DiskEngine engine = DiskEngine::kUringOrThreads;
   // For tests: what is put between.
   std::function<std::unique_ptr<TransferQueue>(std::unique_ptr<TransferQueue>)> around_queue;
 };
 
-// States of some numbers of a parameter, in memory until `visit` returns. Aligned to pages.
-struct StatesInMemory {
-  int region = 0;     // index of the parameter
-  int64_t first = 0;  // of the numbers, counted in the parameter
-  int64_t numbers = 0;
-  float* master = nullptr;
-  float* m = nullptr;
-  float* v = nullptr;
-};
-
 // Throws what StateDirectory and WholeTransfers throw, one line each.
-class DiskStates {
+class DiskStates final : public HostStates {
  public:
-  using Visit = std::function<void(const StatesInMemory&)>;
-
   DiskStates(DiskStatesOptions options, const std::vector<StateRegion>& regions);
-  ~DiskStates();
+  ~DiskStates() override;
   DiskStates(const DiskStates&) = delete;
   DiskStates& operator=(const DiskStates&) = delete;
 
-  // How many steps the states on the disk have seen: more than 0 at the start, or 0, where another
-  // run's are gone on from; -1 where there are none yet and fill() comes first.
-  int64_t steps_done() const;
+  // 0 or more at the start where another run's states are gone on from.
+  int64_t steps_done() const override;
 
-  // The states before the first step: `fill` writes all of what it is given.
-  void fill(const Visit& fill);
+  void fill(const Visit& masters) override;
+  void read(const Visit& look) override;
 
-  // Every state once, in the order of the regions; changes are lost.
-  void read(const Visit& look);
+  // `update` may wait, for a gradient; the disk reads on meanwhile as far as there are buffers. A
+  // region whose states it leaves alone is carried over. On return the step is on the disk.
+  // Whatever is thrown, by `update` too: the states are those of before the step, which may be
+  // done again.
+  void step(std::span<const int> order, const Visit& update) override;
 
-  // One step. order: every region once, in the order in which they are to be updated. `update` may
-  // wait, for a gradient; the disk reads on meanwhile as far as there are buffers. A region whose
-  // states it leaves alone is carried over. On return the step is on the disk. Whatever is thrown,
-  // by `update` too: the states are those of before the step, which may be done again.
-  void step(std::span<const int> order, const Visit& update);
+  DiskFigures disk() const override;
 
   // Of all passes so far, in transfers of blocks; a step adds layout().state_bytes() to each.
   int64_t bytes_read() const { return bytes_read_; }
   int64_t bytes_written() const { return bytes_written_; }
-  int64_t disk_bytes() const { return 2 * layout_.file_bytes(); }  // both generations
-  int64_t host_bytes() const;                                      // the buffers
+  int64_t disk_bytes() const { return layout_.both_files_bytes(); }
+  int64_t host_bytes() const;  // the buffers
   const DiskLayout& layout() const { return layout_; }
   // What the user should know, a line each: no O_DIRECT, io_uring refused, a torn step found.
   const std::vector<std::string>& notes() const { return notes_; }

@@ -96,6 +96,18 @@ std::string hex(uint64_t value) {
 
 std::string list_path(const std::string& directory) { return directory + "/" + kPrefix + "json"; }
 
+// Which file the list says is to be kept: "a", "b", or "" = none. A list that cannot be read says
+// nothing of anybody's.
+std::string kept_file(const std::string& directory) {
+  try {
+    const nlohmann::json list = nlohmann::json::parse(
+        read_whole_file(list_path(directory), kMostList), nullptr, /*exceptions=*/false);
+    return list.at("keep").get<bool>() ? list.at("whole").get<std::string>() : "";
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
 }  // namespace
 
 OwnedFile::OwnedFile(OwnedFile&& other) noexcept
@@ -119,7 +131,12 @@ void StateDirectory::check(const std::string& directory) {
 void StateDirectory::remove(const std::string& directory) {
   const OwnedFile lock = lock_directory(directory, nullptr);
   remove_temporary_lists(directory);
-  for (const char* name : {"json", "a", "b"}) unlink((directory + "/" + kPrefix + name).c_str());
+  std::string kept;
+  if (exists(list_path(directory))) kept = kept_file(directory);
+  for (const char* name : {"json", "a", "b"}) {
+    if (!kept.empty() && (kept == name || name == std::string("json"))) continue;
+    unlink((directory + "/" + kPrefix + name).c_str());
+  }
 }
 
 StateDirectory::StateDirectory(const std::string& directory, const std::string& identity,

@@ -51,7 +51,8 @@ class StateDirectory {
  public:
   // Finds out before anything runs whether states could be kept there. Throws the same.
   static void check(const std::string& directory);
-  // What a killed run left there. Throws WriteError where a run is at work there.
+  // What a killed run left there, but for states that are to be kept. Throws WriteError where a run
+  // is at work there.
   static void remove(const std::string& directory);
 
   StateDirectory(const std::string& directory, const std::string& identity,

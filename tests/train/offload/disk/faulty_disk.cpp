@@ -1,7 +1,13 @@
 // Preloaded, makes the disk fail for files named headroom-states.*: HEADROOM_DISK_FAULT is
 //   CALL:eio:N          pread, pwrite or fdatasync fails with EIO from its Nth call on, from 1
+//   CALL:full:N         the same with ENOSPC
 //   CALL:short:N        pread or pwrite moves half of what it is asked to, every Nth time
 //   fallocate:unsupported:0
+// With a fault of pread or pwrite io_uring is refused.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +31,21 @@ struct Fault {
   }
 };
 
+// What io_uring moves is no call of the program: it is refused, as container run-times do.
+__attribute__((constructor)) void refuse_io_uring() {
+  const char* fault = getenv("HEADROOM_DISK_FAULT");
+  if (fault == nullptr || *fault != 'p') return;
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof code / sizeof *code, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
 bool is_states(int file) {
   char target[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(file);
@@ -45,7 +66,9 @@ Outcome outcome(const char* call, int file) {
     return number % fault.number == 0 ? Outcome::kShort : Outcome::kWell;
   }
   if (number < fault.number) return Outcome::kWell;
-  errno = strcmp(fault.kind, "eio") == 0 ? EIO : EOPNOTSUPP;
+  errno = strcmp(fault.kind, "eio") == 0    ? EIO
+          : strcmp(fault.kind, "full") == 0 ? ENOSPC
+                                            : EOPNOTSUPP;
   return Outcome::kFailed;
 }
 

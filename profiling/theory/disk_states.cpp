@@ -1,0 +1,64 @@
+#include "profiling/theory/disk_states.h"
+
+#include "profiling/theory/parameters.h"
+#include "text/quantity.h"
+#include "train/gradient_rules.h"
+#include "train/offload/disk/disk_layout.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kGenerations = 2;
+
+DiskLayout layout_of(const Sheet& sheet) {
+  std::vector<StateRegion> regions;
+  for (const ParameterShape& parameter : kModelParameters) {
+    for (int64_t i = 0; i < copies(sheet, parameter); ++i) {
+      regions.push_back({parameter.name, elements(sheet, parameter)});
+    }
+  }
+  return {regions, DiskLayout::kUsualBlockBytes};
+}
+
+}  // namespace
+
+void add_disk_state_rows(Sheet& sheet) {
+  const std::string source = "train/offload/disk/disk_layout.cpp DiskLayout";
+  sheet.begin(kDiskStates);
+  int64_t padding = layout_of(sheet).both_files_bytes();
+  for (const char* array : {".master", ".m", ".v"}) {
+    for (const ParameterShape& parameter : kModelParameters) {
+      const int64_t storages = kGenerations * copies(sheet, parameter);
+      padding -= storages * elements(sheet, parameter) * element_size(DType::kFp32);
+      sheet.add({.name = std::string(parameter.name) + array,
+                 .shape = parameter.shape,
+                 .source = source,
+                 .condition = "the whole generation and the one that a step writes",
+                 .storages = storages,
+                 .space = MemorySpace::kDisk});
+    }
+  }
+  sheet.add({.name = "padding",
+             .shape = std::to_string(padding),
+             .dtype = DType::kUint8,
+             .source = source,
+             .condition = "whole pages of each array, and one that says what a file is",
+             .space = MemorySpace::kDisk});
+}
+
+DiskFigures disk_figures(const RunSpec& spec) {
+  if (!offloads_optimizer(spec) || spec.optimizer_offload.space != MemorySpace::kDisk) return {};
+  const DiskLayout layout = layout_of(Sheet(spec));
+  return {.files = layout.both_files_bytes(),
+          .buffers = DiskLayout::kUsualBuffers * layout.block_bytes(),
+          .read = layout.state_bytes(),
+          .written = layout.state_bytes()};
+}
+
+std::vector<std::string> disk_notes(const DiskFigures& figures) {
+  return {"In a step " + format_bytes(figures.read) + " are read from the disk and " +
+          format_bytes(figures.written) + " written to it, through buffers of " +
+          format_bytes(figures.buffers) + " in host memory."};
+}
+
+}  // namespace headroom

@@ -1,0 +1,22 @@
+// What --optimizer-offload nvme:DIR keeps in files, and what a step moves to and from them. No
+// torch here. Read beside train/offload/disk/disk_layout.h.
+#pragma once
+
+#include "profiling/theory/sheet.h"
+#include "train/offload/host_states.h"
+
+namespace headroom {
+
+inline constexpr const char* kDiskStates = "states on the disk";
+
+// Masters and moments twice, as there are two generations, and what makes whole pages of them, all
+// in space kDisk.
+void add_disk_state_rows(Sheet& sheet);
+
+// Of the files, of the buffers, and of one step. Nothing where no state is on a disk.
+DiskFigures disk_figures(const RunSpec& spec);
+
+// Lines for people.
+std::vector<std::string> disk_notes(const DiskFigures& figures);
+
+}  // namespace headroom

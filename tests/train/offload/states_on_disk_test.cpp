@@ -1,0 +1,112 @@
+// The host's update of states in files: the same bits as in memory, and a run that goes on where
+// another one ended. The files themselves: tests/train/offload/disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/train/techniques/small_step.h"
+#include "train/data/weights.h"
+#include "train/offload/offloaded_optimizer.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+// Two pieces of a file for the wider matrices of a block.
+RunSpec of_wide_matrices(WeightType weights) {
+  RunSpec spec = tiny_spec();
+  spec.d_model = 512;
+  spec.d_ff = 640;
+  spec.layers = 2;
+  spec.context_length = 4;
+  spec.weights = weights;
+  if (weights == WeightType::kBf16) spec.master_weights = MasterCopy::kFp32;
+  return spec;
+}
+
+RunSpec kept(RunSpec spec, const std::string& setting) {
+  spec.optimizer_offload = parse_offload("--optimizer-offload", setting);
+  return spec;
+}
+
+void expect_same(const NamedTensors& one, const NamedTensors& other) {
+  for (const auto& item : one) EXPECT_TRUE(item.value().equal(other[item.key()])) << item.key();
+}
+
+int64_t steps_done(const SmallStep& small) {
+  return host_states(small.step->taker.get())->steps_done();
+}
+
+TEST(StatesOnDisk, LossesWeightsAndMastersAreThoseOfStatesInMemoryToTheBit) {
+  for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
+    for (const char* parameters : {"none", "cpu"}) {
+      RunSpec spec = of_wide_matrices(weights);
+      spec.param_offload = parse_offload("--param-offload", parameters);
+      SmallStep in_memory(kept(spec, "cpu"));
+      SmallStep on_disk(kept(spec, "nvme:."));
+      EXPECT_EQ(on_disk.run_steps(3), in_memory.run_steps(3)) << parameters;
+      expect_same(on_disk.step->weights(), in_memory.step->weights());
+    }
+  }
+}
+
+TEST(StatesOnDisk, TwoRunsThatGoOnAreOneRun) {
+  for (const WeightType weights : {WeightType::kFp32, WeightType::kBf16}) {
+    for (const char* parameters : {"none", "cpu"}) {
+      RunSpec spec = of_wide_matrices(weights);
+      spec.param_offload = parse_offload("--param-offload", parameters);
+      const std::vector<double> losses = SmallStep(kept(spec, "cpu")).run_steps(4);
+      const ScratchDirectory folder;
+      spec = kept(spec, "nvme:" + folder.path() + ",keep");
+      std::vector<double> of_both = SmallStep(spec).run_steps(2);
+      SmallStep second(spec);
+      EXPECT_EQ(steps_done(second), 2);
+      for (int64_t i = steps_done(second); i < 4; ++i) of_both.push_back(second.run(i));
+      EXPECT_EQ(of_both, losses) << parameters;
+    }
+  }
+}
+
+TEST(StatesOnDisk, MastersOfBf16WeightsBeginAsTheNumbersOfAFile) {
+  const ScratchDirectory folder;
+  RunSpec spec = of_wide_matrices(WeightType::kBf16);
+  SmallStep usual(spec);
+  save_weights(usual.step->weights(), folder.file("weights"));
+  spec.seed = 2;
+  spec.load_weights = folder.file("weights");
+  for (const char* setting : {"cpu", "nvme:."}) {
+    expect_same(SmallStep(kept(spec, setting)).step->weights(), usual.step->weights());
+  }
+}
+
+TEST(StatesOnDisk, NothingOfThemIsClaimedInMemory) {
+  struct Claimed final : MemoryClaims {
+    void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+      categories.push_back(category);
+    }
+    std::vector<Category> categories;
+  } claimed;
+  const SmallStep small(kept(tiny_spec(), "nvme:."));
+  const Listening listening(*small.step, nullptr, &claimed);
+  small.step->run(small.data.batch(0));
+  EXPECT_THAT(claimed.categories, testing::Not(testing::Contains(Category::kMasterWeights)));
+  EXPECT_THAT(claimed.categories, testing::Not(testing::Contains(Category::kOptimizerState)));
+}
+
+TEST(StatesOnDisk, AStepThatFailsInBackwardHasChangedNothing) {
+  SmallStep usual(kept(tiny_spec(), "nvme:."));
+  SmallStep failing(kept(tiny_spec(), "nvme:."));
+  bool full = false;
+  failing.step->model()->named_parameters()["layers.1.ln1.weight"].register_hook(
+      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
+  std::vector<double> losses = {failing.run(0)};
+  full = true;
+  EXPECT_THROW(failing.run(1), c10::OutOfMemoryError);
+  full = false;
+  losses.push_back(failing.run(1));
+  losses.push_back(failing.run(2));
+  EXPECT_EQ(losses, usual.run_steps(3));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,30 @@
+// States in files of which only the books are kept: for a virtual card, whose numbers are none.
+// No torch here.
+#pragma once
+
+#include <vector>
+
+#include "train/offload/disk/disk_layout.h"
+#include "train/offload/host_states.h"
+
+namespace headroom {
+
+// Visits what DiskStates would visit, with nothing in it, and counts what it would move. Nothing is
+// opened, read or written.
+class CountedStates final : public HostStates {
+ public:
+  explicit CountedStates(const std::vector<StateRegion>& regions)
+      : layout_(regions, DiskLayout::kUsualBlockBytes) {}
+
+  int64_t steps_done() const override { return 0; }
+  void fill(const Visit& /*masters*/) override {}
+  void read(const Visit& /*look*/) override {}
+  void step(std::span<const int> order, const Visit& update) override;
+  DiskFigures disk() const override;
+
+ private:
+  DiskLayout layout_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace headroom
