@@ -157,10 +157,12 @@ void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* 
   const auto states = make_host_states(spec, parameters, computes, notes);
   // Masters on the host of a virtual card are no numbers.
   const bool fills = computes && states->steps_done() < 0;
-  step.taker = std::make_unique<OffloadedOptimizer>(
+  auto on_host = std::make_unique<OffloadedOptimizer>(
       parameters, step.copies,
       HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
       states, step.parameters.get(), fills ? masters_of_file(spec, parameters) : NamedTensors());
+  on_host->clip_to(spec.max_grad_norm);
+  step.taker = std::move(on_host);
 }
 
 void apply_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {

@@ -87,7 +87,7 @@ void check_offloaded_update(const RunSpec& spec) {
   }
 }
 
-// Each gradient is gone before the next but one is there.
+// Each gradient is gone from the device before the next but one is there.
 void check_offload(const RunSpec& spec) {
   if (!spec.optimizer_offload.any()) return;
   check_offloaded_update(spec);
@@ -95,15 +95,6 @@ void check_offload(const RunSpec& spec) {
     refuse_offload(spec,
                    "has each gradient leave inside backward already, updated by the host; "
                    "allowed: without --release-gradients");
-  }
-  if (spec.micro_batches > 1) {
-    refuse_offload(spec, "sends away what --micro-batches " + std::to_string(spec.micro_batches) +
-                             " adds up; allowed: with --micro-batches 1");
-  }
-  if (spec.max_grad_norm > 0) {
-    refuse_offload(spec,
-                   "leaves no moment with all gradients on the device, whose norm "
-                   "--max-grad-norm is of; allowed: without it");
   }
   if (spec.precision == Precision::kFp16) refuse_offload_of_scaled_gradients();
 }

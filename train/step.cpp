@@ -126,6 +126,7 @@ void Step::backward(const Tensor& loss) {
   root.backward();
   if (taker) {
     taker->check_complete();
+    taker->end_backward();
   } else {
     claim_gradients();
   }

@@ -52,8 +52,6 @@ std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_m
 }
 
 Memories track_memories(torch::Device device, int64_t host_memory_bytes) {
-  // Under a card that only keeps the books, host buffers need cost no memory either.
-  if (!is_real(device)) host_memory_bytes = 0;
   const MemorySpace space = device.is_cuda() ? MemorySpace::kDevice : MemorySpace::kHost;
   Memories memories;
   const auto add = [&](const std::string& name, MemorySpace of,

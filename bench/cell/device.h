@@ -35,8 +35,8 @@ void synchronize(torch::Device device);
 // The tracker of the device's memory. The limit is of host allocations; 0 = none.
 std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_memory_bytes);
 
-// The memories that a run on the device uses: the device's, and beside that of a card the host's.
-// The limit is not of runs on a virtual card.
+// The memories that a run on the device uses: the device's, and beside that of a card the host's,
+// ordinary and pinned under one limit.
 Memories track_memories(torch::Device device, int64_t host_memory_bytes);
 
 }  // namespace headroom

@@ -43,6 +43,8 @@ struct CellOptions {
   std::string program;            // "" = $HEADROOM_CELL, else headroom-cell beside this program
   double deadline_seconds = 0;    // killed after this long (status timeout); 0 = no deadline
   int64_t host_memory_bytes = 0;  // the run's host allocations are refused beyond it; 0 = no limit
+  // In its place on a virtual card, whose host buffers are never touched: of a host as is asked for.
+  int64_t virtual_host_memory_bytes = 0;
   bool watches = false;           // fills Record::watched
   // One line of the cell's stderr, without the newline.
   std::function<void(const std::string& line)> on_talk;

@@ -67,6 +67,10 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const Talk& talk,
           with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
 }
 
+int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
+  return is_virtual(spec) ? options.virtual_host_memory_bytes : options.host_memory_bytes;
+}
+
 }  // namespace
 
 CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
@@ -82,7 +86,7 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
   for (const RunSpec& spec : specs) {
     const RunSpec& with_streams = streams.emplace_back(spec).spec();
     input += to_json_line({.spec = with_streams,
-                           .host_memory_bytes = options_.host_memory_bytes,
+                           .host_memory_bytes = host_memory_of(spec, options_),
                            .watches = options_.watches,
                            .tells_progress = options_.on_progress != nullptr});
   }
@@ -126,7 +130,7 @@ void CellProcess::complete(Record& record, double seconds, bool one_process,
                            size_t cells_before) const {
   if (!record.environment.is_object()) record.environment = json::object();
   record.environment["cell"].update({{"seconds", std::round(seconds * 1e3) / 1e3},
-                                     {"host_memory_bytes", options_.host_memory_bytes},
+                                     {"host_memory_bytes", host_memory_of(record.spec, options_)},
                                      {"one_process", one_process},
                                      {"cells_before", cells_before}});
   if (card_) describe_virtual_card(*card_, record);

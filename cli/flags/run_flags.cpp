@@ -117,8 +117,8 @@ std::vector<Flag> limit_flags() {
   return {
       {"deadline", "SECONDS", "stop a run after this long (status timeout); 0 = never", "Limits"},
       {"host-memory", "SIZE",
-       "refuse host allocations beyond this, 20GiB for one; 0 = never\n(default 90 % of what is "
-       "available, containers counted)",
+       "refuse host allocations, pinned ones too, beyond this, 20GiB for\none; 0 = never (default "
+       "90 % of what is available, containers\ncounted; never on a virtual card)",
        "Limits"}};
 }
 
@@ -185,6 +185,7 @@ CellOptions limits_from(const Arguments& arguments) {
   }
   if (arguments.has("host-memory")) {
     options.host_memory_bytes = parse_bytes("--host-memory", arguments.get("host-memory"));
+    options.virtual_host_memory_bytes = options.host_memory_bytes;
   }
   return options;
 }

@@ -53,7 +53,7 @@ bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
 
 int64_t predicted_host_bytes(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + host_pageable_bytes(rows, spec);
+  return host_pinned_bytes(rows) + host_pageable_bytes(rows, spec);
 }
 
 }  // namespace headroom

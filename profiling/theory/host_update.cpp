@@ -1,9 +1,12 @@
 #include "profiling/theory/host_update.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/parameters.h"
+#include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
 
 namespace headroom {
@@ -31,9 +34,18 @@ std::vector<const ParameterShape*> arrivals(const Sheet& sheet) {
 
 int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-}  // namespace
+// Of the rows of a group in whole units.
+int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    if (row.group != group) continue;
+    bytes += row.storages * rounded_up(row.bytes_each(), HostRanges::kUnit);
+  }
+  return bytes;
+}
 
-void add_leaving_gradients(Sheet& sheet) {
+// The two that are largest together of those that come one after another.
+std::array<const ParameterShape*, 2> largest_neighbours(const Sheet& sheet) {
   const std::vector<const ParameterShape*> all = arrivals(sheet);
   const auto size = [&](size_t first) {
     return elements(sheet, *all[first]) + elements(sheet, *all[first + 1]);
@@ -42,8 +54,14 @@ void add_leaving_gradients(Sheet& sheet) {
   for (size_t i = 0; i + 1 < all.size(); ++i) {
     if (size(i) > size(largest)) largest = i;
   }
+  return {all[largest], all[largest + 1]};
+}
+
+}  // namespace
+
+void add_leaving_gradients(Sheet& sheet) {
   sheet.begin(kGradients);
-  for (const ParameterShape* parameter : {all[largest], all[largest + 1]}) {
+  for (const ParameterShape* parameter : largest_neighbours(sheet)) {
     sheet.add({.name = std::string(parameter->name) + ".grad",
                .shape = parameter->shape,
                .dtype = sheet.weight(),
@@ -79,6 +97,17 @@ void add_host_update_rows(Sheet& sheet) {
                    .source = source,
                    .condition = "pinned: the gradient, then the new weight",
                    .space = MemorySpace::kHost});
+  if (passes(sheet.spec()) == 1) return;
+  sheet.begin(kHostAddends);
+  for (const ParameterShape* parameter : largest_neighbours(sheet)) {
+    sheet.add({.name = std::string(parameter->name) + ".grad",
+               .shape = parameter->shape,
+               .dtype = sheet.weight(),
+               .source = source + "::add_up",
+               .condition = "pinned: of a later micro-batch, until the next one is there; the "
+                            "largest two that come one after another",
+               .space = MemorySpace::kHost});
+  }
 }
 
 int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
@@ -89,22 +118,18 @@ int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
 }
 
 int64_t gradient_slab_bytes(const std::vector<Row>& rows) {
-  return slab_bytes(rows, kHostGradients);
+  return rounded_up(unit_bytes(rows, kHostGradients) + unit_bytes(rows, kHostAddends),
+                    HostRanges::kSlab);
 }
 
 int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group) {
-  int64_t bytes = 0;
-  for (const Row& row : rows) {
-    if (row.group != group) continue;
-    bytes += row.storages * rounded_up(row.bytes_each(), HostRanges::kUnit);
-  }
-  return rounded_up(bytes, HostRanges::kSlab);
+  return rounded_up(unit_bytes(rows, group), HostRanges::kSlab);
 }
 
-HostTraffic update_traffic(const std::vector<Row>& rows) {
+HostTraffic update_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   const int64_t bytes = total(rows, kHostGradients);
   // Weights that lie on the host are written there.
-  return {bytes, bytes == 0 ? 0 : bytes - total(rows, kHostParameters)};
+  return {passes(spec) * bytes, bytes == 0 ? 0 : bytes - total(rows, kHostParameters)};
 }
 
 }  // namespace headroom

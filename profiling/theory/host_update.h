@@ -16,6 +16,9 @@ namespace headroom {
 // first.
 void add_leaving_gradients(Sheet& sheet);
 
+// Of a later micro-batch, until the host has added them.
+inline constexpr const char* kHostAddends = "gradients on the host that are to be added";
+
 // Masters and moments, on the disk where they lie there, and the pinned buffers; all else in kHost.
 void add_host_update_rows(Sheet& sheet);
 
@@ -27,7 +30,7 @@ int64_t gradient_slab_bytes(const std::vector<Row>& rows);
 // Of the rows of a group, as HostRanges holds them.
 int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group);
 
-// Over the host link in one step.
-HostTraffic update_traffic(const std::vector<Row>& rows);
+// Over the host link in one step: gradients of every micro-batch, weights once.
+HostTraffic update_traffic(const std::vector<Row>& rows, const RunSpec& spec);
 
 }  // namespace headroom

@@ -191,6 +191,10 @@ int64_t host_slab_bytes(const std::vector<Row>& rows) {
   return rounded_up(bytes, HostRanges::kSlab);
 }
 
+int64_t host_pinned_bytes(const std::vector<Row>& rows) {
+  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + parameter_slab_bytes(rows);
+}
+
 HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   HostTraffic saved;  // of one forward and backward
   for (const Row& row : rows) {
@@ -202,7 +206,7 @@ HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
       if (row.on_host_too) saved.to_card -= row.model_bytes();
     }
   }
-  HostTraffic all = update_traffic(rows) + parameter_traffic(rows, spec);
+  HostTraffic all = update_traffic(rows, spec) + parameter_traffic(rows, spec);
   for (int64_t pass = 0; pass < passes(spec); ++pass) all = all + saved;
   return all;
 }

@@ -23,6 +23,9 @@ void offload_saved(std::vector<Row>& rows, const RunSpec& spec);
 // Of the rows of kOffloaded, as HostRanges holds them.
 int64_t host_slab_bytes(const std::vector<Row>& rows);
 
+// Pinned memory of all that is offloaded.
+int64_t host_pinned_bytes(const std::vector<Row>& rows);
+
 // Over the host link in one step.
 HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec);
 

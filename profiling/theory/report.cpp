@@ -177,8 +177,9 @@ Table host_table(const RunSpec& spec, std::vector<Row> rows) {
 
 // Of a host that updates the parameters.
 Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
-  Table table = row_table("On the host from step to step", rows,
-                          {kHostParameters, kHostMasters, kHostOptimizerState, kHostGradients});
+  Table table =
+      row_table("On the host from step to step", rows,
+                {kHostParameters, kHostMasters, kHostOptimizerState, kHostGradients, kHostAddends});
   if (total(rows, kOffloaded) == 0) table.notes = host_link_notes(spec, host_traffic(rows, spec));
   return table;
 }
@@ -306,7 +307,8 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
   }
   if (total(rows.back(), kHostGradients) > 0) {
-    for (const char* group : {kHostMasters, kHostOptimizerState, kDiskStates, kHostGradients}) {
+    for (const char* group :
+         {kHostMasters, kHostOptimizerState, kDiskStates, kHostGradients, kHostAddends}) {
       if (total(rows.back(), group) > 0) add_group(group);
     }
     add("on the host: slabs that hold gradients",
@@ -316,6 +318,12 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add_group(kHostParameters);
     add("on the host: slabs that hold parameters",
         [&](size_t i) { return parameter_slab_bytes(rows[i]); });
+  }
+  if (!follows_cpu_policy(spec) && host_pinned_bytes(rows.back()) > 0) {
+    add("on the host: pinned memory, all of it",
+        [&](size_t i) { return host_pinned_bytes(rows[i]); });
+    add("on the host: pageable memory",
+        [&](size_t i) { return host_pageable_bytes(rows[i], specs[i]); });
   }
   for (const char* group : kStateGroups) add_group(group);
   add("temporaries of a forward without gradients",

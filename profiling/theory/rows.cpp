@@ -38,8 +38,10 @@ void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
     sums["master_weights"] += total(rows, kHostMasters);
     sums["optimizer_state"] += total(rows, kHostOptimizerState);
   } else {
-    sums["host_pinned_bytes"] =
-        host_slab_bytes(rows) + gradient_slab_bytes(rows) + parameter_slab_bytes(rows);
+    sums["host_pinned_bytes"] = host_pinned_bytes(rows);
+    // The number by which the loss scaler decides comes to the host through pinned memory.
+    const bool decides = spec.precision == Precision::kFp16 && spec.profile_type == Mode::kTraining;
+    if (decides && sums["host_pinned_bytes"] > 0) sums["host_pinned_bytes"] += sizeof(float);
     sums["host_pageable_bytes"] = host_pageable_bytes(rows, spec);
   }
   for (const char* name : {"master_weights", "host_pinned_bytes", "host_pageable_bytes"}) {

@@ -9,20 +9,24 @@
 
 #include "profiling/tracker/host_segments.h"
 #include "text/quantity.h"
+#include "train/offload/host_budget.h"
 
 namespace headroom {
 namespace {
 
 uint64_t address_of(void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-[[noreturn]] void refuse(int64_t size, int64_t live, int64_t limit,
+[[noreturn]] void refuse(int64_t size, int64_t live, int64_t pinned, int64_t limit,
                          const std::function<void(const Refusal& refusal)>& listener) {
   if (listener) {
-    listener({.tried = size, .live = {live, live, live}, .free = limit - live, .total = limit});
+    listener(
+        {.tried = size, .live = {live, live, live}, .free = limit - live - pinned, .total = limit});
   }
-  C10_THROW_ERROR(OutOfMemoryError, "host memory: tried to allocate " + format_bytes(size) +
-                                        " with " + format_bytes(live) + " live of " +
-                                        format_bytes(limit) + " allowed (--host-memory)");
+  C10_THROW_ERROR(OutOfMemoryError,
+                  "host memory: tried to allocate " + format_bytes(size) + " with " +
+                      format_bytes(live) + " live " +
+                      (pinned > 0 ? "and " + format_bytes(pinned) + " pinned " : "") + "of " +
+                      format_bytes(limit) + " allowed (--host-memory)");
 }
 
 // The newest events that the snapshot may hold.
@@ -42,12 +46,14 @@ void* HostBooks::allocate(size_t size) {
   const auto bytes = static_cast<int64_t>(size);
   std::unique_lock lock(mutex_);
   const int64_t live = live_bytes_;
-  const int64_t limit = limit_;
-  if (limit != 0 && bytes > limit - live) {
-    log_.add({TraceAction::kOom, static_cast<uint64_t>(limit - live), bytes});
+  const HostBudget& budget = HostBudget::instance();
+  const int64_t limit = budget.limit;
+  if (!budget.lets(bytes)) {
+    const int64_t pinned = budget.pinned;
+    log_.add({TraceAction::kOom, static_cast<uint64_t>(limit - live - pinned), bytes});
     const auto listener = on_refusal_;
     lock.unlock();
-    refuse(bytes, live, limit, listener);
+    refuse(bytes, live, pinned, limit, listener);
   }
   void* pointer = c10::alloc_cpu(size);
   if (pointer == nullptr) return nullptr;
@@ -72,6 +78,7 @@ void HostBooks::book(void* pointer, int64_t size) {
     throw;
   }
   live_bytes_ += size;
+  HostBudget::instance().ordinary = live_bytes_;
   peak_bytes_ = std::max(peak_bytes_, live_bytes_);
 }
 
@@ -81,6 +88,7 @@ void HostBooks::release(void* pointer) noexcept {
     const std::lock_guard lock(mutex_);
     if (const auto entry = live_.find(pointer); entry != live_.end()) {
       live_bytes_ -= entry->second.size;
+      HostBudget::instance().ordinary = live_bytes_;
       log_release(pointer, entry->second.size);
       live_.erase(entry);
     }
@@ -98,10 +106,7 @@ void HostBooks::log_release(void* pointer, int64_t size) noexcept {
   }
 }
 
-void HostBooks::set_limit(int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  limit_ = bytes;
-}
+void HostBooks::set_limit(int64_t bytes) { HostBudget::instance().limit = bytes; }
 
 int64_t HostBooks::live() const {
   const std::lock_guard lock(mutex_);

@@ -31,7 +31,7 @@ class HostBooks {
   void* allocate(size_t size);
   void release(void* pointer) noexcept;
 
-  void set_limit(int64_t bytes);  // 0 = none
+  void set_limit(int64_t bytes);  // of Note [One budget of host memory]; 0 = none
   int64_t live() const;           // bytes
   int64_t peak() const;           // bytes, the most since reset_peak()
   void reset_peak();
@@ -59,7 +59,6 @@ class HostBooks {
   std::unordered_map<void*, Live> live_;
   int64_t live_bytes_ = 0;
   int64_t peak_bytes_ = 0;
-  int64_t limit_ = 0;
   std::function<void(const Refusal& refusal)> on_refusal_;
   RecordingOptions options_;
   EventLog log_;

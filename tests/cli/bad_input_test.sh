@@ -87,8 +87,6 @@ expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimize
 expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer-impl fused is of the device's; allowed: with reference" sweep "${offloaded[@]}" --optimizer-impl fused
 expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host, which BF16 weights without a master copy have not; allowed: with --master-weights fp32" theory "${offloaded[@]}" --weights bf16
 expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward already" profile "${offloaded[@]}" --release-gradients
-expect 2 "--optimizer-offload: 'cpu' sends away what --micro-batches 2 adds up; allowed: with --micro-batches 1 \(example: " profile "${offloaded[@]}" --micro-batches 2
-expect 2 "--optimizer-offload: 'cpu' leaves no moment with all gradients on the device, whose norm --max-grad-norm is of" theory "${offloaded[@]}" --max-grad-norm 1
 expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
 expect 2 "--optimizer-offload: 'nvme' names no directory; allowed: none, cpu, nvme:DIR, nvme:DIR,keep" profile "${training[@]}" --optimizer-offload nvme
 expect 2 "--optimizer-offload: 'nvme:/tmp' updates by the host's AdamW, and --optimizer is lion" profile "${training[@]}" --optimizer-offload nvme:/tmp --optimizer lion

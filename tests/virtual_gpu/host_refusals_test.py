@@ -20,10 +20,16 @@ SHAPE = ["--model-size", "custom", "--d-model", "256", "--d-ff", "1024", "--laye
          "--stacks", "none"]
 
 
+def shape_without(flags):
+    """SHAPE, but for what is given."""
+    pairs = list(zip(SHAPE[::2], SHAPE[1::2]))
+    return [word for pair in pairs if pair[0] not in flags for word in pair]
+
+
 def run(command, *flags, **environment):
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [HEADROOM, command, *SHAPE, *flags, "--format", "jsonl"], text=True, check=False,
+            [HEADROOM, command, *shape_without(flags), *flags, "--format", "jsonl"], text=True, check=False,
             capture_output=True, cwd=folder, env={**os.environ, **environment})
         left = sorted(os.listdir(folder))
     return done, [json.loads(line) for line in done.stdout.splitlines()], left
@@ -72,6 +78,60 @@ class HostRefusals(unittest.TestCase):
         self.assertRegex(
             record["reason"], "^warm-up step 1, forward: host memory: tried to allocate "
             r"64\.000 MiB .* of 60\.000 MiB allowed \(--host-memory\)$")
+        self.assertEqual(left, [])
+
+    # FP32: 8,390,912 parameters; states of 96 MiB, gradients in one slab; activations in others.
+    def test_the_hosts_limit_is_one_for_all_that_is_offloaded_to_it(self):
+        both = ["--device", "virtual:h200", "--optimizer-offload", "cpu", "--activations",
+                "offload:min=0"]
+        done, (record,), _ = run("profile", *both)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pinned, pageable = (record["spaces"][space]["peak_allocated_bytes"]
+                            for space in ("host_pinned", "host"))
+        self.assertGreater(pinned, 2 * 64 * MIB)
+        enough, (record,), _ = run("profile", *both, "--host-memory", str(pinned + pageable))
+        self.assertEqual(enough.returncode, 0, enough.stderr)
+        short, (record,), left = run(
+            "profile", *both, "--host-memory", str(pinned + pageable - 4 * MIB))
+        self.assertEqual(short.returncode, 4, short.stderr)
+        self.assertEqual(record["status"], "oom")
+        self.assertRegex(
+            record["reason"], r"^warm-up step 1, (forward|backward): pinned host memory for "
+            r"offload: 64\.000 MiB more are asked for with [0-9.]+ MiB pinned and [0-9.]+ MiB of "
+            r"ordinary memory live of [0-9.]+ MiB allowed \(--host-memory\)$")
+        self.assertEqual(left, [])
+
+    def test_states_that_the_hosts_limit_refuses_are_ordinary_memory(self):
+        done, (record,), left = run("profile", "--device", "virtual:h200", "--optimizer-offload",
+                                    "cpu", "--host-memory", "20MiB")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual(record["status"], "oom")
+        self.assertRegex(record["reason"], "^building the model: host memory: tried to allocate "
+                         r"[0-9.]+ [KM]iB with .* of 20\.000 MiB allowed \(--host-memory\)$")
+        self.assertEqual(left, [])
+
+    def test_a_card_that_is_full_in_backward_leaves_the_next_cell_as_it_is_alone(self):
+        """With copies both ways under way, in each of two micro-batches."""
+        sent = ["--optimizer-offload", "cpu", "--activations", "offload:min=0", "--attention",
+                "sdpa", "--micro-batches", "2", "--vocab-size", "50"]
+        alone, (large,), _ = run("profile", "--device", "virtual:h200", *sent, "--context-length",
+                                 "8192")
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        before, most = (large["phases"][phase]["allocated_bytes"]
+                        for phase in ("loss", "backward"))
+        self.assertGreater(most, before + 64 * MIB)
+        card = large["environment"]["virtual_card"]["context_bytes"] + (before + most) // 2
+        device = f"virtual:h200,bytes={card}"
+        done, records, left = run("sweep", "--device", device, *sent, "--context-length",
+                                  "8192,512")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([record["status"] for record in records], ["oom", "ok"])
+        self.assertEqual(records[0]["out_of_memory"]["phase"], "backward")
+        self.assertRegex(records[0]["reason"], "^warm-up step 1, backward: CUDA out of memory")
+        _, (small,), _ = run("profile", "--device", device, *sent, "--context-length", "512")
+        for name in ("peak_allocated_bytes", "spaces", "category_peak_bytes",
+                     "host_traffic_bytes"):
+            self.assertEqual(records[1][name], small[name], name)
         self.assertEqual(left, [])
 
 

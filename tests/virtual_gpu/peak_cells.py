@@ -14,7 +14,9 @@ DRAWN = {
     "max_grad_norm": ("0", "0", "1"),
     "release_gradients": ("false", "false", "true"),
     "optimizer_offload": ("none", "none", "none", "cpu"),
+    "param_offload": ("none",),
 }
+OFFLOADS = {"optimizer_offload": "none", "param_offload": "none"}
 OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
                 "release_gradients", "optimizer_offload")
 
@@ -53,6 +55,10 @@ TECHNIQUES = (
     {"param_offload": "cpu", "optimizer_offload": "cpu", "weights": "bf16",
      "master_weights": "fp32", "checkpoint": "full", "activations": "offload:min=0", "layers": 6},
     {"param_offload": "cpu", "optimizer_offload": "cpu", "precision": "fp8"},
+    {"optimizer_offload": "cpu", "micro_batches": "2"},
+    {"optimizer_offload": "cpu", "max_grad_norm": "1"},
+    {"optimizer_offload": "cpu", "weights": "bf16", "master_weights": "fp32",
+     "micro_batches": "4", "max_grad_norm": "1"},
 )
 
 CHECKPOINTS = ("full", "every:3", "blocks:50%", "selective")
@@ -156,8 +162,16 @@ def draw_kept(draw, run):
     checkpoints = ("full", "selective", f"blocks:{draw.randrange(0, 101)}%", draw.choice(groups))
     activations = (draw.choice(("int8", "fp8")) +
                    draw.choice(("", ":min=0", f":block={draw.randrange(8, 2000)}")))
+    offloaded = (draw.choice(("offload", "offload-int8")) +
+                 draw.choice(("", ":min=0", f":min={draw.randrange(1, 200)}KiB")))
     return {"checkpoint": draw.choice(("none", "none", *checkpoints)),
-            "activations": draw.choice(("exact", "exact", activations))}
+            "activations": draw.choice(("exact", "exact", activations, offloaded))}
+
+
+def is_offloaded(cell):
+    """Whether something of it lies on the host."""
+    sent = cell["activations"].startswith("offload") and cell["profile_type"] != "forward"
+    return sent or any(cell.get(name, at_rest) != at_rest for name, at_rest in OFFLOADS.items())
 
 
 def draw_run(draw, named):
@@ -184,9 +198,11 @@ def draw_settings(draw, run):
         cell["micro_batches"] = draw.choice(parts)
     if cell["profile_type"] != "training":
         return cell
-    if cell["optimizer_offload"] == "cpu":
+    if cell["param_offload"] != "none" and cell["optimizer_offload"] == "none":
+        cell["optimizer_offload"] = "cpu"
+    if cell["optimizer_offload"] != "none":
         cell.update(optimizer="adamw", optimizer_impl="reference", master_weights="fp32",
-                    release_gradients="false", max_grad_norm="0", micro_batches=1)
+                    release_gradients="false")
         cell["precision"] = "bf16" if cell["precision"] == "fp16" else cell["precision"]
     if cell["weights"] == "fp32":
         cell["master_weights"] = "none"

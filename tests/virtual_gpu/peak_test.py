@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Theory's peak beside the virtual card's: alone within 0.1 %, combinations by chance within 0.5 %.
 
-usage: peak_test.py HEADROOM [--draws N] [--seed N]
+usage: peak_test.py HEADROOM [--draws N] [--offloaded N] [--seed N]
 
 First the techniques alone, then N combinations (12) of sizes, contexts, cards, precisions,
 attention, checkpointing, activations, optimizers, weights, micro-batches, clipping and release
-(peak_cells.py). Every fourth is of a named size where N is 100 or more.
+(peak_cells.py). Every fourth is of a named size where N is 100 or more. Then N more combinations
+(6) with something on the host, within 0.1 %: the peak of the card, of the host's pinned memory and
+of its pageable memory, each on a line of its own, and the bytes over the host link.
 Prints every cell: theory, measured, difference, where the peak is. What theory says of each
 category is held to the byte, as in theory_test.py, and what its rows say is alive at the peak is
 held against the attribution. What is refused is drawn again; a combination whose peak theory does
@@ -22,10 +24,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from peak_cells import alone, draw_run, draw_settings
-from theory_test import PEAK, differences
+from peak_cells import alone, draw_run, draw_settings, is_offloaded
+from theory_test import PEAK, SPACES, differences
 
-ALONE, COMBINED = 0.001, 0.005
+ALONE, COMBINED, OFFLOADED = 0.001, 0.005, 0.001
 REFUSED = 2  # exit status
 WIDE = 100   # draws, from which on some are of named sizes
 
@@ -111,41 +113,69 @@ def judge(headroom, cell, record, allowed):
     return not wrong, "; ".join([line, *wrong])
 
 
-def drawn(headroom, asked, folder):
-    """Cells with their Records; what is refused is drawn again."""
-    draw = random.Random(asked.seed)
+def drawn(headroom, draw, draws, wide, folder, wanted=lambda cell: True):
+    """Cells with their Records; what is refused, or not wanted, is drawn again."""
     refused = 0
-    for number in range(asked.draws):
-        run = draw_run(draw, named=asked.draws >= WIDE and number % 4 == 0)
-        while (record := measure(headroom, cell := draw_settings(draw, run), folder)) is None:
-            refused += 1
+    for number in range(draws):
+        named = wide and number % 4 == 0
+        run = draw_run(draw, named)
+        record = None
+        while record is None:
+            cell = draw_settings(draw, run)
+            if not wanted(cell):
+                run = draw_run(draw, named)
+                continue
+            record = measure(headroom, cell, folder)
+            refused += record is None
         yield cell, record
     print(f"{refused} draws were refused")
+
+
+def of_the_host(record):
+    """Lines: each memory of the host beside what theory says of it; whether all are within."""
+    lines, within = [], True
+    for name, space in SPACES.items():
+        if name not in record["predicted"]:
+            continue
+        theory = record["predicted"][name]
+        measured = record["spaces"][space]["peak_allocated_bytes"]
+        off = (theory - measured) / measured
+        within = within and abs(off) <= OFFLOADED
+        lines.append(f"{theory:>14} {measured:>14} {100 * off:+9.4f} %  {space}")
+    return lines, within
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("headroom")
     parser.add_argument("--draws", type=int, default=12)
+    parser.add_argument("--offloaded", type=int, default=6)
     parser.add_argument("--seed", type=int, default=12)
     asked = parser.parse_args()
     headroom = str(Path(asked.headroom).resolve())
+    wide = asked.draws >= WIDE
     failed = held = unknown = 0
     print(f"seed {asked.seed}\n{'theory':>14} {'measured':>14} {'difference':>11}  phase")
 
     def show(cell, record, allowed):
         nonlocal failed, held, unknown
         good, line = judge(headroom, cell, record, allowed)
+        lines, within = of_the_host(record) if record["status"] == "ok" else ([], True)
+        good = good and within
         held += good is True
         failed += good is False
         unknown += record["status"] == "ok" and PEAK not in record["predicted"]
-        print(f"{line}  {record['spec']['device']} {record['name']}", flush=True)
+        print(f"{line}  {record['spec']['device']} {record['name']}", *lines, sep="\n", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        for cell in alone(wide=asked.draws >= WIDE):
+        for cell in alone(wide):
             show(cell, measure(headroom, cell, folder), ALONE)
-        for cell, record in drawn(headroom, asked, folder):
-            show(cell, record, COMBINED)
+        for cell, record in drawn(headroom, random.Random(asked.seed), asked.draws, wide,
+                                  folder):
+            show(cell, record, OFFLOADED if is_offloaded(cell) else COMBINED)
+        draw = random.Random(asked.seed + 1)
+        for cell, record in drawn(headroom, draw, asked.offloaded, wide, folder, is_offloaded):
+            show(cell, record, OFFLOADED)
     print(f"{held} of {held + failed} peaks are as theory says; it says none of {unknown}")
     return 1 if failed or not held else 0
 

@@ -77,7 +77,8 @@ def live_in_clipping(headroom, record):
     """What `headroom theory` says is live then, in bytes; workspaces are not of it."""
     names = {name.replace("-", "_") for name in SHAPE} - {"warmup_steps", "measure_steps"}
     names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
-              "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl"}
+              "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl", "weights",
+              "master_weights", "checkpoint", "activations", "optimizer_offload"}
     flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]
     done = subprocess.run([headroom, "theory", "--format", "csv", *flags], capture_output=True,
                           text=True, check=True)
@@ -142,6 +143,9 @@ def quick_grids():
     yield {**host, "precision": "fp8", "context_length": "16", "checkpoint": "none,every:2"}
     yield {**host, "optimizer_offload": "none", "profile_type": "forward-backward",
            "micro_batches": "3", "checkpoint": "none,full"}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
+           "context_length": "33", "optimizer_offload": "cpu", "micro_batches": "1,3",
+           "max_grad_norm": "0,1", "activations": "exact,offload:min=4KiB"}
     # 48 x 128 elements are whole blocks of 8-bit states, 100 x 130 are not, 31 x 130 stay in FP32.
     for shape in ({"d_ff": "48"}, {"d_model": "130", "heads": "5", "d_ff": "100"},
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):

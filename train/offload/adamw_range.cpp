@@ -34,7 +34,7 @@ HEADROOM_INLINE void update(const HostAdamwPart& part, const AdamwFactors& facto
   auto* const weight = static_cast<Number*>(part.weight);
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
-    const float g = widened(gradient[i]);
+    const float g = k.scale * widened(gradient[i]);
     const float new_m = first ? k.rest1 * g : k.beta1 * m[i] + k.rest1 * g;
     const float new_v = first ? k.rest2 * g * g : k.beta2 * v[i] + k.rest2 * g * g;
     const float p = master[i] * k.kept - k.rate * new_m / (std::sqrt(new_v) + k.eps);
@@ -112,7 +112,8 @@ AdamwFactors adamw_factors(const HostAdamwOptions& options, int64_t step) {
           .rest1 = static_cast<float>(1 - options.beta1),
           .beta2 = static_cast<float>(options.beta2),
           .rest2 = static_cast<float>(1 - options.beta2),
-          .eps = static_cast<float>(options.eps)};
+          .eps = static_cast<float>(options.eps),
+          .scale = static_cast<float>(options.gradient_scale)};
 }
 
 void update_range(HostVectors vectors, const HostAdamwPart& part, const AdamwFactors& factors,

@@ -34,6 +34,7 @@ struct AdamwFactors {
   float beta2;
   float rest2;
   float eps;
+  float scale;  // of the gradients
 };
 AdamwFactors adamw_factors(const HostAdamwOptions& options, int64_t step);
 

@@ -30,10 +30,14 @@ struct HostAdamwOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  double gradient_scale = 1;  // g is the gradient times this, as clipping asks for
 };
 
 // step: t, from 1 on. At the first one m and v are taken to be zeros and only written, so that
 // memory that nobody has touched need not be cleared.
 void host_adamw(const HostAdamwPart& part, const HostAdamwOptions& options, int64_t step);
+
+// In FP64, and the same for every number of threads.
+double sum_of_squares(const void* numbers, HostNumber type, int64_t elements);
 
 }  // namespace headroom

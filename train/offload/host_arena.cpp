@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/quantity.h"
+#include "train/offload/host_budget.h"
 
 namespace headroom {
 namespace {
@@ -10,8 +11,16 @@ namespace {
 // A refusal of pinned memory is an error of CUDA's like any other, and says "out of memory" as the
 // card's does.
 torch::Tensor pinned_slab(int64_t bytes, int64_t taken) {
+  HostBudget& budget = HostBudget::instance();
+  TORCH_CHECK_WITH(OutOfMemoryError, budget.lets(bytes),
+                   "pinned host memory for offload: ", format_bytes(bytes),
+                   " more are asked for with ", format_bytes(budget.pinned), " pinned and ",
+                   format_bytes(budget.ordinary), " of ordinary memory live of ",
+                   format_bytes(budget.limit), " allowed (--host-memory)");
   try {
-    return torch::empty({bytes}, torch::dtype(torch::kUInt8).pinned_memory(true));
+    torch::Tensor slab = torch::empty({bytes}, torch::dtype(torch::kUInt8).pinned_memory(true));
+    budget.pinned += bytes;
+    return slab;
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     if (text.find("out of memory") == std::string::npos) throw;
@@ -37,6 +46,10 @@ HostArena::Buffer::Buffer(std::shared_ptr<HostArena> arena, int64_t bytes)
     parts_.push_back(slab.narrow(0, first % HostRanges::kSlab, used));
     bytes -= used;
   }
+}
+
+HostArena::~HostArena() {
+  if (pinned_) HostBudget::instance().pinned -= slab_bytes();
 }
 
 void HostArena::add_slab() {

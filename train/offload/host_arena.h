@@ -35,7 +35,12 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
   // pinned: for copies to and from a card. limit_bytes: of all slabs; 0 = none.
   static std::shared_ptr<HostArena> make(bool pinned, int64_t limit_bytes);
 
-  // Throws c10::OutOfMemoryError where the limit, or the host, has no more.
+  ~HostArena();
+  HostArena(const HostArena&) = delete;
+  HostArena& operator=(const HostArena&) = delete;
+
+  // Throws c10::OutOfMemoryError where the limit, that of the run (host_budget.h) or the host has
+  // no more.
   std::shared_ptr<Buffer> take(int64_t bytes) {
     return std::make_shared<Buffer>(shared_from_this(), bytes);
   }

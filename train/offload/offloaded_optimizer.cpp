@@ -1,6 +1,7 @@
 #include "train/offload/offloaded_optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -88,36 +89,82 @@ void OffloadedOptimizer::claim_slabs() {
 
 void OffloadedOptimizer::begin_step() {
   GradientTaker::begin_step();
-  for (const size_t index : arrived_) let_go(index);
+  for (const size_t index : arrived_) {
+    Held& held = held_[index];
+    if (held.on_the_way) held.on_the_way->wait();
+    held.more.reset();
+    held.arrived = false;
+    parameters_[index].mutable_grad() = Tensor();
+  }
   arrived_.clear();
+  leaving_.reset();
 }
 
 void OffloadedOptimizer::take(size_t index) {
   const Tensor& gradient = parameters_[index].grad();
   claim(claims_, Category::kGradients, gradient, names_[index]);
   Held& held = held_[index];
-  if (!held.buffer) held.buffer = arena_->take(static_cast<int64_t>(gradient.nbytes()));
-  held.on_the_way = copies_->out(bytes_of(gradient), held.buffer);
-  if (!arrived_.empty()) let_go(arrived_.back());
-  arrived_.push_back(index);
+  const auto bytes = static_cast<int64_t>(gradient.nbytes());
+  if (!held.buffer) held.buffer = arena_->take(bytes);
+  if (held.arrived) held.more = arena_->take(bytes);
+  held.on_the_way = copies_->out(bytes_of(gradient), held.more ? held.more : held.buffer);
+  if (!std::exchange(held.arrived, true)) arrived_.push_back(index);
+  if (const auto before = std::exchange(leaving_, index)) let_go(*before);
 }
 
 void OffloadedOptimizer::let_go(size_t index) {
-  if (held_[index].on_the_way) held_[index].on_the_way->wait();
+  held_[index].on_the_way->wait();
   parameters_[index].mutable_grad() = Tensor();
+  if (held_[index].more) add_up(index);
+}
+
+// As autograd adds them: each sum rounded to the gradient's type.
+void OffloadedOptimizer::add_up(size_t index) {
+  Held& held = held_[index];
+  held.on_the_way->wait_on_host();
+  if (computes_) {
+    const torch::NoGradGuard no_grad;
+    const at::ScalarType type = parameters_[index].scalar_type();
+    for_each_common_part(*held.buffer, *held.more, [&](Tensor& sum, Tensor& gradient) {
+      sum.view(type).add_(gradient.view(type));
+    });
+  }
+  held.more.reset();
+}
+
+void OffloadedOptimizer::end_backward() {
+  GradientTaker::end_backward();
+  if (const auto last = std::exchange(leaving_, std::nullopt)) let_go(*last);
 }
 
 void OffloadedOptimizer::finish_step() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
   const torch::NoGradGuard no_grad;
-  let_go(arrived_.back());
+  if (max_grad_norm_ > 0) clip();
   const std::vector<int> order(arrived_.begin(), arrived_.end());
   states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
   for (const size_t index : arrived_) {
     if (held_[index].on_the_way) held_[index].on_the_way->wait();
+    held_[index].arrived = false;
   }
   arrived_.clear();
   claim_slabs();
+}
+
+// As train/techniques/clipping.cpp, in FP64.
+void OffloadedOptimizer::clip() {
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
+  for (const size_t index : arrived_) held_[index].on_the_way->wait_on_host();
+  if (!computes_) return;
+  double sum = 0;
+  for (const size_t index : arrived_) {
+    const int64_t size = parameters_[index].element_size();
+    for (const Tensor& part : held_[index].buffer->parts()) {
+      sum += sum_of_squares(part.data_ptr(), type_of(parameters_[index]), part.numel() / size);
+    }
+  }
+  const double coefficient = max_grad_norm_ / (std::sqrt(sum) + 1e-6);
+  options_.gradient_scale = coefficient > 1 ? 1 : coefficient;  // a NaN stays one
 }
 
 void OffloadedOptimizer::update(const StatesInMemory& piece) {

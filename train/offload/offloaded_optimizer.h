@@ -17,7 +17,12 @@
 //   updating, writing and copies run beside one another. On a virtual card nothing is computed and
 //   no page of host memory or of a file is touched: it holds no numbers. States that another run
 //   left make the weights what their masters are.
-// Limits: AdamW only; one backward a step, no clipping, no loss scale (train/gradient_rules.cpp).
+// Micro-batches: the gradient of a later one goes to a pinned buffer of its own, the host adds it
+//   to what is there when the next one is on its way, as autograd adds it on the card, to the bit;
+//   the card has two gradients, the host two beside the sums. Until it is added backward waits.
+// Clipping: by the norm of all sums, in FP64, when backward has ended; the update multiplies by the
+//   factor as it reads.
+// Limits: AdamW only, no loss scale (train/gradient_rules.cpp).
 //   A step that fails in its backward has changed nothing; one that fails in its update, some
 //   parameters, but no state that is in a file.
 #pragma once
@@ -25,6 +30,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +55,11 @@ class OffloadedOptimizer final : public GradientTaker {
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
+  void end_backward() override;
   void finish_step() override;
+
+  // Gradients are clipped to this norm before each update; 0: not.
+  void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
 
   const HostStates& states() const { return *states_; }
   // Every m, then every v, where they are in memory.
@@ -61,7 +71,9 @@ class OffloadedOptimizer final : public GradientTaker {
   struct Held {
     // Of the gradient, then of the new weight; from the first step on.
     std::shared_ptr<HostArena::Buffer> buffer;
+    std::shared_ptr<HostArena::Buffer> more;  // of a later micro-batch, until it is added
     std::unique_ptr<Copy> on_the_way;
+    bool arrived = false;  // of an earlier micro-batch of this step
     // Where the new weight goes, if not over the gradient and to the card.
     std::shared_ptr<HostArena::Buffer> home;
   };
@@ -69,6 +81,8 @@ class OffloadedOptimizer final : public GradientTaker {
   void take(size_t index) override;
   void claim_slabs();
   void let_go(size_t index);
+  void add_up(size_t index);
+  void clip();
   void update(const StatesInMemory& piece);
   void compute(const StatesInMemory& piece);
   void masters_from_weights(const OffloadedParameters* homes, const NamedTensors& masters);
@@ -78,10 +92,12 @@ class OffloadedOptimizer final : public GradientTaker {
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;
   std::shared_ptr<HostStates> states_;
+  double max_grad_norm_ = 0;
   bool computes_;
   std::shared_ptr<HostArena> arena_;
-  std::vector<Held> held_;       // of each parameter
-  std::vector<size_t> arrived_;  // whose gradients came in this step, in their order
+  std::vector<Held> held_;         // of each parameter
+  std::vector<size_t> arrived_;    // whose gradients came in this step, in their order
+  std::optional<size_t> leaving_;  // whose gradient is on the card
 };
 
 // Of the taker that updates on the host; null where there is none.

@@ -31,9 +31,11 @@ class GradientTaker {
   // Before the gradients of the step before are let go: that one may have failed in the middle.
   virtual void begin_step() { taken_ = 0; }
   // When a backward has ended. Throws c10::Error where a parameter had no gradient since
-  // begin_step().
+  // it began.
   void check_complete() const;
-  // What is left to do after that.
+  // After that, of each micro-batch.
+  virtual void end_backward() { taken_ = 0; }
+  // What is left to do after the last.
   virtual void finish_step() {}
 
   // As an Optimizer's.

@@ -120,7 +120,6 @@ ShapeTensor RehearsedStep::run_mode(const Batch& data) {
     if (micro_batches_ > 1 && i == 0) mean_loss = empty(run_, {}, DType::kFp32);
   }
   if (optimizer_) update();
-  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
   return micro_batches_ > 1 ? mean_loss : loss.detach();
 }
 
@@ -177,6 +176,7 @@ void RehearsedStep::backward_from(ShapeTensor& loss) {
   if (!loss_scaler_.empty()) root = mul(root, loss_scaler_.front());
   const ShapeTensor ones = empty(run_, {}, root.dtype);
   backward(root, ones);
+  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
 }
 
 }  // namespace headroom

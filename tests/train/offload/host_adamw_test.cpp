@@ -192,6 +192,39 @@ TEST(HostAdamw, EveryNumberOfThreadsGivesTheSameBits) {
   }
 }
 
+TEST(HostAdamw, GradientsThatAreScaledAreThoseThatCameTimesTheScale) {
+  HostAdamwOptions scaling = kOptions;
+  scaling.gradient_scale = 0.3;
+  Parameter scaled(4099, HostNumber::kFp32);
+  Parameter plain = scaled;
+  for (float& x : plain.gradient) x *= 0.3F;
+  for (int t = 1; t <= 3; ++t) {
+    scaled.fill_wire();
+    plain.fill_wire();
+    host_adamw(scaled.part(), scaling, t);
+    host_adamw(plain.part(), kOptions, t);
+  }
+  EXPECT_TRUE(scaled.same_bits(plain));
+}
+
+TEST(HostAdamw, TheSumOfSquaresIsThatOfFp64WithEveryNumberOfThreads) {
+  for (const HostNumber type : kTypes) {
+    for (const int64_t elements : {0, 1, 17, 65537, 300'003}) {
+      const Parameter parameter(elements, type);
+      double expected = 0;
+      for (const double g : parameter.gradient) expected += g * g;
+      std::optional<double> with_one;
+      for (const int threads : {1, 2, 3}) {
+        const Threads set(threads);
+        const double sum = sum_of_squares(parameter.wire.data(), type, elements);
+        EXPECT_NEAR(sum, expected, 1e-12 * expected);
+        if (!with_one) with_one = sum;
+        EXPECT_EQ(sum, *with_one) << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST(HostAdamw, EveryKindOfProcessorGivesTheSameBits) {
   for (const HostNumber type : kTypes) {
     std::optional<Parameter> baseline;

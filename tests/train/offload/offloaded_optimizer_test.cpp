@@ -132,6 +132,94 @@ TEST(OffloadedOptimizer, EveryGradientGoesAndEveryWeightComesBackOnce) {
   }
 }
 
+RunSpec in_parts(RunSpec spec = tiny_spec()) {
+  spec.batch_size = 6;
+  spec.micro_batches = 3;
+  return spec;
+}
+
+// The first m is (1 - b1) g: it shows g.
+TEST(OffloadedOptimizer, GradientsOfMicroBatchesAddUpToThoseOfTheDeviceToTheBit) {
+  for (const RunSpec& spec : {in_parts(), in_parts(of_bf16_weights())}) {
+    RunSpec without_update = spec;
+    without_update.profile_type = Mode::kForwardBackward;
+    without_update.master_weights = MasterCopy::kNone;
+    SmallStep usual(without_update);
+    SmallStep offloaded(offloading(spec));
+    EXPECT_EQ(offloaded.run(), usual.run());
+    const std::vector<Tensor> moments = offloaded.step->taker->state();
+    const std::vector<Tensor> gradients = usual.gradients();
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Tensor expected = gradients[i].to(torch::kFloat32) * (1 - 0.9);
+      EXPECT_TRUE(moments[i].equal(expected)) << i;
+    }
+  }
+}
+
+TEST(OffloadedOptimizer, TwentyStepsOfMicroBatchesAreThoseWithoutIt) {
+  SmallStep usual(in_parts());
+  SmallStep offloaded(offloading(in_parts()));
+  expect_near(offloaded.run_steps(20), usual.run_steps(20));
+  EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
+}
+
+TEST(OffloadedOptimizer, EachMicroBatchSendsItsGradientsAndHasTwoAtATime) {
+  const SmallStep small(offloading(in_parts()));
+  Counting counting(*small.step);
+  const Listening listening(*small.step, nullptr, &counting);
+  small.step->run(small.data.batch(0));
+  const size_t count = counting.parameters.size();
+  ASSERT_EQ(counting.counts.size(), 3 * count);
+  for (size_t i = 0; i < 3 * count; ++i) {
+    EXPECT_EQ(counting.counts[i], i % count == 0 ? 1 : 2) << i;
+  }
+  int64_t bytes = 0;
+  for (const Tensor& parameter : counting.parameters) {
+    bytes += static_cast<int64_t>(parameter.nbytes());
+  }
+  EXPECT_EQ(small.step->host_traffic().to_host, 3 * bytes);
+  EXPECT_EQ(small.step->host_traffic().to_card, bytes);
+}
+
+RunSpec clipped(RunSpec spec, double max_norm) {
+  spec.max_grad_norm = max_norm;
+  return spec;
+}
+
+TEST(OffloadedOptimizer, ClipsAsTheDeviceDoes) {
+  for (const RunSpec& spec : {tiny_spec(), in_parts()}) {
+    for (const double max_norm : {0.05, 0.5}) {
+      SmallStep usual(clipped(spec, max_norm));
+      SmallStep offloaded(offloading(clipped(spec, max_norm)));
+      expect_near(offloaded.run_steps(20), usual.run_steps(20));
+      EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
+      // AdamW follows the direction alone: the length shows in m.
+      const std::vector<Tensor> moments = usual.step->optimizer->state();
+      const std::vector<Tensor> on_host = offloaded.step->taker->state();
+      EXPECT_LE((moments[0] - on_host[0]).norm().item<double>(),
+                1e-5 * moments[0].norm().item<double>());
+    }
+  }
+}
+
+TEST(OffloadedOptimizer, ANormThatIsNotReachedClipsNothing) {
+  SmallStep without(offloading());
+  SmallStep clipping(offloading(clipped(tiny_spec(), 1e9)));
+  EXPECT_EQ(clipping.run_steps(3), without.run_steps(3));
+  EXPECT_TRUE(bit_equal(clipping.parameters(), without.parameters()));
+}
+
+TEST(OffloadedOptimizer, ClippingIsAPhaseInsideTheUpdate) {
+  RunSpec spec = offloading(clipped(tiny_spec(), 1));
+  spec.layers = 1;
+  const SmallStep small(spec);
+  Heard heard;
+  const Listening listening(*small.step, &heard);
+  small.step->run(small.data.batch(0));
+  const std::vector<std::string> end(heard.texts.end() - 4, heard.texts.end());
+  EXPECT_THAT(end, testing::ElementsAre("+optimizer", "+clipping", "-clipping", "-optimizer"));
+}
+
 // What leaves for the host for other reasons leaves on the same stream.
 TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
   for (const char* activations : {"int8:min=0", "offload:min=0", "offload-int8:min=0"}) {
@@ -159,6 +247,21 @@ TEST(OffloadedOptimizer, AStepThatFailsInBackwardHasChangedNothing) {
   losses.push_back(failing.run(1));
   losses.push_back(failing.run(2));
   EXPECT_EQ(losses, usual.run_steps(3));
+}
+
+TEST(OffloadedOptimizer, AStepThatFailsInALaterMicroBatchHasChangedNothing) {
+  SmallStep usual(offloading(in_parts()));
+  SmallStep failing(offloading(in_parts()));
+  int left = 1000;
+  failing.step->model()->named_parameters()["layers.1.ln1.weight"].register_hook(
+      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, --left != 0, "no memory left"); });
+  std::vector<double> losses = {failing.run(0)};
+  left = 2;
+  EXPECT_THROW(failing.run(1), c10::OutOfMemoryError);
+  losses.push_back(failing.run(1));
+  losses.push_back(failing.run(2));
+  EXPECT_EQ(losses, usual.run_steps(3));
+  EXPECT_TRUE(bit_equal(failing.parameters(), usual.parameters()));
 }
 
 TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {

@@ -325,10 +325,22 @@ TEST_P(DiskStatesTest, ADirectoryThatIsMissingOrNotWritableIsRefused) {
 
 TEST_P(DiskStatesTest, WhatAKilledRunLeftIsRemovedWhenAsked) {
   leave_torn();
+  const std::string list = folder_.file("headroom-states.json");
+  std::string text = read_text(list);
+  const size_t keep = text.find("\"keep\":true");
+  ASSERT_NE(keep, std::string::npos) << text;
+  write_text(list, text.replace(keep, 11, "\"keep\":false"));
   write_text(folder_.file("notes.txt"), "mine");
   StateDirectory::remove(folder_.path());
   EXPECT_TRUE(is_empty());
   EXPECT_TRUE(exists(folder_.file("notes.txt")));
+}
+
+TEST_P(DiskStatesTest, StatesThatAreToBeKeptAreNotRemovedButForWhatIsTorn) {
+  leave_torn();
+  StateDirectory::remove(folder_.path());
+  EXPECT_TRUE(exists(folder_.file("headroom-states.json")));
+  EXPECT_NE(exists(folder_.file("headroom-states.a")), exists(folder_.file("headroom-states.b")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, DiskStatesTest,
