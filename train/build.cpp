@@ -10,6 +10,8 @@
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
 #include "train/offload/disk/run_identity.h"
+#include "train/offload/homes_in_memory.h"
+#include "train/offload/homes_on_disk.h"
 #include "train/offload/memory_states.h"
 #include "train/offload/offloaded_activations.h"
 #include "train/offload/offloaded_optimizer.h"
@@ -47,6 +49,13 @@ torch::Dtype dtype_of(WeightType weights) {
 
 uint64_t seed_of(const RunSpec& spec) { return static_cast<uint64_t>(spec.seed); }
 
+// Each once: states and weights may lie in one directory.
+void add_notes(const std::vector<std::string>& more, std::vector<std::string>* notes) {
+  for (const std::string& note : more) {
+    if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
+  }
+}
+
 // The optimizer, and what stands between it and BF16 weights. `seed`: of what it rounds by chance.
 // names: of the weights.
 std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights,
@@ -73,6 +82,25 @@ bool offloads(const RunSpec& spec) {
   const bool saves = spec.profile_type != Mode::kForward;
   return spec.param_offload.any() || offloads_optimizer(spec) ||
          (spec.activations.offloaded() && saves);
+}
+
+// Where the blocks' parameters lie. A virtual card's are counted, not kept, on a disk.
+std::unique_ptr<OffloadedParameters> offload_parameters(const RunSpec& spec, int64_t layers,
+                                                        torch::Device device,
+                                                        const std::shared_ptr<CopyQueue>& copies) {
+  if (!spec.param_offload.any()) return nullptr;
+  const bool pinned = device.is_cuda();
+  std::unique_ptr<BlockHomes> homes;
+  if (spec.param_offload.space == MemorySpace::kHost) {
+    homes = std::make_unique<HomesInMemory>(pinned, copies);
+  } else {
+    const bool counted = pinned && under_virtual_card();
+    const std::string directory = disk_place(spec.param_offload).directory;
+    homes = std::make_unique<HomesOnDisk>(
+        DiskHomesOptions{.directory = counted ? "" : directory, .blocks = layers, .pinned = pinned},
+        copies);
+  }
+  return std::make_unique<OffloadedParameters>(std::move(homes));
 }
 
 void load_parameters(const NamedTensors& parameters, OffloadedParameters* offloaded,
@@ -134,7 +162,7 @@ std::shared_ptr<HostStates> make_host_states(const RunSpec& spec, const NamedTen
       DiskStatesOptions{
           .directory = place.directory, .identity = run_identity(spec), .keep = place.keep},
       regions);
-  notes->insert(notes->end(), states->notes().begin(), states->notes().end());
+  add_notes(states->notes(), notes);
   return states;
 }
 
@@ -198,8 +226,8 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
   // Block by block: on the card there need not be room for all.
   const std::shared_ptr<CopyQueue> copies = offloads(spec) ? make_copy_queue(device) : nullptr;
-  std::unique_ptr<OffloadedParameters> parameters;
-  if (spec.param_offload.any()) parameters = std::make_unique<OffloadedParameters>(device, copies);
+  std::unique_ptr<OffloadedParameters> parameters =
+      offload_parameters(spec, config.layers, device, copies);
   Transformer model(layers_of(spec), config, spec.context_length, spec.attention, device,
                     dtype_of(spec.weights), [&](TransformerBlock& block) {
                       if (parameters) parameters->take(block);
@@ -208,6 +236,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
     load_parameters(model->named_parameters(), parameters.get(), spec.load_weights);
   }
 
+  if (parameters) add_notes(parameters->notes(), notes);
   std::string note = spec.weights == WeightType::kBf16 ? bf16_weights_note(device) : "";
   if (!note.empty()) notes->push_back(std::exchange(note, ""));
   const Precision precision = supported_precision(spec.precision, device, &note);

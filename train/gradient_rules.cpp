@@ -100,11 +100,6 @@ void check_offload(const RunSpec& spec) {
 }
 
 void check_param_offload(const RunSpec& spec) {
-  if (spec.param_offload.space == MemorySpace::kDisk) {
-    throw UsageError("--param-offload", to_string(spec.param_offload),
-                     "is not written yet; allowed: none, cpu",
-                     "--profile-type forward --param-offload cpu");
-  }
   if (!spec.param_offload.any() || spec.profile_type != Mode::kTraining) return;
   if (spec.optimizer_offload.any()) return;
   throw UsageError("--param-offload", to_string(spec.param_offload),

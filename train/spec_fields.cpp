@@ -222,7 +222,8 @@ std::vector<Field> step_fields() {
       word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
       word<&R::optimizer_impl>({"optimizer_impl", "how the optimizer step is computed"}),
       offload<&R::param_offload>(
-          {"param_offload", "where the blocks' weights lie while other blocks compute"}),
+          {"param_offload",
+           "where the blocks' weights lie while other blocks compute, in a file with nvme:DIR"}),
       offload<&R::optimizer_offload>(
           {"optimizer_offload",
            "where optimizer states and FP32 masters lie, in files with nvme:DIR[,keep]"}),

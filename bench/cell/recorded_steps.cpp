@@ -33,8 +33,9 @@ void fill_blocks(const Attribution& attribution, Record& record) {
 }
 
 DiskFigures disk_figures(const Step& step) {
-  const HostStates* states = host_states(step.taker.get());
-  return states == nullptr ? DiskFigures() : states->disk();
+  DiskFigures figures;
+  if (const HostStates* states = host_states(step.taker.get())) figures = states->disk();
+  return step.parameters ? figures + step.parameters->disk() : figures;
 }
 
 // Memory that is there all the time.
@@ -112,7 +113,7 @@ Snapshot RecordedSteps::finish(Record& record) {
   }
   if (disk_.any()) {
     record.spaces["disk"] = constant(disk_.files);
-    record.spaces["disk_buffers"] = constant(disk_.buffers);
+    if (disk_.buffers > 0) record.spaces["disk_buffers"] = constant(disk_.buffers);
   }
   if (!record.peak) {
     record.peak = record.recorded_peak;

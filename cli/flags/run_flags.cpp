@@ -10,6 +10,7 @@
 #include "text/words.h"
 #include "train/data/safetensors.h"
 #include "train/data/token_file.h"
+#include "train/offload/disk/scratch_file.h"
 #include "train/offload/disk/state_directory.h"
 #include "train/vocabulary/disk_place.h"
 
@@ -162,13 +163,18 @@ Grid grid_from(const Arguments& given) {
 }
 
 void check_state_directories(const std::vector<RunSpec>& specs) {
-  std::set<std::string> directories;
+  std::set<std::string> of_states;
+  std::set<std::string> of_weights;
   for (const RunSpec& spec : specs) {
     if (spec.optimizer_offload.space == MemorySpace::kDisk) {
-      directories.insert(disk_place(spec.optimizer_offload).directory);
+      of_states.insert(disk_place(spec.optimizer_offload).directory);
+    }
+    if (spec.param_offload.space == MemorySpace::kDisk) {
+      of_weights.insert(disk_place(spec.param_offload).directory);
     }
   }
-  for (const std::string& directory : directories) StateDirectory::check(directory);
+  for (const std::string& directory : of_states) StateDirectory::check(directory);
+  for (const std::string& directory : of_weights) ScratchFile::check(directory);
 }
 
 void settle_devices(std::vector<RunSpec>& specs) {

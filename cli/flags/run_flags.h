@@ -39,8 +39,8 @@ Grid grid_from(const Arguments& arguments);
 // UsageError for a virtual card that is none.
 void settle_devices(std::vector<RunSpec>& specs);
 
-// Before any cell starts: whether states could be kept where --optimizer-offload says, a virtual
-// card's too. Throws WriteError.
+// Before any cell starts: whether states could be kept where --optimizer-offload says, and weights
+// where --param-offload does, a virtual card's too. Throws WriteError.
 void check_state_directories(const std::vector<RunSpec>& specs);
 
 CellOptions limits_from(const Arguments& arguments);

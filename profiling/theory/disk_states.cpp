@@ -1,5 +1,6 @@
 #include "profiling/theory/disk_states.h"
 
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/parameters.h"
 #include "text/quantity.h"
 #include "train/gradient_rules.h"
@@ -18,6 +19,15 @@ DiskLayout layout_of(const Sheet& sheet) {
     }
   }
   return {regions, DiskLayout::kUsualBlockBytes};
+}
+
+DiskFigures state_figures(const RunSpec& spec) {
+  if (!offloads_optimizer(spec) || spec.optimizer_offload.space != MemorySpace::kDisk) return {};
+  const DiskLayout layout = layout_of(Sheet(spec));
+  return {.files = layout.both_files_bytes(),
+          .buffers = DiskLayout::kUsualBuffers * layout.block_bytes(),
+          .read = layout.state_bytes(),
+          .written = layout.state_bytes()};
 }
 
 }  // namespace
@@ -47,18 +57,16 @@ void add_disk_state_rows(Sheet& sheet) {
 }
 
 DiskFigures disk_figures(const RunSpec& spec) {
-  if (!offloads_optimizer(spec) || spec.optimizer_offload.space != MemorySpace::kDisk) return {};
-  const DiskLayout layout = layout_of(Sheet(spec));
-  return {.files = layout.both_files_bytes(),
-          .buffers = DiskLayout::kUsualBuffers * layout.block_bytes(),
-          .read = layout.state_bytes(),
-          .written = layout.state_bytes()};
+  return state_figures(spec) + parameter_disk_figures(spec);
 }
 
 std::vector<std::string> disk_notes(const DiskFigures& figures) {
-  return {"In a step " + format_bytes(figures.read) + " are read from the disk and " +
-          format_bytes(figures.written) + " written to it, through buffers of " +
-          format_bytes(figures.buffers) + " in host memory."};
+  std::string note = "In a step " + format_bytes(figures.read) + " are read from the disk and " +
+                     format_bytes(figures.written) + " written to it";
+  if (figures.buffers > 0) {
+    note += ", states through buffers of " + format_bytes(figures.buffers) + " in host memory";
+  }
+  return {note + "."};
 }
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
-// What --optimizer-offload nvme:DIR keeps in files, and what a step moves to and from them. No
-// torch here. Read beside train/offload/disk/disk_layout.h.
+// What --optimizer-offload nvme:DIR keeps in files, and what a step moves to and from all that is
+// kept in files. No torch here. Read beside train/offload/disk/disk_layout.h.
 #pragma once
 
 #include "profiling/theory/sheet.h"
@@ -13,7 +13,8 @@ inline constexpr const char* kDiskStates = "states on the disk";
 // in space kDisk.
 void add_disk_state_rows(Sheet& sheet);
 
-// Of the files, of the buffers, and of one step. Nothing where no state is on a disk.
+// Of the files, of the buffers, and of one step, parameters' too. Nothing where nothing is on a
+// disk.
 DiskFigures disk_figures(const RunSpec& spec);
 
 // Lines for people.

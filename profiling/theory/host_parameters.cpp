@@ -5,6 +5,7 @@
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/parameters.h"
 #include "train/gradient_rules.h"
+#include "train/offload/disk/staged_blocks.h"
 #include "train/offload/host_ranges.h"
 #include "train/offload/resident_blocks.h"
 
@@ -34,6 +35,52 @@ void run_group(ResidentBlocks& blocks, const BlockGroup& group, bool with_graph)
     blocks.begin_run(i);
     blocks.end_run(i, with_graph);
   }
+}
+
+bool on_disk(const RunSpec& spec) { return spec.param_offload.space == MemorySpace::kDisk; }
+
+// Whose parameters have memory on the host.
+int64_t blocks_on_host(const RunSpec& spec) {
+  const int64_t layers = model_config(spec).layers;
+  return on_disk(spec) ? std::min(kStagedBlocks, layers) : layers;
+}
+
+int64_t bytes_of_a_block(const std::vector<Row>& rows, const RunSpec& spec) {
+  return total(rows, kHostParameters) / blocks_on_host(spec);
+}
+
+// Of a block, in the file.
+int64_t bytes_on_pages(const Sheet& sheet) {
+  int64_t bytes = 0;
+  for (const ParameterShape& parameter : kModelParameters) {
+    if (!parameter.in_every_block) continue;
+    bytes += on_pages(elements(sheet, parameter) * element_size(sheet.weight()));
+  }
+  return bytes;
+}
+
+void add_disk_parameters(Sheet& sheet) {
+  const std::string source = "train/offload/homes_on_disk.cpp HomesOnDisk";
+  sheet.begin(kDiskParameters);
+  int64_t padding = sheet.config().layers * bytes_on_pages(sheet);
+  for (const ParameterShape& parameter : kModelParameters) {
+    if (!parameter.in_every_block) continue;
+    const int64_t storages = copies(sheet, parameter);
+    padding -= storages * elements(sheet, parameter) * element_size(sheet.weight());
+    sheet.add({.name = std::string(parameter.name) + ".weight",
+               .shape = parameter.shape,
+               .dtype = sheet.weight(),
+               .source = source,
+               .storages = storages,
+               .space = MemorySpace::kDisk});
+  }
+  if (padding == 0) return;
+  sheet.add({.name = "padding",
+             .shape = std::to_string(padding),
+             .dtype = DType::kUint8,
+             .source = source,
+             .condition = "whole pages of each parameter",
+             .space = MemorySpace::kDisk});
 }
 
 std::string on_the_card(const BlockMoves& moves) {
@@ -80,29 +127,44 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
-               .source = "train/offload/offloaded_parameters.cpp OffloadedParameters",
-               .condition = "pinned",
-               .storages = copies(sheet, parameter),
+               .source = on_disk(spec) ? "train/offload/homes_on_disk.cpp HomesOnDisk"
+                                       : "train/offload/homes_in_memory.cpp HomesInMemory",
+               .condition = on_disk(spec) ? "pinned: blocks on their way" : "pinned",
+               .storages = blocks_on_host(spec),
                .space = MemorySpace::kHost});
   }
+  if (on_disk(spec)) add_disk_parameters(sheet);
 }
 
 int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward) {
   if (!spec.param_offload.any()) return 0;
-  const int64_t of_a_block = total(rows, kHostParameters) / model_config(spec).layers;
   // Backward begins with the last block: it stays where there is a graph.
   const int64_t there = after_backward || spec.profile_type == Mode::kForward ? 0 : 1;
-  return (block_moves(spec).most - there) * of_a_block;
+  return (block_moves(spec).most - there) * bytes_of_a_block(rows, spec);
 }
 
 int64_t parameter_slab_bytes(const std::vector<Row>& rows) {
   return slab_bytes(rows, kHostParameters);
 }
 
+int64_t offloaded_parameter_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
+  if (!spec.param_offload.any()) return 0;
+  return model_config(spec).layers * bytes_of_a_block(rows, spec);
+}
+
 HostTraffic parameter_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   if (!spec.param_offload.any()) return {};
-  const int64_t of_all = total(rows, kHostParameters);
-  return {0, of_all / model_config(spec).layers * block_moves(spec).fetches * passes(spec)};
+  return {0, bytes_of_a_block(rows, spec) * block_moves(spec).fetches * passes(spec)};
+}
+
+DiskFigures parameter_disk_figures(const RunSpec& spec) {
+  if (!on_disk(spec)) return {};
+  const Sheet sheet(spec);
+  const int64_t block = bytes_on_pages(sheet);
+  const int64_t all = sheet.config().layers * block;
+  return {.files = all,
+          .read = block * block_moves(spec).fetches * passes(spec),
+          .written = offloads_optimizer(spec) ? all : 0};
 }
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiling/theory/sheet.h"
+#include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
 
 namespace headroom {
@@ -18,7 +19,7 @@ struct BlockMoves {
 BlockMoves block_moves(const RunSpec& spec);
 
 // Parameters: all of them, or those that are on the card at once, and all of the blocks' on the
-// host. stored: what they are.
+// host, or on the disk and those of the staged blocks on the host. stored: what they are.
 void add_parameter_rows(Sheet& sheet, const std::string& stored);
 
 // Of the rows of kParameters, what is not on the card when the forward has ended, or the backward.
@@ -27,7 +28,13 @@ int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool 
 // Of those rows, in slabs of pinned memory.
 int64_t parameter_slab_bytes(const std::vector<Row>& rows);
 
+// Of all parameters that come and go.
+int64_t offloaded_parameter_bytes(const std::vector<Row>& rows, const RunSpec& spec);
+
 // Over the host link in one step.
 HostTraffic parameter_traffic(const std::vector<Row>& rows, const RunSpec& spec);
+
+// Of the file, and of one step. Nothing where they are in no file.
+DiskFigures parameter_disk_figures(const RunSpec& spec);
 
 }  // namespace headroom

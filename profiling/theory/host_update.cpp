@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "profiling/theory/disk_states.h"
+#include "profiling/theory/host_parameters.h"
 #include "profiling/theory/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
@@ -128,8 +129,8 @@ int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group) {
 
 HostTraffic update_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   const int64_t bytes = total(rows, kHostGradients);
-  // Weights that lie on the host are written there.
-  return {passes(spec) * bytes, bytes == 0 ? 0 : bytes - total(rows, kHostParameters)};
+  // Weights that lie elsewhere are written there.
+  return {passes(spec) * bytes, bytes == 0 ? 0 : bytes - offloaded_parameter_bytes(rows, spec)};
 }
 
 }  // namespace headroom

@@ -185,7 +185,7 @@ Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
 }
 
 Table disk_table(const RunSpec& spec, const std::vector<Row>& rows) {
-  Table table = row_table("On the disk", rows, {kDiskStates});
+  Table table = row_table("On the disk", rows, {kDiskParameters, kDiskStates});
   table.notes = disk_notes(disk_figures(spec));
   return table;
 }
@@ -316,6 +316,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
   }
   if (total(rows.back(), kHostParameters) > 0) {
     add_group(kHostParameters);
+    if (total(rows.back(), kDiskParameters) > 0) add_group(kDiskParameters);
     add("on the host: slabs that hold parameters",
         [&](size_t i) { return parameter_slab_bytes(rows[i]); });
   }
@@ -368,7 +369,7 @@ std::vector<Table> theory_report(const RunSpec& spec) {
   if (total(rows, kHostGradients) + total(rows, kHostParameters) > 0) {
     tables.push_back(host_update_table(spec, rows));
   }
-  if (total(rows, kDiskStates) > 0) tables.push_back(disk_table(spec, rows));
+  if (disk_figures(spec).any()) tables.push_back(disk_table(spec, rows));
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

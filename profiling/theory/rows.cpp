@@ -228,7 +228,7 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   }
   if (const DiskFigures disk = disk_figures(spec); disk.any()) {
     sums["disk_bytes"] = disk.files;
-    sums["disk_buffers_bytes"] = disk.buffers;
+    if (disk.buffers > 0) sums["disk_buffers_bytes"] = disk.buffers;
     sums["from_disk_bytes"] = disk.read;
     sums["to_disk_bytes"] = disk.written;
   }

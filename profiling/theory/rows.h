@@ -40,6 +40,7 @@ inline constexpr const char* kRecomputedCast = "recomputed casts";
 inline constexpr const char* kOffloaded = "offloaded activations";
 // On the host for good: --optimizer-offload.
 inline constexpr const char* kHostParameters = "parameters on the host";
+inline constexpr const char* kDiskParameters = "parameters on the disk";
 inline constexpr const char* kHostMasters = "master weights on the host";
 inline constexpr const char* kHostOptimizerState = "optimizer state on the host";
 inline constexpr const char* kHostGradients = "gradients on the host";

@@ -90,14 +90,18 @@ expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward alr
 expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
 expect 2 "--optimizer-offload: 'nvme' names no directory; allowed: none, cpu, nvme:DIR, nvme:DIR,keep" profile "${training[@]}" --optimizer-offload nvme
 expect 2 "--optimizer-offload: 'nvme:/tmp' updates by the host's AdamW, and --optimizer is lion" profile "${training[@]}" --optimizer-offload nvme:/tmp --optimizer lion
-expect 2 "--param-offload: 'nvme:/tmp' is not written yet; allowed: none, cpu" profile "${training[@]}" --param-offload nvme:/tmp
+expect 2 "--param-offload: 'nvme:/tmp' leaves no weights on the device for its optimizer to update" profile "${training[@]}" --param-offload nvme:/tmp
+expect 2 "--param-offload: 'nvme:/a,b' is a list, which sweep takes; allowed here: one value" profile "${small[@]}" --param-offload nvme:/a,b
+expect 2 "--param-offload: 'nvme:/a,keep' has the unknown option 'keep'; allowed behind the directory: nothing" profile "${small[@]}" --param-offload nvme:/a,keep
+expect 5 "cannot write missing: No such file or directory" profile "${small[@]}" --param-offload nvme:missing
+expect 5 "cannot write missing: No such file or directory" sweep "${offloaded[@]}" --param-offload none,nvme:missing
 expect 5 "cannot write missing: No such file or directory" profile "${training[@]}" --optimizer-offload nvme:missing
 expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu, nvme:DIR, nvme:DIR,keep; did you mean cpu\?" profile "${training[@]}" --optimizer-offload cpus
 for command in profile sweep theory; do
   expect 2 "--param-offload: 'cpu' leaves no weights on the device for its optimizer to update; allowed: with --optimizer-offload cpu, or without an update \(example: --profile-type training --param-offload cpu --optimizer-offload cpu\)" "$command" "${training[@]}" --param-offload cpu
 done
 expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host" profile "${offloaded[@]}" --param-offload cpu --weights bf16
-expect 2 "--param-offload: 'disk' is unknown; allowed: none, cpu" profile "${small[@]}" --param-offload disk
+expect 2 "--param-offload: 'disk' is unknown; allowed: none, cpu, nvme:DIR \(" profile "${small[@]}" --param-offload disk
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
 beyond=(--model-size 405b --context-length 1048576 --batch-size 1024)

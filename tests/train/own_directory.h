@@ -12,9 +12,11 @@ class OwnDirectory {
  public:
   // Where the setting is "nvme:." it becomes a directory that is gone with this.
   explicit OwnDirectory(RunSpec& spec) {
-    if (spec.optimizer_offload.directory != ".") return;
-    folder_.emplace();
-    spec.optimizer_offload.directory = folder_->path();
+    for (Offload* const offload : {&spec.optimizer_offload, &spec.param_offload}) {
+      if (offload->directory != ".") continue;
+      if (!folder_) folder_.emplace();
+      offload->directory = folder_->path();
+    }
   }
 
  private:

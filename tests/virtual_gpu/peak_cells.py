@@ -55,6 +55,7 @@ TECHNIQUES = (
     {"param_offload": "cpu", "optimizer_offload": "cpu", "weights": "bf16",
      "master_weights": "fp32", "checkpoint": "full", "activations": "offload:min=0", "layers": 6},
     {"param_offload": "cpu", "optimizer_offload": "cpu", "precision": "fp8"},
+    {"param_offload": "nvme:.", "optimizer_offload": "nvme:.", "checkpoint": "full", "layers": 5},
     {"optimizer_offload": "cpu", "micro_batches": "2"},
     {"optimizer_offload": "cpu", "max_grad_norm": "1"},
     {"optimizer_offload": "cpu", "weights": "bf16", "master_weights": "fp32",

@@ -135,6 +135,12 @@ def quick_grids():
            "attention": "eager,sdpa"}
     yield {**host, "weights": "bf16", "master_weights": "fp32", "layers": "1,2",
            "checkpoint": "none,full"}
+    yield {**host, "precision": "fp32,bf16", "param_offload": "nvme:.",
+           "checkpoint": f"none,{CHECKPOINTS}"}
+    yield {**host, "weights": "bf16", "master_weights": "fp32", "layers": "1,2,4",
+           "param_offload": "nvme:.", "optimizer_offload": "cpu,nvme:."}
+    yield {**host, "precision": "fp32", "optimizer_offload": "none", "param_offload": "nvme:.",
+           "micro_batches": "3", "checkpoint": "none,every:3", "profile_type": "forward-backward"}
     yield {**host, "precision": "fp32,bf16", "checkpoint": "none,every:2",
            "activations": "int8:min=0,offload:min=4KiB"}
     yield {**host, "precision": "fp32,fp16", "optimizer_offload": "none",

@@ -36,7 +36,18 @@ class StreamQueue final : public CopyQueue {
         guard_(device.type()),
         stream_(guard_.getStreamFromGlobalPool(device, /*isHighPriority=*/false)) {}
 
+  std::unique_ptr<Mark> mark() const override {
+    return std::make_unique<Given>(device_, guard_.getStream(device_));
+  }
+
  private:
+  struct Given final : Mark {
+    Given(torch::Device device, const c10::Stream& stream) : event(device.type()) {
+      event.record(stream);
+    }
+    c10::Event event;
+  };
+
   class Done final : public Copy {
    public:
     Done(torch::Device device, const c10::impl::VirtualGuardImpl& guard, const c10::Stream& stream)
@@ -53,10 +64,12 @@ class StreamQueue final : public CopyQueue {
   };
 
   std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
-                             Direction direction) override {
-    c10::Event given(device_.type());
-    given.record(guard_.getStream(device_));
-    given.block(stream_);
+                             Direction direction, const Mark* given) override {
+    if (given != nullptr) {
+      static_cast<const Given*>(given)->event.block(stream_);
+    } else {
+      Given(device_, guard_.getStream(device_)).event.block(stream_);
+    }
     {
       const c10::StreamGuard beside(stream_);
       copy_parts(*buffer, vector, direction == Direction::kToHost);
@@ -105,7 +118,7 @@ class ThreadQueue final : public CopyQueue {
   };
 
   std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
-                             Direction direction) override {
+                             Direction direction, const Mark* /*given*/) override {
     Task task{std::move(buffer), vector, direction, {}};
     auto done = std::make_unique<Done>(task.done.get_future());
     {

@@ -32,17 +32,27 @@ class Copy {
 //   record_stream(), which makes the time at which memory comes back depend on the card's speed).
 class CopyQueue {
  public:
+  // What the marking thread's stream had been given.
+  class Mark {
+   public:
+    virtual ~Mark() = default;
+  };
+
   virtual ~CopyQueue() = default;
 
   // Of a contiguous vector of uint8 as many bytes as the buffer has.
   std::unique_ptr<Copy> out(const torch::Tensor& from, std::shared_ptr<HostArena::Buffer> to) {
     traffic_.to_host += from.numel();
-    return copy(std::move(to), from, Direction::kToHost);
+    return copy(std::move(to), from, Direction::kToHost, nullptr);
   }
-  std::unique_ptr<Copy> in(std::shared_ptr<HostArena::Buffer> from, const torch::Tensor& to) {
+  // given: begins when that is done, as if it had been asked for then; null: now.
+  std::unique_ptr<Copy> in(std::shared_ptr<HostArena::Buffer> from, const torch::Tensor& to,
+                           const Mark* given = nullptr) {
     traffic_.to_card += to.numel();
-    return copy(std::move(from), to, Direction::kToCard);
+    return copy(std::move(from), to, Direction::kToCard, given);
   }
+  // Null where a copy need not wait for anything.
+  virtual std::unique_ptr<Mark> mark() const { return nullptr; }
 
   HostTraffic traffic() const { return traffic_; }  // so far
 
@@ -51,7 +61,8 @@ class CopyQueue {
 
  private:
   virtual std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer,
-                                     const torch::Tensor& vector, Direction direction) = 0;
+                                     const torch::Tensor& vector, Direction direction,
+                                     const Mark* given) = 0;
 
   HostTraffic traffic_;
 };

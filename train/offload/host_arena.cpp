@@ -31,10 +31,18 @@ torch::Tensor pinned_slab(int64_t bytes, int64_t taken) {
   }
 }
 
+torch::Tensor ordinary_slab(int64_t bytes, bool page_aligned) {
+  constexpr uintptr_t kPage = HostRanges::kUnit;
+  if (!page_aligned) return torch::empty({bytes}, torch::kUInt8);
+  const torch::Tensor memory = torch::empty({bytes + int64_t{kPage}}, torch::kUInt8);
+  const auto address = reinterpret_cast<uintptr_t>(memory.data_ptr());
+  return memory.narrow(0, static_cast<int64_t>((kPage - address % kPage) % kPage), bytes);
+}
+
 }  // namespace
 
-std::shared_ptr<HostArena> HostArena::make(bool pinned, int64_t limit_bytes) {
-  return std::shared_ptr<HostArena>(new HostArena(pinned, limit_bytes));
+std::shared_ptr<HostArena> HostArena::make(bool pinned, int64_t limit_bytes, bool page_aligned) {
+  return std::shared_ptr<HostArena>(new HostArena(pinned, limit_bytes, page_aligned && !pinned));
 }
 
 HostArena::Buffer::Buffer(std::shared_ptr<HostArena> arena, int64_t bytes)
@@ -59,7 +67,27 @@ void HostArena::add_slab() {
                    format_bytes(kSlab), " more would go beyond the limit of ",
                    format_bytes(limit_bytes_));
   slabs_.push_back(pinned_ ? pinned_slab(kSlab, slab_bytes())
-                           : torch::empty({kSlab}, torch::kUInt8));
+                           : ordinary_slab(kSlab, page_aligned_));
+}
+
+void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
+                          const std::function<void(torch::Tensor&, torch::Tensor&)>& use) {
+  size_t i = 0;
+  int64_t used = 0;  // of other's part i
+  for (const torch::Tensor& part : one.parts()) {
+    int64_t at = 0;
+    while (at < part.numel()) {
+      const int64_t bytes = std::min(part.numel() - at, other.parts()[i].numel() - used);
+      torch::Tensor piece = part.narrow(0, at, bytes);
+      torch::Tensor others = other.parts()[i].narrow(0, used, bytes);
+      use(piece, others);
+      at += bytes;
+      used += bytes;
+      if (used < other.parts()[i].numel()) continue;
+      ++i;
+      used = 0;
+    }
+  }
 }
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -32,8 +33,10 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
     std::vector<torch::Tensor> parts_;
   };
 
-  // pinned: for copies to and from a card. limit_bytes: of all slabs; 0 = none.
-  static std::shared_ptr<HostArena> make(bool pinned, int64_t limit_bytes);
+  // pinned: for copies to and from a card. limit_bytes: of all slabs; 0 = none. page_aligned: what
+  // is pinned is anyhow; each buffer begins at a page then, which O_DIRECT asks for.
+  static std::shared_ptr<HostArena> make(bool pinned, int64_t limit_bytes,
+                                         bool page_aligned = false);
 
   ~HostArena();
   HostArena(const HostArena&) = delete;
@@ -49,13 +52,19 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
   int64_t slab_bytes() const { return ranges_.slab_bytes(); }
 
  private:
-  HostArena(bool pinned, int64_t limit_bytes) : pinned_(pinned), limit_bytes_(limit_bytes) {}
+  HostArena(bool pinned, int64_t limit_bytes, bool page_aligned)
+      : pinned_(pinned), limit_bytes_(limit_bytes), page_aligned_(page_aligned) {}
   void add_slab();
 
   bool pinned_;
   int64_t limit_bytes_;
+  bool page_aligned_;
   HostRanges ranges_;
   std::vector<torch::Tensor> slabs_;
 };
+
+// Two buffers of as many bytes, in pieces that lie in one part of both.
+void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
+                          const std::function<void(torch::Tensor&, torch::Tensor&)>& use);
 
 }  // namespace headroom

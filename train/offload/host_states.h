@@ -26,7 +26,7 @@ struct StatesInMemory {
   float* v = nullptr;
 };
 
-// What states in files take, in bytes.
+// What is kept in files takes, in bytes.
 struct DiskFigures {
   int64_t files = 0;
   int64_t buffers = 0;  // of host memory, through which they go
@@ -34,6 +34,9 @@ struct DiskFigures {
   int64_t written = 0;
 
   bool any() const { return files > 0; }
+  DiskFigures operator+(const DiskFigures& more) const {
+    return {files + more.files, buffers + more.buffers, read + more.read, written + more.written};
+  }
 };
 
 class HostStates {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "train/device.h"
@@ -15,27 +14,6 @@ namespace {
 
 // As a CopyQueue takes it.
 Tensor bytes_of(const Tensor& tensor) { return tensor.detach().view({-1}).view(torch::kUInt8); }
-
-// Two buffers of as many bytes, in pieces that lie in one part of both.
-void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
-                          const std::function<void(Tensor&, Tensor&)>& use) {
-  size_t i = 0;
-  int64_t used = 0;  // of other's part i
-  for (const Tensor& part : one.parts()) {
-    int64_t at = 0;
-    while (at < part.numel()) {
-      const int64_t bytes = std::min(part.numel() - at, other.parts()[i].numel() - used);
-      Tensor piece = part.narrow(0, at, bytes);
-      Tensor others = other.parts()[i].narrow(0, used, bytes);
-      use(piece, others);
-      at += bytes;
-      used += bytes;
-      if (used < other.parts()[i].numel()) continue;
-      ++i;
-      used = 0;
-    }
-  }
-}
 
 Tensor masters_of(const StatesInMemory& piece) {
   return torch::from_blob(piece.master, {piece.numbers}, torch::kFloat32);
@@ -56,20 +34,23 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
     : GradientTaker(parameters),
       copies_(std::move(copies)),
       options_(options),
-      states_(std::move(states)) {
+      states_(std::move(states)),
+      homes_(homes) {
   const torch::NoGradGuard no_grad;
   const bool on_card = parameters_.front().is_cuda();
   computes_ = !on_card || !under_virtual_card();
   arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
   held_.resize(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (homes != nullptr) held_[i].home = homes->home(parameters_[i]);
+    if (homes_ == nullptr) break;
+    held_[i].is_away = homes_->is_away(parameters_[i]);
+    held_[i].home = homes_->home(parameters_[i]);
   }
   if (!computes_) return;
   if (states_->steps_done() < 0) {
-    masters_from_weights(homes, masters);
+    masters_from_weights(masters);
   } else {
-    weights_from_masters(homes);
+    weights_from_masters();
   }
 }
 
@@ -143,6 +124,7 @@ void OffloadedOptimizer::finish_step() {
   if (max_grad_norm_ > 0) clip();
   const std::vector<int> order(arrived_.begin(), arrived_.end());
   states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
+  if (homes_ != nullptr) homes_->finish_stores();
   for (const size_t index : arrived_) {
     if (held_[index].on_the_way) held_[index].on_the_way->wait();
     held_[index].arrived = false;
@@ -173,7 +155,12 @@ void OffloadedOptimizer::update(const StatesInMemory& piece) {
   if (piece.first == 0) held.on_the_way->wait_on_host();
   if (computes_) compute(piece);
   if (piece.first + piece.numbers < parameters_[index].numel()) return;
-  held.on_the_way = held.home ? nullptr : copies_->in(held.buffer, bytes_of(parameters_[index]));
+  held.on_the_way.reset();
+  if (!held.is_away) {
+    held.on_the_way = copies_->in(held.buffer, bytes_of(parameters_[index]));
+  } else if (!held.home) {
+    homes_->store(parameters_[index], *held.buffer);
+  }
 }
 
 void OffloadedOptimizer::compute(const StatesInMemory& piece) {
@@ -200,14 +187,13 @@ void OffloadedOptimizer::compute(const StatesInMemory& piece) {
   });
 }
 
-void OffloadedOptimizer::masters_from_weights(const OffloadedParameters* homes,
-                                              const NamedTensors& masters) {
+void OffloadedOptimizer::masters_from_weights(const NamedTensors& masters) {
   Tensor numbers;  // of the parameter whose pieces come
   states_->fill([&](const StatesInMemory& piece) {
     const auto index = static_cast<size_t>(piece.region);
     if (piece.first == 0) {
       numbers = parameters_[index];
-      if (held_[index].home) numbers = homes->on_host(numbers);
+      if (held_[index].is_away) numbers = homes_->on_host(numbers);
       if (!masters.is_empty()) numbers = masters[names_[index]];
       numbers = numbers.detach().view({-1});
     }
@@ -215,17 +201,17 @@ void OffloadedOptimizer::masters_from_weights(const OffloadedParameters* homes,
   });
 }
 
-void OffloadedOptimizer::weights_from_masters(OffloadedParameters* homes) {
+void OffloadedOptimizer::weights_from_masters() {
   Tensor numbers;
   states_->read([&](const StatesInMemory& piece) {
     const auto index = static_cast<size_t>(piece.region);
     const Tensor& parameter = parameters_[index];
     if (piece.first == 0) {
-      numbers = (held_[index].home ? homes->on_host(parameter) : parameter).detach().view({-1});
+      numbers = (held_[index].is_away ? homes_->on_host(parameter) : parameter).detach().view({-1});
     }
     numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
     const bool whole = piece.first + piece.numbers == numbers.numel();
-    if (whole && held_[index].home) homes->set(parameter, numbers.view(parameter.sizes()));
+    if (whole && held_[index].is_away) homes_->set(parameter, numbers.view(parameter.sizes()));
   });
 }
 

@@ -74,7 +74,8 @@ class OffloadedOptimizer final : public GradientTaker {
     std::shared_ptr<HostArena::Buffer> more;  // of a later micro-batch, until it is added
     std::unique_ptr<Copy> on_the_way;
     bool arrived = false;  // of an earlier micro-batch of this step
-    // Where the new weight goes, if not over the gradient and to the card.
+    bool is_away = false;  // the parameter is not on the card
+    // Where its new weight is written then, if not over the gradient.
     std::shared_ptr<HostArena::Buffer> home;
   };
 
@@ -85,13 +86,14 @@ class OffloadedOptimizer final : public GradientTaker {
   void clip();
   void update(const StatesInMemory& piece);
   void compute(const StatesInMemory& piece);
-  void masters_from_weights(const OffloadedParameters* homes, const NamedTensors& masters);
-  void weights_from_masters(OffloadedParameters* homes);
+  void masters_from_weights(const NamedTensors& masters);
+  void weights_from_masters();
   std::vector<torch::Tensor> resident(float* StatesInMemory::*array) const;
 
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;
   std::shared_ptr<HostStates> states_;
+  OffloadedParameters* homes_;  // null: all parameters are on the card
   double max_grad_norm_ = 0;
   bool computes_;
   std::shared_ptr<HostArena> arena_;

@@ -13,96 +13,61 @@ Tensor bytes_of(const Tensor& tensor) {
   return tensor.variable_data().view({-1}).view(torch::kUInt8);
 }
 
-// Parts of a buffer, one after another, as one vector of bytes, and back.
-void gather(const HostArena::Buffer& from, const Tensor& to) {
-  int64_t at = 0;
-  for (const Tensor& part : from.parts()) {
-    to.narrow(0, at, part.numel()).copy_(part);
-    at += part.numel();
-  }
-}
-
-void scatter(const Tensor& from, const HostArena::Buffer& to) {
-  int64_t at = 0;
-  for (const Tensor& part : to.parts()) {
-    part.copy_(from.narrow(0, at, part.numel()));
-    at += part.numel();
-  }
-}
-
 }  // namespace
 
-// The parameters of one block: on the host always, on the card at times.
-class OffloadedParameters::Block {
- public:
-  Block(std::vector<Tensor> parameters, HostArena& arena, CopyQueue& copies)
-      : parameters_(std::move(parameters)), copies_(copies) {
-    for (const Tensor& parameter : parameters_) {
-      homes_.push_back(arena.take(static_cast<int64_t>(parameter.nbytes())));
-      on_the_way_.push_back(copies_.out(bytes_of(parameter), homes_.back()));
-    }
-    drop();
+struct OffloadedParameters::Block {
+  BlockHomes::Tensors bytes() const {
+    BlockHomes::Tensors all;
+    for (const Tensor& parameter : parameters) all.push_back(bytes_of(parameter));
+    return all;
   }
-  ~Block() { wait(); }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
 
-  // Asks for what is not there. Whoever computes with it waits.
-  void fetch(MemoryClaims* claims) {
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      c10::StorageImpl& storage = *parameters_[i].storage().unsafeGetStorageImpl();
-      c10::Allocator* const allocator = c10::GetAllocator(parameters_[i].device().type());
+  void allocate(MemoryClaims* claims) const {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      c10::StorageImpl& storage = *parameters[i].storage().unsafeGetStorageImpl();
+      c10::Allocator* const allocator = c10::GetAllocator(parameters[i].device().type());
       storage.set_data_ptr_noswap(allocator->allocate(storage.nbytes()));
-      claim(claims, Category::kParameters, parameters_[i], names[i]);
-      on_the_way_.push_back(copies_.in(homes_[i], bytes_of(parameters_[i])));
+      claim(claims, Category::kParameters, parameters[i], names[i]);
     }
   }
 
-  void wait() {
-    for (const auto& copy : on_the_way_) copy->wait();
-    on_the_way_.clear();
-  }
-
-  void drop() {
-    wait();  // the memory is anybody's from here on
-    for (const Tensor& parameter : parameters_) {
+  void free() const {
+    for (const Tensor& parameter : parameters) {
       parameter.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
           c10::DataPtr(nullptr, parameter.device()));
     }
   }
 
-  const std::vector<Tensor>& parameters() const { return parameters_; }
-  const std::shared_ptr<HostArena::Buffer>& home(size_t i) const { return homes_[i]; }
-
+  std::vector<Tensor> parameters;
   std::vector<std::string> names;  // of the parameters
-
- private:
-  std::vector<Tensor> parameters_;
-  std::vector<std::shared_ptr<HostArena::Buffer>> homes_;
-  std::vector<std::unique_ptr<Copy>> on_the_way_;
-  CopyQueue& copies_;
 };
 
-OffloadedParameters::OffloadedParameters(torch::Device device, std::shared_ptr<CopyQueue> copies)
-    : device_(device),
-      copies_(std::move(copies)),
-      arena_(HostArena::make(/*pinned=*/device.is_cuda(), /*limit_bytes=*/0)) {}
+OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockHomes> homes)
+    : homes_(std::move(homes)) {}
 
 OffloadedParameters::~OffloadedParameters() = default;
 
 void OffloadedParameters::take(TransformerBlock& block) {
-  blocks_.push_back(std::make_unique<Block>(block->parameters(), *arena_, *copies_));
+  Block& taken = *blocks_.emplace_back(std::make_unique<Block>());
+  taken.parameters = block->parameters();
+  taken.names.resize(taken.parameters.size());
+  homes_->take(taken.bytes());
+  taken.free();
   add();
-  blocks_.back()->names.resize(blocks_.back()->parameters().size());
 }
 
 void OffloadedParameters::fetch(int64_t index) {
-  blocks_[static_cast<size_t>(index)]->fetch(claims_);
+  const Block& block = *blocks_[static_cast<size_t>(index)];
+  block.allocate(claims_);
+  homes_->fetch(index, block.bytes());
 }
 
-void OffloadedParameters::drop(int64_t index) { blocks_[static_cast<size_t>(index)]->drop(); }
+void OffloadedParameters::drop(int64_t index) {
+  homes_->leave(index);
+  blocks_[static_cast<size_t>(index)]->free();
+}
 
-void OffloadedParameters::wait_for(int64_t index) { blocks_[static_cast<size_t>(index)]->wait(); }
+void OffloadedParameters::wait_for(int64_t index) { homes_->wait(index); }
 
 BlockRunner OffloadedParameters::around(BlockRunner inner) {
   return [this, inner = std::move(inner)](int64_t index, TransformerBlock& block,
@@ -133,38 +98,43 @@ void OffloadedParameters::listen(MemoryClaims* claims, const NamedTensors& named
   for (const auto& block : blocks_) {
     for (size_t i = 0; i < block->names.size(); ++i) {
       for (const auto& item : named) {
-        if (item.value().is_same(block->parameters()[i])) block->names[i] = item.key();
+        if (item.value().is_same(block->parameters[i])) block->names[i] = item.key();
       }
     }
   }
-  claim(claims_, Category::kOther, arena_->slabs(), {"parameters on the host"});
+  claim(claims_, Category::kOther, homes_->slabs(), {"parameters on the host"});
 }
 
-OffloadedParameters::Place OffloadedParameters::find(const Tensor& parameter) const {
-  for (const auto& block : blocks_) {
-    for (size_t i = 0; i < block->parameters().size(); ++i) {
-      if (block->parameters()[i].is_same(parameter)) return {block.get(), i};
+BlockHomes::Place OffloadedParameters::find(const Tensor& parameter) const {
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    const std::vector<Tensor>& parameters = blocks_[block]->parameters;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].is_same(parameter)) return {static_cast<int64_t>(block), i};
     }
   }
-  return {};
+  return {0, kNone};
 }
 
 std::shared_ptr<HostArena::Buffer> OffloadedParameters::home(const Tensor& parameter) const {
-  const Place place = find(parameter);
-  return place.block == nullptr ? nullptr : place.block->home(place.index);
+  const BlockHomes::Place place = find(parameter);
+  return place.index == kNone ? nullptr : homes_->in_memory(place);
+}
+
+void OffloadedParameters::store(const Tensor& parameter, const HostArena::Buffer& numbers) {
+  homes_->store(find(parameter), numbers);
 }
 
 Tensor OffloadedParameters::on_host(const Tensor& parameter) const {
-  const auto from = home(parameter);
-  if (from == nullptr) return parameter;
+  const BlockHomes::Place place = find(parameter);
+  if (place.index == kNone) return parameter;
   Tensor numbers = torch::empty(parameter.sizes(), parameter.options().device(torch::kCPU));
-  gather(*from, bytes_of(numbers));
+  homes_->read(place, bytes_of(numbers));
   return numbers;
 }
 
 void OffloadedParameters::set(const Tensor& parameter, const Tensor& numbers) {
-  const auto to = home(parameter);
-  if (to != nullptr) scatter(bytes_of(numbers), *to);
+  const BlockHomes::Place place = find(parameter);
+  if (place.index != kNone) homes_->write(place, bytes_of(numbers));
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// The blocks' parameters in host memory, on the card while their block computes.
+// The blocks' parameters in host memory or in a file, on the card while their block computes.
 //
 // Note [Parameters on the host]
 // Rationale: a step reads one block's weights at a time. What the other blocks have on the card is
@@ -22,14 +22,14 @@
 #include "model/transformer.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
-#include "train/offload/copy_queue.h"
+#include "train/offload/block_homes.h"
 #include "train/offload/resident_blocks.h"
 
 namespace headroom {
 
 class OffloadedParameters final : public ResidentBlocks {
  public:
-  OffloadedParameters(torch::Device device, std::shared_ptr<CopyQueue> copies);
+  explicit OffloadedParameters(std::unique_ptr<BlockHomes> homes);
   ~OffloadedParameters() override;
   OffloadedParameters(const OffloadedParameters&) = delete;
   OffloadedParameters& operator=(const OffloadedParameters&) = delete;
@@ -44,30 +44,34 @@ class OffloadedParameters final : public ResidentBlocks {
   // parameters.
   void listen(MemoryClaims* claims, const NamedTensors& named);
 
-  // Where a parameter lies on the host; null: it stays on the card.
+  // Whether it is one that comes and goes.
+  bool is_away(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }
+  // Where new numbers of it may be written; null: store() takes them, or it stays on the card.
   std::shared_ptr<HostArena::Buffer> home(const torch::Tensor& parameter) const;
+  void store(const torch::Tensor& parameter, const HostArena::Buffer& numbers);
+  // All that was stored is where it lies.
+  void finish_stores() { homes_->finish_stores(); }
 
-  // The numbers on the host of a parameter that lies there, as a tensor of its own; the parameter
-  // itself where it stays on the card.
+  // The numbers of a parameter that lies elsewhere, as a tensor of its own on the host; the
+  // parameter itself where it stays on the card.
   torch::Tensor on_host(const torch::Tensor& parameter) const;
   // The other way: numbers of the parameter's type and shape become its own, where it lies there.
   void set(const torch::Tensor& parameter, const torch::Tensor& numbers);
 
- private:
-  class Block;
-  struct Place {
-    const Block* block = nullptr;
-    size_t index = 0;
-  };
+  DiskFigures disk() const { return homes_->disk(); }
+  std::vector<std::string> notes() const { return homes_->notes(); }
 
-  Place find(const torch::Tensor& parameter) const;
+ private:
+  static constexpr size_t kNone = -1;
+  struct Block;
+
+  // Its index is kNone where it stays on the card.
+  BlockHomes::Place find(const torch::Tensor& parameter) const;
   void fetch(int64_t index) override;
   void drop(int64_t index) override;
   void wait_for(int64_t index) override;
 
-  torch::Device device_;
-  std::shared_ptr<CopyQueue> copies_;
-  std::shared_ptr<HostArena> arena_;
+  std::unique_ptr<BlockHomes> homes_;
   std::vector<std::unique_ptr<Block>> blocks_;
   MemoryClaims* claims_ = nullptr;
 };

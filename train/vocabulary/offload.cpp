@@ -23,7 +23,9 @@ std::string to_string(const Offload& offload) {
 }
 
 Offload parse_offload(const std::string& flag, std::string_view typed) {
-  const std::vector<std::string> allowed = {"none", "cpu", "nvme:DIR", "nvme:DIR,keep"};
+  const bool keeps = flag != "--param-offload";  // weights are made again from the masters
+  std::vector<std::string> allowed = {"none", "cpu", "nvme:DIR"};
+  if (keeps) allowed.emplace_back("nvme:DIR,keep");
   const std::string on_disk = flag + " nvme:/mnt/nvme";
   constexpr std::string_view kDisk = "nvme:";
   if (!typed.starts_with(kDisk)) {
@@ -40,11 +42,12 @@ Offload parse_offload(const std::string& flag, std::string_view typed) {
   if (directory.empty()) {
     throw UsageError(flag, typed, "names no directory; allowed: " + join(allowed), on_disk);
   }
-  if (!option.empty() && option != ",keep") {
+  if (!option.empty() && (option != ",keep" || !keeps)) {
     throw UsageError(flag, typed,
                      "has the unknown option '" + std::string(option.substr(1)) +
-                         "'; allowed behind the directory: keep, and no comma in its name",
-                     on_disk + ",keep");
+                         "'; allowed behind the directory: " + (keeps ? "keep" : "nothing") +
+                         ", and no comma in its name",
+                     keeps ? on_disk + ",keep" : on_disk);
   }
   return {.space = MemorySpace::kDisk, .directory = std::string(place)};
 }

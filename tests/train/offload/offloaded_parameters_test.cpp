@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/techniques/small_step.h"
+#include "train/offload/disk/staged_blocks.h"
 
 namespace headroom {
 namespace {
@@ -20,9 +21,12 @@ RunSpec of_five_blocks(Mode mode, const char* checkpoint = "none") {
   return spec;
 }
 
-RunSpec on_the_host(RunSpec spec) {
-  spec.param_offload = {.space = MemorySpace::kHost};
-  if (spec.profile_type == Mode::kTraining) spec.optimizer_offload = spec.param_offload;
+// With a directory of its own where it is a disk (tests/train/own_directory.h).
+constexpr const char* kPlaces[] = {"cpu", "nvme:."};
+
+RunSpec offloaded_to(const char* place, RunSpec spec) {
+  spec.param_offload = parse_offload("--param-offload", place);
+  if (spec.profile_type == Mode::kTraining) spec.optimizer_offload = {.space = MemorySpace::kHost};
   return spec;
 }
 
@@ -31,13 +35,15 @@ bool is_there(const Tensor& parameter) { return parameter.storage().data() != nu
 TEST(OffloadedParameters, AForwardIsThatWithoutIt) {
   const RunSpec spec = of_five_blocks(Mode::kForward);
   const SmallStep usual(spec);
-  const SmallStep offloaded(on_the_host(spec));
   const Batch batch = usual.data.batch(0);
   const auto logits = [&](const SmallStep& small) {
     const torch::NoGradGuard no_grad;
     return small.step->model()->forward(batch.tokens_BS, small.step->run_block);
   };
-  EXPECT_TRUE(logits(offloaded).equal(logits(usual)));
+  for (const char* place : kPlaces) {
+    const SmallStep offloaded(offloaded_to(place, spec));
+    EXPECT_TRUE(logits(offloaded).equal(logits(usual))) << place;
+  }
 }
 
 TEST(OffloadedParameters, LossAndGradientsAreThoseWithoutItToTheBit) {
@@ -46,9 +52,12 @@ TEST(OffloadedParameters, LossAndGradientsAreThoseWithoutItToTheBit) {
       RunSpec spec = of_five_blocks(Mode::kForwardBackward, checkpoint);
       spec.precision = precision;
       SmallStep usual(spec);
-      SmallStep offloaded(on_the_host(spec));
-      for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(offloaded.run(i), usual.run(i)) << checkpoint;
-      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint;
+      const std::vector<double> losses = usual.run_steps(2);
+      for (const char* place : kPlaces) {
+        SmallStep offloaded(offloaded_to(place, spec));
+        EXPECT_EQ(offloaded.run_steps(2), losses) << checkpoint << place;
+        EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint << place;
+      }
     }
   }
 }
@@ -63,9 +72,12 @@ TEST(OffloadedParameters, Bf16WeightsAndFp8ProductsAreThoseWithoutItToo) {
         spec.weights = WeightType::kBf16;
       }
       SmallStep usual(spec);
-      SmallStep offloaded(on_the_host(spec));
-      EXPECT_EQ(offloaded.run(), usual.run()) << checkpoint;
-      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint;
+      const double loss = usual.run();
+      for (const char* place : kPlaces) {
+        SmallStep offloaded(offloaded_to(place, spec));
+        EXPECT_EQ(offloaded.run(), loss) << checkpoint << place;
+        EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << checkpoint << place;
+      }
     }
   }
 }
@@ -77,11 +89,14 @@ TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
     if (weights == WeightType::kBf16) spec.master_weights = MasterCopy::kFp32;
     spec.optimizer_offload = {.space = MemorySpace::kHost};
     SmallStep usual(spec);
-    SmallStep offloaded(on_the_host(spec));
-    EXPECT_EQ(offloaded.run_steps(20), usual.run_steps(20));
-    const NamedTensors masters = offloaded.step->weights();
-    for (const auto& item : usual.step->weights()) {
-      EXPECT_TRUE(masters[item.key()].equal(item.value())) << item.key();
+    const std::vector<double> losses = usual.run_steps(20);
+    for (const char* place : kPlaces) {
+      SmallStep offloaded(offloaded_to(place, spec));
+      EXPECT_EQ(offloaded.run_steps(20), losses) << place;
+      const NamedTensors masters = offloaded.step->weights();
+      for (const auto& item : usual.step->weights()) {
+        EXPECT_TRUE(masters[item.key()].equal(item.value())) << item.key() << place;
+      }
     }
   }
 }
@@ -103,7 +118,7 @@ struct Resident final : MemoryClaims {
 
 TEST(OffloadedParameters, OfFewBlocksAreOnTheDeviceAndOfNoneAfterTheStep) {
   for (const char* checkpoint : kCheckpoints) {
-    const SmallStep small(on_the_host(of_five_blocks(Mode::kTraining, checkpoint)));
+    const SmallStep small(offloaded_to("cpu", of_five_blocks(Mode::kTraining, checkpoint)));
     Resident resident(*small.step);
     const Listening listening(*small.step, nullptr, &resident);
     small.step->run(small.data.batch(0));
@@ -116,7 +131,7 @@ TEST(OffloadedParameters, OfFewBlocksAreOnTheDeviceAndOfNoneAfterTheStep) {
 }
 
 TEST(OffloadedParameters, CrossTheLinkOncePerUse) {
-  const SmallStep small(on_the_host(of_five_blocks(Mode::kForwardBackward)));
+  const SmallStep small(offloaded_to("cpu", of_five_blocks(Mode::kForwardBackward)));
   int64_t block_bytes = 0;
   for (const auto& item : small.step->model()->named_parameters()) {
     if (item.key().starts_with("layers.0.")) {
@@ -137,22 +152,47 @@ TEST(OffloadedParameters, GoWithActivationsOnTheHostAndMicroBatches) {
     spec.activations = parse_activations(activations);
     spec.micro_batches = 2;
     SmallStep usual(spec);
-    SmallStep offloaded(on_the_host(spec));
-    for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(offloaded.run(i), usual.run(i)) << activations;
-    EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << activations;
+    const std::vector<double> losses = usual.run_steps(2);
+    for (const char* place : kPlaces) {
+      SmallStep offloaded(offloaded_to(place, spec));
+      EXPECT_EQ(offloaded.run_steps(2), losses) << activations << place;
+      EXPECT_TRUE(bit_equal(offloaded.gradients(), usual.gradients())) << activations << place;
+    }
   }
 }
 
 TEST(OffloadedParameters, AStepAfterOneThatFailedIsAsIfItHadNotBeen) {
   const RunSpec spec = of_five_blocks(Mode::kTraining, "every:2");
-  SmallStep usual(on_the_host(spec));
-  SmallStep failing(on_the_host(spec));
-  bool full = true;
-  failing.step->model()->named_parameters()["layers.2.ln1.weight"].register_hook(
-      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
-  EXPECT_THROW(failing.run(0), c10::OutOfMemoryError);
-  full = false;
-  EXPECT_EQ(failing.run_steps(3), usual.run_steps(3));
+  for (const char* place : kPlaces) {
+    SmallStep usual(offloaded_to(place, spec));
+    SmallStep failing(offloaded_to(place, spec));
+    bool full = true;
+    failing.step->model()->named_parameters()["layers.2.ln1.weight"].register_hook(
+        [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
+    EXPECT_THROW(failing.run(0), c10::OutOfMemoryError);
+    full = false;
+    EXPECT_EQ(failing.run_steps(3), usual.run_steps(3)) << place;
+  }
+}
+
+// One block ahead: 9 reads of 5 blocks, as they cross the link; each new weight is written once.
+TEST(OffloadedParameters, AreReadFromTheDiskOncePerUseAndWrittenOncePerUpdate) {
+  for (const Mode mode : {Mode::kForwardBackward, Mode::kTraining}) {
+    const SmallStep small(offloaded_to("nvme:.", of_five_blocks(mode)));
+    int64_t block_bytes = 0;
+    for (const auto& item : small.step->model()->named_parameters()) {
+      if (item.key().starts_with("layers.0.")) {
+        block_bytes += on_pages(static_cast<int64_t>(item.value().nbytes()));
+      }
+    }
+    const OffloadedParameters& parameters = *small.step->parameters;
+    const DiskFigures before = parameters.disk();
+    EXPECT_EQ(before.files, 5 * block_bytes);
+    small.step->run(small.data.batch(0));
+    EXPECT_EQ(parameters.disk().read - before.read, 9 * block_bytes);
+    EXPECT_EQ(parameters.disk().written - before.written,
+              mode == Mode::kTraining ? 5 * block_bytes : 0);
+  }
 }
 
 }  // namespace

@@ -163,6 +163,18 @@ TEST(Offload, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
   }
 }
 
+TEST(Offload, OfParametersNoFileIsKept) {
+  EXPECT_EQ(parse_offload("--param-offload", "nvme:/a").directory, "/a");
+  for (const char* text : {"nvme:/a,keep", "nvme:/a,b"}) {
+    try {
+      parse_offload("--param-offload", text);
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("allowed behind the directory: nothing, and no comma"));
+    }
+  }
+}
+
 TEST(ElementType, HasTheBytesOfItsName) {
   for (const EnumWord<ElementType>& known : words_of(ElementType{})) {
     const std::string& word = known.word;

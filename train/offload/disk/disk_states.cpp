@@ -65,7 +65,9 @@ struct DiskStates::Engine {
     std::unique_ptr<TransferQueue> queue;
     if (options.engine == DiskEngine::kUringOrThreads) {
       std::string note;
-      queue = make_uring_queue(buffers, note);
+      std::vector<TransferMemory> all;
+      for (size_t i = 0; i < buffers.count; ++i) all.push_back({buffers.at(i), buffers.bytes});
+      queue = make_uring_queue(all, buffers.count, note);
       if (!note.empty()) notes.push_back(note);
     }
     if (!queue) queue = make_thread_queue(buffers.count);

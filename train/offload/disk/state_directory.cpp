@@ -2,19 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <utility>
 
 #include "files/atomic_file.h"
 #include "files/mapped_file.h"
@@ -109,19 +105,6 @@ std::string kept_file(const std::string& directory) {
 }
 
 }  // namespace
-
-OwnedFile::OwnedFile(OwnedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-OwnedFile& OwnedFile::operator=(OwnedFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-void OwnedFile::close() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = -1;
-}
 
 void StateDirectory::check(const std::string& directory) {
   const OwnedFile lock = lock_directory(directory, nullptr);
@@ -246,26 +229,7 @@ int64_t StateDirectory::step_in(const File& file) const {
 }
 
 OwnedFile StateDirectory::open_file(const std::string& path, int flags) {
-  const int common = flags | O_CLOEXEC | O_NOFOLLOW;
-  int descriptor = open(path.c_str(), common | O_DIRECT, 0666);
-  const bool direct = descriptor >= 0;
-  if (!direct && errno == EINVAL) descriptor = open(path.c_str(), common, 0666);
-  OwnedFile file(descriptor);
-  struct statfs system {};
-  const bool answered = descriptor >= 0 && fstatfs(descriptor, &system) == 0;
-  // Newer kernels take O_DIRECT there and do nothing with it.
-  const bool in_memory = answered && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
-  std::string note;
-  if (in_memory) {
-    note = directory_ + " is on tmpfs, in memory: no O_DIRECT, and no disk is measured";
-  } else if (descriptor >= 0 && !direct) {
-    note =
-        "the file system of " + directory_ + " knows no O_DIRECT: the page cache is measured too";
-  }
-  if (!note.empty() && std::find(notes_.begin(), notes_.end(), note) == notes_.end()) {
-    notes_.push_back(note);
-  }
-  return file;
+  return open_direct(path, flags, directory_, notes_);
 }
 
 void StateDirectory::make(File& file) {
@@ -275,20 +239,10 @@ void StateDirectory::make(File& file) {
 }
 
 void StateDirectory::reserve(const File& file) {
-  int result = 0;
-  do {
-    result = fallocate(file.descriptor.get(), 0, 0, file_bytes_);
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return;
-  const int error = errno;
-  if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL) {
-    const std::string note = "the file system of " + directory_ +
-                             " reserves no space: that it is full shows in the middle of a step";
-    if (notes_.empty() || notes_.back() != note) notes_.push_back(note);
-    return;
+  if (const int error = reserve_room(file.descriptor, file_bytes_, directory_, notes_)) {
+    refuse(file.path, std::generic_category().message(error) + "; the states take two files of " +
+                          format_bytes(file_bytes_));
   }
-  refuse(file.path, std::generic_category().message(error) + "; the states take two files of " +
-                        format_bytes(file_bytes_));
 }
 
 void StateDirectory::begin(int64_t step) {

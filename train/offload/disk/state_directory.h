@@ -25,24 +25,10 @@
 #include <string>
 #include <vector>
 
+#include "train/offload/disk/direct_file.h"
 #include "train/offload/disk/disk_layout.h"
 
 namespace headroom {
-
-// A descriptor that closes itself.
-class OwnedFile {
- public:
-  OwnedFile() = default;
-  explicit OwnedFile(int descriptor) : descriptor_(descriptor) {}
-  OwnedFile(OwnedFile&& other) noexcept;
-  OwnedFile& operator=(OwnedFile&& other) noexcept;
-  ~OwnedFile() { close(); }
-  int get() const { return descriptor_; }
-  void close();
-
- private:
-  int descriptor_ = -1;
-};
 
 // Throws WriteError (files/replace_file.h) where the disk or its directory will not do, ReadError
 // (files/mapped_file.h) where what lies there is damaged, UsageError (text/quantity.h) where it is

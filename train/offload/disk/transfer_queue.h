@@ -34,6 +34,12 @@ class TransferQueue {
   virtual std::optional<Ended> next(bool wait) = 0;
 };
 
+// Memory of one buffer, aligned to pages.
+struct TransferMemory {
+  std::byte* memory = nullptr;
+  size_t bytes = 0;
+};
+
 // The memory that transfers go to and come from: `count` buffers of `bytes`, aligned to pages.
 struct TransferBuffers {
   std::byte* memory = nullptr;
@@ -43,11 +49,12 @@ struct TransferBuffers {
   std::byte* at(size_t buffer) const { return memory + buffer * bytes; }
 };
 
-// As many threads as there are buffers, each in pread or pwrite.
+// So many threads, each in pread or pwrite.
 std::unique_ptr<TransferQueue> make_thread_queue(size_t threads);
 
 // io_uring with the buffers registered. Where the kernel refuses the ring: nothing, and `note` says
-// why; where it refuses only to register them, `note` says that.
-std::unique_ptr<TransferQueue> make_uring_queue(const TransferBuffers& buffers, std::string& note);
+// why, and how many threads will do it; where it refuses only to register them, `note` says that.
+std::unique_ptr<TransferQueue> make_uring_queue(const std::vector<TransferMemory>& buffers,
+                                                size_t threads, std::string& note);
 
 }  // namespace headroom

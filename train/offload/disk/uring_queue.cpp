@@ -28,9 +28,9 @@ class UringQueue : public TransferQueue {
   }
 
   // Registered once, the kernel needs not look up and pin their pages at every transfer.
-  int register_buffers(const TransferBuffers& buffers) {
+  int register_buffers(const std::vector<TransferMemory>& buffers) {
     std::vector<iovec> list;
-    for (size_t i = 0; i < buffers.count; ++i) list.push_back({buffers.at(i), buffers.bytes});
+    for (const TransferMemory& each : buffers) list.push_back({each.memory, each.bytes});
     const int result =
         io_uring_register_buffers(&ring_, list.data(), static_cast<unsigned>(list.size()));
     registered_ = result == 0;
@@ -84,11 +84,12 @@ class UringQueue : public TransferQueue {
 
 }  // namespace
 
-std::unique_ptr<TransferQueue> make_uring_queue(const TransferBuffers& buffers, std::string& note) {
+std::unique_ptr<TransferQueue> make_uring_queue(const std::vector<TransferMemory>& buffers,
+                                                size_t threads, std::string& note) {
   auto queue = std::make_unique<UringQueue>();
-  if (const int error = queue->open(buffers.count)) {
+  if (const int error = queue->open(buffers.size())) {
     note = "the kernel refuses io_uring (" + words_of_error(error) +
-           "): " + std::to_string(buffers.count) + " threads read and write";
+           "): " + std::to_string(threads) + " threads read and write";
     return nullptr;
   }
   if (const int error = queue->register_buffers(buffers)) {

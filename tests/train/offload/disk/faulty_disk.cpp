@@ -1,4 +1,5 @@
-// Preloaded, makes the disk fail for files named headroom-states.*: HEADROOM_DISK_FAULT is
+// Preloaded, makes the disk fail for files named headroom-states.* and for scratch files, which
+// have no name: HEADROOM_DISK_FAULT is
 //   CALL:eio:N          pread, pwrite or fdatasync fails with EIO from its Nth call on, from 1
 //   CALL:full:N         the same with ENOSPC
 //   CALL:short:N        pread or pwrite moves half of what it is asked to, every Nth time
@@ -46,13 +47,15 @@ __attribute__((constructor)) void refuse_io_uring() {
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-bool is_states(int file) {
+bool is_ours(int file) {
   char target[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(file);
   const ssize_t length = readlink(link.c_str(), target, sizeof target - 1);
   if (length < 0) return false;
   target[length] = '\0';
-  return strstr(target, "headroom-states.") != nullptr;
+  // As Linux shows what O_TMPFILE made: /a/directory/#1234 (deleted).
+  const bool nameless = strstr(target, "/#") != nullptr && strstr(target, " (deleted)") != nullptr;
+  return nameless || strstr(target, "headroom-states.") != nullptr;
 }
 
 enum class Outcome { kWell, kShort, kFailed };
@@ -60,7 +63,7 @@ enum class Outcome { kWell, kShort, kFailed };
 Outcome outcome(const char* call, int file) {
   static const Fault fault;
   static std::atomic<int> calls{0};
-  if (strcmp(fault.call, call) != 0 || !is_states(file)) return Outcome::kWell;
+  if (strcmp(fault.call, call) != 0 || !is_ours(file)) return Outcome::kWell;
   const int number = ++calls;
   if (strcmp(fault.kind, "short") == 0) {
     return number % fault.number == 0 ? Outcome::kShort : Outcome::kWell;

@@ -1,0 +1,181 @@
+// Blocks' parameters in a file: what was put there comes back, whatever is under way. In a step:
+// offloaded_parameters_test.cpp; faults of the disk: tests/cli/disk_weights_test.py.
+#include "train/offload/homes_on_disk.h"
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "files/replace_file.h"
+#include "tests/files/scratch_directory.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+using Tensors = BlockHomes::Tensors;
+
+constexpr int64_t kSizes[] = {10'000, 4096, 3, 70'001};
+constexpr int64_t kOnPages = (3 + 1 + 1 + 18) * 4096;
+
+// Of a block at a time: no two parameters alike.
+Tensors numbers(int64_t block, int64_t time = 0) {
+  Tensors all;
+  for (const int64_t size : kSizes) {
+    all.push_back((torch::arange(size) * (block + 3) + 7 * time + size).to(torch::kUInt8));
+  }
+  return all;
+}
+
+Tensors room() {
+  Tensors all;
+  for (const int64_t size : kSizes) all.push_back(torch::zeros({size}, torch::kUInt8));
+  return all;
+}
+
+void expect_equal(const Tensors& one, const Tensors& other) {
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(other[i])) << i;
+}
+
+class HomesOnDiskTest : public testing::Test {
+ protected:
+  // In transfers of a page or two, so that a parameter is moved in many.
+  std::unique_ptr<HomesOnDisk> of_blocks(int64_t blocks, const std::string& directory) {
+    auto homes = std::make_unique<HomesOnDisk>(
+        DiskHomesOptions{.directory = directory, .blocks = blocks, .transfer_bytes = 8192},
+        std::make_shared<Counted>());
+    for (int64_t block = 0; block < blocks; ++block) homes->take(numbers(block));
+    return homes;
+  }
+  std::unique_ptr<HomesOnDisk> of_blocks(int64_t blocks) {
+    return of_blocks(blocks, folder_.path());
+  }
+
+  // A copy is done when it is asked for.
+  struct Counted final : CopyQueue {
+    struct Done final : Copy {
+      void wait() override {}
+      void wait_on_host() override {}
+    };
+    std::unique_ptr<Copy> copy(std::shared_ptr<HostArena::Buffer> buffer, const Tensor& vector,
+                               Direction direction, const Mark*) override {
+      if (direction == Direction::kToHost) {
+        scatter(vector, *buffer);
+      } else {
+        gather(*buffer, vector);
+      }
+      return std::make_unique<Done>();
+    }
+  };
+
+  ScratchDirectory folder_;
+};
+
+TEST_F(HomesOnDiskTest, WhatWasPutThereComesBackWheneverItIsAskedFor) {
+  const auto homes = of_blocks(7);
+  for (const int64_t block : {0, 1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0, 6, 0, 3}) {
+    const Tensors to = room();
+    homes->fetch(block, to);
+    homes->wait(block);
+    homes->leave(block);
+    expect_equal(to, numbers(block));
+  }
+}
+
+TEST_F(HomesOnDiskTest, ManyMayBeAskedForBeforeAnyIsWaitedFor) {
+  const auto homes = of_blocks(7);
+  std::vector<Tensors> to;
+  for (int64_t block = 0; block < 7; ++block) homes->fetch(block, to.emplace_back(room()));
+  for (int64_t block = 6; block >= 0; --block) {
+    homes->wait(block);
+    expect_equal(to[static_cast<size_t>(block)], numbers(block));
+  }
+}
+
+TEST_F(HomesOnDiskTest, ABlockThatIsLeftBeforeItCameComesTheNextTime) {
+  const auto homes = of_blocks(5);
+  for (int64_t block = 0; block < 5; ++block) {
+    homes->fetch(block, room());
+    homes->leave(block);
+  }
+  const Tensors to = room();
+  homes->fetch(2, to);
+  homes->wait(2);
+  expect_equal(to, numbers(2));
+}
+
+TEST_F(HomesOnDiskTest, StoresInAnyOrderAreReadByWhatIsAskedForAfterThem) {
+  const auto homes = of_blocks(6);
+  const auto arena = HostArena::make(/*pinned=*/false, /*limit_bytes=*/0);
+  for (int64_t time = 1; time < 4; ++time) {
+    for (size_t index = 0; index < std::size(kSizes); ++index) {
+      for (int64_t block = 5; block >= 0; --block) {
+        const auto buffer = arena->take(kSizes[index]);
+        scatter(numbers(block, time)[index], *buffer);
+        homes->store({block, index}, *buffer);
+      }
+    }
+    for (int64_t block = 0; block < 6; ++block) {
+      const Tensors to = room();
+      homes->fetch(block, to);
+      homes->wait(block);
+      expect_equal(to, numbers(block, time));
+    }
+    homes->finish_stores();
+  }
+}
+
+TEST_F(HomesOnDiskTest, TheHostReadsAndWritesSingleParameters) {
+  const auto homes = of_blocks(4);
+  homes->write({2, 3}, numbers(9)[3]);
+  homes->write({2, 3}, numbers(8)[3]);
+  Tensors to = room();
+  for (size_t i = 0; i < to.size(); ++i) homes->read({2, i}, to[i]);
+  Tensors expected = numbers(2);
+  expected[3] = numbers(8)[3];
+  expect_equal(to, expected);
+}
+
+TEST_F(HomesOnDiskTest, BytesAreOfWholePagesAndOfNoFileForACardThatHasNoNumbers) {
+  for (const std::string& directory : {folder_.path(), std::string()}) {
+    const auto homes = of_blocks(5, directory);
+    EXPECT_EQ(homes->disk().files, 5 * kOnPages);
+    EXPECT_EQ(homes->disk().written, 5 * kOnPages);
+    homes->fetch(1, room());
+    homes->wait(1);
+    homes->store({1, 3}, *HostArena::make(false, 0)->take(kSizes[3]));
+    homes->finish_stores();
+    EXPECT_EQ(homes->disk().read, kOnPages);
+    EXPECT_EQ(homes->disk().written, 5 * kOnPages + 18 * 4096);
+    EXPECT_EQ(homes->slabs().size(), 1);
+  }
+}
+
+TEST_F(HomesOnDiskTest, TheFileHasNoNameWhileItIsThere) {
+  const auto homes = of_blocks(3);
+  DIR* const directory = opendir(folder_.path().c_str());
+  while (const dirent* entry = readdir(directory)) {
+    EXPECT_THAT(entry->d_name, testing::AnyOf(testing::StrEq("."), testing::StrEq("..")));
+  }
+  closedir(directory);
+}
+
+TEST_F(HomesOnDiskTest, ADirectoryThatIsNotThereIsOneLine) {
+  const std::string missing = folder_.file("none");
+  const std::string line = "cannot write " + missing + ": No such file or directory";
+  EXPECT_EQ(message_of<WriteError>([&] { of_blocks(2, missing); }), line);
+  EXPECT_EQ(message_of<WriteError>([&] { ScratchFile::check(missing); }), line);
+  EXPECT_THAT(message_of<WriteError>([&] { ScratchFile::check(folder_.write("file", "")); }),
+              testing::HasSubstr("Not a directory"));
+  EXPECT_NO_THROW(ScratchFile::check(folder_.path()));
+}
+
+TEST_F(HomesOnDiskTest, MoreThanTheDiskHasIsOneLine) {
+  constexpr int64_t kTooMuch = int64_t{1} << 55;
+  EXPECT_THAT(message_of<WriteError>([&] { ScratchFile(folder_.path(), "weights", kTooMuch); }),
+              testing::AllOf(testing::HasSubstr("cannot write " + folder_.path() + ": "),
+                             testing::HasSubstr("; the weights take a file of ")));
+}
+
+}  // namespace
+}  // namespace headroom

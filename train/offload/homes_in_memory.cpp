@@ -1,0 +1,54 @@
+#include "train/offload/homes_in_memory.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+void gather(const HostArena::Buffer& from, const Tensor& to) {
+  int64_t at = 0;
+  for (const Tensor& part : from.parts()) {
+    to.narrow(0, at, part.numel()).copy_(part);
+    at += part.numel();
+  }
+}
+
+void scatter(const Tensor& from, const HostArena::Buffer& to) {
+  int64_t at = 0;
+  for (const Tensor& part : to.parts()) {
+    part.copy_(from.narrow(0, at, part.numel()));
+    at += part.numel();
+  }
+}
+
+HomesInMemory::~HomesInMemory() {
+  for (size_t i = 0; i < blocks_.size(); ++i) wait(static_cast<int64_t>(i));
+}
+
+void HomesInMemory::take(const Tensors& from) {
+  Block& block = blocks_.emplace_back();
+  for (const Tensor& parameter : from) {
+    block.buffers.push_back(arena_->take(parameter.numel()));
+    block.on_the_way.push_back(copies_->out(parameter, block.buffers.back()));
+  }
+  leave(static_cast<int64_t>(blocks_.size()) - 1);
+}
+
+void HomesInMemory::fetch(int64_t block, const Tensors& to) {
+  Block& asked = blocks_[static_cast<size_t>(block)];
+  for (size_t i = 0; i < to.size(); ++i) {
+    asked.on_the_way.push_back(copies_->in(asked.buffers[i], to[i]));
+  }
+}
+
+void HomesInMemory::wait(int64_t block) {
+  auto& on_the_way = blocks_[static_cast<size_t>(block)].on_the_way;
+  for (const auto& copy : on_the_way) copy->wait();
+  on_the_way.clear();
+}
+
+void HomesInMemory::store(Place place, const HostArena::Buffer& numbers) {
+  for_each_common_part(*in_memory(place), numbers,
+                       [](Tensor& own, Tensor& other) { own.copy_(other); });
+}
+
+}  // namespace headroom

@@ -1,0 +1,265 @@
+#include "train/offload/homes_on_disk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom {
+
+using torch::Tensor;
+
+HomesOnDisk::HomesOnDisk(DiskHomesOptions options, std::shared_ptr<CopyQueue> copies)
+    : options_(std::move(options)),
+      copies_(std::move(copies)),
+      arena_(HostArena::make(options_.pinned, /*limit_bytes=*/0, /*page_aligned=*/true)) {}
+
+HomesOnDisk::~HomesOnDisk() {
+  transfers_.reset();  // waits for what is under way: memory and file go
+  for (const Copies& copies : on_the_way_) {
+    for (const auto& copy : copies) copy->wait();
+  }
+}
+
+void HomesOnDisk::open(const Tensors& block) {
+  for (const Tensor& parameter : block) {
+    sizes_.push_back(parameter.numel());
+    block_bytes_ += on_pages(parameter.numel());
+  }
+  for (int64_t i = 0; i < std::min(kStagedBlocks, options_.blocks); ++i) add_slot();
+  if (options_.directory.empty()) return;
+  file_ =
+      std::make_unique<ScratchFile>(options_.directory, "weights", options_.blocks * block_bytes_);
+  notes_ = file_->notes();
+  make_transfers();
+}
+
+void HomesOnDisk::add_slot() {
+  Slot& slot = slots_.emplace_back();
+  slot.pieces.resize(sizes_.size());
+  int64_t offset = 0;
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    slot.buffers.push_back(arena_->take(sizes_[i]));
+    for (const Tensor& part : slot.buffers[i]->parts()) {
+      // Behind the last part the arena's unit, a page, is nobody else's.
+      const int64_t end = on_pages(part.numel());
+      for (int64_t at = 0; at < end; at += options_.transfer_bytes) {
+        const int64_t bytes = std::min(options_.transfer_bytes, end - at);
+        auto* const memory = static_cast<std::byte*>(part.data_ptr()) + at;
+        slot.pieces[i].push_back({slot_of_.size(), memory, bytes, offset});
+        slot_of_.push_back(slots_.size() - 1);
+        offset += bytes;
+      }
+    }
+  }
+}
+
+void HomesOnDisk::make_transfers() {
+  constexpr size_t kMostThreads = 8;
+  std::vector<TransferMemory> memory;
+  for (const Slot& slot : slots_) {
+    for (const auto& pieces : slot.pieces) {
+      for (const Piece& piece : pieces) {
+        memory.push_back({piece.memory, static_cast<size_t>(piece.bytes)});
+      }
+    }
+  }
+  const size_t threads = std::min(memory.size(), kMostThreads);
+  std::string note;
+  auto queue = make_uring_queue(memory, threads, note);
+  if (!note.empty()) notes_.push_back(note);
+  if (!queue) queue = make_thread_queue(threads);
+  transfers_ = std::make_unique<WholeTransfers>(std::move(queue), memory.size());
+}
+
+void HomesOnDisk::take(const Tensors& from) {
+  if (slots_.empty()) open(from);
+  const auto block = static_cast<int64_t>(on_the_way_.size());
+  TORCH_INTERNAL_ASSERT(block < options_.blocks && from.size() == sizes_.size());
+  on_the_way_.emplace_back();
+  Slot& slot = acquire(Use::kWrite, block);
+  Copies leaving;
+  for (size_t i = 0; i < from.size(); ++i) {
+    TORCH_INTERNAL_ASSERT(from[i].numel() == sizes_[i]);
+    leaving.push_back(copies_->out(from[i], slot.buffers[i]));
+  }
+  for (const auto& copy : leaving) copy->wait_on_host();
+  for (size_t i = 0; i < from.size(); ++i) start(slot, i, /*writes=*/true);
+}
+
+void HomesOnDisk::fetch(int64_t block, const Tensors& to) {
+  check();
+  finish_stores();
+  Slot& slot = acquire(Use::kRead, block);
+  slot.to = to;
+  slot.asked = copies_->mark();
+  for (size_t i = 0; i < sizes_.size(); ++i) start(slot, i, /*writes=*/false);
+  copy_what_is_there();
+}
+
+void HomesOnDisk::wait(int64_t block) {
+  check();
+  if (Slot* const slot = reading(block)) {
+    settle(*slot);
+    copy(*slot);
+  }
+  Copies& copies = on_the_way_[static_cast<size_t>(block)];
+  for (const auto& copy : copies) copy->wait();
+  copies.clear();
+  copy_what_is_there();
+}
+
+void HomesOnDisk::leave(int64_t block) {
+  if (Slot* const slot = reading(block)) {  // nobody waited: the step failed
+    try {
+      settle(*slot);
+    } catch (...) {  // who asks for something next hears of it
+      slot->under_way = 0;
+    }
+    release(*slot);
+  }
+  Copies& copies = on_the_way_[static_cast<size_t>(block)];
+  for (const auto& copy : copies) copy->wait();
+  copies.clear();
+}
+
+void HomesOnDisk::store(Place place, const HostArena::Buffer& numbers) {
+  Slot& slot = writable(place);
+  if (file_) {
+    for_each_common_part(*slot.buffers[place.index], numbers,
+                         [](Tensor& own, Tensor& other) { own.copy_(other); });
+  }
+  start(slot, place.index, /*writes=*/true);
+}
+
+void HomesOnDisk::finish_stores() {
+  for (Slot& slot : slots_) {
+    if (slot.use != Use::kWrite) continue;
+    settle(slot);
+    release(slot);
+  }
+}
+
+void HomesOnDisk::read(Place place, const Tensor& to) {
+  if (!file_) {
+    to.zero_();  // there are no numbers
+    return;
+  }
+  check();
+  finish_stores();
+  Slot& slot = acquire(Use::kHost, place.block);
+  start(slot, place.index, /*writes=*/false);
+  settle(slot);
+  gather(*slot.buffers[place.index], to);
+  release(slot);
+}
+
+void HomesOnDisk::write(Place place, const Tensor& from) {
+  Slot& slot = writable(place);
+  if (file_) scatter(from, *slot.buffers[place.index]);
+  start(slot, place.index, /*writes=*/true);
+}
+
+DiskFigures HomesOnDisk::disk() const {
+  return {.files = options_.blocks * block_bytes_, .read = read_, .written = written_};
+}
+
+void HomesOnDisk::check() const {
+  if (broken_) std::rethrow_exception(broken_);
+}
+
+// A slot that is in use for nothing, or, when that has ended, the one that has been longest.
+HomesOnDisk::Slot& HomesOnDisk::acquire(Use use, int64_t block) {
+  while (take_ended(/*wait=*/false)) {
+  }
+  copy_what_is_there();
+  const auto rank = [](const Slot& slot) {
+    return slot.use == Use::kNothing ? int64_t{-1} : slot.since;
+  };
+  Slot& slot = *std::min_element(slots_.begin(), slots_.end(),
+                                 [&](const Slot& a, const Slot& b) { return rank(a) < rank(b); });
+  settle(slot);
+  if (slot.use == Use::kRead) copy(slot);
+  for (const auto& copy : slot.copies) copy->wait_on_host();
+  release(slot);
+  slot.use = use;
+  slot.block = block;
+  slot.since = uses_++;
+  slot.started.assign(sizes_.size(), false);
+  return slot;
+}
+
+// Where that parameter's new numbers may be put.
+HomesOnDisk::Slot& HomesOnDisk::writable(Place place) {
+  check();
+  for (Slot& slot : slots_) {
+    if (slot.use != Use::kWrite || slot.block != place.block) continue;
+    if (slot.started[place.index]) settle(slot);
+    return slot;
+  }
+  return acquire(Use::kWrite, place.block);
+}
+
+HomesOnDisk::Slot* HomesOnDisk::reading(int64_t block) {
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    return slot.use == Use::kRead && slot.block == block;
+  });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+void HomesOnDisk::release(Slot& slot) {
+  slot.use = Use::kNothing;
+  slot.to.clear();
+  slot.asked.reset();
+  slot.copies.clear();
+}
+
+void HomesOnDisk::start(Slot& slot, size_t index, bool writes) {
+  (writes ? written_ : read_) += on_pages(sizes_[index]);
+  slot.started[index] = true;
+  if (!transfers_) return;
+  for (const Piece& piece : slot.pieces[index]) {
+    transfers_->start(piece.id,
+                      {.writes = writes,
+                       .file = file_->descriptor(),
+                       .memory = piece.memory,
+                       .bytes = piece.bytes,
+                       .offset = slot.block * block_bytes_ + piece.offset},
+                      file_->name());
+    ++slot.under_way;
+  }
+}
+
+// False where nothing is under way, or nothing has ended.
+bool HomesOnDisk::take_ended(bool wait) {
+  if (!transfers_) return false;
+  try {
+    const std::optional<size_t> id = transfers_->next(wait);
+    if (id) --slots_[slot_of_[*id]].under_way;
+    return id.has_value();
+  } catch (...) {
+    broken_ = std::current_exception();
+    transfers_->drain();
+    for (Slot& slot : slots_) slot.under_way = 0;
+    throw;
+  }
+}
+
+void HomesOnDisk::settle(Slot& slot) {
+  while (slot.under_way > 0) take_ended(/*wait=*/true);
+}
+
+void HomesOnDisk::copy(Slot& slot) {
+  slot.use = Use::kCopy;
+  for (size_t i = 0; i < slot.to.size(); ++i) {
+    slot.copies.push_back(copies_->in(slot.buffers[i], slot.to[i], slot.asked.get()));
+  }
+  on_the_way_[static_cast<size_t>(slot.block)] = slot.copies;
+  slot.to.clear();
+}
+
+void HomesOnDisk::copy_what_is_there() {
+  for (Slot& slot : slots_) {
+    if (slot.use == Use::kRead && slot.under_way == 0) copy(slot);
+  }
+}
+
+}  // namespace headroom
