@@ -23,7 +23,7 @@ enum class Status {
   kOom,
   kUnsupported,  // this machine cannot: no such device, or not this kernel
   kUsage,        // the request itself is wrong; the program exits 2
-  kUnwritable,   // it ran, and its snapshot or weights could not be written; the figures stand
+  kUnwritable,   // a file of its own could not be written, or one of its states read
   kFailed,
   kKilled,
   kTimeout,
@@ -107,7 +107,7 @@ struct Record {
   RareList<BlockResidual> residual_blocks;            // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
-  Named<int64_t> host_traffic;  // bytes of one step over the host link: "to_host", "to_card"
+  Named<int64_t> host_traffic;  // bytes of one step: "to_host", "to_card", "from_disk", "to_disk"
 
   std::optional<int64_t> recomputed_bytes;  // by the largest recomputation, where there is one
 

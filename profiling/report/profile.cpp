@@ -7,8 +7,8 @@
 #include "profiling/report/report.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/report/time.h"
+#include "profiling/report/traffic.h"
 #include "profiling/report/watch.h"
-#include "profiling/theory/host_link.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -211,20 +211,6 @@ Table spaces_table(const Record& record) {
   return table;
 }
 
-// What went over the host link, and what it takes at least.
-Table host_link_table(const Record& record) {
-  Table table{.title = "Over the host link, in one recorded step", .columns = {{"way"}}};
-  add_bytes_columns(table, "moved");
-  HostTraffic traffic;
-  for (const auto& [way, bytes] : record.host_traffic) {
-    (way.text() == "to_host" ? traffic.to_host : traffic.to_card) = bytes;
-    table.rows.push_back({readable(way)});
-    add_bytes_cells(table.rows.back(), bytes);
-  }
-  table.notes = host_link_notes(record.spec, traffic);
-  return table;
-}
-
 // What was measured of the quantity that theory calls `name`.
 std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
@@ -303,7 +289,7 @@ std::vector<Table> profile_report(const Record& record) {
   for (Table& table : watch_tables(record)) tables.push_back(std::move(table));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
-  if (!record.host_traffic.empty()) tables.push_back(host_link_table(record));
+  for (Table& table : traffic_tables(record)) tables.push_back(std::move(table));
   if (record.residual_bytes_per_block) tables.push_back(residual_table(record));
   if (!record.predicted.empty()) tables.push_back(theory_table(record));
   if (whole) tables.push_back(protocol_table(record));
