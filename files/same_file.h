@@ -2,8 +2,7 @@
 //
 // Note [Files apart]
 // Rationale: what is written replaces what was there. `--snapshot t.bin` beside `--tokens t.bin`,
-// or
-//   two outputs under one name, would destroy hours of work and exit 0.
+//   or two outputs under one name, would destroy hours of work and exit 0.
 // Approach: every command hands over what it reads and what it writes (cli/flags/file_flags.h, the
 //   cells of bench/sweep) and nothing runs unless they are apart. Files that are there are held
 //   against each other by device and inode, which sees through links, hard links and spellings;

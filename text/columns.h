@@ -10,8 +10,7 @@ namespace headroom {
 
 // Note [A table on a narrow page]
 // Rationale: a terminal cuts a line that is too long in the middle of a word and puts the rest
-// under
-//   the wrong column; a file has no width.
+//   under the wrong column; a file has no width.
 // Approach: what the table says is kept, in the first of these ways that fits: as it is; without
 //   drawn bars; texts on several lines, numbers and words whole; columns folded: the table in parts
 //   one under the other, each beginning with the columns that say which row it is; one line for

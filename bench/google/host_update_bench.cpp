@@ -18,8 +18,7 @@
 //   m, v and the weights themselves in BF16 (14 bytes a number, half of ours, and a v that no
 //   longer moves: 0.1 % of it is less than a step of BF16), or is given FP32 copies.
 // Approach: both are timed per number of the model. "bf16 weights, FP32 states" does what ours
-// does:
-//   gradient widened, fused update of FP32 master weights, weight rounded to BF16.
+//   does: gradient widened, fused update of FP32 master weights, weight rounded to BF16.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>

@@ -11,9 +11,8 @@ namespace headroom {
 
 // Note [Machinery]
 // Rationale: a tensor's memory is asked for some twenty calls below the operation that makes it,
-// the
-//   same twenty every time; a reader looks for the operation and for the line of ours that calls
-//   it.
+//   the same twenty every time; a reader looks for the operation and for the line of ours that
+//   calls it.
 // Approach: frames are left out from the top down to the last of an unbroken run of these:
 //   1. the recorder: torch::unwind, StackTable, what calls it;
 //   2. the allocator: CUDACachingAllocator, c10's storage;

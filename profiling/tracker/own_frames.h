@@ -16,9 +16,8 @@ namespace headroom {
 //   the whole chain of inlined calls. No other program is started, so none can be missing, hang or
 //   answer in a form nobody expects.
 // Limits: libbacktrace also reads the symbols of every library that is loaded, a quarter of a
-// second
-//   for libtorch's, and cannot be told not to. The linker gives it a list of what is loaded that
-//   ends with the program (--wrap, in cmake/FindLibbacktrace.cmake): 12 ms.
+//   second for libtorch's, and cannot be told not to. The linker gives it a list of what is loaded
+//   that ends with the program (--wrap, in cmake/FindLibbacktrace.cmake): 12 ms.
 
 // For each address of this process that lies in the program: the function there and behind it
 // those it was inlined into; nothing where there is no debug information. Not safe from several

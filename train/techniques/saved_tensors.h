@@ -5,8 +5,7 @@
 //   they must stand between a node and what it saves. Python has hooks for that; libtorch's C++ API
 //   has none, but every save asks the default engine for hooks.
 // Approach: an Engine whose answer is the innermost SavingGuard of the thread that saves. It is
-// made
-//   the default engine when a step is built, with a technique or without, so that one backward
+//   made the default engine when a step is built, with a technique or without, so that one backward
 //   thread (and its cuBLAS workspace) serves all steps of a process.
 // Limits: autograd's check that a saved tensor was not changed in place since is lost for what goes
 //   through a SavedTensors. Python programs bring an engine of their own.

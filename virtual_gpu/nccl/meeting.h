@@ -15,8 +15,7 @@ namespace virtual_gpu {
 // Note [Ranks meet in files]
 // Rationale: how large a part of a split communicator is, only the others' colors tell.
 // Approach: a file per rank beside the dry run's reports, which goes with its folder; a rename
-// makes
-//   it appear whole.
+//   makes it appear whole.
 // Limits: one machine; a rank that never comes is waited for, as on cards.
 std::optional<std::vector<std::string>> meet(const std::string& what, int rank, int size,
                                              const std::string& word,

@@ -6,8 +6,7 @@
 // Rationale: reads of device values are the limit of a virtual card: what was read may decide how
 //   long a loop runs, which experts run or whether a kernel's result is taken.
 // Approach: every small copy to the host is a read. In a Python program the hook is told of each;
-// it
-//   knows the line, what was called there and what becomes of the result, may write an answer in
+//   it knows the line, what was called there and what becomes of the result, may write an answer in
 //   place of the zeros (headroom dryrun --value), and names a loop that reads without end. In other
 //   programs the call stacks are kept and counted, and named when the report is written;
 //   bench/dryrun/host_reads.h judges both.

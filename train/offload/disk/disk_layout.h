@@ -4,10 +4,9 @@
 // Rationale: AdamW needs the master weight, m and v of the same numbers at once. In three files, or
 //   in three areas of one, they would be three streams and three small transfers.
 // Approach: a parameter is cut into blocks; a block lies in the file as [master | m | v] and is
-// read
-//   and written in one transfer. Each of its arrays is padded to whole pages, so that every offset,
-//   length and address suits O_DIRECT. Parameters lie one after another, so a pass in their order,
-//   or against it as gradients come, reads and writes one stream.
+//   read and written in one transfer. Each of its arrays is padded to whole pages, so that every
+//   offset, length and address suits O_DIRECT. Parameters lie one after another, so a pass in their
+//   order, or against it as gradients come, reads and writes one stream.
 // Limits: up to three pages of padding a parameter; one that has few numbers is a small transfer.
 #pragma once
 

@@ -2,12 +2,10 @@
 //
 // Note [Files without a name]
 // Rationale: what lies there can be made again, so it is worth nothing once the run has ended, and
-// a
-//   killed run removes nothing.
+//   a killed run removes nothing.
 // Approach: the file never has a name (O_TMPFILE), or loses it right after it was opened; the
-// kernel
-//   takes its room back when its last descriptor goes, whatever ends the process. The room is
-//   reserved at once.
+//   kernel takes its room back when its last descriptor goes, whatever ends the process. The room
+//   is reserved at once.
 // Limits: `ls` does not show it: `df` does, and /proc/PID/fd.
 #pragma once
 
