@@ -24,10 +24,11 @@ RunSpec of_bf16_weights() {
   return spec;
 }
 
-void expect_near(const std::vector<double>& losses, const std::vector<double>& expected) {
+void expect_near(const std::vector<double>& losses, const std::vector<double>& expected,
+                 double within = 1e-6) {
   ASSERT_EQ(losses.size(), expected.size());
   for (size_t i = 0; i < losses.size(); ++i) {
-    EXPECT_NEAR(losses[i], expected[i], 1e-6 * expected[i]) << "step " << i;
+    EXPECT_NEAR(losses[i], expected[i], within * expected[i]) << "step " << i;
   }
 }
 
@@ -221,6 +222,7 @@ TEST(OffloadedOptimizer, ClippingIsAPhaseInsideTheUpdate) {
 }
 
 // What leaves for the host for other reasons leaves on the same stream.
+// What a weight that is off in its last bit makes may round to the next INT8 code.
 TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
   for (const char* activations : {"int8:min=0", "offload:min=0", "offload-int8:min=0"}) {
     for (const char* checkpoint : {"none", "full", "selective"}) {
@@ -228,8 +230,10 @@ TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
       spec.layers = 5;
       spec.activations = parse_activations(activations);
       spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+      SCOPED_TRACE(std::string(activations) + ", checkpoint " + checkpoint);
       const std::vector<double> expected = SmallStep(spec).run_steps(5);
-      expect_near(SmallStep(offloading(spec)).run_steps(5), expected);
+      const std::vector<double> losses = SmallStep(offloading(spec)).run_steps(5);
+      expect_near(losses, expected, spec.activations.encoded() ? 1e-5 : 1e-6);
     }
   }
 }
