@@ -16,13 +16,13 @@
 #include "train/offload/offloaded_activations.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/precision.h"
+#include "train/real_device.h"
 #include "train/techniques/checkpoint.h"
 #include "train/techniques/compressed_activations.h"
 #include "train/techniques/fp8_linear.h"
 #include "train/techniques/gradient_release.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
-#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -94,11 +94,9 @@ std::unique_ptr<OffloadedParameters> offload_parameters(const RunSpec& spec, int
   if (spec.param_offload.space == MemorySpace::kHost) {
     homes = std::make_unique<HomesInMemory>(pinned, copies);
   } else {
-    const bool counted = pinned && under_virtual_card();
-    const std::string directory = disk_place(spec.param_offload).directory;
+    const std::string directory = is_real(device) ? spec.param_offload.directory : "";
     homes = std::make_unique<HomesOnDisk>(
-        DiskHomesOptions{.directory = counted ? "" : directory, .blocks = layers, .pinned = pinned},
-        copies);
+        DiskHomesOptions{.directory = directory, .blocks = layers, .pinned = pinned}, copies);
   }
   return std::make_unique<OffloadedParameters>(std::move(homes));
 }
@@ -157,7 +155,7 @@ std::shared_ptr<HostStates> make_host_states(const RunSpec& spec, const NamedTen
   std::vector<StateRegion> regions;
   for (const auto& item : parameters) regions.push_back({item.key(), item.value().numel()});
   if (!computes) return std::make_shared<CountedStates>(regions);
-  const DiskPlace place = disk_place(spec.optimizer_offload);
+  const Offload& place = spec.optimizer_offload;
   auto states = std::make_shared<DiskStates>(
       DiskStatesOptions{
           .directory = place.directory, .identity = run_identity(spec), .keep = place.keep},
@@ -181,7 +179,7 @@ NamedTensors masters_of_file(const RunSpec& spec, const NamedTensors& parameters
 void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
   if (step.loss_scaler) refuse_offload_of_scaled_gradients();
   const auto parameters = step.model()->named_parameters();
-  const bool computes = !step.device().is_cuda() || !under_virtual_card();
+  const bool computes = is_real(step.device());
   const auto states = make_host_states(spec, parameters, computes, notes);
   // Masters on the host of a virtual card are no numbers.
   const bool fills = computes && states->steps_done() < 0;

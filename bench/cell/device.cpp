@@ -40,8 +40,6 @@ Device settled(const Device& asked, torch::Device resolved) {
   return {.kind = DeviceKind::kCuda, .ordinal = resolved.index()};
 }
 
-bool is_real(torch::Device device) { return !device.is_cuda() || !under_virtual_card(); }
-
 void synchronize(torch::Device device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());
 }

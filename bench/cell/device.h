@@ -9,6 +9,7 @@
 
 #include "profiling/tracker/memory_tracker.h"
 #include "train/device.h"
+#include "train/real_device.h"
 
 namespace headroom {
 
@@ -25,9 +26,6 @@ torch::Device resolve_device(const Device& asked);
 
 // What "auto" became, for whoever asks the spec.
 Device settled(const Device& asked, torch::Device resolved);
-
-// Whether the device computes. A virtual one keeps the books and holds no values.
-bool is_real(torch::Device device);
 
 // Waits until the device has done everything asked of it. The CPU always has.
 void synchronize(torch::Device device);

@@ -11,7 +11,6 @@
 #include "profiling/record_reader.h"
 #include "text/quantity.h"
 #include "train/offload/disk/state_directory.h"
-#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -27,7 +26,7 @@ void name_files_as_typed(const RunSpec& spec, Record& record) {
 Record explained(const CellProcess& process, const RunSpec& spec, const std::string& problem) {
   Record record = process.explained(spec, problem);
   if (spec.optimizer_offload.space != MemorySpace::kDisk || is_virtual(spec)) return record;
-  const std::string directory = disk_place(spec.optimizer_offload).directory;
+  const std::string& directory = spec.optimizer_offload.directory;
   try {
     StateDirectory::remove(directory);
   } catch (const WriteError& error) {

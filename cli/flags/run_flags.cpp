@@ -12,7 +12,6 @@
 #include "train/data/token_file.h"
 #include "train/offload/disk/scratch_file.h"
 #include "train/offload/disk/state_directory.h"
-#include "train/vocabulary/disk_place.h"
 
 namespace headroom {
 namespace {
@@ -167,10 +166,10 @@ void check_state_directories(const std::vector<RunSpec>& specs) {
   std::set<std::string> of_weights;
   for (const RunSpec& spec : specs) {
     if (spec.optimizer_offload.space == MemorySpace::kDisk) {
-      of_states.insert(disk_place(spec.optimizer_offload).directory);
+      of_states.insert(spec.optimizer_offload.directory);
     }
     if (spec.param_offload.space == MemorySpace::kDisk) {
-      of_weights.insert(disk_place(spec.param_offload).directory);
+      of_weights.insert(spec.param_offload.directory);
     }
   }
   for (const std::string& directory : of_states) StateDirectory::check(directory);

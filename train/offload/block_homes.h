@@ -52,8 +52,4 @@ class BlockHomes {
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-// Parts of a buffer, one after another, as one vector of bytes, and back.
-void gather(const HostArena::Buffer& from, const torch::Tensor& to);
-void scatter(const torch::Tensor& from, const HostArena::Buffer& to);
-
 }  // namespace headroom

@@ -15,18 +15,9 @@ namespace {
 
 using torch::Tensor;
 
-// The parts of a buffer, one after another, to or from one vector.
+// Within the current stream.
 void copy_parts(const HostArena::Buffer& buffer, const Tensor& vector, bool out) {
-  int64_t at = 0;
-  for (const Tensor& part : buffer.parts()) {
-    const Tensor piece = vector.narrow(0, at, part.numel());
-    if (out) {
-      part.copy_(piece, /*non_blocking=*/true);
-    } else {
-      piece.copy_(part, /*non_blocking=*/true);
-    }
-    at += part.numel();
-  }
+  out ? scatter(vector, buffer) : gather(buffer, vector);
 }
 
 class StreamQueue final : public CopyQueue {

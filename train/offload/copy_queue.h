@@ -69,4 +69,10 @@ class CopyQueue {
 
 std::unique_ptr<CopyQueue> make_copy_queue(torch::Device device);
 
+// A contiguous tensor as a queue takes it, with a count of changes of its own: a weight that comes
+// back is the one that nodes of the graph have saved.
+inline torch::Tensor bytes_of(const torch::Tensor& tensor) {
+  return tensor.variable_data().view({-1}).view(torch::kUInt8);
+}
+
 }  // namespace headroom

@@ -4,22 +4,6 @@ namespace headroom {
 
 using torch::Tensor;
 
-void gather(const HostArena::Buffer& from, const Tensor& to) {
-  int64_t at = 0;
-  for (const Tensor& part : from.parts()) {
-    to.narrow(0, at, part.numel()).copy_(part);
-    at += part.numel();
-  }
-}
-
-void scatter(const Tensor& from, const HostArena::Buffer& to) {
-  int64_t at = 0;
-  for (const Tensor& part : to.parts()) {
-    part.copy_(from.narrow(0, at, part.numel()));
-    at += part.numel();
-  }
-}
-
 HomesInMemory::~HomesInMemory() {
   for (size_t i = 0; i < blocks_.size(); ++i) wait(static_cast<int64_t>(i));
 }

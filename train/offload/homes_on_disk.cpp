@@ -62,11 +62,7 @@ void HomesOnDisk::make_transfers() {
       }
     }
   }
-  const size_t threads = std::min(memory.size(), kMostThreads);
-  std::string note;
-  auto queue = make_uring_queue(memory, threads, note);
-  if (!note.empty()) notes_.push_back(note);
-  if (!queue) queue = make_thread_queue(threads);
+  auto queue = make_transfer_queue(memory, std::min(memory.size(), kMostThreads), notes_);
   transfers_ = std::make_unique<WholeTransfers>(std::move(queue), memory.size());
 }
 

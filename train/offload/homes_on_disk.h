@@ -3,9 +3,8 @@
 // Note [Weights in a file]
 // Rationale: a disk holds what the host's memory cannot, and a step wants few blocks at a time.
 // Approach: a scratch file (disk/scratch_file.h) of one block after another, each parameter on
-// pages
-//   of its own. kStagedBlocks blocks of pinned memory are all that the host has. A block that is
-//   asked for is read into one of them, in transfers of kTransferBytes that are all under way at
+//   pages of its own. kStagedBlocks blocks of pinned memory are all that the host has. A block that
+//   is asked for is read into one of them, in transfers of kTransferBytes that are all under way at
 //   once (io_uring with O_DIRECT and registered buffers; threads where the kernel refuses the
 //   ring). Its copy to the card is asked for as soon as somebody looks and it is there, at the
 //   latest where the block runs; it runs as if it had been asked for with the block
@@ -14,9 +13,8 @@
 //   for it. New weights of the host's update are copied into a staged block and written while the
 //   next ones are computed; the step ends when all of them are in the file.
 // Limits: all blocks alike. The host's thread waits for a block that is not read yet, so it does
-// not
-//   run ahead of the card then. An error of the disk ends the run: what it was told last is thrown
-//   again at every use.
+//   not run ahead of the card then. An error of the disk ends the run: what it was told last is
+//   thrown again at every use.
 #pragma once
 
 #include <exception>

@@ -70,6 +70,22 @@ void HostArena::add_slab() {
                            : ordinary_slab(kSlab, page_aligned_));
 }
 
+void gather(const HostArena::Buffer& from, const torch::Tensor& to) {
+  int64_t at = 0;
+  for (const torch::Tensor& part : from.parts()) {
+    to.narrow(0, at, part.numel()).copy_(part, /*non_blocking=*/true);
+    at += part.numel();
+  }
+}
+
+void scatter(const torch::Tensor& from, const HostArena::Buffer& to) {
+  int64_t at = 0;
+  for (const torch::Tensor& part : to.parts()) {
+    part.copy_(from.narrow(0, at, part.numel()), /*non_blocking=*/true);
+    at += part.numel();
+  }
+}
+
 void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
                           const std::function<void(torch::Tensor&, torch::Tensor&)>& use) {
   size_t i = 0;

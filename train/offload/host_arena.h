@@ -63,6 +63,11 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
   std::vector<torch::Tensor> slabs_;
 };
 
+// A buffer's parts, one after another, to or from a vector of as many bytes (uint8). Where one of
+// them is on a card the copies are asked for only, in the current stream.
+void gather(const HostArena::Buffer& from, const torch::Tensor& to);
+void scatter(const torch::Tensor& from, const HostArena::Buffer& to);
+
 // Two buffers of as many bytes, in pieces that lie in one part of both.
 void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
                           const std::function<void(torch::Tensor&, torch::Tensor&)>& use);

@@ -9,12 +9,6 @@ namespace headroom {
 
 using torch::Tensor;
 
-namespace {
-
-Tensor bytes_of(const Tensor& vector) { return vector.view(torch::kUInt8); }
-
-}  // namespace
-
 // Vectors that are on the card, on the host, or on the way.
 class OffloadedActivations::Moved final : public SavedUnits::Moved {
  public:

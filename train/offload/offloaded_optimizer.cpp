@@ -4,16 +4,13 @@
 #include <cmath>
 #include <utility>
 
-#include "train/device.h"
+#include "train/real_device.h"
 
 namespace headroom {
 
 using torch::Tensor;
 
 namespace {
-
-// As a CopyQueue takes it.
-Tensor bytes_of(const Tensor& tensor) { return tensor.detach().view({-1}).view(torch::kUInt8); }
 
 Tensor masters_of(const StatesInMemory& piece) {
   return torch::from_blob(piece.master, {piece.numbers}, torch::kFloat32);
@@ -38,7 +35,7 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
       homes_(homes) {
   const torch::NoGradGuard no_grad;
   const bool on_card = parameters_.front().is_cuda();
-  computes_ = !on_card || !under_virtual_card();
+  computes_ = is_real(parameters_.front().device());
   arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
   held_.resize(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {

@@ -6,8 +6,8 @@
 //   "ZeRO-Offload").
 // Approach: the FP32 master, m and v of every parameter lie on the host, in memory or in files
 //   (host_states.h), the master of an FP32 weight too: nothing is read back from the card. A
-//   parameter has a pinned buffer as
-//   large as its gradient. When backward completes a gradient, its copy to that buffer is asked
+//   parameter has a pinned buffer as large as its gradient. When backward completes a gradient, its
+//   copy to that buffer is asked
 //   for, the arithmetic waits for the copy of the gradient before it, and that one's card memory
 //   goes: two gradients are on the card at most, whatever the link's speed. After backward, in the
 //   phase "optimizer" and in the order in which they came: the host waits for a gradient, updates,

@@ -2,18 +2,11 @@
 
 #include <utility>
 
+#include "train/offload/copy_queue.h"
+
 namespace headroom {
 
 using torch::Tensor;
-
-namespace {
-
-// With a count of changes of its own: a weight that comes back is the one that nodes have saved.
-Tensor bytes_of(const Tensor& tensor) {
-  return tensor.variable_data().view({-1}).view(torch::kUInt8);
-}
-
-}  // namespace
 
 struct OffloadedParameters::Block {
   BlockHomes::Tensors bytes() const {
@@ -95,12 +88,10 @@ BlockRunner OffloadedParameters::around(BlockRunner inner) {
 
 void OffloadedParameters::listen(MemoryClaims* claims, const NamedTensors& named) {
   claims_ = claims;
-  for (const auto& block : blocks_) {
-    for (size_t i = 0; i < block->names.size(); ++i) {
-      for (const auto& item : named) {
-        if (item.value().is_same(block->parameters[i])) block->names[i] = item.key();
-      }
-    }
+  for (const auto& item : named) {
+    const BlockHomes::Place place = find(item.value());
+    if (place.index == kNone) continue;
+    blocks_[static_cast<size_t>(place.block)]->names[place.index] = item.key();
   }
   claim(claims_, Category::kOther, homes_->slabs(), {"parameters on the host"});
 }

@@ -19,7 +19,8 @@ const EnumWords<MemorySpace>& offload_words() {
 std::string to_string(const Offload& offload) {
   const auto known = std::find_if(offload_words().begin(), offload_words().end(),
                                   [&](const auto& row) { return row.value == offload.space; });
-  return known->word + (offload.directory.empty() ? "" : ":" + offload.directory);
+  return known->word + (offload.directory.empty() ? "" : ":" + offload.directory) +
+         (offload.keep ? ",keep" : "");
 }
 
 Offload parse_offload(const std::string& flag, std::string_view typed) {
@@ -49,7 +50,8 @@ Offload parse_offload(const std::string& flag, std::string_view typed) {
                          ", and no comma in its name",
                      keeps ? on_disk + ",keep" : on_disk);
   }
-  return {.space = MemorySpace::kDisk, .directory = std::string(place)};
+  return {
+      .space = MemorySpace::kDisk, .directory = std::string(directory), .keep = !option.empty()};
 }
 
 }  // namespace headroom

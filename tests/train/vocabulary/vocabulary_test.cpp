@@ -6,7 +6,6 @@
 
 #include "text/quantity.h"
 #include "train/vocabulary/checkpoint.h"
-#include "train/vocabulary/disk_place.h"
 #include "train/vocabulary/element_type.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/mode.h"
@@ -132,9 +131,7 @@ TEST(Offload, EverySettingIsPrintedAsItIsTyped) {
 }
 
 TEST(Offload, APlaceOnADiskIsADirectoryWhoseFilesStayOrNot) {
-  const auto place = [](const char* text) {
-    return disk_place(parse_offload("--optimizer-offload", text));
-  };
+  const auto place = [](const char* text) { return parse_offload("--optimizer-offload", text); };
   EXPECT_EQ(place("nvme:/mnt/a").directory, "/mnt/a");
   EXPECT_FALSE(place("nvme:/mnt/a").keep);
   EXPECT_EQ(place("nvme:/mnt/a,keep").directory, "/mnt/a");

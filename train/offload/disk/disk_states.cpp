@@ -18,20 +18,24 @@ constexpr int kFewestBuffers = 3;  // one is read into, one updated, one written
 // Memory of its own pages, which nothing has touched.
 class MappedBuffers {
  public:
-  MappedBuffers(size_t count, size_t bytes) : buffers_{nullptr, count, bytes} {
+  MappedBuffers(size_t count, size_t bytes) : bytes_(count * bytes) {
     void* memory =
-        mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    buffers_.memory = static_cast<std::byte*>(memory);
+    for (size_t i = 0; i < count; ++i) {
+      buffers_.push_back({static_cast<std::byte*>(memory) + i * bytes, bytes});
+    }
   }
-  ~MappedBuffers() { munmap(buffers_.memory, buffers_.count * buffers_.bytes); }
+  ~MappedBuffers() { munmap(buffers_.front().memory, bytes_); }
   MappedBuffers(const MappedBuffers&) = delete;
   MappedBuffers& operator=(const MappedBuffers&) = delete;
 
-  const TransferBuffers& get() const { return buffers_; }
+  size_t bytes() const { return bytes_; }  // of all
+  const std::vector<TransferMemory>& get() const { return buffers_; }
 
  private:
-  TransferBuffers buffers_;
+  size_t bytes_;
+  std::vector<TransferMemory> buffers_;
 };
 
 StatesInMemory states_in(std::byte* memory, const StateBlock& block) {
@@ -57,20 +61,15 @@ struct DiskStates::Engine {
   Engine(const DiskStatesOptions& options, int64_t block_bytes, std::vector<std::string>& notes)
       : buffers(static_cast<size_t>(std::max(options.buffers, kFewestBuffers)),
                 static_cast<size_t>(block_bytes)),
-        transfers(make_queue(options, buffers.get(), notes), buffers.get().count) {}
+        transfers(make_queue(options, buffers.get(), notes), buffers.get().size()) {}
 
   static std::unique_ptr<TransferQueue> make_queue(const DiskStatesOptions& options,
-                                                   const TransferBuffers& buffers,
+                                                   const std::vector<TransferMemory>& buffers,
                                                    std::vector<std::string>& notes) {
-    std::unique_ptr<TransferQueue> queue;
-    if (options.engine == DiskEngine::kUringOrThreads) {
-      std::string note;
-      std::vector<TransferMemory> all;
-      for (size_t i = 0; i < buffers.count; ++i) all.push_back({buffers.at(i), buffers.bytes});
-      queue = make_uring_queue(all, buffers.count, note);
-      if (!note.empty()) notes.push_back(note);
-    }
-    if (!queue) queue = make_thread_queue(buffers.count);
+    std::unique_ptr<TransferQueue> queue =
+        options.engine == DiskEngine::kThreads
+            ? make_thread_queue(buffers.size())
+            : make_transfer_queue(buffers, buffers.size(), notes);
     return options.around_queue ? options.around_queue(std::move(queue)) : std::move(queue);
   }
 
@@ -83,16 +82,16 @@ namespace {
 // One pass: which block is in which buffer, and what becomes of it.
 class Pass {
  public:
-  Pass(WholeTransfers& transfers, const TransferBuffers& buffers, const DiskLayout& layout,
-       const StateDirectory& directory, bool reads, bool writes)
+  Pass(WholeTransfers& transfers, const std::vector<TransferMemory>& buffers,
+       const DiskLayout& layout, const StateDirectory& directory, bool reads, bool writes)
       : transfers_(transfers),
         buffers_(buffers),
         directory_(directory),
         reads_(reads),
         writes_(writes),
-        is_(buffers.count),
+        is_(buffers.size()),
         layout_(layout) {
-    for (size_t buffer = 0; buffer < buffers.count; ++buffer) free_.push_back(buffer);
+    for (size_t buffer = 0; buffer < buffers.size(); ++buffer) free_.push_back(buffer);
   }
 
   void run(std::span<const int> order, const DiskStates::Visit& visit) {
@@ -135,7 +134,7 @@ class Pass {
     transfers_.start(buffer,
                      {.writes = writes,
                       .file = file.descriptor.get(),
-                      .memory = buffers_.at(buffer),
+                      .memory = buffers_[buffer].memory,
                       .bytes = block.bytes,
                       .offset = block.offset},
                      file.path);
@@ -144,7 +143,7 @@ class Pass {
   void visit_first(const DiskStates::Visit& visit) {
     const size_t buffer = in_order_.front();
     in_order_.pop_front();
-    visit(states_in(buffers_.at(buffer), *is_[buffer].block));
+    visit(states_in(buffers_[buffer].memory, *is_[buffer].block));
     ++visited_;
     if (writes_) {
       is_[buffer].written = true;
@@ -167,7 +166,7 @@ class Pass {
   }
 
   WholeTransfers& transfers_;
-  const TransferBuffers& buffers_;
+  const std::vector<TransferMemory>& buffers_;
   const StateDirectory& directory_;
   bool reads_;
   bool writes_;
@@ -195,14 +194,9 @@ DiskStates::~DiskStates() { engine_.reset(); }  // before the files
 
 int64_t DiskStates::steps_done() const { return directory_->step(); }
 
-int64_t DiskStates::host_bytes() const {
-  const TransferBuffers& buffers = engine_->buffers.get();
-  return static_cast<int64_t>(buffers.count * buffers.bytes);
-}
-
 DiskFigures DiskStates::disk() const {
-  return {.files = disk_bytes(),
-          .buffers = host_bytes(),
+  return {.files = layout_.both_files_bytes(),
+          .buffers = static_cast<int64_t>(engine_->buffers.bytes()),
           .read = bytes_read_,
           .written = bytes_written_};
 }

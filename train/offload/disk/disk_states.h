@@ -61,13 +61,9 @@ class DiskStates final : public HostStates {
   // done again.
   void step(std::span<const int> order, const Visit& update) override;
 
+  // Each pass so far adds layout().state_bytes() to what it reads, to what it writes.
   DiskFigures disk() const override;
 
-  // Of all passes so far, in transfers of blocks; a step adds layout().state_bytes() to each.
-  int64_t bytes_read() const { return bytes_read_; }
-  int64_t bytes_written() const { return bytes_written_; }
-  int64_t disk_bytes() const { return layout_.both_files_bytes(); }
-  int64_t host_bytes() const;  // the buffers
   const DiskLayout& layout() const { return layout_; }
   // What the user should know, a line each: no O_DIRECT, io_uring refused, a torn step found.
   const std::vector<std::string>& notes() const { return notes_; }

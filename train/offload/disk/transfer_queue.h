@@ -40,21 +40,12 @@ struct TransferMemory {
   size_t bytes = 0;
 };
 
-// The memory that transfers go to and come from: `count` buffers of `bytes`, aligned to pages.
-struct TransferBuffers {
-  std::byte* memory = nullptr;
-  size_t count = 0;
-  size_t bytes = 0;
-
-  std::byte* at(size_t buffer) const { return memory + buffer * bytes; }
-};
-
 // So many threads, each in pread or pwrite.
 std::unique_ptr<TransferQueue> make_thread_queue(size_t threads);
 
-// io_uring with the buffers registered. Where the kernel refuses the ring: nothing, and `note` says
-// why, and how many threads will do it; where it refuses only to register them, `note` says that.
-std::unique_ptr<TransferQueue> make_uring_queue(const std::vector<TransferMemory>& buffers,
-                                                size_t threads, std::string& note);
+// io_uring with the buffers registered; where the kernel refuses the ring, the threads. `notes` say
+// what it refused, and why.
+std::unique_ptr<TransferQueue> make_transfer_queue(const std::vector<TransferMemory>& buffers,
+                                                   size_t threads, std::vector<std::string>& notes);
 
 }  // namespace headroom

@@ -84,17 +84,18 @@ class UringQueue : public TransferQueue {
 
 }  // namespace
 
-std::unique_ptr<TransferQueue> make_uring_queue(const std::vector<TransferMemory>& buffers,
-                                                size_t threads, std::string& note) {
+std::unique_ptr<TransferQueue> make_transfer_queue(const std::vector<TransferMemory>& buffers,
+                                                   size_t threads,
+                                                   std::vector<std::string>& notes) {
   auto queue = std::make_unique<UringQueue>();
   if (const int error = queue->open(buffers.size())) {
-    note = "the kernel refuses io_uring (" + words_of_error(error) +
-           "): " + std::to_string(threads) + " threads read and write";
-    return nullptr;
+    notes.push_back("the kernel refuses io_uring (" + words_of_error(error) +
+                    "): " + std::to_string(threads) + " threads read and write");
+    return make_thread_queue(threads);
   }
   if (const int error = queue->register_buffers(buffers)) {
-    note = "io_uring without registered buffers (" + words_of_error(error) +
-           "; ulimit -l is what a user may register)";
+    notes.push_back("io_uring without registered buffers (" + words_of_error(error) +
+                    "; ulimit -l is what a user may register)");
   }
   return queue;
 }

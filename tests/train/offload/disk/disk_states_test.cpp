@@ -79,17 +79,17 @@ TEST_P(DiskStatesTest, StepsInTheOrderOfBackwardChangeEveryNumberOnce) {
 TEST_P(DiskStatesTest, AStepMovesTheStatesOnceEachWay) {
   DiskStates states(options(), known_regions());
   known_fill(states);
-  EXPECT_EQ(states.bytes_read(), 0);
-  EXPECT_EQ(states.bytes_written(), states.layout().state_bytes());
+  EXPECT_EQ(states.disk().read, 0);
+  EXPECT_EQ(states.disk().written, states.layout().state_bytes());
   known_step(states);
-  EXPECT_EQ(states.bytes_read(), states.layout().state_bytes());
-  EXPECT_EQ(states.bytes_written(), 2 * states.layout().state_bytes());
+  EXPECT_EQ(states.disk().read, states.layout().state_bytes());
+  EXPECT_EQ(states.disk().written, 2 * states.layout().state_bytes());
   struct stat a {};
   struct stat b {};
   ASSERT_EQ(stat(file("a").c_str(), &a), 0);
   ASSERT_EQ(stat(file("b").c_str(), &b), 0);
-  EXPECT_EQ(a.st_size + b.st_size, states.disk_bytes());
-  EXPECT_EQ(states.host_bytes(), 4 * states.layout().block_bytes());
+  EXPECT_EQ(a.st_size + b.st_size, states.disk().files);
+  EXPECT_EQ(states.disk().buffers, 4 * states.layout().block_bytes());
 }
 
 TEST_P(DiskStatesTest, WhileABlockIsUpdatedOthersAreReadAndWritten) {

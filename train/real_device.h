@@ -1,0 +1,13 @@
+// Whether what a device holds are numbers.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "train/device.h"
+
+namespace headroom {
+
+// A virtual card only keeps the books: nothing is computed there, and no time passes.
+inline bool is_real(torch::Device device) { return !device.is_cuda() || !under_virtual_card(); }
+
+}  // namespace headroom
