@@ -76,6 +76,7 @@ class Process:
                 context="alloc", max_entries=1000000, stacks="python"
             )
         torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
+        watch_operations(torch)
         if "multiprocessing.process" in sys.modules:
             from multiprocessing import process, util
 
@@ -200,6 +201,17 @@ def refuse_wheel(torch):
         sys.stderr.write(
             f"headroom dryrun: torch {torch.__version__} is not tested; {SUPPORTED}\n"
         )
+
+
+def watch_operations(torch):
+    """What libtorch's operations make of known values; Note [Operations on known values]."""
+    import ctypes
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    library = os.path.join(folder, "libheadroom_operations.so")
+    # Compiled for one version, and of one program alone: the libraries it needs are loaded already.
+    if torch.__version__.startswith("2.11.") and os.path.exists(library):
+        ctypes.CDLL(library).headroom_watch_operations()
 
 
 def watch_errors(process):
