@@ -50,6 +50,7 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
                                   [](Use use) { return use != Use::kRead; });
   const bool makes = std::count(operation.is_made.begin(), operation.is_made.end(), true) > 0;
   if (!writes && !makes) operation.is_computed = false;  // a view
+  operation.is_resize = name.name == "aten::resize_";
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
   if (operation.inside != Inside::kNothing) operation.is_computed = true;

@@ -145,9 +145,19 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   return running;
 }
 
+void note_resize(const std::vector<c10::IValue>& outputs) {
+  if (outputs.empty() || !outputs.front().isTensor()) return;
+  const at::Tensor& tensor = outputs.front().toTensor();
+  if (!tensor.defined() || !is_plain(tensor) || !tensor.is_cuda()) return;
+  const Span span = span_of(tensor);
+  if (span.end > span.begin) stand_in().complete(span.begin, span.end - span.begin);
+}
+
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   auto* running = static_cast<Running*>(context);
-  if (running == nullptr || !running->arguments) return;
+  if (running == nullptr) return;
+  if (running->operation->is_resize) return note_resize(function.outputs());
+  if (!running->arguments) return;
   const at::RecordFunctionGuard not_ours(false);
   std::vector<Result> results;
   for (size_t i = 0; i < running->written.size(); ++i) {

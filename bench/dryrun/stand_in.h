@@ -12,6 +12,7 @@ struct StandIn {
   int (*read)(uint64_t, uint64_t, void*) = nullptr;
   int (*knows)(uint64_t, uint64_t) = nullptr;
   void (*write)(uint64_t, uint64_t, const void*) = nullptr;
+  void (*complete)(uint64_t, uint64_t) = nullptr;
   void (*add_block)(uint64_t, uint64_t) = nullptr;
   void (*remove_block)(uint64_t) = nullptr;
   void (*push_operands)(const uint64_t*, const uint64_t*, const int*, uint64_t) = nullptr;
@@ -20,8 +21,8 @@ struct StandIn {
 
   bool is_whole() const {
     return read != nullptr && knows != nullptr && write != nullptr && add_block != nullptr &&
-           remove_block != nullptr && push_operands != nullptr && pop_operands != nullptr &&
-           answer_next != nullptr;
+           complete != nullptr && remove_block != nullptr && push_operands != nullptr &&
+           pop_operands != nullptr && answer_next != nullptr;
   }
 };
 
@@ -36,6 +37,7 @@ inline const StandIn& stand_in() {
     find_in_stand_in(found.read, "virtual_gpu_read_contents");
     find_in_stand_in(found.knows, "virtual_gpu_knows_contents");
     find_in_stand_in(found.write, "virtual_gpu_write_contents");
+    find_in_stand_in(found.complete, "virtual_gpu_complete_contents");
     find_in_stand_in(found.add_block, "virtual_gpu_add_block");
     find_in_stand_in(found.remove_block, "virtual_gpu_remove_block");
     find_in_stand_in(found.push_operands, "virtual_gpu_push_operands");

@@ -36,6 +36,10 @@ void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* fr
   Machine::get().contents.write(address, from, bytes);
 }
 
+void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes) {
+  Machine::get().contents.complete(address, bytes);
+}
+
 void virtual_gpu_add_block(uint64_t address, uint64_t bytes) {
   Machine::get().contents.add_block(address, bytes);
 }

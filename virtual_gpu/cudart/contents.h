@@ -17,6 +17,9 @@ int virtual_gpu_read_contents(uint64_t address, uint64_t bytes, void* to);
 int virtual_gpu_knows_contents(uint64_t address, uint64_t bytes);
 void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* from);
 
+// What is unknown beside something known there is memory that nobody wrote yet.
+void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes);
+
 // libtorch's blocks, as it gives them out and takes them back.
 void virtual_gpu_add_block(uint64_t address, uint64_t bytes);
 void virtual_gpu_remove_block(uint64_t address);

@@ -116,6 +116,27 @@ void Contents::put(uint64_t address, Piece piece) {
   place(address, std::move(piece));
 }
 
+void Contents::complete(uint64_t address, uint64_t bytes) {
+  if (!any() || bytes > kMostAtOnce) return;
+  const std::lock_guard lock(mutex_);
+  const auto block = block_at(address);
+  if (block == known_.end()) return;
+  std::vector<Extent> gaps;
+  uint64_t at = address;
+  const uint64_t end = address + bytes;
+  for (const auto& [begin, range] : block->second.ranges) {
+    if (range.end <= at) continue;
+    if (begin >= end) break;
+    if (begin > at) gaps.push_back({at, begin});
+    at = range.end;
+  }
+  if (at == address && gaps.empty()) return;
+  if (at < end) gaps.push_back({at, end});
+  for (const Extent& gap : gaps) {
+    place(gap.begin, {source_of(Bytes(gap.end - gap.begin, 0)), 0, gap.end - gap.begin});
+  }
+}
+
 void Contents::write(uint64_t address, const void* from, uint64_t bytes) {
   if (bytes > kMostAtOnce) return forget(address, bytes);
   const auto* first = static_cast<const unsigned char*>(from);

@@ -82,6 +82,9 @@ class Contents {
   void set(uint64_t address, unsigned char value, uint64_t bytes);
   void copy(uint64_t to, uint64_t from, uint64_t bytes);
   void put(uint64_t address, Piece piece);
+  // Where some of these bytes are known, the others become zeros: memory that nobody has written
+  // yet, whose values are as good as any.
+  void complete(uint64_t address, uint64_t bytes);
   // Whether all of it is known; only then `to` is written. May wait, as Source::bytes() does.
   bool read(uint64_t address, uint64_t bytes, void* to) const;
   // The pieces that these bytes are; none when some are unknown.

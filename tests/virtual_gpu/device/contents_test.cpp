@@ -129,6 +129,15 @@ TEST(Contents, MoreThanAMebibyteAtOnceMakesUnknown) {
   EXPECT_EQ(read(contents, kBlock, 5), std::nullopt);
 }
 
+TEST(Contents, WhatNobodyWroteBesideSomethingKnownReadsAsZeros) {
+  Contents contents = made();
+  contents.complete(kBlock, 8);
+  EXPECT_EQ(read(contents, kBlock, 8), std::nullopt) << "nothing is known there";
+  write(contents, kBlock + 2, "ab");
+  contents.complete(kBlock, 8);
+  EXPECT_EQ(read(contents, kBlock, 8), std::string("\0\0ab\0\0\0\0", 8));
+}
+
 struct Later : Source {
   explicit Later(bool comes) : comes_(comes) {}
   const Bytes* bytes() override {
