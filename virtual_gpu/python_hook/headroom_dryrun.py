@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 
+import headroom_absent
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -255,3 +256,5 @@ def torch_imported(torch):
     if os.environ.get("HEADROOM_DRYRUN_SKIP_HOST_INIT"):
         headroom_host_init.skip(torch)
     torch.cuda._lazy_call(process.cuda_started)
+    if headroom_absent.is_wanted():
+        headroom_absent.stand_alone(torch)
