@@ -33,7 +33,10 @@ int virtual_gpu_knows_contents(uint64_t address, uint64_t bytes) {
 }
 
 void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* from) {
-  Machine::get().contents.write(address, from, bytes);
+  Machine& machine = Machine::get();
+  // What is captured has not run: it will write, when nobody looks.
+  if (machine.streams.any_capture()) return machine.contents.forget(address, bytes);
+  machine.contents.write(address, from, bytes);
 }
 
 void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes) {
