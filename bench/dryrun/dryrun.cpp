@@ -75,6 +75,29 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   return torch_environment(request.alloc_conf, std::move(set));
 }
 
+// What a launcher would tell a rank, of nodes with `count` cards each.
+std::vector<std::string> as_rank(std::vector<std::string> variables, const DryRun& request,
+                                 int64_t rank) {
+  const int64_t local_size = std::min<int64_t>(request.count, request.world_size);
+  const std::vector<std::pair<std::string, std::string>> told = {
+      {"RANK", std::to_string(rank)},
+      {"WORLD_SIZE", std::to_string(request.world_size)},
+      {"LOCAL_RANK", std::to_string(rank % local_size)},
+      {"LOCAL_WORLD_SIZE", std::to_string(local_size)},
+      {"GROUP_RANK", std::to_string(rank / local_size)},
+      {"MASTER_ADDR", "127.0.0.1"},
+      {"MASTER_PORT", "29500"},
+      {"HEADROOM_VIRTUAL_ABSENT", "1"},
+  };
+  for (const auto& [name, value] : told) {
+    std::erase_if(variables, [&name = name](const std::string& variable) {
+      return variable.starts_with(name + "=");
+    });
+    variables.push_back(name + "=" + value);
+  }
+  return variables;
+}
+
 pid_t start(const std::string& program, const std::vector<std::string>& words,
             const std::vector<std::string>& variables, const HeldSignals& signals) {
   posix_spawnattr_t attributes;
@@ -179,11 +202,14 @@ std::string snapshot_of_process(const std::string& file, int64_t pid) {
   return stem.string() + "." + std::to_string(pid) + path.extension().string();
 }
 
-DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
-  const std::string program = find_program(request.words.front());
-  check_can_preload(program);
+namespace {
+
+// As `rank` alone, or as it is (-1).
+DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_t rank,
+                       const HeldSignals& signals) {
   const Scratch scratch;
-  const auto variables = environment(request, scratch.path() + "/report");
+  auto variables = environment(request, scratch.path() + "/report");
+  if (rank >= 0) variables = as_rank(std::move(variables), request, rank);
   const auto began = std::chrono::steady_clock::now();
   const pid_t pid = start(program, request.words, variables, signals);
   DryRunOutcome outcome;
@@ -196,6 +222,28 @@ DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
   outcome.reports = read_reports(scratch.path());
   outcome.unreported = without_report(scratch.path());
   return outcome;
+}
+
+}  // namespace
+
+DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
+  const std::string program = find_program(request.words.front());
+  check_can_preload(program);
+  if (request.ranks.empty()) return run_once(request, program, -1, signals);
+  DryRunOutcome all{.exit_code = 0};
+  for (const int64_t rank : request.ranks) {
+    DryRunOutcome one = run_once(request, program, rank, signals);
+    if (all.exit_code == 0 && all.signal == 0) {
+      all.exit_code = one.exit_code;
+      all.signal = one.signal;
+    }
+    all.seconds += one.seconds;
+    std::move(one.reports.begin(), one.reports.end(), std::back_inserter(all.reports));
+    std::move(one.unreported.begin(), one.unreported.end(), std::back_inserter(all.unreported));
+    all.asked_by = one.asked_by;
+    if (one.asked_by != 0) break;
+  }
+  return all;
 }
 
 }  // namespace headroom

@@ -27,10 +27,13 @@ namespace headroom {
 struct DryRun {
   VirtualCard card;
   int count = 1;
-  std::string alloc_conf;          // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
-  std::vector<Value> values;       // what it reads at some lines
-  std::string snapshot;            // where a memory_viz snapshot goes; "" = none is taken
-  bool skip_host_init = false;     // large weights are not drawn on the host (Python)
+  std::string alloc_conf;       // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
+  std::vector<Value> values;    // what it reads at some lines
+  std::string snapshot;         // where a memory_viz snapshot goes; "" = none is taken
+  bool skip_host_init = false;  // large weights are not drawn on the host (Python)
+  // Of a job of `world_size` ranks these run, each alone; 0 = the program is started as it is.
+  int64_t world_size = 0;
+  std::vector<int64_t> ranks;
   std::vector<std::string> words;  // the program and its arguments
 };
 

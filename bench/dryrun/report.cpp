@@ -123,6 +123,8 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"program", request.words},
       {"card", card.card.name},
       {"count", request.count},
+      {"world_size", request.world_size},
+      {"ranks", request.ranks},
       {"total_bytes", card.unlimited ? card.real_bytes : card.card.total_bytes},
       {"is_unlimited", card.unlimited},
       {"context_bytes", card.card.context_bytes},

@@ -152,6 +152,11 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
 // Processes that used CUDA and are in no row, and answers that nobody asked for.
 std::string what_is_missing(const ordered_json& document) {
   std::string text;
+  if (const int64_t size = document["world_size"]; size > 1) {
+    text += "of " + std::to_string(size) + " ranks " +
+            (document["ranks"].size() == 1 ? "one ran, alone" : "each of these ran alone") +
+            ": the absent ones echoed what it sent, so what others know is its own value here\n";
+  }
   for (const ordered_json& process : document["unreported"]) {
     text += "process " + std::to_string(process["pid"].get<int64_t>()) + " used CUDA and " +
             (process["is_running"].get<bool>() ? "runs on: it is not in this report\n"

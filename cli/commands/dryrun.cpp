@@ -30,6 +30,8 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostDevices = 64;
+constexpr int64_t kCardsOfNode = 8;
+constexpr int64_t kMostRanks = 1 << 20;
 constexpr int kSignalExit = 128;  // as a shell has it
 
 CommandLine command_line() {
@@ -42,6 +44,12 @@ CommandLine command_line() {
       {{"card", "NAME", "the card: headroom cards lists them", "Card"},
        {"count", "N", "how many of it (default 1)", "Card"},
        {"gpus", "N", "the same as --count", "Card"},
+       {"world-size", "N",
+        "the program is one rank of a job of N, started without a launcher; with --rank", "Ranks"},
+       {"rank", "LIST",
+        "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default 0);\n"
+        "--gpus is how many cards a node has then (default 8, or N)",
+        "Ranks"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
        {"skip-host-init", "",
@@ -116,12 +124,46 @@ void check_words(const std::vector<std::string>& words, const std::vector<NamedF
   check_apart(read, written);
 }
 
-int count_of(const Arguments& arguments) {
+int64_t world_size_of(const Arguments& arguments) {
+  if (!arguments.has("world-size")) {
+    if (!arguments.has("rank")) return 0;
+    throw UsageError("--rank", arguments.get("rank"), "needs --world-size, the ranks of the job",
+                     "--world-size 64 --rank 0,63");
+  }
+  return parse_integer("--world-size", arguments.get("world-size"), 1, kMostRanks);
+}
+
+// "0,511,1020-1023".
+std::vector<int64_t> ranks_of(const Arguments& arguments, int64_t world_size) {
+  std::vector<int64_t> ranks;
+  if (world_size == 0) return ranks;
+  const std::string text = arguments.get("rank", "0");
+  size_t at = 0;
+  while (at <= text.size()) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const size_t dash = part.find('-', 1);
+    const int64_t first = parse_integer("--rank", part.substr(0, dash), 0, world_size - 1);
+    const int64_t last = dash == std::string::npos ? first
+                                                   : parse_integer("--rank", part.substr(dash + 1),
+                                                                   first, world_size - 1);
+    for (int64_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
+    at = end + 1;
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+int count_of(const Arguments& arguments, int64_t world_size) {
   if (arguments.has("gpus") && arguments.has("count")) {
     throw UsageError("--gpus", arguments.get("gpus"), "is the same as --count: give one of them",
                      "--gpus 4");
   }
   const std::string flag = arguments.has("gpus") ? "gpus" : "count";
+  if (world_size > 0 && !arguments.has(flag)) {
+    return static_cast<int>(std::min<int64_t>(world_size, kCardsOfNode));
+  }
   return static_cast<int>(parse_integer("--" + flag, arguments.get(flag, "1"), 1, kMostDevices));
 }
 
@@ -142,7 +184,9 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   DryRun request;
   request.card = virtual_card({"--card", "--bytes", "--card h200 --bytes 80GiB"},
                               arguments.get("card"), arguments.get("bytes"));
-  request.count = count_of(arguments);
+  request.world_size = world_size_of(arguments);
+  request.ranks = ranks_of(arguments, request.world_size);
+  request.count = count_of(arguments, request.world_size);
   request.alloc_conf = arguments.get("alloc-conf");
   for (const std::string& value : values) request.values.push_back(parse_value(value));
   request.snapshot = snapshot_from(arguments);

@@ -17,17 +17,21 @@ import unittest
 from pathlib import Path
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
-PROGRAM = Path(__file__).resolve().parent / "programs/ranks.py"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 LAUNCHER = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
 LAYERS, LAYER_BYTES, RANKS, STEPS = 4, 1024 * 1024 * 4, 2, 2
 
 
 class Result:
-    def __init__(self, *arguments: str):
+    def __init__(self, *arguments: str, program: str = "ranks.py", count: int = RANKS,
+                 job: list[str] | None = None):
+        """Under torchrun on `count` cards, or as single ranks of `job`, without a launcher."""
+        launch = [*LAUNCHER, f"--nproc-per-node={count}"] if job is None else [sys.executable]
         with tempfile.TemporaryDirectory() as scratch:
             report = Path(scratch, "report.json")
-            command = [HEADROOM, "dryrun", "--card", "h100-80gb", f"--gpus={RANKS}", "--json",
-                       str(report), "--", *LAUNCHER, f"--nproc-per-node={RANKS}", str(PROGRAM)]
+            command = [HEADROOM, "dryrun", "--card", "h100-80gb",
+                       *(job or [f"--gpus={count}"]), "--json", str(report), "--", *launch,
+                       str(PROGRAMS / program)]
             done = subprocess.run([*command, *arguments], capture_output=True, text=True,
                                   timeout=300, cwd=scratch)
             self.code, self.err = done.returncode, done.stderr
@@ -61,17 +65,77 @@ class Ranks(unittest.TestCase):
             self.assertEqual(moved, calls * LAYER_BYTES)
             self.assertEqual(calls, STEPS * 2 * LAYERS)
 
-    def test_ddp_ends_by_its_own_comparison_of_the_ranks_as_values_are_zeros(self):
-        result = Result("ddp")
-        self.assertEqual(result.code, 1, result.err)
-        self.assertIn("DDP expects same model across all ranks", result.err)
-        self.assertIn("values on a virtual GPU are zeros", result.err)
+    def test_ddp_compares_its_ranks_and_reduces_each_gradient_once_a_step(self):
+        for rank in self.result("ddp").ranks:
+            (communicator,) = rank["communicators"]
+            done = collectives(communicator)
+            moved = done["all_reduce"][1]
+            self.assertGreaterEqual(moved, STEPS * LAYERS * LAYER_BYTES)
+            self.assertLess(moved, STEPS * LAYERS * LAYER_BYTES + 4096)  # and the barrier
+
+    def test_ranks_tell_each_other_what_the_host_wrote_and_what_kernels_made_of_it(self):
+        for count in (1, RANKS):
+            result = Result(program="rank_values.py", count=count)
+            self.assertEqual(result.code, 0, result.err)
 
     def test_a_split_group_has_its_own_size(self):
         for rank in self.result("split").ranks:
             world, part = rank["communicators"]
             self.assertEqual((world["size"], part["size"]), (RANKS, RANKS))
             self.assertEqual(collectives(part)["all_reduce"], (1, 4000))
+
+
+def alone(*arguments: str, world: int, ranks: str, program: str = "ranks.py") -> Result:
+    return Result(*arguments, program=program, job=["--world-size", str(world), "--rank", ranks])
+
+
+def taken(process: dict) -> dict:
+    """What a rank took of its card, and what it asked of NCCL."""
+    (device,) = process["devices"]
+    names = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_requested_bytes")
+    return {
+        **{name: device["allocator"][name] for name in names},
+        "allocations": device["allocations"],
+        "traffic": [collectives(one) for one in process["communicators"]],
+    }
+
+
+class AloneRanks(unittest.TestCase):
+    def test_a_rank_alone_takes_what_it_takes_beside_the_others(self):
+        for kind in ("fsdp", "ddp"):
+            together = {rank["rank"]: taken(rank) for rank in Result(kind).ranks}
+            result = alone(kind, world=RANKS, ranks="0-1")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertEqual({rank["rank"]: taken(rank) for rank in result.ranks}, together)
+
+    def test_the_first_and_the_last_of_64_ranks_run_alone_and_the_report_says_so(self):
+        result = alone("fsdp", world=64, ranks="0,63")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(sorted(rank["rank"] for rank in result.ranks), [0, 63])
+        self.assertEqual({rank["world_size"] for rank in result.ranks}, {64})
+        self.assertIn("of 64 ranks each of these ran alone", result.err)
+        for rank in result.ranks:
+            self.assertEqual(rank["communicators"][0]["size"], 64)
+            self.assertEqual([one["ordinal"] for one in rank["devices"]], [rank["rank"] % 8])
+
+    def test_absent_ranks_echo_objects_and_a_group_on_the_host_is_alone_too(self):
+        result = alone(world=16, ranks="5", program="rank_alone.py")
+        self.assertEqual(result.code, 0, result.err)
+
+    def test_ranks_outside_of_the_world_are_refused_in_one_line(self):
+        for flags, said in (
+            (["--world-size", "4", "--rank", "4"], "--rank"),
+            (["--world-size", "4", "--rank", "1,,2"], "--rank"),
+            (["--rank", "0"], "--world-size"),
+            (["--world-size", "0"], "--world-size"),
+        ):
+            done = subprocess.run(
+                [HEADROOM, "dryrun", "--card", "h100-80gb", *flags, "--", "true"],
+                capture_output=True, text=True, timeout=60,
+            )
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
 if __name__ == "__main__":

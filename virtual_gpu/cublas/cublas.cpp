@@ -22,11 +22,12 @@ constexpr uint64_t kReal = 2;
 constexpr uint64_t kComplex = 8;
 
 cublasStatus_t product(cublasHandle_t handle, int64_t m, int64_t n, int64_t k, int64_t batch,
-                       uint64_t per_multiply_add) {
+                       uint64_t per_multiply_add, const void* written) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (m < 0 || n < 0 || k < 0 || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
   count_matrix_product(as_handle(handle).stream, static_cast<uint64_t>(m), static_cast<uint64_t>(n),
-                       static_cast<uint64_t>(k), static_cast<uint64_t>(batch), per_multiply_add);
+                       static_cast<uint64_t>(k), static_cast<uint64_t>(batch), written,
+                       per_multiply_add);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -100,28 +101,28 @@ cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* 
 }
 
 // The four element types of each routine differ in nothing but the type.
-#define HEADROOM_GEMM(letter, type, cost)                                                         \
-  cublasStatus_t cublas##letter##gemm_v2(                                                         \
-      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,           \
-      const type*, const type*, int, const type*, int, const type*, type*, int) {                 \
-    return product(handle, m, n, k, 1, cost);                                                     \
-  }                                                                                               \
-  cublasStatus_t cublas##letter##gemmStridedBatched(                                              \
-      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,           \
-      const type*, const type*, int, long long, const type*, int, long long, const type*, type*,  \
-      int, long long, int batch) {                                                                \
-    return product(handle, m, n, k, batch, cost);                                                 \
-  }                                                                                               \
-  cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t,            \
-                                             cublasOperation_t, int m, int n, int k, const type*, \
-                                             const type* const[], int, const type* const[], int,  \
-                                             const type*, type* const[], int, int batch) {        \
-    return product(handle, m, n, k, batch, cost);                                                 \
-  }                                                                                               \
-  cublasStatus_t cublas##letter##gemv_v2(cublasHandle_t handle, cublasOperation_t, int m, int n,  \
-                                         const type*, const type*, int, const type*, int,         \
-                                         const type*, type*, int) {                               \
-    return product(handle, m, 1, n, 1, cost);                                                     \
+#define HEADROOM_GEMM(letter, type, cost)                                                          \
+  cublasStatus_t cublas##letter##gemm_v2(                                                          \
+      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,            \
+      const type*, const type*, int, const type*, int, const type*, type* c, int) {                \
+    return product(handle, m, n, k, 1, cost, c);                                                   \
+  }                                                                                                \
+  cublasStatus_t cublas##letter##gemmStridedBatched(                                               \
+      cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,            \
+      const type*, const type*, int, long long, const type*, int, long long, const type*, type* c, \
+      int, long long, int batch) {                                                                 \
+    return product(handle, m, n, k, batch, cost, c);                                               \
+  }                                                                                                \
+  cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t,             \
+                                             cublasOperation_t, int m, int n, int k, const type*,  \
+                                             const type* const[], int, const type* const[], int,   \
+                                             const type*, type* const[], int, int batch) {         \
+    return product(handle, m, n, k, batch, cost, nullptr);                                         \
+  }                                                                                                \
+  cublasStatus_t cublas##letter##gemv_v2(cublasHandle_t handle, cublasOperation_t, int m, int n,   \
+                                         const type*, const type*, int, const type*, int,          \
+                                         const type*, type* y, int) {                              \
+    return product(handle, m, 1, n, 1, cost, y);                                                   \
   }
 HEADROOM_GEMM(S, float, kReal)
 HEADROOM_GEMM(D, double, kReal)
@@ -131,25 +132,25 @@ HEADROOM_GEMM(Z, cuDoubleComplex, kComplex)
 
 cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m,
                              int n, int k, const float*, const void*, cudaDataType, int,
-                             const void*, cudaDataType, int, const float*, void*, cudaDataType,
+                             const void*, cudaDataType, int, const float*, void* c, cudaDataType,
                              int) {
-  return product(handle, m, n, k, 1, kReal);
+  return product(handle, m, n, k, 1, kReal, c);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m,
                             int n, int k, const void*, const void*, cudaDataType type, int,
-                            const void*, cudaDataType, int, const void*, void*, cudaDataType, int,
+                            const void*, cudaDataType, int, const void*, void* c, cudaDataType, int,
                             cublasComputeType_t, cublasGemmAlgo_t) {
-  return product(handle, m, n, k, 1, is_complex(type) ? kComplex : kReal);
+  return product(handle, m, n, k, 1, is_complex(type) ? kComplex : kReal, c);
 }
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t,
                                           cublasOperation_t, int m, int n, int k, const void*,
                                           const void*, cudaDataType type, int, long long,
                                           const void*, cudaDataType, int, long long, const void*,
-                                          void*, cudaDataType, int, long long, int batch,
+                                          void* c, cudaDataType, int, long long, int batch,
                                           cublasComputeType_t, cublasGemmAlgo_t) {
-  return product(handle, m, n, k, batch, is_complex(type) ? kComplex : kReal);
+  return product(handle, m, n, k, batch, is_complex(type) ? kComplex : kReal, c);
 }
 
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
@@ -157,7 +158,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t, cub
                                    cudaDataType type, int, const void* const[], cudaDataType, int,
                                    const void*, void* const[], cudaDataType, int, int batch,
                                    cublasComputeType_t, cublasGemmAlgo_t) {
-  return product(handle, m, n, k, batch, is_complex(type) ? kComplex : kReal);
+  return product(handle, m, n, k, batch, is_complex(type) ? kComplex : kReal, nullptr);
 }
 
 const char* cublasGetStatusString(cublasStatus_t status) {

@@ -124,13 +124,13 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*,
                               const void*, cublasLtMatrixLayout_t a, const void*,
                               cublasLtMatrixLayout_t, const void*, const void*,
-                              cublasLtMatrixLayout_t, void*, cublasLtMatrixLayout_t d,
+                              cublasLtMatrixLayout_t, void* written, cublasLtMatrixLayout_t d,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   const Layout& left = as<Layout>(a);
   const Layout& out = as<Layout>(d);
   const bool plain = as<Description>(description).transpose_a == CUBLAS_OP_N;
   count_matrix_product(stream, out.rows, out.columns, plain ? left.columns : left.rows,
-                       static_cast<uint64_t>(out.batch));
+                       static_cast<uint64_t>(out.batch), written);
   return CUBLAS_STATUS_SUCCESS;
 }
 

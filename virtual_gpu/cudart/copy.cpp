@@ -1,8 +1,9 @@
-// The CUDA runtime's copies. Device memory holds no values: what is read from it is zero, what is
-// written to it is gone.
+// The CUDA runtime's copies. Of device memory a little is known (Note [Known contents]); the rest
+// is zero when it is read, and what is written to it is gone.
 #include <atomic>
 #include <cstring>
 
+#include "virtual_gpu/cudart/contents.h"
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/report/host_read.h"
 
@@ -14,6 +15,31 @@ void count(std::atomic<uint64_t>& counter, uint64_t by) {
   counter.fetch_add(by, std::memory_order_relaxed);
 }
 
+uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+// False when the host reads what is not known.
+bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool from_card,
+              size_t bytes) {
+  if (to_card) {
+    if (from_card) {
+      machine.contents.copy(as_address(to), as_address(from), bytes);
+    } else {
+      machine.contents.write(as_address(to), from, bytes);
+    }
+    return true;
+  }
+  if (!from_card) {
+    std::memmove(to, from, bytes);
+    return true;
+  }
+  if (bytes <= Contents::kMostBytes && machine.contents.read(as_address(from), bytes, to)) {
+    return true;
+  }
+  if (take_answer(to, bytes)) return true;
+  machine.host.set_zero(to, bytes);
+  return false;
+}
+
 // Moves `rows` rows of `bytes`, whichever sides are host memory.
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t bytes,
                       size_t rows) {
@@ -23,24 +49,18 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   Machine& machine = Machine::get();
   Device* source = machine.owner(reinterpret_cast<uint64_t>(from));
   Device* target = machine.owner(reinterpret_cast<uint64_t>(to));
-  if (source != nullptr && target != nullptr) return cudaSuccess;
-  if (target != nullptr) {
-    count(target->counters.bytes_to_device, bytes * rows);
-    return cudaSuccess;
-  }
+  bool are_known = true;
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);
   for (size_t row = 0; row < rows; ++row, out += to_pitch, in += from_pitch) {
-    if (source != nullptr) {
-      machine.host.set_zero(out, bytes);
-    } else {
-      std::memmove(out, in, bytes);
-    }
+    are_known &= copy_row(machine, out, target != nullptr, in, source != nullptr, bytes);
   }
+  if (source != nullptr && target != nullptr) return cudaSuccess;
+  if (target != nullptr) count(target->counters.bytes_to_device, bytes * rows);
   if (source == nullptr) return cudaSuccess;
   count(source->counters.bytes_to_host, bytes * rows);
   count(source->counters.copies_to_host, 1);
-  note_host_read(rows == 1 ? to : nullptr, from, bytes * rows);
+  if (!are_known) note_host_read(rows == 1 ? to : nullptr, from, bytes * rows);
   return cudaSuccess;
 }
 
@@ -64,10 +84,13 @@ cudaError_t set_on(cudaStream_t handle, void* to, int value, size_t bytes) {
   Machine& machine = Machine::get();
   if (machine.streams.issue(machine.stream(handle), NodeKind::kSet, 0)) return cudaSuccess;
   const uint64_t address = reinterpret_cast<uint64_t>(to);
-  // Pinned and managed memory are real and may be filled too.
-  if (bytes == 0 || machine.owner(address) != nullptr || !machine.host.find(address)) {
+  if (bytes == 0) return cudaSuccess;
+  if (machine.owner(address) != nullptr) {
+    machine.contents.set(address, static_cast<unsigned char>(value), bytes);
     return cudaSuccess;
   }
+  // Pinned and managed memory are real and may be filled too.
+  if (!machine.host.find(address)) return cudaSuccess;
   if (static_cast<unsigned char>(value) == 0) {
     machine.host.set_zero(to, bytes);
   } else {
@@ -128,10 +151,11 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
   return set_on(stream, to, value, bytes);
 }
 
-cudaError_t cudaMemset2DAsync(void*, size_t, int, size_t, size_t, cudaStream_t stream) {
+cudaError_t cudaMemset2DAsync(void* to, size_t, int, size_t, size_t, cudaStream_t stream) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
-  machine.streams.issue(machine.stream(stream), NodeKind::kSet, 0);
+  if (machine.streams.issue(machine.stream(stream), NodeKind::kSet, 0)) return cudaSuccess;
+  machine.contents.forget_through(as_address(to));
   return cudaSuccess;
 }
 

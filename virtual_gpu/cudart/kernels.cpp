@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace virtual_gpu {
@@ -43,6 +44,7 @@ struct Entry {
 struct Registered {
   const void* function;
   void** fat_binary;
+  const char* name;
   bool operator<(const Registered& other) const { return function < other.function; }
 };
 
@@ -85,12 +87,23 @@ KernelCode best_code(const void* fat_binary, int major, int minor) {
   return {};
 }
 
-}  // namespace
-
-void register_kernel(const void* function, void** fat_binary) {
+std::optional<Registered> find(const void* function) {
   Kernels& all = kernels();
   const std::lock_guard lock(all.mutex);
-  all.registered.push_back({.function = function, .fat_binary = fat_binary});
+  if (!all.sorted) std::sort(all.registered.begin(), all.registered.end());
+  all.sorted = true;
+  const Registered wanted{.function = function, .fat_binary = nullptr, .name = nullptr};
+  const auto found = std::lower_bound(all.registered.begin(), all.registered.end(), wanted);
+  if (found == all.registered.end() || found->function != function) return std::nullopt;
+  return *found;
+}
+
+}  // namespace
+
+void register_kernel(const void* function, void** fat_binary, const char* name) {
+  Kernels& all = kernels();
+  const std::lock_guard lock(all.mutex);
+  all.registered.push_back({.function = function, .fat_binary = fat_binary, .name = name});
   all.sorted = false;
 }
 
@@ -98,14 +111,13 @@ void register_kernel(const void* function, void** fat_binary) {
 void** register_fat_binary(const void* wrapper) { return new void*(const_cast<void*>(wrapper)); }
 
 KernelCode code_for(const void* function, int major, int minor) {
-  Kernels& all = kernels();
-  const std::lock_guard lock(all.mutex);
-  if (!all.sorted) std::sort(all.registered.begin(), all.registered.end());
-  all.sorted = true;
-  const Registered wanted{.function = function, .fat_binary = nullptr};
-  const auto found = std::lower_bound(all.registered.begin(), all.registered.end(), wanted);
-  if (found == all.registered.end() || found->function != function) return {};
-  return best_code(*found->fat_binary, major, minor);
+  const std::optional<Registered> found = find(function);
+  return found ? best_code(*found->fat_binary, major, minor) : KernelCode{};
+}
+
+const char* kernel_name(const void* function) {
+  const std::optional<Registered> found = find(function);
+  return found ? found->name : nullptr;
 }
 
 }  // namespace virtual_gpu

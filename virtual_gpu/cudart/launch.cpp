@@ -1,8 +1,9 @@
-// The CUDA runtime's calls about kernels. A launch is counted, and that is all.
+// The CUDA runtime's calls about kernels. A launch is counted, and what it may write is unknown.
 #include <algorithm>
 #include <array>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/kernel_writes.h"
 #include "virtual_gpu/cudart/kernels.h"
 
 using namespace virtual_gpu;
@@ -40,7 +41,8 @@ bool is_runnable(const dim3& grid, const dim3& block) {
   return grid.x > 0 && grid.y > 0 && grid.z > 0 && threads > 0 && threads <= kThreadsPerBlock;
 }
 
-cudaError_t launch(const dim3& grid, const dim3& block, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t launch(const void* kernel, const dim3& grid, const dim3& block, void** arguments,
+                   size_t shared_bytes, cudaStream_t stream) {
   if (known.device == nullptr || Machine::forked()) {
     if (const cudaError_t error = usable()) return error;
   }
@@ -55,6 +57,7 @@ cudaError_t launch(const dim3& grid, const dim3& block, size_t shared_bytes, cud
     return cudaSuccess;
   }
   device->counters.launches.fetch_add(1, std::memory_order_relaxed);
+  if (machine.contents.any()) forget_written(machine.contents, kernel, arguments);
   return cudaSuccess;
 }
 
@@ -78,9 +81,9 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
 
-void __cudaRegisterFunction(void** fat_binary, const char* function, char*, const char*, int,
+void __cudaRegisterFunction(void** fat_binary, const char* function, char*, const char* name, int,
                             uint3*, uint3*, dim3*, dim3*, int*) {
-  register_kernel(function, fat_binary);
+  register_kernel(function, fat_binary, name);
 }
 
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
@@ -119,28 +122,30 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
   return cudaSuccess;
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3 grid, dim3 block, void**, size_t shared_bytes,
-                               cudaStream_t stream) {
-  return launch(grid, block, shared_bytes, stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t stream) {
+  return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t, dim3 grid, dim3 block, void**,
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                     size_t shared_bytes, cudaStream_t stream) {
-  return launch(grid, block, shared_bytes, stream);
+  return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernel(const void*, dim3 grid, dim3 block, void**, size_t shared_bytes,
-                             cudaStream_t stream) {
-  return launch(grid, block, shared_bytes, stream);
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             size_t shared_bytes, cudaStream_t stream) {
+  return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void**) {
-  return launch(config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                void** arguments) {
+  return launch(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+                config->stream);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void*, dim3 grid, dim3 block, void**,
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                         size_t shared_bytes, cudaStream_t stream) {
-  return launch(grid, block, shared_bytes, stream);
+  return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {

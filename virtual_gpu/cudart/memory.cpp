@@ -60,7 +60,11 @@ cudaError_t cudaFree(void* pointer) {
   Machine& machine = Machine::get();
   const uint64_t address = as_address(pointer);
   for (int i = 0; i < machine.count(); ++i) {
-    if (machine.device(i).contains(address)) return result(machine.device(i).release(address));
+    if (!machine.device(i).contains(address)) continue;
+    if (const auto block = machine.device(i).find(address)) {
+      machine.contents.forget(block->address, block->bytes);
+    }
+    return result(machine.device(i).release(address));
   }
   const auto block = machine.host.find(address);
   if (!block || block->kind != HostMemory::Kind::kManaged) return result(cudaErrorInvalidValue);

@@ -116,6 +116,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
   const auto found = pools().blocks.find(reinterpret_cast<uint64_t>(pointer));
   if (found == pools().blocks.end()) return result(cudaErrorInvalidValue);
   Pool& pool = *found->second.pool;
+  Machine::get().contents.forget(found->first, found->second.bytes);
   pool.device->unplace(found->first);
   pool.used -= found->second.bytes;
   pools().blocks.erase(found);

@@ -82,7 +82,9 @@ Machine& Machine::get() {
 bool Machine::is_of_this_process() { return maker.load() == getpid(); }
 bool Machine::forked() { return is_forked.load(std::memory_order_relaxed); }
 
-Machine::Machine() : report_stem_(unused_stem(environment("HEADROOM_VIRTUAL_REPORT"))) {
+Machine::Machine()
+    : contents([this](uint64_t address) { return extent_of(address); }),
+      report_stem_(unused_stem(environment("HEADROOM_VIRTUAL_REPORT"))) {
   read_environment();
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   maker = getpid();
@@ -140,6 +142,19 @@ Device* Machine::owner(uint64_t address) {
   if (!mappings.contains(address)) return nullptr;
   Device* mapped = mappings.device_at(address);
   return mapped != nullptr || devices_.empty() ? mapped : devices_.front().get();
+}
+
+// What the driver gave in one piece. A range of addresses that is mapped bit by bit is one.
+Contents::Extent Machine::extent_of(uint64_t address) {
+  for (const auto& device : devices_) {
+    if (!device->contains(address)) continue;
+    if (const auto block = device->find(address)) {
+      return {block->address, block->address + block->bytes};
+    }
+  }
+  const std::lock_guard lock(mappings_mutex);
+  const auto range = mappings.range_at(address);
+  return range ? Contents::Extent{range->first, range->second} : Contents::Extent{address, address};
 }
 
 }  // namespace virtual_gpu

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "virtual_gpu/device/contents.h"
 #include "virtual_gpu/device/device.h"
 #include "virtual_gpu/device/host_memory.h"
 #include "virtual_gpu/device/mapping.h"
@@ -63,6 +64,7 @@ class Machine {
 
   Streams streams;
   HostMemory host;
+  Contents contents;
   // Guards `mappings`; a Device and Streams have locks of their own.
   std::mutex mappings_mutex;
   Mappings mappings;
@@ -70,6 +72,7 @@ class Machine {
  private:
   Machine();
   void read_environment();
+  Contents::Extent extent_of(uint64_t address);
   const std::string report_stem_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<int> cards_;  // which of the machine's each device is

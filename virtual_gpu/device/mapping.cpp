@@ -121,6 +121,12 @@ std::optional<uint64_t> Mappings::range_start(uint64_t address) const {
   return range->first;
 }
 
+std::optional<std::pair<uint64_t, uint64_t>> Mappings::range_at(uint64_t address) const {
+  const auto start = range_start(address);
+  if (!start) return std::nullopt;
+  return std::pair(*start, *start + ranges_.at(*start));
+}
+
 bool Mappings::contains(uint64_t address) const { return range_start(address).has_value(); }
 
 Device* Mappings::device_at(uint64_t address) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "virtual_gpu/device/status.h"
 
@@ -42,6 +43,7 @@ class Mappings {
 
   // The range that holds this address, and the device whose memory is mapped there (nullptr: none).
   bool contains(uint64_t address) const;
+  std::optional<std::pair<uint64_t, uint64_t>> range_at(uint64_t address) const;  // begin, end
   Device* device_at(uint64_t address) const;
 
  private:

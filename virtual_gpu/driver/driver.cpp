@@ -124,9 +124,9 @@ CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return CUDA_SUCCESS; }
 
 CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                        CUstream stream, void**, void**) {
+                        CUstream stream, void** arguments, void**) {
   return to_driver(cudaLaunchKernel(nullptr, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
-                                    nullptr, shared_bytes, stream));
+                                    arguments, shared_bytes, stream));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -189,9 +189,13 @@ CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return to_driver(cudaMemGetInfo(free, total));
 }
 
-// Device memory has no values to set; a captured one is a node all the same.
-CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned, size_t count, CUstream stream) {
-  return to_driver(cudaMemsetAsync(reinterpret_cast<void*>(pointer), 0, count * 4, stream));
+// A value of four different bytes is not kept.
+CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned value, size_t count, CUstream stream) {
+  const unsigned byte = value & 0xff;
+  const cudaError_t error =
+      cudaMemsetAsync(reinterpret_cast<void*>(pointer), static_cast<int>(byte), count * 4, stream);
+  if (value != byte * 0x01010101U) Machine::get().contents.forget(pointer, count * 4);
+  return to_driver(error);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t count, CUstream stream) {

@@ -81,6 +81,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
   Machine& machine = Machine::get();
+  machine.contents.forget(address, bytes);
   const std::lock_guard lock(machine.mappings_mutex);
   return driver_result(machine.mappings.unmap(address, bytes));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/nccl/carried.h"
 
 namespace virtual_gpu {
 namespace {
@@ -46,6 +47,7 @@ ncclComm* add_communicator(std::string identity, int size, int rank, const ncclC
     comm->name = config->commName;
   }
   Machine::get().here().make_context();
+  find_peers(comm.get());
   const std::lock_guard lock(known().mutex);
   known().all.push_back(std::move(comm));
   return known().all.back().get();

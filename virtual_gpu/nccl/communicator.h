@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct TrafficCount {
   std::atomic<uint64_t> bytes{0};
 };
 
+struct Peers;  // virtual_gpu/nccl/carried.h
+
 }  // namespace virtual_gpu
 
 // NCCL's own tag. Never freed, so that one that was destroyed is known as such.
@@ -45,6 +48,7 @@ struct ncclComm {
   std::atomic<bool> is_finalized{false};
   std::atomic<uint64_t> children{0};  // splits and shrinks so far
   std::array<virtual_gpu::TrafficCount, virtual_gpu::kTrafficKinds> traffic;
+  std::shared_ptr<virtual_gpu::Peers> peers;
 };
 
 namespace virtual_gpu {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/nccl/carried.h"
 
 using namespace virtual_gpu;
 
@@ -19,6 +20,7 @@ struct Group {
   int depth = 0;
   ncclResult_t error = ncclSuccess;
   std::vector<Launch> launches;
+  std::vector<ncclComm*> joins;
 };
 thread_local Group group;
 
@@ -49,6 +51,18 @@ ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t 
   return ncclSuccess;
 }
 
+ncclResult_t join(ncclComm* comm) {
+  if (group.depth == 0) return await_peers(comm);
+  group.joins.push_back(comm);
+  return ncclSuccess;
+}
+
+bool is_captured(cudaStream_t stream) {
+  Machine& machine = Machine::get();
+  return machine.streams.any_capture() &&
+         machine.streams.capture_of(machine.stream(stream)).has_value();
+}
+
 ncclResult_t note_in_group(ncclResult_t error) {
   if (group.depth > 0 && error != ncclSuccess && group.error == ncclSuccess) group.error = error;
   return error;
@@ -68,6 +82,9 @@ ncclResult_t ncclGroupEnd() {
   if (--group.depth > 0) return ncclSuccess;
   const Group ended = std::exchange(group, Group{});
   if (ended.error != ncclSuccess) return ended.error;
+  for (ncclComm* comm : ended.joins) {
+    if (const ncclResult_t error = await_peers(comm)) return error;
+  }
   for (const Launch& one : ended.launches) {
     if (const ncclResult_t error = launch(one)) return error;
   }

@@ -9,6 +9,11 @@ namespace virtual_gpu {
 // Arguments have been checked. Counts the call and its bytes.
 ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t stream);
 
+// Waits for the others of a new communicator: now, or when the group ends.
+ncclResult_t join(ncclComm* comm);
+// Whether the stream is captured: then nothing happens yet.
+bool is_captured(cudaStream_t stream);
+
 // An error in a group is also that of its end.
 ncclResult_t note_in_group(ncclResult_t error);
 

@@ -1,10 +1,10 @@
-// NCCL's communicators: made, asked, ended. Nobody is waited for: whoever says that there are N
-// ranks is believed.
+// NCCL's communicators: made, asked, ended.
 #include <random>
 #include <set>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/communicator.h"
+#include "virtual_gpu/nccl/carried.h"
+#include "virtual_gpu/nccl/group.h"
 
 using namespace virtual_gpu;
 
@@ -32,13 +32,16 @@ ncclResult_t make(ncclComm_t* comm, int size, const ncclUniqueId& id, int rank,
   }
   if (const ncclResult_t error = check_config(config)) return error;
   *comm = add_communicator(identity_of(id), size, rank, config);
-  return ncclSuccess;
+  const ncclResult_t error = join(*comm);
+  if (error != ncclSuccess) *comm = nullptr;
+  return error;
 }
 
 // NULL is no fault, as with NCCL.
 ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   if (const ncclResult_t error = check_communicator(comm)) return error;
+  compare_with_peers(comm);
   comm->is_destroyed = true;
   return ncclSuccess;
 }

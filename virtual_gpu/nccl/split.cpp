@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/communicator.h"
 #include "virtual_gpu/nccl/meeting.h"
 
@@ -47,6 +48,10 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
   }
   const std::string identity = next_child(comm);
   const std::string word = std::to_string(color) + "," + std::to_string(key);
+  if (are_peers_absent() && comm->size > 1) {
+    return nccl_failure(ncclInvalidUsage,
+                        "a split needs the colors of all ranks, which are absent");
+  }
   const auto words =
       meet(identity, comm->rank, comm->size, word, [&] { return comm->is_destroyed.load(); });
   if (!words) {

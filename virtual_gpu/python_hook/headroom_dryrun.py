@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 
+import headroom_absent
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -76,6 +77,7 @@ class Process:
                 context="alloc", max_entries=1000000, stacks="python"
             )
         torch._C._cuda_attach_out_of_memory_observer(self.memory_ran_out)
+        watch_operations(torch)
         if "multiprocessing.process" in sys.modules:
             from multiprocessing import process, util
 
@@ -202,6 +204,17 @@ def refuse_wheel(torch):
         )
 
 
+def watch_operations(torch):
+    """What libtorch's operations make of known values; Note [Operations on known values]."""
+    import ctypes
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    library = os.path.join(folder, "libheadroom_operations.so")
+    # Compiled for one version, and of one program alone: the libraries it needs are loaded already.
+    if torch.__version__.startswith("2.11.") and os.path.exists(library):
+        ctypes.CDLL(library).headroom_watch_operations()
+
+
 def watch_errors(process):
     main_hook, thread_hook = sys.excepthook, threading.excepthook
 
@@ -243,3 +256,5 @@ def torch_imported(torch):
     if os.environ.get("HEADROOM_DRYRUN_SKIP_HOST_INIT"):
         headroom_host_init.skip(torch)
     torch.cuda._lazy_call(process.cuda_started)
+    if headroom_absent.is_wanted():
+        headroom_absent.stand_alone(torch)

@@ -14,6 +14,30 @@ void launch(benchmark::State& state) {
 }
 BENCHMARK(launch);
 
+// While the card knows values of so many blocks, a launch's arguments are looked through.
+void launch_beside_known_contents(benchmark::State& state) {
+  std::vector<void*> known(static_cast<size_t>(state.range(0)));
+  const int64_t value = 5;
+  for (void*& pointer : known) {
+    cudaMalloc(&pointer, 512);
+    cudaMemcpy(pointer, &value, sizeof value, cudaMemcpyHostToDevice);
+  }
+  void* written[4];
+  for (void*& pointer : written) cudaMalloc(&pointer, 4096);
+  struct {
+    int64_t sizes[64];
+    void* pointers[2];
+  } structure{.sizes = {}, .pointers = {written[2], written[3]}};
+  void* arguments[] = {&written[0], &written[1], &structure};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        cudaLaunchKernel(nullptr, dim3(128), dim3(256), arguments, 0, nullptr));
+  }
+  for (void* pointer : known) cudaFree(pointer);
+  for (void* pointer : written) cudaFree(pointer);
+}
+BENCHMARK(launch_beside_known_contents)->Arg(1)->Arg(1000);
+
 void malloc_and_free(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0));
   for (auto _ : state) {

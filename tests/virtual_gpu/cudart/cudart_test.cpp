@@ -60,13 +60,14 @@ TEST(Cudart, MemoryIsCountedAndWrongFreesAreErrors) {
   cudaGetLastError();
 }
 
-TEST(Cudart, WhatComesBackFromTheCardIsZero) {
+TEST(Cudart, WhatComesBackFromTheCardUnknownIsZero) {
   void* device = nullptr;
   ASSERT_EQ(cudaMalloc(&device, 4096), cudaSuccess);
   std::array<int, 1024> values;
   values.fill(7);
   EXPECT_EQ(cudaMemcpy(device, values.data(), 4096, cudaMemcpyDefault), cudaSuccess);
   EXPECT_EQ(values[5], 7) << "the source stays";
+  EXPECT_EQ(cudaLaunchKernel(nullptr, dim3(1), dim3(1), nullptr, 0, nullptr), cudaSuccess);
   EXPECT_EQ(cudaMemcpy(values.data(), device, 4096, cudaMemcpyDefault), cudaSuccess);
   EXPECT_EQ(values, (std::array<int, 1024>{}));
   std::array<int, 1024> other{};

@@ -37,7 +37,7 @@ def wait():
 
 
 def equal():
-    gradient = torch.ones((), device="cuda")
+    gradient = torch.rand((), device="cuda")
     if not torch.equal(gradient, torch.ones((), device="cuda")):  # equal reads
         torch.empty(64 * MEBI, dtype=torch.uint8, device="cuda")
 
@@ -59,11 +59,11 @@ def hold():
 def answers():
     """Types of elements, in a row."""
     card = {"device": "cuda"}
-    print(torch.zeros((), **card).item(), torch.zeros((), dtype=torch.bfloat16, **card).item())
-    print(torch.zeros(3, dtype=torch.int64, **card).tolist(), torch.zeros(2, **card).cpu().tolist())
-    print(torch.zeros(5, **card).nonzero().shape, bool(torch.zeros((), **card) == 1))
+    print(torch.empty((), **card).item(), torch.empty((), dtype=torch.bfloat16, **card).item())
+    print(torch.empty(3, dtype=torch.int64, **card).tolist(), torch.empty(2, **card).cpu().tolist())
+    print(torch.empty(5, **card).nonzero().shape, bool(torch.empty((), **card) == 1))
     for _ in range(4):
-        print(int(torch.zeros((), dtype=torch.int16, **card)))
+        print(int(torch.empty((), dtype=torch.int16, **card)))
 
 
 globals()[sys.argv[1]]()

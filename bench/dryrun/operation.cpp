@@ -1,0 +1,224 @@
+#include "bench/dryrun/operation.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "bench/dryrun/stand_in.h"
+
+namespace headroom {
+namespace {
+
+using c10::DispatchKey;
+
+const std::set<std::string> kOverwriting = {"aten::copy_", "aten::fill_", "aten::zero_",
+                                            "aten::_foreach_copy_", "aten::_foreach_zero_"};
+
+// They write running statistics that their schemas call inputs, or call the program back.
+bool writes_in_secret(const std::string& name) {
+  return name == "aten::_backward" || name.find("batch_norm") != std::string::npos ||
+         name.find("instance_norm") != std::string::npos || name.find("_rnn") != std::string::npos;
+}
+
+Use use_of(const c10::Argument& argument, bool is_overwriting, size_t position) {
+  const c10::AliasInfo* alias = argument.alias_info();
+  if (alias == nullptr || !alias->isWrite()) return Use::kRead;
+  if (argument.is_out()) return Use::kOut;
+  return is_overwriting && position == 0 ? Use::kOverwritten : Use::kChanged;
+}
+
+std::optional<Operation> operation_of(const c10::OperatorName& name) {
+  const auto handle = c10::Dispatcher::singleton().findOp(name);
+  if (!handle || !handle->hasSchema()) return std::nullopt;
+  const c10::FunctionSchema& schema = handle->schema();
+  if (name.name.rfind("aten::", 0) != 0 || writes_in_secret(name.name)) return std::nullopt;
+  Operation operation{.handle = *handle, .arguments = {}, .is_made = {}, .is_computed = true};
+  const bool is_overwriting = kOverwriting.count(name.name) != 0;
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    operation.arguments.push_back(use_of(argument, is_overwriting, i));
+    if (argument.name() == "generator") operation.is_computed = false;
+  }
+  for (const c10::Argument& result : schema.returns()) {
+    operation.is_made.push_back(result.alias_info() == nullptr);
+  }
+  const bool writes = std::any_of(operation.arguments.begin(), operation.arguments.end(),
+                                  [](Use use) { return use != Use::kRead; });
+  const bool makes = std::count(operation.is_made.begin(), operation.is_made.end(), true) > 0;
+  if (!writes && !makes) operation.is_computed = false;  // a view
+  operation.is_resize = name.name == "aten::resize_";
+  if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
+  if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
+  if (operation.inside != Inside::kNothing) operation.is_computed = true;
+  if (handle->hasTag(at::Tag::nondeterministic_seeded)) operation.is_computed = false;
+  if (name.name.rfind("aten::empty", 0) == 0 || name.name.rfind("aten::new_empty", 0) == 0 ||
+      name.name.rfind("aten::resize", 0) == 0 || name.name.rfind("aten::set_", 0) == 0) {
+    operation.is_computed = false;
+  }
+  return operation;
+}
+
+class Silence : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+c10::DispatchKeySet wrappers() {
+  return c10::DispatchKeySet({DispatchKey::Python, DispatchKey::FuncTorchBatched,
+                              DispatchKey::FuncTorchGradWrapper, DispatchKey::Functionalize,
+                              DispatchKey::Conjugate, DispatchKey::Negative,
+                              DispatchKey::ZeroTensor});
+}
+
+// Whatever the program's thread is in the midst of. False when the CPU has no such kernel, or
+// refuses the values.
+bool run_on_host(const Operation& operation, std::vector<c10::IValue>& stack) {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard quiet(&silence);
+  const c10::impl::ExcludeDispatchKeyGuard below(
+      c10::autograd_dispatch_keyset | c10::autocast_dispatch_keyset | wrappers() |
+      c10::DispatchKeySet({DispatchKey::ADInplaceOrView, DispatchKey::PythonTLSSnapshot,
+                           DispatchKey::FuncTorchDynamicLayerFrontMode,
+                           DispatchKey::FuncTorchDynamicLayerBackMode}));
+  try {
+    operation.handle.callBoxed(&stack);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void write(const at::Tensor& on_card, const at::Tensor& on_host) {
+  const Span span = span_of(on_card);
+  if (span.end == span.begin || on_card.sizes() != on_host.sizes()) return;
+  const at::Tensor image = empty_on_host(on_card, on_card.sizes(), on_card.strides());
+  if (on_card.is_non_overlapping_and_dense()) {
+    image.copy_(on_host);
+    stand_in().write(span.begin, span.end - span.begin, image.const_data_ptr());
+    return;
+  }
+  // With gaps, what lies between stays as it is: element by element.
+  const at::Tensor flat = on_host.to(on_card.scalar_type()).contiguous().view({-1});
+  const at::Tensor places = at::zeros(on_card.sizes(), at::kLong);
+  for (int64_t dim = 0; dim < on_card.dim(); ++dim) {
+    std::vector<int64_t> shape(static_cast<size_t>(on_card.dim()), 1);
+    shape[static_cast<size_t>(dim)] = on_card.size(dim);
+    places.add_(at::arange(on_card.size(dim), at::kLong).mul_(on_card.stride(dim)).view(shape));
+  }
+  const auto bytes = static_cast<uint64_t>(on_card.element_size());
+  const auto* from = static_cast<const char*>(flat.const_data_ptr());
+  const auto* place = places.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    stand_in().write(span.begin + static_cast<uint64_t>(place[i]) * bytes, bytes,
+                     from + static_cast<uint64_t>(i) * bytes);
+  }
+}
+
+void add_tensors(std::vector<at::Tensor>& tensors, const c10::IValue& value) {
+  if (value.isTensor()) {
+    tensors.push_back(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& one : value.toTensorVector()) tensors.push_back(one);
+  }
+}
+
+std::vector<at::Tensor> made_by(const Operation& operation,
+                                const std::vector<c10::IValue>& outputs) {
+  std::vector<at::Tensor> made;
+  for (size_t i = 0; i < outputs.size() && i < operation.is_made.size(); ++i) {
+    if (operation.is_made[i]) add_tensors(made, outputs[i]);
+  }
+  return made;
+}
+
+bool is_known(const at::Tensor& tensor) {
+  const Span span = span_of(tensor);
+  return span.end > span.begin && stand_in().knows(span.begin, span.end - span.begin) != 0;
+}
+
+}  // namespace
+
+const Operation* find_operation(const at::RecordFunction& function) {
+  thread_local std::unordered_map<const char*, std::optional<Operation>> known;
+  const auto found = known.find(function.name());
+  if (found != known.end()) return found->second ? &*found->second : nullptr;
+  // A scope that is no operation has a name that dies with it.
+  const auto name = function.operator_name();
+  if (!name) return nullptr;
+  auto& entry = known[function.name()] = operation_of(*name);
+  return entry ? &*entry : nullptr;
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  static const c10::DispatchKeySet kWrappers = wrappers();
+  return tensor.layout() == at::kStrided && !tensor.key_set().has_any(kWrappers) &&
+         tensor.has_storage() && !tensor.is_quantized() && !tensor.is_nested() &&
+         !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+bool is_small(const at::Tensor& tensor) {
+  const bool is_whole = at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
+  const auto bytes = static_cast<uint64_t>(tensor.numel() * tensor.element_size());
+  return bytes <= (is_whole ? kMostBytes : kMostFloatBytes);
+}
+
+Span span_of(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return {};
+  int64_t last = 0;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    last += (tensor.size(dim) - 1) * tensor.stride(dim);
+  }
+  const auto width = static_cast<uint64_t>(tensor.element_size());
+  const auto offset = static_cast<uint64_t>(tensor.storage_offset()) * width;
+  const uint64_t bytes = (static_cast<uint64_t>(last) + 1) * width;
+  const auto base = reinterpret_cast<uint64_t>(tensor.storage().data());
+  if (base == 0 || offset + bytes > tensor.storage().nbytes()) return {};
+  return {base + offset, base + offset + bytes};
+}
+
+at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  return at::empty_strided(sizes, strides, at::TensorOptions().dtype(like.scalar_type()));
+}
+
+std::vector<at::Tensor> made_on_card(const Operation& operation,
+                                     const std::vector<c10::IValue>& outputs) {
+  std::vector<at::Tensor> made = made_by(operation, outputs);
+  const auto is_fit = [](const at::Tensor& tensor) {
+    return tensor.defined() && is_plain(tensor) && tensor.is_cuda() && is_small(tensor);
+  };
+  if (!std::all_of(made.begin(), made.end(), is_fit)) return {};
+  const bool are_known = !made.empty() && std::all_of(made.begin(), made.end(), is_known);
+  return are_known ? std::vector<at::Tensor>{} : made;
+}
+
+void compute(const Operation& operation, std::vector<c10::IValue> arguments,
+             const std::vector<at::Tensor>& made, std::vector<Result> results) {
+  if (!results.empty() && std::all_of(results.begin(), results.end(), [](const Result& result) {
+        return is_known(result.on_card);
+      })) {
+    results.clear();  // what it called has done it
+  }
+  if (results.empty() && made.empty()) return;
+  if (!run_on_host(operation, arguments)) return;
+  const std::vector<at::Tensor> on_host = made_by(operation, arguments);
+  if (on_host.size() != made.size() && !made.empty()) return;
+  for (size_t i = 0; i < made.size(); ++i) results.push_back({made[i], on_host[i]});
+  for (const Result& result : results) write(result.on_card, result.on_host);
+}
+
+void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {
+  if (!run_on_host(operation, arguments) || arguments.size() != 1) return;
+  if (operation.inside == Inside::kVerdict && arguments[0].isBool()) {
+    const bool verdict = arguments[0].toBool();
+    stand_in().answer_next(&verdict, sizeof verdict);
+  } else if (operation.inside == Inside::kCount && arguments[0].isTensor()) {
+    const auto count = static_cast<int>(arguments[0].toTensor().size(0));
+    stand_in().answer_next(&count, sizeof count);
+  }
+}
+
+}  // namespace headroom

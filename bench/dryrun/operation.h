@@ -1,0 +1,68 @@
+// What is known of one of libtorch's operations, and its result on the host.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace headroom {
+
+constexpr uint64_t kMostBytes = 64 << 10;      // of all its tensors on the card
+constexpr uint64_t kMostFloatBytes = 4 << 10;  // of one that holds no integers
+
+// What becomes of an argument that is a tensor.
+enum class Use {
+  kRead,
+  kChanged,      // read and written
+  kOverwritten,  // written, whatever it was
+  kOut,          // as kOverwritten, and its size is the operation's choice
+};
+
+// What an operation reads back inside, of values that it made itself.
+enum class Inside { kNothing, kVerdict, kCount };
+
+struct Operation {
+  c10::OperatorHandle handle;
+  std::vector<Use> arguments;
+  // Of its returns: memory of its own, neither an argument nor a view of one.
+  std::vector<bool> is_made;
+  bool is_computed = true;  // its result follows from its arguments
+  Inside inside = Inside::kNothing;
+  bool is_resize = false;  // what it adds nobody has written yet
+};
+
+// Cached by the schema; nullptr for what is none of libtorch's own operations, or writes what its
+// schema does not say.
+const Operation* find_operation(const at::RecordFunction& function);
+
+struct Span {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+// An ordinary tensor: no subclass, no wrapper of a transformation, strided.
+bool is_plain(const at::Tensor& tensor);
+bool is_small(const at::Tensor& tensor);
+// From its first to behind its last element; empty where its storage does not hold them.
+Span span_of(const at::Tensor& tensor);
+at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntArrayRef strides);
+
+// Those of the results that are made, lie on the card, are small and not known yet; none when one
+// of them is something else.
+std::vector<at::Tensor> made_on_card(const Operation& operation,
+                                     const std::vector<c10::IValue>& outputs);
+
+// Gives what it reads inside.
+void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);
+
+struct Result {
+  at::Tensor on_card;
+  at::Tensor on_host;
+};
+// Runs it on the host and writes what it made and changed to the card.
+void compute(const Operation& operation, std::vector<c10::IValue> arguments,
+             const std::vector<at::Tensor>& made, std::vector<Result> results);
+
+}  // namespace headroom

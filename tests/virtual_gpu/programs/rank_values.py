@@ -1,0 +1,78 @@
+"""What ranks tell each other through the card, and what kernels make of it: asserted by the program.
+
+Started by torchrun; tests/virtual_gpu/ranks_test.py reads its exit code.
+"""
+
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+
+
+def check(got, wanted) -> None:
+    if got != wanted:
+        raise SystemExit(f"rank {dist.get_rank()}: {got!r}, not {wanted!r}")
+
+
+def objects(rank: int, size: int) -> None:
+    gathered = [None] * size
+    dist.all_gather_object(gathered, {"rank": rank, "text": "x" * (10 * rank + 3)})
+    check([one["rank"] for one in gathered], list(range(size)))
+    check(len(gathered[-1]["text"]), 10 * (size - 1) + 3)
+    told = [{"steps": 7}, "all"] if rank == 0 else [None, None]
+    dist.broadcast_object_list(told, src=0)
+    check(told, [{"steps": 7}, "all"])
+
+
+def reductions(rank: int, size: int) -> None:
+    total = size * (size + 1) // 2
+    values = torch.tensor([rank + 1, 10 * (rank + 1)], device="cuda")
+    dist.all_reduce(values)
+    check(values.tolist(), [total, 10 * total])
+    mean = torch.tensor(float(rank + 1), device="cuda")
+    dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+    check(mean.item(), total / size)
+    is_any = torch.tensor(rank == size - 1, device="cuda")
+    dist.all_reduce(is_any, op=dist.ReduceOp.MAX)
+    check(bool(is_any), True)
+
+
+def steps_until_all_are_done() -> None:
+    """generate() with a limit: the loop ends by what kernels make of known values."""
+    unfinished = torch.ones(4, dtype=torch.long, device="cuda")
+    length = torch.zeros((), dtype=torch.long, device="cuda")
+    steps = 0
+    while unfinished.max() != 0:
+        length += 1
+        steps += 1
+        unfinished = unfinished.mul((length < 5).long())
+    check(steps, 5)
+    check(torch.equal(torch.ones(3, device="cuda"), torch.full((3,), 1.0, device="cuda")), True)
+    check(torch.arange(6, device="cuda")[torch.arange(6, device="cuda") % 2 == 0].tolist(), [0, 2, 4])
+    kept = torch.arange(4, device="cuda")
+    kept.add_(torch.randint(0, 9, (4,), device="cuda"))  # nobody knows what it is now
+    check(kept.tolist(), [0, 0, 0, 0])
+
+
+def main() -> None:
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    objects(rank, size)
+    reductions(rank, size)
+    steps_until_all_are_done()
+    check(init_device_mesh("cuda", (size,)).get_local_rank(), rank)
+    if size > 1:
+        peer = (rank + 1) % size
+        theirs = torch.zeros(2, dtype=torch.long, device="cuda")
+        mine = torch.tensor([rank, 5], device="cuda")
+        operations = [dist.P2POp(dist.isend, mine, peer), dist.P2POp(dist.irecv, theirs, (rank - 1) % size)]
+        for work in dist.batch_isend_irecv(operations):
+            work.wait()
+        check(theirs.tolist(), [(rank - 1) % size, 5])
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

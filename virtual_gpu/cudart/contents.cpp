@@ -1,0 +1,67 @@
+// What the library that knows libtorch's operations (bench/dryrun/operations.cpp) is told and tells
+// of known contents. Nothing is included either way.
+#include "virtual_gpu/cudart/contents.h"
+
+#include <cstring>
+#include <utility>
+
+#include "virtual_gpu/device/machine.h"
+
+using namespace virtual_gpu;
+
+namespace {
+
+thread_local Bytes answer;
+
+}  // namespace
+
+bool virtual_gpu::take_answer(void* to, uint64_t bytes) {
+  if (answer.empty() || answer.size() != bytes) return false;
+  std::memcpy(to, answer.data(), bytes);
+  answer.clear();
+  return true;
+}
+
+extern "C" {
+
+int virtual_gpu_read_contents(uint64_t address, uint64_t bytes, void* to) {
+  return Machine::get().contents.read(address, bytes, to) ? 1 : 0;
+}
+
+int virtual_gpu_knows_contents(uint64_t address, uint64_t bytes) {
+  return Machine::get().contents.is_known(address, bytes) ? 1 : 0;
+}
+
+void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* from) {
+  Machine& machine = Machine::get();
+  // What is captured has not run: it will write, when nobody looks.
+  if (machine.streams.any_capture()) return machine.contents.forget(address, bytes);
+  machine.contents.write(address, from, bytes);
+}
+
+void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes) {
+  Machine::get().contents.complete(address, bytes);
+}
+
+void virtual_gpu_add_block(uint64_t address, uint64_t bytes) {
+  Machine::get().contents.add_block(address, bytes);
+}
+
+void virtual_gpu_remove_block(uint64_t address) { Machine::get().contents.remove_block(address); }
+
+void virtual_gpu_push_operands(const uint64_t* begins, const uint64_t* ends, const int* are_written,
+                               uint64_t count) {
+  std::vector<Operands::Span> spans;
+  spans.reserve(count);
+  for (uint64_t i = 0; i < count; ++i) spans.push_back({begins[i], ends[i], are_written[i] != 0});
+  Operands::push(std::move(spans));
+}
+
+void virtual_gpu_pop_operands() { Operands::pop(); }
+
+void virtual_gpu_answer_next(const void* from, uint64_t bytes) {
+  const auto* first = static_cast<const unsigned char*>(from);
+  answer.assign(first, first + bytes);
+}
+
+}  // extern "C"

@@ -1,0 +1,35 @@
+// Known contents (virtual_gpu/device/contents.h) for a library that sees libtorch's operations.
+#pragma once
+
+#include <cstdint>
+
+namespace virtual_gpu {
+
+// Whether there was such an answer; then it is in `to`.
+bool take_answer(void* to, uint64_t bytes);
+
+}  // namespace virtual_gpu
+
+extern "C" {
+
+// 1 when all of it was known, and is in `to`.
+int virtual_gpu_read_contents(uint64_t address, uint64_t bytes, void* to);
+int virtual_gpu_knows_contents(uint64_t address, uint64_t bytes);
+void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* from);
+
+// What is unknown beside something known there is memory that nobody wrote yet.
+void virtual_gpu_complete_contents(uint64_t address, uint64_t bytes);
+
+// libtorch's blocks, as it gives them out and takes them back.
+void virtual_gpu_add_block(uint64_t address, uint64_t bytes);
+void virtual_gpu_remove_block(uint64_t address);
+
+// The memory of an operation that begins in this thread, and its end.
+void virtual_gpu_push_operands(const uint64_t* begins, const uint64_t* ends, const int* are_written,
+                               uint64_t count);
+void virtual_gpu_pop_operands();
+
+// What the next copy of so many unknown bytes to the host by this thread reads: a size or a verdict
+// that an operation makes inside. bytes = 0: nothing any more.
+void virtual_gpu_answer_next(const void* from, uint64_t bytes);
+}
