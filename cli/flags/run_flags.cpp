@@ -176,6 +176,27 @@ void check_state_directories(const std::vector<RunSpec>& specs) {
   for (const std::string& directory : of_weights) ScratchFile::check(directory);
 }
 
+Flag disk_rate_flag() {
+  return {"disk-rate", "RATE",
+          "bytes read and written in a second where nvme: keeps files, 7GB/s\nfor one: for what a "
+          "step takes at least (default the bound of\nPCIe 4.0 x4)",
+          to_string(FieldGroup::kMeasurement)};
+}
+
+DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {
+  if (!arguments.has("disk-rate")) return {};
+  const std::string text = arguments.get("disk-rate");
+  const DiskRate rate = parse_disk_rate("--disk-rate", text);
+  if (spec.optimizer_offload.space != MemorySpace::kDisk &&
+      spec.param_offload.space != MemorySpace::kDisk) {
+    throw UsageError("--disk-rate", text,
+                     "is of a disk, and nothing lies on one here; allowed with "
+                     "--optimizer-offload nvme:DIR or --param-offload nvme:DIR",
+                     "--optimizer-offload nvme:/mnt/nvme --disk-rate " + text);
+  }
+  return rate;
+}
+
 void settle_devices(std::vector<RunSpec>& specs) {
   for (RunSpec& spec : specs) {
     spec.device = settled(spec.device);
