@@ -299,7 +299,8 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add(kCheckpointInputs, [&](size_t i) { return model_total(rows[i], kCheckpointInputs); });
     add("on the host: offloaded activations",
         [&](size_t i) { return model_total(rows[i], kOffloaded); });
-    add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
+    add("on the host: slabs that hold them",
+        [&](size_t i) { return slab_bytes(rows[i], kOffloaded); });
   }
   if (total(rows.back(), kHostGradients) > 0) {
     for (const char* group :
@@ -313,7 +314,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add_group(kHostParameters);
     if (total(rows.back(), kDiskParameters) > 0) add_group(kDiskParameters);
     add("on the host: slabs that hold parameters",
-        [&](size_t i) { return parameter_slab_bytes(rows[i]); });
+        [&](size_t i) { return slab_bytes(rows[i], kHostParameters); });
   }
   if (!follows_cpu_policy(spec) && host_pinned_bytes(rows.back()) > 0) {
     add("on the host: pinned memory, all of it",
