@@ -20,6 +20,7 @@
 #include "profiling/report/report.h"
 #include "profiling/report/watch.h"
 #include "text/quantity.h"
+#include "train/offload/disk/places.h"
 
 namespace headroom {
 namespace {
@@ -98,7 +99,7 @@ int profile_cell(const Arguments& arguments) {
   for (const std::string& path : {spec.snapshot, spec.save_weights}) {
     if (!path.empty()) check_writable(path);
   }
-  check_state_directories({spec});
+  check_disk_places({spec});
   const std::string program = cell_program(options);
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));

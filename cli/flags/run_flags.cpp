@@ -1,7 +1,6 @@
 #include "cli/flags/run_flags.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "bench/process/virtual_card.h"
@@ -10,8 +9,6 @@
 #include "text/words.h"
 #include "train/data/safetensors.h"
 #include "train/data/token_file.h"
-#include "train/offload/disk/scratch_file.h"
-#include "train/offload/disk/state_directory.h"
 
 namespace headroom {
 namespace {
@@ -159,21 +156,6 @@ Grid grid_from(const Arguments& given) {
   }
   check_inputs(grid.base, /*one_cell=*/false);
   return grid;
-}
-
-void check_state_directories(const std::vector<RunSpec>& specs) {
-  std::set<std::string> of_states;
-  std::set<std::string> of_weights;
-  for (const RunSpec& spec : specs) {
-    if (spec.optimizer_offload.space == MemorySpace::kDisk) {
-      of_states.insert(spec.optimizer_offload.directory);
-    }
-    if (spec.param_offload.space == MemorySpace::kDisk) {
-      of_weights.insert(spec.param_offload.directory);
-    }
-  }
-  for (const std::string& directory : of_states) StateDirectory::check(directory);
-  for (const std::string& directory : of_weights) ScratchFile::check(directory);
 }
 
 Flag disk_rate_flag() {
