@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prints what the host link costs a training step at least, for sizes and sets of offloads, from
-# `headroom theory`: host_link.md.
+# Prints what the host link and a disk cost a training step at least, for sizes and sets of offloads, from
+# `headroom theory`: host_link.md, disk.md.
 #   host_link_tables.sh [--output-dir DIR]      DIR defaults to results/virtual
-# Exit codes: 0 the table is written, 2 usage, 3 a step was refused, 5 headroom is not built.
+# Exit codes: 0 the tables are written, 2 usage, 3 a step was refused, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
@@ -14,5 +14,7 @@ need_headroom
 
 scratch=$(mktemp)
 trap 'rm -f "$scratch"' EXIT
-python3 -I scripts/lib/host_link_table.py "$headroom" >"$scratch" || exit 3
-into host_link.md <"$scratch"
+for table in host_link disk; do
+  python3 -I scripts/lib/host_link_table.py "$headroom" "${table#host_}" >"$scratch" || exit 3
+  into "$table.md" <"$scratch"
+done

@@ -1,5 +1,7 @@
 #include "bench/cell/device.h"
 
+#include "train/offload/address_limit.h"
+
 namespace headroom {
 
 torch::Device resolve_device(const Device& asked) {
@@ -16,6 +18,11 @@ torch::Device resolve_device(const Device& asked) {
       return {torch::kCPU};
     case DeviceKind::kVirtual:
       if (count > 0 && !is_real(first)) return first;
+      if (const std::string limit = address_limit_in_words();
+          under_virtual_card() && !limit.empty()) {
+        return refuse("finds no room for its addresses, some four times its memory: " + limit +
+                      " (allowed: unlimited, or a smaller card)");
+      }
       return refuse(
           "needs the stand-in under this program; start it with headroom "
           "(example: headroom profile --model-size small --device virtual:h200)");

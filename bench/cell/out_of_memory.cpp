@@ -10,6 +10,7 @@
 #include "files/replace_file.h"
 #include "model/forced_kernel.h"
 #include "text/quantity.h"
+#include "train/offload/address_limit.h"
 
 namespace headroom {
 namespace {
@@ -33,7 +34,11 @@ bool says_out_of_memory(const std::string& text) {
 }
 
 Failure from_text(const std::string& text) {
-  return {says_out_of_memory(text) ? Status::kOom : Status::kFailed, first_line(text), ""};
+  const std::string line = first_line(text);
+  if (says_out_of_memory(text)) return {Status::kOom, line, ""};
+  // A thread, or a library that is loaded late, does not say what it lacks.
+  const std::string limit = address_limit_in_words();
+  return {Status::kFailed, limit.empty() ? line : line + " (" + limit + ")", ""};
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "files/atomic_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
+#include "train/offload/disk/places.h"
 
 namespace headroom {
 namespace {
@@ -95,6 +96,10 @@ int run(int argc, char** argv) {
     check_apart({{"HEADROOM_CARDS", cards == nullptr ? "" : cards}}, {{"--benchmark_out", out}});
     check_writable(out);
   }
+
+  std::vector<RunSpec> specs;
+  for (const StepCase& each : request.cases) specs.push_back(each.spec);
+  check_disk_places(specs);
 
   StepBenchmarks benchmarks(request);
   benchmarks.add_context();

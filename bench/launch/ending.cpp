@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "train/offload/address_limit.h"
+
 namespace headroom {
 
 void Talk::hear(const std::string& line) {
@@ -37,10 +39,14 @@ bool lacks_a_library(const Outcome& outcome) {
 }
 
 std::string missing_library(const std::string& program, const Outcome& outcome) {
-  return program + " cannot start: " +
-         outcome.last_error_line.substr(outcome.last_error_line.find(": ") + 2) +
-         "; libtorch is not where it was when headroom was built: run scripts/setup.sh here and "
-         "build again, or move it back";
+  const std::string line = outcome.last_error_line.substr(outcome.last_error_line.find(": ") + 2);
+  const std::string limit = address_limit_in_words();
+  const bool too_large = line.find("failed to map segment") != std::string::npos;
+  return program + " cannot start: " + line + "; " +
+         (too_large && !limit.empty()
+              ? limit + ", and libtorch alone takes more"
+              : "libtorch is not where it was when headroom was built: run scripts/setup.sh here "
+                "and build again, or move it back");
 }
 
 std::string seconds_text(double seconds) {

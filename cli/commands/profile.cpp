@@ -20,6 +20,7 @@
 #include "profiling/report/report.h"
 #include "profiling/report/watch.h"
 #include "text/quantity.h"
+#include "train/offload/disk/places.h"
 
 namespace headroom {
 namespace {
@@ -28,6 +29,7 @@ CommandLine command_line() {
   std::vector<Flag> flags = cell_flags();
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
+  flags.push_back(disk_rate_flag());
   flags.push_back({"watch", "",
                    "live bytes after each measured step and what grows in them; on a virtual card "
                    "also which --alloc-conf reserves less (in tables, not in json)",
@@ -89,6 +91,7 @@ int profile_cell(const Arguments& arguments) {
   RunSpec spec = cell_from(arguments);
   settle_watch(arguments, spec);
   const std::string format = format_from(arguments);
+  const DiskRate disk_rate = disk_rate_from(arguments, spec);
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
   options.watches = arguments.has("watch");
@@ -96,7 +99,7 @@ int profile_cell(const Arguments& arguments) {
   for (const std::string& path : {spec.snapshot, spec.save_weights}) {
     if (!path.empty()) check_writable(path);
   }
-  check_state_directories({spec});
+  check_disk_places({spec});
   const std::string program = cell_program(options);
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
@@ -134,7 +137,7 @@ int profile_cell(const Arguments& arguments) {
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
-    std::vector<Table> tables = profile_report(record);
+    std::vector<Table> tables = profile_report(record, disk_rate);
     tables.insert(tables.end(), settings.begin(), settings.end());
     print_tables(tables, parse_table_format("--format", format));
   }

@@ -16,6 +16,7 @@
 #include "profiling/report/report.h"
 #include "text/json_line.h"
 #include "text/quantity.h"
+#include "train/offload/disk/places.h"
 
 namespace headroom {
 namespace {
@@ -130,7 +131,7 @@ int sweep_grid(const Arguments& arguments) {
     return kExitOk;
   }
   if (arguments.has("snapshot-dir")) place_snapshots(specs, arguments.get("snapshot-dir"));
-  check_state_directories(specs);
+  check_disk_places(specs);
   const SweepResult result = run_sweep(specs, options);
   log_status("");
   if (!result.records.empty()) print(rendered(result.records, format));

@@ -32,6 +32,7 @@ CommandLine command_line() {
       flag.help = "cpu: autocast's CPU list; anything else: its CUDA list (default auto)";
     }
   }
+  flags.push_back(disk_rate_flag());
   flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
   flags.push_back({"output", "FILE", "write there, whole or not at all, instead of stdout",
                    "Output", FileUse::kWritten});
@@ -47,7 +48,8 @@ int write_theory(Arguments arguments) {
   if (!output.empty()) check_writable(output);
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
-  const std::vector<Table> tables = theory_report(cell_from(arguments));
+  const RunSpec spec = cell_from(arguments);
+  const std::vector<Table> tables = theory_report(spec, disk_rate_from(arguments, spec));
   print_tables(tables, format, output);
   return kExitOk;
 }

@@ -1,7 +1,6 @@
 #include "cli/flags/run_flags.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "bench/process/virtual_card.h"
@@ -10,8 +9,6 @@
 #include "text/words.h"
 #include "train/data/safetensors.h"
 #include "train/data/token_file.h"
-#include "train/offload/disk/scratch_file.h"
-#include "train/offload/disk/state_directory.h"
 
 namespace headroom {
 namespace {
@@ -161,19 +158,25 @@ Grid grid_from(const Arguments& given) {
   return grid;
 }
 
-void check_state_directories(const std::vector<RunSpec>& specs) {
-  std::set<std::string> of_states;
-  std::set<std::string> of_weights;
-  for (const RunSpec& spec : specs) {
-    if (spec.optimizer_offload.space == MemorySpace::kDisk) {
-      of_states.insert(spec.optimizer_offload.directory);
-    }
-    if (spec.param_offload.space == MemorySpace::kDisk) {
-      of_weights.insert(spec.param_offload.directory);
-    }
+Flag disk_rate_flag() {
+  return {"disk-rate", "RATE",
+          "bytes read and written in a second where nvme: keeps files, 7GB/s\nfor one: for what a "
+          "step takes at least (default the bound of\nPCIe 4.0 x4)",
+          to_string(FieldGroup::kMeasurement)};
+}
+
+DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {
+  if (!arguments.has("disk-rate")) return {};
+  const std::string text = arguments.get("disk-rate");
+  const DiskRate rate = parse_disk_rate("--disk-rate", text);
+  if (spec.optimizer_offload.space != MemorySpace::kDisk &&
+      spec.param_offload.space != MemorySpace::kDisk) {
+    throw UsageError("--disk-rate", text,
+                     "is of a disk, and nothing lies on one here; allowed with "
+                     "--optimizer-offload nvme:DIR or --param-offload nvme:DIR",
+                     "--optimizer-offload nvme:/mnt/nvme --disk-rate " + text);
   }
-  for (const std::string& directory : of_states) StateDirectory::check(directory);
-  for (const std::string& directory : of_weights) ScratchFile::check(directory);
+  return rate;
 }
 
 void settle_devices(std::vector<RunSpec>& specs) {

@@ -12,6 +12,7 @@
 
 #include "bench/sweep/sweep.h"
 #include "cli/flags/flags.h"
+#include "profiling/theory/disk_rate.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -39,9 +40,9 @@ Grid grid_from(const Arguments& arguments);
 // UsageError for a virtual card that is none.
 void settle_devices(std::vector<RunSpec>& specs);
 
-// Before any cell starts: whether states could be kept where --optimizer-offload says, and weights
-// where --param-offload does, a virtual card's too. Throws WriteError.
-void check_state_directories(const std::vector<RunSpec>& specs);
+// --disk-rate, of what prints least times. Throws UsageError, also where nothing is on a disk.
+Flag disk_rate_flag();
+DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec);
 
 CellOptions limits_from(const Arguments& arguments);
 

@@ -275,7 +275,7 @@ Table theory_table(const Record& record) {
 
 }  // namespace
 
-std::vector<Table> profile_report(const Record& record) {
+std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rate) {
   // The answer first: of a run that failed, how; else the peak and where it is, then times.
   const bool whole = record.status == Status::kOk;
   std::vector<Table> tables;
@@ -289,7 +289,7 @@ std::vector<Table> profile_report(const Record& record) {
   for (Table& table : watch_tables(record)) tables.push_back(std::move(table));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);
-  for (Table& table : traffic_tables(record)) tables.push_back(std::move(table));
+  for (Table& table : traffic_tables(record, disk_rate)) tables.push_back(std::move(table));
   if (record.residual_bytes_per_block) tables.push_back(residual_table(record));
   if (!record.predicted.empty()) tables.push_back(theory_table(record));
   if (whole) tables.push_back(protocol_table(record));

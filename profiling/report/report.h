@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profiling/record.h"
+#include "profiling/theory/disk_rate.h"
 #include "text/table.h"
 
 namespace headroom {
@@ -15,7 +16,8 @@ namespace headroom {
 // One run in full, the answer first: peaks and the phase that holds them, peak per phase, time per
 // step; then categories at the peak (they sum to it to the byte), bytes kept for backward, theory
 // beside measurement, protocol. Of a run that failed the protocol, with its status, comes first.
-std::vector<Table> profile_report(const Record& record);
+// disk_rate: of the disk on which something lies.
+std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rate = {});
 
 // Part b of the assignment: one row per context length, one column per mode.
 Table peak_memory_table(const std::vector<Record>& records);

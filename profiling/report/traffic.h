@@ -1,15 +1,18 @@
-// What a step moved beside its arithmetic.
+// What a step moved beside its arithmetic, and what that takes at least. No torch here.
 #pragma once
 
 #include <vector>
 
 #include "profiling/record.h"
+#include "profiling/theory/least_times.h"
 #include "text/table.h"
 
 namespace headroom {
 
-// Over the host link, with the least time that takes, and to and from the disk; a table for each
-// that anything went.
-std::vector<Table> traffic_tables(const Record& record);
+// The bytes of each way; where the card's rates are known the least time of each transfer, and of a
+// step with and without them (Note [The least time of copies]). None where nothing moves.
+std::vector<Table> traffic_tables(const RunSpec& spec, const HostTraffic& traffic,
+                                  const DiskFigures& disk, const DiskRate& disk_rate);
+std::vector<Table> traffic_tables(const Record& record, const DiskRate& disk_rate = {});
 
 }  // namespace headroom

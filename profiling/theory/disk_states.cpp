@@ -35,25 +35,29 @@ DiskFigures state_figures(const RunSpec& spec) {
 void add_disk_state_rows(Sheet& sheet) {
   const std::string source = "train/offload/disk/disk_layout.cpp DiskLayout";
   sheet.begin(kDiskStates);
-  int64_t padding = layout_of(sheet).both_files_bytes();
   for (const char* array : {".master", ".m", ".v"}) {
     for (const ParameterShape& parameter : kModelParameters) {
-      const int64_t storages = kGenerations * copies(sheet, parameter);
-      padding -= storages * elements(sheet, parameter) * element_size(DType::kFp32);
       sheet.add({.name = std::string(parameter.name) + array,
                  .shape = parameter.shape,
                  .source = source,
                  .condition = "the whole generation and the one that a step writes",
-                 .storages = storages,
+                 .storages = kGenerations * copies(sheet, parameter),
                  .space = MemorySpace::kDisk});
     }
   }
-  sheet.add({.name = "padding",
-             .shape = std::to_string(padding),
-             .dtype = DType::kUint8,
-             .source = source,
-             .condition = "whole pages of each array, and one that says what a file is",
-             .space = MemorySpace::kDisk});
+  add_padding(sheet, layout_of(sheet).both_files_bytes(),
+              {.source = source,
+               .condition = "whole pages of each array, and one that says what a file is"});
+}
+
+void add_padding(Sheet& sheet, int64_t bytes, RowInput row) {
+  const int64_t padding = bytes - total(sheet.rows(), sheet.group());
+  if (padding == 0) return;
+  row.name = "padding";
+  row.shape = std::to_string(padding);
+  row.dtype = DType::kUint8;
+  row.space = MemorySpace::kDisk;
+  sheet.add(row);
 }
 
 DiskFigures disk_figures(const RunSpec& spec) {

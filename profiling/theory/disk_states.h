@@ -13,6 +13,10 @@ inline constexpr const char* kDiskStates = "states on the disk";
 // in space kDisk.
 void add_disk_state_rows(Sheet& sheet);
 
+// What makes files of so many bytes of the rows of the group that has begun; `row` says why and
+// where.
+void add_padding(Sheet& sheet, int64_t bytes, RowInput row);
+
 // Of the files, of the buffers, and of one step, parameters' too. Nothing where nothing is on a
 // disk.
 DiskFigures disk_figures(const RunSpec& spec);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/parameters.h"
 #include "train/gradient_rules.h"
@@ -62,25 +63,17 @@ int64_t bytes_on_pages(const Sheet& sheet) {
 void add_disk_parameters(Sheet& sheet) {
   const std::string source = "train/offload/homes_on_disk.cpp HomesOnDisk";
   sheet.begin(kDiskParameters);
-  int64_t padding = sheet.config().layers * bytes_on_pages(sheet);
   for (const ParameterShape& parameter : kModelParameters) {
     if (!parameter.in_every_block) continue;
-    const int64_t storages = copies(sheet, parameter);
-    padding -= storages * elements(sheet, parameter) * element_size(sheet.weight());
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
                .source = source,
-               .storages = storages,
+               .storages = copies(sheet, parameter),
                .space = MemorySpace::kDisk});
   }
-  if (padding == 0) return;
-  sheet.add({.name = "padding",
-             .shape = std::to_string(padding),
-             .dtype = DType::kUint8,
-             .source = source,
-             .condition = "whole pages of each parameter",
-             .space = MemorySpace::kDisk});
+  add_padding(sheet, sheet.config().layers * bytes_on_pages(sheet),
+              {.source = source, .condition = "whole pages of each parameter"});
 }
 
 std::string on_the_card(const BlockMoves& moves) {
@@ -141,10 +134,6 @@ int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool 
   // Backward begins with the last block: it stays where there is a graph.
   const int64_t there = after_backward || spec.profile_type == Mode::kForward ? 0 : 1;
   return (block_moves(spec).most - there) * bytes_of_a_block(rows, spec);
-}
-
-int64_t parameter_slab_bytes(const std::vector<Row>& rows) {
-  return slab_bytes(rows, kHostParameters);
 }
 
 int64_t offloaded_parameter_bytes(const std::vector<Row>& rows, const RunSpec& spec) {

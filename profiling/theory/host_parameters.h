@@ -25,9 +25,6 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored);
 // Of the rows of kParameters, what is not on the card when the forward has ended, or the backward.
 int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward);
 
-// Of those rows, in slabs of pinned memory.
-int64_t parameter_slab_bytes(const std::vector<Row>& rows);
-
 // Of all parameters that come and go.
 int64_t offloaded_parameter_bytes(const std::vector<Row>& rows, const RunSpec& spec);
 

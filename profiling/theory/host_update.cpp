@@ -9,6 +9,7 @@
 #include "profiling/theory/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
+#include "train/offload/whole_units.h"
 
 namespace headroom {
 namespace {
@@ -33,14 +34,13 @@ std::vector<const ParameterShape*> arrivals(const Sheet& sheet) {
   return all;
 }
 
-int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 // Of the rows of a group in whole units.
 int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
     if (row.group != group) continue;
-    bytes += row.storages * rounded_up(row.bytes_each(), HostRanges::kUnit);
+    const int64_t storages = row.storages * (row.blocks.empty() ? 1 : row.blocks.count());
+    bytes += storages * whole_units(row.bytes_each(), HostRanges::kUnit);
   }
   return bytes;
 }
@@ -58,6 +58,19 @@ std::array<const ParameterShape*, 2> largest_neighbours(const Sheet& sheet) {
   return {all[largest], all[largest + 1]};
 }
 
+void add_states_in_memory(Sheet& sheet) {
+  const std::string source = "train/offload/memory_states.cpp MemoryStates";
+  sheet.begin(kHostMasters);
+  add_each(sheet, {.name = ".master",
+                   .source = source,
+                   .condition = "what the host updates",
+                   .space = MemorySpace::kHost});
+  sheet.begin(kHostOptimizerState);
+  for (const char* moment : {".m", ".v"}) {
+    add_each(sheet, {.name = moment, .source = source, .space = MemorySpace::kHost});
+  }
+}
+
 }  // namespace
 
 void add_leaving_gradients(Sheet& sheet) {
@@ -69,19 +82,6 @@ void add_leaving_gradients(Sheet& sheet) {
                .source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer::take",
                .condition = "inside backward, until the next one is there; the largest two that "
                             "come one after another"});
-  }
-}
-
-static void add_states_in_memory(Sheet& sheet) {
-  const std::string source = "train/offload/memory_states.cpp MemoryStates";
-  sheet.begin(kHostMasters);
-  add_each(sheet, {.name = ".master",
-                   .source = source,
-                   .condition = "what the host updates",
-                   .space = MemorySpace::kHost});
-  sheet.begin(kHostOptimizerState);
-  for (const char* moment : {".m", ".v"}) {
-    add_each(sheet, {.name = moment, .source = source, .space = MemorySpace::kHost});
   }
 }
 
@@ -119,12 +119,12 @@ int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
 }
 
 int64_t gradient_slab_bytes(const std::vector<Row>& rows) {
-  return rounded_up(unit_bytes(rows, kHostGradients) + unit_bytes(rows, kHostAddends),
-                    HostRanges::kSlab);
+  return whole_units(unit_bytes(rows, kHostGradients) + unit_bytes(rows, kHostAddends),
+                     HostRanges::kSlab);
 }
 
 int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group) {
-  return rounded_up(unit_bytes(rows, group), HostRanges::kSlab);
+  return whole_units(unit_bytes(rows, group), HostRanges::kSlab);
 }
 
 HostTraffic update_traffic(const std::vector<Row>& rows, const RunSpec& spec) {

@@ -7,7 +7,6 @@
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "train/gradient_rules.h"
-#include "train/offload/host_ranges.h"
 #include "train/offload/saved_units.h"
 
 namespace headroom {
@@ -178,21 +177,9 @@ void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
   rows = std::move(here);
 }
 
-int64_t host_slab_bytes(const std::vector<Row>& rows) {
-  const auto rounded_up = [](int64_t bytes, int64_t unit) {
-    return (bytes + unit - 1) / unit * unit;
-  };
-  int64_t bytes = 0;
-  for (const Row& row : rows) {
-    if (row.group != kOffloaded) continue;
-    const int64_t of_them = row.storages * (row.blocks.empty() ? 1 : row.blocks.count());
-    bytes += of_them * rounded_up(row.bytes_each(), HostRanges::kUnit);
-  }
-  return rounded_up(bytes, HostRanges::kSlab);
-}
-
 int64_t host_pinned_bytes(const std::vector<Row>& rows) {
-  return host_slab_bytes(rows) + gradient_slab_bytes(rows) + parameter_slab_bytes(rows);
+  return slab_bytes(rows, kOffloaded) + slab_bytes(rows, kHostParameters) +
+         gradient_slab_bytes(rows);
 }
 
 HostTraffic host_traffic(const std::vector<Row>& rows, const RunSpec& spec) {

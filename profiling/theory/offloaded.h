@@ -17,11 +17,8 @@ namespace headroom {
 //   last two units, and has a row of kOffloaded, in space kHost, for all of its blocks. With
 //   offload-int8 both are of codes and scales.
 // Limits: as of Note [Rows in 8 bit]. Host memory is counted when the forward ends; slabs and units
-//   of 4 KiB make it more (host_slab_bytes()).
+//   of 4 KiB make it more (slab_bytes()).
 void offload_saved(std::vector<Row>& rows, const RunSpec& spec);
-
-// Of the rows of kOffloaded, as HostRanges holds them.
-int64_t host_slab_bytes(const std::vector<Row>& rows);
 
 // Pinned memory of all that is offloaded.
 int64_t host_pinned_bytes(const std::vector<Row>& rows);

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "profiling/report/rows/cells.h"
+#include "profiling/report/traffic.h"
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/forward.h"
-#include "profiling/theory/host_link.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
@@ -161,8 +161,7 @@ Table block_table(const std::vector<Row>& rows, const Blocks& alike, int64_t lay
 }
 
 // Rows of all their blocks together.
-Table host_table(const RunSpec& spec, std::vector<Row> rows) {
-  const HostTraffic traffic = host_traffic(rows, spec);
+Table host_table(std::vector<Row> rows) {
   for (Row& row : rows) {
     if (row.blocks.count() > 1) {
       row.derivation += ", of " + std::to_string(row.blocks.count()) + " blocks";
@@ -170,18 +169,14 @@ Table host_table(const RunSpec& spec, std::vector<Row> rows) {
       row.bytes = row.model_bytes();
     }
   }
-  Table table = row_table("On the host while they wait for backward", rows, {kOffloaded});
-  table.notes = host_link_notes(spec, traffic);
-  return table;
+  return row_table("On the host while they wait for backward", rows, {kOffloaded});
 }
 
 // Of a host that updates the parameters.
-Table host_update_table(const RunSpec& spec, const std::vector<Row>& rows) {
-  Table table =
-      row_table("On the host from step to step", rows,
-                {kHostParameters, kHostMasters, kHostOptimizerState, kHostGradients, kHostAddends});
-  if (total(rows, kOffloaded) == 0) table.notes = host_link_notes(spec, host_traffic(rows, spec));
-  return table;
+Table host_update_table(const std::vector<Row>& rows) {
+  return row_table(
+      "On the host from step to step", rows,
+      {kHostParameters, kHostMasters, kHostOptimizerState, kHostGradients, kHostAddends});
 }
 
 Table disk_table(const RunSpec& spec, const std::vector<Row>& rows) {
@@ -304,7 +299,8 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add(kCheckpointInputs, [&](size_t i) { return model_total(rows[i], kCheckpointInputs); });
     add("on the host: offloaded activations",
         [&](size_t i) { return model_total(rows[i], kOffloaded); });
-    add("on the host: slabs that hold them", [&](size_t i) { return host_slab_bytes(rows[i]); });
+    add("on the host: slabs that hold them",
+        [&](size_t i) { return slab_bytes(rows[i], kOffloaded); });
   }
   if (total(rows.back(), kHostGradients) > 0) {
     for (const char* group :
@@ -318,7 +314,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
     add_group(kHostParameters);
     if (total(rows.back(), kDiskParameters) > 0) add_group(kDiskParameters);
     add("on the host: slabs that hold parameters",
-        [&](size_t i) { return parameter_slab_bytes(rows[i]); });
+        [&](size_t i) { return slab_bytes(rows[i], kHostParameters); });
   }
   if (!follows_cpu_policy(spec) && host_pinned_bytes(rows.back()) > 0) {
     add("on the host: pinned memory, all of it",
@@ -354,7 +350,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
 
 }  // namespace
 
-std::vector<Table> theory_report(const RunSpec& spec) {
+std::vector<Table> theory_report(const RunSpec& spec, const DiskRate& disk_rate) {
   const std::vector<Row> rows = theory_rows(spec);
   std::vector<Table> tables = {shape_table(spec), residual_stream_table(spec)};
   if (spec.profile_type != Mode::kForward) {
@@ -365,11 +361,15 @@ std::vector<Table> theory_report(const RunSpec& spec) {
     tables.push_back(row_table("Kept outside the blocks: embedding, final norm, head, loss", rows,
                                {kEmbedding, kCheckpointInputs, kFinalNorm, kHead, kLoss}));
   }
-  if (total(rows, kOffloaded) > 0) tables.push_back(host_table(spec, rows));
+  if (total(rows, kOffloaded) > 0) tables.push_back(host_table(rows));
   if (total(rows, kHostGradients) + total(rows, kHostParameters) > 0) {
-    tables.push_back(host_update_table(spec, rows));
+    tables.push_back(host_update_table(rows));
   }
-  if (disk_figures(spec).any()) tables.push_back(disk_table(spec, rows));
+  const DiskFigures disk = disk_figures(spec);
+  if (disk.any()) tables.push_back(disk_table(spec, rows));
+  for (Table& table : traffic_tables(spec, host_traffic(rows, spec), disk, disk_rate)) {
+    tables.push_back(std::move(table));
+  }
   if (total(rows, kRecomputed) > 0) {
     tables.push_back(row_table("Computed again in backward, one group of blocks at a time", rows,
                                {kRecomputed, kRecomputedCast}));

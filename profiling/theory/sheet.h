@@ -33,6 +33,7 @@ class Sheet {
 
   // Rows added from here on are of this group; of kBlock, of these blocks.
   void begin(std::string_view group, Blocks blocks = {});
+  const std::string& group() const { return group_; }
   void add(const RowInput& input);
   // A save of memory that another row counts.
   void alias(RowInput input);

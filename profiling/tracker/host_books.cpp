@@ -9,6 +9,7 @@
 
 #include "profiling/tracker/host_segments.h"
 #include "text/quantity.h"
+#include "train/offload/address_limit.h"
 #include "train/offload/host_budget.h"
 
 namespace headroom {
@@ -27,6 +28,18 @@ uint64_t address_of(void* pointer) { return reinterpret_cast<uint64_t>(pointer);
                       format_bytes(live) + " live " +
                       (pinned > 0 ? "and " + format_bytes(pinned) + " pinned " : "") + "of " +
                       format_bytes(limit) + " allowed (--host-memory)");
+}
+
+void* of_the_host(size_t size, int64_t live) {
+  try {
+    return c10::alloc_cpu(size);
+  } catch (const c10::Error&) {
+    const std::string limit = address_limit_in_words();
+    C10_THROW_ERROR(OutOfMemoryError, "host memory: tried to allocate " +
+                                          format_bytes(static_cast<int64_t>(size)) + " with " +
+                                          format_bytes(live) + " live, and the host refused" +
+                                          (limit.empty() ? "" : ": " + limit));
+  }
 }
 
 // The newest events that the snapshot may hold.
@@ -55,7 +68,7 @@ void* HostBooks::allocate(size_t size) {
     lock.unlock();
     refuse(bytes, live, pinned, limit, listener);
   }
-  void* pointer = c10::alloc_cpu(size);
+  void* pointer = of_the_host(size, live_bytes_);
   if (pointer == nullptr) return nullptr;
   try {
     book(pointer, bytes);

@@ -1,10 +1,11 @@
-"""What the host link costs a training step at least, for sizes and sets of offloads, as one Markdown
-table: every figure is from `headroom theory`.
+"""What the host link and a disk cost a training step at least, for sizes and sets of offloads, as a
+Markdown table: every figure is from `headroom theory`.
 
-usage: host_link_table.py HEADROOM
+usage: host_link_table.py HEADROOM link|disk
 """
 
-import re
+import csv
+import io
 import subprocess
 import sys
 
@@ -13,62 +14,89 @@ SIZES = ("2.7B", "7b")
 BATCHES = (1, 8)
 CONTEXT = 2048
 BF16 = {"weights": "bf16", "master-weights": "fp32", "attention": "flash", "checkpoint": "full"}
-SETS = (
+STEPS = (f"Training steps of {CONTEXT:,} tokens a sequence on an RTX 4090: BF16 weights with FP32 "
+         "masters, flash attention, every block checkpointed. ")
+OF_THE_HOST = (
     ("activations", {"activations": "offload"}),
     ("optimizer", {"optimizer-offload": "cpu"}),
     ("optimizer, 8 micro-batches", {"optimizer-offload": "cpu", "micro-batches": "8"}),
     ("optimizer and activations", {"optimizer-offload": "cpu", "activations": "offload"}),
     ("optimizer and parameters", {"optimizer-offload": "cpu", "param-offload": "cpu"}),
 )
-OF_THE_PEAK = 0.4  # of the card's arithmetic, as steps reach it
-HEAD = ["size", "batch", "on the host", "to the host", "back", "copies at least, ms",
-        "of them alone, ms", "arithmetic at least, ms", "times as long, at the peak",
-        f"at {OF_THE_PEAK:.0%} of it"]
-TRAFFIC = re.compile(r"Over the host link in a step: (.+?) to the host, (.+?) back\.")
-TIMES = re.compile(r"that takes ([0-9.,]+) ms; the step's arithmetic at the card's peak takes "
-                   r"([0-9.,]+) ms")
-ALONE = re.compile(r"Of the copies ([0-9.,]+) ms bring weights back")
+OF_THE_DISK = (
+    ("optimizer", {"optimizer-offload": "nvme:."}),
+    ("optimizer and parameters", {"optimizer-offload": "nvme:.", "param-offload": "nvme:."}),
+)
+RATES = (None, "2GB/s")  # the bound of a link; typed
+TIMES = "What takes time in a step at least"
+LONGER = "A step at least, to one whose transfers take no time"
+HOST_LINK, DISK, ARITHMETIC = ("copies over the host link", "reads and writes of the disk",
+                               "useful arithmetic")
+PARTS = ("at its peak", "at 40% of it")  # of the card's arithmetic, as steps reach it
 
 
-def theory(headroom, flags):
+def theory(headroom, size, batch, flags):
+    """What `headroom theory` prints of a step: a function of table, row and column."""
+    flags = {"device": CARD, "model-size": size, "context-length": CONTEXT, "batch-size": batch,
+             "profile-type": "training", **BF16, **flags}
     words = [f"--{name}={value}" for name, value in flags.items()]
-    done = subprocess.run([headroom, "theory", *words, "--format", "md"], capture_output=True,
+    done = subprocess.run([headroom, "theory", *words, "--format", "csv"], capture_output=True,
                           text=True, check=True)
-    return done.stdout
+    cells = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(done.stdout))}
+    return lambda *place: cells[place]
 
 
-def milliseconds(text):
-    return float(text.replace(",", ""))
+def of_the_link(headroom):
+    head = ["size", "batch", "on the host", "to the host", "back", "copies at least, ms",
+            "of them alone, ms", "arithmetic at least, ms", "times as long, at the peak",
+            "at 40% of it"]
+    rows = []
+    for size, batch, (name, flags) in ((s, b, o) for s in SIZES for b in BATCHES
+                                       for o in OF_THE_HOST):
+        if batch % int(flags.get("micro-batches", 1)) != 0:
+            continue
+        cell = theory(headroom, size, batch, flags)
+        rows.append([size, str(batch), name,
+                     *(cell("Moved by offload in a step", way, "moved")
+                       for way in ("to host", "to card")),
+                     cell(TIMES, HOST_LINK, "ms"), cell(TIMES, HOST_LINK, "of them alone, ms"),
+                     cell(TIMES, ARITHMETIC, "ms"),
+                     *(cell(LONGER, part, "times as long") for part in PARTS)])
+    return head, rows, STEPS + (
+        "Copies one after the other at the link's peak rate; useful arithmetic at the card's dense "
+        "BF16 peak. Copies run beside the arithmetic but for weights that the host has updated. "
+        "The host's update, and waiting, come on top.")
 
 
-def longer(copies, alone, arithmetic):
-    """Copies run beside the arithmetic, which takes the longer of the two, or alone."""
-    return (max(copies - alone, arithmetic) + alone) / arithmetic
-
-
-def row(headroom, size, batch, name, offloads):
-    text = theory(headroom, {"device": CARD, "model-size": size, "context-length": CONTEXT,
-                             "batch-size": batch, "profile-type": "training", **BF16, **offloads})
-    to_host, back = TRAFFIC.search(text).groups()
-    copies, arithmetic = map(milliseconds, TIMES.search(text).groups())
-    found = ALONE.search(text)
-    alone = milliseconds(found.group(1)) if found else 0
-    return [size, str(batch), name, to_host, back, f"{copies:.1f}", f"{alone:.1f}",
-            f"{arithmetic:.1f}", f"{longer(copies, alone, arithmetic):.2f}",
-            f"{longer(copies, alone, arithmetic / OF_THE_PEAK):.2f}"]
+def of_the_disk(headroom):
+    head = ["size", "batch", "on the disk", "read", "written", "the disk's rate",
+            "disk at least, ms", "of it alone, ms", "link at least, ms", "arithmetic at least, ms",
+            "times as long, at the peak", "at 40% of it"]
+    rows = []
+    for size, batch, (name, flags), rate in ((s, b, o, r) for s in SIZES for b in BATCHES
+                                             for o in OF_THE_DISK for r in RATES):
+        cell = theory(headroom, size, batch, {**flags, **({"disk-rate": rate} if rate else {})})
+        rows.append([size, str(batch), name,
+                     *(cell("Moved by offload in a step", way, "moved")
+                       for way in ("from disk", "to disk")),
+                     cell(TIMES, DISK, "at"), cell(TIMES, DISK, "ms"),
+                     cell(TIMES, DISK, "of them alone, ms"), cell(TIMES, HOST_LINK, "ms"),
+                     cell(TIMES, ARITHMETIC, "ms"),
+                     *(cell(LONGER, part, "times as long") for part in PARTS)])
+    return head, rows, STEPS + (
+        "States are read and written, and new weights written, when backward has ended, beside no "
+        "arithmetic but beside the link's copies of weights; blocks' weights are read beside the "
+        "arithmetic. PCIe 4.0 x4 is the bound that no disk of that link is faster than; 2 GB/s, "
+        "read and written together, is typed, not measured. The host's update, and waiting, come "
+        "on top.")
 
 
 def main():
-    headroom = sys.argv[1]
-    rows = [row(headroom, size, batch, name, offloads) for size in SIZES for batch in BATCHES
-            for name, offloads in SETS if batch % int(offloads.get("micro-batches", 1)) == 0]
-    print(f"Training steps of {CONTEXT:,} tokens a sequence on an RTX 4090: BF16 weights with FP32 "
-          "masters, flash attention, every block checkpointed. Copies one after the other at the "
-          "link's peak rate; useful arithmetic at the card's dense BF16 peak. Copies run beside the "
-          "arithmetic but for weights that the host has updated. The host's update, and waiting, "
-          "come on top.\n")
-    print("| " + " | ".join(HEAD) + " |")
-    print("| --- | ---: | --- |" + " ---: |" * (len(HEAD) - 3))
+    headroom, which = sys.argv[1:]
+    head, rows, text = {"link": of_the_link, "disk": of_the_disk}[which](headroom)
+    print(text + "\n")
+    print("| " + " | ".join(head) + " |")
+    print("| --- | ---: | --- |" + " ---: |" * (len(head) - 3))
     for cells in rows:
         print("| " + " | ".join(cells) + " |")
 

@@ -9,37 +9,21 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-SHAPE = ["--model-size", "custom", "--d-model", "64", "--d-ff", "96", "--layers", "2", "--heads", "4",
-         "--vocab-size", "100", "--context-length", "16", "--batch-size", "2", "--profile-type",
-         "training", "--threads", "1", "--stacks", "none", "--warmup-steps", "0"]
+from disk_runs import OnADisk, command, main, run
+
 PARAMETERS = 2 * 100 * 64 + 64 + 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
 
 
-def command(*flags, steps=3, recorded=0, verb="profile", device="cpu"):
-    return [HEADROOM, verb, *SHAPE, "--measure-steps", str(steps), "--record-steps", str(recorded),
-            "--device", device, "--format", "jsonl", *flags]
+class DiskStates(OnADisk, unittest.TestCase):
+    FLAG = "--optimizer-offload"
 
-
-def run(*flags, fault="", **options):
-    environment = dict(os.environ)
-    if fault:
-        environment.update(LD_PRELOAD=FAULTY, HEADROOM_DISK_FAULT=fault)
-    done = subprocess.run(command(*flags, **options), text=True, check=False, capture_output=True,
-                          env=environment)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
-
-
-class DiskStates(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.setting = f"nvme:{self.folder}"
 
     def on_disk(self, *flags, keep=False, **options):
@@ -85,18 +69,6 @@ class DiskStates(unittest.TestCase):
                          "step 1.*this one is .*seed=7.*; allowed: a directory without states")
         self.assertEqual(self.left(), before)
         self.assertEqual(len(self.losses(steps=1)), 1)
-
-    def test_what_is_no_directory_is_refused_before_anything_runs(self):
-        file = Path(self.folder, "file")
-        file.touch()
-        for place, why in ((f"{self.folder}/none", "No such file or directory"),
-                           (str(file), "Not a directory"), ("/proc", "")):
-            for verb, device in (("profile", "cpu"), ("sweep", "cpu"), ("profile", "virtual:h200")):
-                done, records = run("--optimizer-offload", f"nvme:{place}", device=device,
-                                    verb=verb)
-                self.assertEqual(done.returncode, 5, done.stderr)
-                self.assertEqual(records, [])
-                self.assertRegex(done.stderr, f"^headroom: cannot write {place}.*{why}\n$")
 
     def test_a_disk_without_room_shows_before_the_first_step(self):
         done, (record,) = self.on_disk(fault="fallocate:full:1")
@@ -224,6 +196,4 @@ class DiskStates(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FAULTY = str(Path(sys.argv.pop()).resolve())
-    HEADROOM = str(Path(sys.argv.pop()).resolve())
-    unittest.main()
+    main()

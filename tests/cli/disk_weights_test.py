@@ -5,44 +5,29 @@ bytes that theory predicts, and every fault of a disk. No file is ever seen in t
 usage: disk_weights_test.py HEADROOM FAULTY_DISK.so
 """
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-SHAPE = ["--model-size", "custom", "--d-model", "64", "--d-ff", "96", "--layers", "5", "--heads", "4",
-         "--vocab-size", "100", "--context-length", "16", "--batch-size", "2", "--threads", "1",
-         "--stacks", "none", "--warmup-steps", "0"]
+import disk_runs
+from disk_runs import OnADisk, main
+
+LAYERS = 5
 # Of a block, in a file: matrices are whole pages here, the two norms are not.
 ON_PAGES = 4 * 64 * 64 * 4 + 3 * 64 * 96 * 4 + 2 * 4096
 
 
-def command(*flags, steps=3, recorded=0, verb="profile", device="cpu", mode="training",
-            states="cpu"):
+def run(*flags, states="cpu", mode="training", **options):
     update = ["--optimizer-offload", states] if mode == "training" else []
-    return [HEADROOM, verb, *SHAPE, "--measure-steps", str(steps), "--record-steps", str(recorded),
-            "--device", device, "--format", "jsonl", "--profile-type", mode, *update, *flags]
+    return disk_runs.run(*update, *flags, layers=LAYERS, mode=mode, **options)
 
 
-def run(*flags, fault="", **options):
-    environment = dict(os.environ)
-    if fault:
-        environment.update(LD_PRELOAD=FAULTY, HEADROOM_DISK_FAULT=fault)
-    done = subprocess.run(command(*flags, **options), text=True, check=False, capture_output=True,
-                          env=environment)
-    return done, [json.loads(line) for line in done.stdout.splitlines()]
-
-
-class DiskWeights(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+class DiskWeights(OnADisk, unittest.TestCase):
+    FLAG = "--param-offload"
 
     def on_disk(self, *flags, **options):
         return run("--param-offload", f"nvme:{self.folder}", *flags, **options)
@@ -73,27 +58,16 @@ class DiskWeights(unittest.TestCase):
                              ("forward-backward", "virtual:h200"), ("forward", "virtual:h200")):
             record = self.record(mode=mode, device=device, recorded=1, steps=1)
             predicted, traffic = record["predicted"], record["host_traffic_bytes"]
-            self.assertEqual(record["spaces"]["disk"]["peak_allocated_bytes"], 5 * ON_PAGES)
-            self.assertEqual(predicted["disk_bytes"], 5 * ON_PAGES)
+            self.assertEqual(record["spaces"]["disk"]["peak_allocated_bytes"], LAYERS * ON_PAGES)
+            self.assertEqual(predicted["disk_bytes"], LAYERS * ON_PAGES)
             blocks = 5 if mode == "forward" else 9  # backward begins with the last one
             self.assertEqual(traffic["from_disk"], blocks * ON_PAGES)
-            self.assertEqual(traffic["to_disk"], 5 * ON_PAGES if mode == "training" else 0)
+            self.assertEqual(traffic["to_disk"], LAYERS * ON_PAGES if mode == "training" else 0)
             for way in ("from_disk", "to_disk", "to_card", "to_host"):
                 self.assertEqual(traffic[way], predicted[way + "_bytes"], way)
             if device != "cpu":
                 self.assertEqual(record["spaces"]["host_pinned"]["peak_allocated_bytes"],
                                  predicted["host_pinned_bytes"])
-
-    def test_what_is_no_directory_is_refused_before_anything_runs(self):
-        file = Path(self.folder, "file")
-        file.touch()
-        for place, why in ((f"{self.folder}/none", "No such file or directory"),
-                           (str(file), "Not a directory"), ("/proc", "")):
-            for verb, device in (("profile", "cpu"), ("sweep", "cpu"), ("profile", "virtual:h200")):
-                done, records = run("--param-offload", f"nvme:{place}", device=device, verb=verb)
-                self.assertEqual(done.returncode, 5, done.stderr)
-                self.assertEqual(records, [])
-                self.assertRegex(done.stderr, f"^headroom: cannot write {place}.*{why}\n$")
 
     def test_a_directory_may_be_a_link(self):
         link = Path(self.folder, "link")
@@ -151,7 +125,8 @@ class DiskWeights(unittest.TestCase):
             self.assertEqual(len(notes), 1, record["notes"])
 
     def test_a_run_that_is_killed_leaves_nothing_and_others_do_not_mind_it(self):
-        process = subprocess.Popen(command("--param-offload", f"nvme:{self.folder}", steps=100000),
+        process = subprocess.Popen(disk_runs.command("--param-offload", f"nvme:{self.folder}",
+                                                     "--optimizer-offload", "cpu", steps=100000),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
         self.addCleanup(process.stderr.close)
@@ -164,6 +139,4 @@ class DiskWeights(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FAULTY = str(Path(sys.argv.pop()).resolve())
-    HEADROOM = str(Path(sys.argv.pop()).resolve())
-    unittest.main()
+    main()

@@ -13,8 +13,8 @@ DRAWN = {
     "rounding": ("nearest", "stochastic"),
     "max_grad_norm": ("0", "0", "1"),
     "release_gradients": ("false", "false", "true"),
-    "optimizer_offload": ("none", "none", "none", "cpu"),
-    "param_offload": ("none", "none", "none", "cpu"),
+    "optimizer_offload": ("none", "none", "none", "none", "cpu", "nvme:."),
+    "param_offload": ("none", "none", "none", "none", "cpu", "nvme:."),
 }
 OFFLOADS = {"optimizer_offload": "none", "param_offload": "none"}
 OF_AN_UPDATE = ("optimizer", "optimizer_impl", "master_weights", "rounding", "max_grad_norm",
@@ -170,7 +170,7 @@ def draw_kept(draw, run):
 
 
 def is_offloaded(cell):
-    """Whether something of it lies on the host."""
+    """Whether something of it lies on the host, or on a disk."""
     sent = cell["activations"].startswith("offload") and cell["profile_type"] != "forward"
     return sent or any(cell.get(name, at_rest) != at_rest for name, at_rest in OFFLOADS.items())
 
@@ -200,7 +200,7 @@ def draw_settings(draw, run):
     if cell["profile_type"] != "training":
         return cell
     if cell["param_offload"] != "none" and cell["optimizer_offload"] == "none":
-        cell["optimizer_offload"] = "cpu"
+        cell["optimizer_offload"] = draw.choice(("cpu", "nvme:."))
     if cell["optimizer_offload"] != "none":
         cell.update(optimizer="adamw", optimizer_impl="reference", master_weights="fp32",
                     release_gradients="false")

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "train/offload/whole_units.h"
+
 namespace headroom {
 
 std::vector<HostRanges::Range> HostRanges::take(int64_t bytes,
                                                 const std::function<void()>& add_slab) {
   std::vector<Range> taken;
-  for (int64_t left = (bytes + kUnit - 1) / kUnit * kUnit; left > 0;) {
+  for (int64_t left = whole_units(bytes, kUnit); left > 0;) {
     if (free_.empty()) {
       try {
         add_slab();

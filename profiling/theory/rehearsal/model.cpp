@@ -6,8 +6,6 @@
 namespace headroom {
 namespace {
 
-constexpr std::ptrdiff_t kParametersOfBlock = 9;
-
 // Its gradient is taken over as it is where it lies as the parameter does, else copied.
 std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
   auto node = std::make_shared<Node>();
@@ -100,6 +98,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     run.memory.place.block = static_cast<int64_t>(i);
     RehearsedBlock& block = blocks_[i];
+    const size_t before = parameters_.size();
     add_parameter(block.q_proj, {d, d});
     add_parameter(block.k_proj, {config_.kv_dim(), d});
     add_parameter(block.v_proj, {config_.kv_dim(), d});
@@ -111,8 +110,8 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
     add_parameter(block.ln2, {d});
     if (!offloaded_) continue;
     std::vector<ShapeTensor> of_block;
-    for (auto each = parameters_.end() - kParametersOfBlock; each != parameters_.end(); ++each) {
-      of_block.push_back((*each)->value);
+    for (size_t each = before; each < parameters_.size(); ++each) {
+      of_block.push_back(parameters_[each]->value);
     }
     offloaded_->take(std::move(of_block));
   }

@@ -103,6 +103,11 @@ grep -q 'File too large' err || fail 'a limit on file sizes is not said'
 [[ $(cat kept.json) == old ]] || fail 'an earlier result was lost'
 BENCHMARK_OUT=from_environment.json expect 0 '' "${one[@]}"
 holds from_environment.json 'len(rows) == 1'
+for flag in --optimizer-offload '--optimizer-offload cpu --param-offload'; do
+  # shellcheck disable=SC2086  # two flags and a value
+  expect 5 'cannot write no/such.*No such file or directory' "${tiny[@]}" --profile-type training $flag nvme:no/such
+  [[ $(wc -l <err) -eq 1 && ! -s out ]] || fail "a directory that is not there is not one line: $flag"
+done
 if [[ ! -e /dev/nvidiactl ]]; then
   expect 5 '--device cpu has' --device cuda
   [[ $(wc -l <err) -eq 1 ]] || fail 'no card: not one line'

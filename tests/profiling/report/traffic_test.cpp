@@ -3,42 +3,59 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cards/cards.h"
+#include "text/quantity.h"
+
 namespace headroom {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int64_t kGib = int64_t{1} << 30;
 
-std::vector<std::string> ways(const Table& table) {
+Record moving_both() {
+  Record record;
+  record.host_traffic = {
+      {"to_host", kGib}, {"to_card", 2 * kGib}, {"from_disk", 3 * kGib}, {"to_disk", 4 * kGib}};
+  return record;
+}
+
+std::vector<std::string> column(const Table& table, size_t index) {
   std::vector<std::string> words;
-  for (const auto& row : table.rows) words.push_back(row.front());
+  for (const auto& row : table.rows) words.push_back(row[index]);
   return words;
 }
 
 TEST(TrafficTables, WhatTheDiskMovedIsNotCountedAsWhatTheLinkDid) {
-  Record record;
-  record.host_traffic = {{"to_host", 2 * kGib},
-                         {"to_card", 3 * kGib},
-                         {"from_disk", 50 * kGib},
-                         {"to_disk", 60 * kGib}};
-  const std::vector<Table> tables = traffic_tables(record);
-  ASSERT_EQ(tables.size(), 2U);
-  EXPECT_EQ(tables[0].title, "Over the host link, in one recorded step");
-  EXPECT_THAT(ways(tables[0]), ElementsAre("to card", "to host"));
-  EXPECT_THAT(tables[0].notes.front(), HasSubstr("2.000 GiB to the host, 3.000 GiB back"));
-  EXPECT_EQ(tables[1].title, "To and from the disk, in one recorded step");
-  EXPECT_THAT(ways(tables[1]), ElementsAre("from disk", "to disk"));
+  const std::vector<Table> tables = traffic_tables(moving_both());
+  ASSERT_EQ(tables.size(), 1U) << "a processor's rates are not known";
+  EXPECT_THAT(column(tables[0], 0), ElementsAre("to host", "to card", "from disk", "to disk"));
+  EXPECT_THAT(column(tables[0], 1),
+              ElementsAre("1.000 GiB", "2.000 GiB", "3.000 GiB", "4.000 GiB"));
+}
+
+TEST(TrafficTables, ForACardEachTransferHasItsLeastTime) {
+  Record record = moving_both();
+  record.spec.profile_type = Mode::kTraining;
+  record.spec.device = parse_device("virtual:rtx4090");
+  record.spec.optimizer_offload = {.space = MemorySpace::kDisk, .directory = "."};
+  const std::vector<Table> tables = traffic_tables(record, {.bytes_per_second = 7.0 * kGib});
+  ASSERT_EQ(tables.size(), 3U);
+  const double link_s = 3.0 * kGib / static_cast<double>(find_card("rtx4090").host_bandwidth);
+  const std::vector<std::string> ms = column(tables[1], 2);
+  ASSERT_EQ(ms.size(), 3U);
+  EXPECT_EQ(ms[0], number_text(1000 * link_s, 1));
+  EXPECT_EQ(ms[1], "1000.0") << "seven GiB of the disk";
+  EXPECT_EQ(tables[2].rows.size(), 2U) << "at the arithmetic's peak, and at a part of it";
 }
 
 TEST(TrafficTables, AreOnlyOfWhatMoved) {
   EXPECT_THAT(traffic_tables(Record()), IsEmpty());
   Record record;
-  record.host_traffic = {{"to_host", kGib}};
+  record.host_traffic = {{"to_host", kGib}, {"to_card", 0}};
   ASSERT_EQ(traffic_tables(record).size(), 1U);
-  EXPECT_THAT(ways(traffic_tables(record).front()), ElementsAre("to host"));
+  EXPECT_THAT(column(traffic_tables(record).front(), 0), ElementsAre("to host", "to card"));
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 namespace headroom {
 namespace {
 
-using torch::Tensor;
-
 // Two pieces of a file for the wider matrices of a block.
 RunSpec of_wide_matrices(WeightType weights) {
   RunSpec spec = tiny_spec();
@@ -94,18 +92,7 @@ TEST(StatesOnDisk, NothingOfThemIsClaimedInMemory) {
 }
 
 TEST(StatesOnDisk, AStepThatFailsInBackwardHasChangedNothing) {
-  SmallStep usual(kept(tiny_spec(), "nvme:."));
-  SmallStep failing(kept(tiny_spec(), "nvme:."));
-  bool full = false;
-  failing.step->model()->named_parameters()["layers.1.ln1.weight"].register_hook(
-      [&](const Tensor&) { TORCH_CHECK_WITH(OutOfMemoryError, !full, "no memory left"); });
-  std::vector<double> losses = {failing.run(0)};
-  full = true;
-  EXPECT_THROW(failing.run(1), c10::OutOfMemoryError);
-  full = false;
-  losses.push_back(failing.run(1));
-  losses.push_back(failing.run(2));
-  EXPECT_EQ(losses, usual.run_steps(3));
+  expect_a_failed_backward_changes_nothing(kept(tiny_spec(), "nvme:."));
 }
 
 }  // namespace

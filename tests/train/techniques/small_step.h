@@ -1,6 +1,8 @@
 // A step of a small model and what came of it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -58,6 +60,25 @@ inline double distance(const std::vector<torch::Tensor>& a, const std::vector<to
     largest = std::max(largest, relative.item<double>());
   }
   return largest;
+}
+
+// A step that runs out of memory in the backward of one of its micro-batches, counted from 1, has
+// changed nothing: run again, it and those behind it are as if it had not been.
+inline void expect_a_failed_backward_changes_nothing(const RunSpec& spec, int micro_batch = 1) {
+  SmallStep usual(spec);
+  SmallStep failing(spec);
+  int left = 0;  // backwards until one fails; none does from 0 on
+  failing.step->model()->named_parameters()["layers.1.ln1.weight"].register_hook(
+      [&](const torch::Tensor&) {
+        TORCH_CHECK_WITH(OutOfMemoryError, --left != 0, "no memory left");
+      });
+  std::vector<double> losses = {failing.run(0)};
+  left = micro_batch;
+  EXPECT_THROW(failing.run(1), c10::OutOfMemoryError);
+  losses.push_back(failing.run(1));
+  losses.push_back(failing.run(2));
+  EXPECT_EQ(losses, usual.run_steps(3));
+  EXPECT_TRUE(bit_equal(failing.parameters(), usual.parameters()));
 }
 
 }  // namespace headroom

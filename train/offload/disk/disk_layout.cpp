@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/hash.h"
+#include "train/offload/whole_units.h"
 
 namespace headroom {
 namespace {
@@ -10,18 +11,16 @@ namespace {
 constexpr int64_t kNumbersAPage = DiskLayout::kPage / int64_t{sizeof(float)};
 constexpr int64_t kSmallestBlock = 3 * DiskLayout::kPage;
 
-int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 }  // namespace
 
 DiskLayout::DiskLayout(const std::vector<StateRegion>& regions, int64_t block_bytes)
-    : block_bytes_(rounded_up(std::max(block_bytes, kSmallestBlock), kSmallestBlock)) {
+    : block_bytes_(whole_units(std::max(block_bytes, kSmallestBlock), kSmallestBlock)) {
   const int64_t most = block_bytes_ / kSmallestBlock * kNumbersAPage;
   mix(hash_, static_cast<uint64_t>(block_bytes_));
   for (const StateRegion& region : regions) {
     for (int64_t first = 0; first < region.numbers; first += most) {
       const int64_t numbers = std::min(most, region.numbers - first);
-      const int64_t bytes = rounded_up(numbers, kNumbersAPage) * int64_t{sizeof(float)} * 3;
+      const int64_t bytes = whole_units(numbers, kNumbersAPage) * int64_t{sizeof(float)} * 3;
       blocks_.push_back({.region = static_cast<int>(ends_.size()),
                          .first = first,
                          .numbers = numbers,

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "train/offload/disk/disk_layout.h"
+#include "train/offload/whole_units.h"
 
 namespace headroom {
 
@@ -12,8 +13,6 @@ namespace headroom {
 inline constexpr int64_t kStagedBlocks = 3;
 
 // Whole pages, as O_DIRECT moves them.
-inline int64_t on_pages(int64_t bytes) {
-  return (bytes + DiskLayout::kPage - 1) / DiskLayout::kPage * DiskLayout::kPage;
-}
+inline int64_t on_pages(int64_t bytes) { return whole_units(bytes, DiskLayout::kPage); }
 
 }  // namespace headroom

@@ -1,0 +1,52 @@
+// What the host link and a disk cost a step at least. No torch here.
+#pragma once
+
+#include <optional>
+
+#include "profiling/theory/disk_rate.h"
+#include "train/offload/host_states.h"
+#include "train/offload/host_traffic.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+// Note [The least time of copies]
+// Rationale: "offload makes a step 2 to 3 times as long" and "from a disk 5 to 10 times" hold for
+//   one model, card and batch. What decides them are times that follow from figures that are known.
+// Approach: bytes over the link's peak rate, one way after the other as they share a stream, and
+//   bytes over the disk's, beside the useful arithmetic of a step (profiling/flops.h) at the card's
+//   dense peak. Transfers that take less can hide behind it; where they take more, no step is
+//   shorter than they are. Weights that the host has updated, and states and new weights on a disk,
+//   move when backward has ended, beside no arithmetic but beside one another: the longer of the
+//   two comes on top. Of a disk no card says the rate: it is typed, or bounded by the disk's link.
+// Limits: all are lower bounds, and none is reached: links give 70 to 90 % of their peak, steps 30
+//   to 60 % of theirs, a disk that writes for minutes on end often less than half of what its data
+//   sheet says. The host's own update is not in it.
+struct Transfers {
+  double beside_s = 0;  // while the card computes
+  double alone_s = 0;   // when backward has ended
+
+  double all_s() const { return beside_s + alone_s; }
+};
+
+struct LeastTimes {
+  double arithmetic_s = 0;  // at its peak
+  Transfers link;
+  Transfers disk;
+
+  // Of a step whose arithmetic reaches that part of its peak, in seconds.
+  double step_s(double of_the_peak = 1) const;
+  // The same, to a step whose transfers take no time.
+  double ratio(double of_the_peak = 1) const {
+    return step_s(of_the_peak) * of_the_peak / arithmetic_s;
+  }
+};
+
+// As steps reach it.
+inline constexpr double kUsualPartOfThePeak = 0.4;
+
+// Of what one step moves. Nothing for a device whose rates are not known.
+std::optional<LeastTimes> least_times(const RunSpec& spec, const HostTraffic& traffic,
+                                      const DiskFigures& disk, const DiskRate& rate = {});
+
+}  // namespace headroom
