@@ -28,6 +28,9 @@ std::string in_words(Fits fits) {
   return "not judged";
 }
 
+// What offload asks for and does not get is in no allocator's books, only in the reason.
+bool names_host_limit(const std::string& reason) { return reason.ends_with("(--host-memory)"); }
+
 // Runs cells and says how far the search is.
 class Runs {
  public:
@@ -111,7 +114,7 @@ class Runs {
 Verdict verdict_of(Record record, bool limits_host) {
   Verdict verdict;
   const std::string full = record.out_of_memory ? record.out_of_memory->memory : "";
-  verdict.of_host = limits_host && full == "host";
+  verdict.of_host = limits_host && (full == "host" || names_host_limit(first_line(record.reason)));
   if (record.status == Status::kOk && record.peak) {
     verdict.fits = Fits::kYes;
   } else if (record.status == Status::kOom && (full == "device" || verdict.of_host)) {
