@@ -53,6 +53,9 @@ struct CellOptions {
   KernelPaths kernel;      // where the out-of-memory killer's counters are
 };
 
+// What of these a cell of the spec has: the limit on its host memory.
+int64_t host_memory_of(const RunSpec& spec, const CellOptions& options);
+
 // Runs one cell and waits for it. Always returns a Record:
 //   the cell's own; or kKilled ("killed by signal 9 (SIGKILL)", and whether the kernel's
 //   out-of-memory killer ran), kTimeout, or kFailed (exit code and the last line of stderr) when it

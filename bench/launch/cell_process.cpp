@@ -67,11 +67,11 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const Talk& talk,
           with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
 }
 
+}  // namespace
+
 int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
   return is_virtual(spec) ? options.virtual_host_memory_bytes : options.host_memory_bytes;
 }
-
-}  // namespace
 
 CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
     : options_(options), program_(cell_program(options)), talk_(options.on_talk) {

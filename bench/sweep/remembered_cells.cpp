@@ -3,6 +3,16 @@
 #include "bench/process/interrupt.h"
 
 namespace headroom {
+namespace {
+
+// A run that ended well under no limit, or a wider one, says nothing of this one.
+bool proves_limit(const Record& old, int64_t host_memory) {
+  if (old.status != Status::kOk || host_memory == 0) return true;
+  const int64_t had = old.environment.value("/cell/host_memory_bytes"_json_pointer, int64_t{0});
+  return had != 0 && had <= host_memory;
+}
+
+}  // namespace
 
 RememberedCells::RememberedCells(const CellOptions& options, const std::string& records_path,
                                  const std::function<void(const std::string& line)>& on_talk)
@@ -12,22 +22,27 @@ RememberedCells::RememberedCells(const CellOptions& options, const std::string& 
   earlier_ = std::make_unique<EarlierRows>(log_->earlier());
 }
 
-Record RememberedCells::get(const RunSpec& spec) {
+RememberedCell RememberedCells::get(const RunSpec& spec) {
   const nlohmann::json conditions = result_conditions(spec);
   const std::string key = result_key(spec, identity_, conditions);
-  const Record* old = earlier_ ? earlier_->find(key, spec, options_.host_memory_bytes) : nullptr;
-  if (old != nullptr) {
+  const int64_t host_memory = host_memory_of(spec, options_);
+  const Record* old = earlier_ ? earlier_->find(key, spec, host_memory) : nullptr;
+  if (old != nullptr && (!is_virtual(spec) || proves_limit(*old, host_memory))) {
+    const std::lock_guard lock(mutex_);
     ++reused_;
-    return *old;
+    return {.record = *old, .reused = true, .talk = {}};
   }
-  Record record = run_cell(spec, options_);
-  if (interrupted()) return record;
-  ++ran_;
-  record.environment["key"] = key;
-  record.environment["conditions"] = conditions;
-  record.environment["identity"] = identity_;
-  if (log_) log_->append(record);
-  return record;
+  RememberedCell cell;
+  CellOptions options = options_;
+  options.on_talk = [&cell](const std::string& line) { cell.talk.push_back(line); };
+  cell.record = run_cell(spec, options);
+  if (interrupted()) return cell;
+  cell.record.environment["key"] = key;
+  cell.record.environment["conditions"] = conditions;
+  cell.record.environment["identity"] = identity_;
+  const std::lock_guard lock(mutex_);
+  if (log_) log_->append(cell.record);
+  return cell;
 }
 
 }  // namespace headroom

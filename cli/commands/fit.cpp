@@ -69,9 +69,11 @@ int fit(const Arguments& arguments) {
   const TableFormat table_format = parse_table_format("--format", format);
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
-  Arguments of_cells = arguments;
-  of_cells.values.erase("host-memory");  // held against theory's count, see Judge
-  CellOptions options = limits_from(of_cells);
+  if (!question.disk.empty()) {
+    const Offload to_disk{.space = MemorySpace::kDisk, .directory = question.disk};
+    check_state_directories({{.param_offload = to_disk, .optimizer_offload = to_disk}});
+  }
+  CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);
   FitProgress progress{.on_line = log_line, .on_status = {}};

@@ -30,6 +30,18 @@ void refuse_file(const Arguments& arguments, const char* flag, const std::string
                    "--" + std::string(flag) + " fit" + end);
 }
 
+// Whether it will do is looked at before anything runs: check_state_directories().
+std::string disk_from(const Arguments& arguments) {
+  const std::string directory = arguments.get("disk");
+  if (arguments.has("disk") && (directory.empty() || directory.find(',') != std::string::npos)) {
+    throw UsageError("--disk", directory,
+                     "is no directory for --optimizer-offload nvme:DIR; allowed: DIR, no comma in "
+                     "its name",
+                     "--disk /mnt/nvme");
+  }
+  return directory;
+}
+
 // Techniques that may be used: not those of a setting that was typed, nor what --forbid says.
 std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunSpec& base,
                                           Open open) {
@@ -45,7 +57,7 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
     return std::count(list.begin(), list.end(), technique) > 0;
   };
   std::vector<RunTechnique> techniques;
-  for (const RunTechnique& technique : technique_list(base)) {
+  for (const RunTechnique& technique : technique_list(base, arguments.get("disk"))) {
     const bool is_kept = sets_any(technique, typed);
     if (is_kept && names(allowed, technique.technique)) {
       throw UsageError("--allow", row_of(technique.technique).word,
@@ -84,6 +96,8 @@ std::vector<Flag> fit_flags() {
        kFit},
       {"allow", "WORD,...", "these techniques and no others", kFit},
       {"forbid", "WORD,...", "all but these", kFit},
+      {"disk", "DIR", "states and weights may lie there too, as with --optimizer-offload nvme:DIR",
+       kFit},
       {"answers", "N", "at most so many sets, 1 to 10 (default 10)", kFit}};
   for (Flag& flag : cell_flags()) {
     if (is_of_one_run(flag)) continue;
@@ -180,6 +194,7 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
   if (given.has("cost-order")) {
     question.order = CostOrder("--cost-order", given.get("cost-order"));
   }
+  question.disk = disk_from(given);
   question.techniques = techniques_from(given, question.base, open);
   const int64_t host =
       given.has("host-memory") ? parse_bytes("--host-memory", given.get("host-memory")) : 0;

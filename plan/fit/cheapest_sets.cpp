@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plan/fit/estimates.h"
+#include "plan/fit/need.h"
 #include "plan/fit/searches.h"
 #include "text/quantity.h"
 
@@ -25,6 +26,7 @@ class CheapestSets {
       const std::vector<size_t> open = proposed();
       if (judge_.stopped() || open.empty()) break;
       judge_.on_expected(2 * open.size());
+      foretell(open);
       consider(open.front());
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
@@ -61,6 +63,23 @@ class CheapestSets {
       ++answers;
     }
     return open;
+  }
+
+  // Those, and once the card has run one what will be held against each: while cells run, theory
+  // finds the next ones.
+  void foretell(const std::vector<size_t>& open) {
+    constexpr size_t kAhead = 3;
+    std::vector<RunSpec> specs;
+    const auto add = [&](size_t place) {
+      if (verdicts_.count(place) == 0) specs.push_back(sets_[place].spec);
+    };
+    for (size_t i = 0; i < open.size(); ++i) {
+      add(open[i]);
+      const std::vector<size_t> cheaper = one_step_back(sets_, open[i]);
+      const bool is_soon = i < kAhead && !result_.answers.empty() && !cheaper.empty();
+      if (is_soon && !judge_.stopped()) add(estimates_.smallest(sets_, cheaper));
+    }
+    judge_.foretell(specs);
   }
 
   // What was run already, what uses all that one that fits uses, what the host has no room for.
@@ -169,7 +188,7 @@ class CheapestSets {
       result_.notes.push_back("not judged: " + name + ": " + verdict.reason);
       return;
     }
-    if (!sets_[place].spec.alloc_conf.empty()) return;  // theory knows the default settings
+    if (!knows_allocator_of(sets_[place].spec)) return;
     result_.notes.push_back(
         "theory finds " + format_bytes(-(estimates_.need(sets_[place].spec) - judge_.capacity)) +
         " to spare with " + name + ", and the card does not: " + verdict.reason);

@@ -3,6 +3,20 @@
 #include <cctype>
 
 namespace headroom {
+namespace {
+
+// To the byte, in the largest unit of which it is a multiple.
+std::string size_word(int64_t bytes) {
+  const char* word = "";
+  for (const char* larger : {"KiB", "MiB", "GiB"}) {
+    if (bytes == 0 || bytes % 1024 != 0) break;
+    bytes /= 1024;
+    word = larger;
+  }
+  return std::to_string(bytes) + word;
+}
+
+}  // namespace
 
 std::string shell_word(const std::string& word) {
   const auto is_plain = [](char c) {
@@ -17,7 +31,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string profile_command(const RunSpec& spec) {
+std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_limit) {
   static const RunSpec kDefaults;
   std::string command = "headroom profile";
   for (const Field& field : fields()) {
@@ -26,6 +40,7 @@ std::string profile_command(const RunSpec& spec) {
     command += " " + field.flag();
     if (!field.is_switch()) command += " " + shell_word(value);
   }
+  if (host_limit) command += " --host-memory " + size_word(*host_limit);
   return command;
 }
 

@@ -21,13 +21,18 @@ const char* word_of(Open open) {
   return "set";
 }
 
-ordered_json run_document(const RunSpec& spec, int64_t need, const Verdict& verdict) {
-  ordered_json run = {{"command", profile_command(spec)},
+ordered_json run_document(const FitFound& found, const RunSpec& spec, int64_t need,
+                          const Verdict& verdict) {
+  const HostNeed host = predicted_host_need(spec);
+  ordered_json run = {{"command", profile_command(spec, found.question.host_limit)},
                       {"predicted_bytes", need},
-                      {"predicted_host_bytes", predicted_host_bytes(spec)},
+                      {"predicted_host_bytes", host.bytes()},
+                      {"predicted_host_pinned_bytes", host.pinned},
+                      {"predicted_host_pageable_bytes", host.pageable},
                       {"status", to_string(verdict.record->status)},
                       {"reason", verdict.reason},
                       {"key", verdict.record->environment.value("key", "")}};
+  if (!found.question.disk.empty()) run["predicted_disk_bytes"] = predicted_disk_bytes(spec);
   if (verdict.record->peak) {
     run["peak_allocated_bytes"] = verdict.record->peak->allocated;
     run["peak_reserved_bytes"] = verdict.record->peak->reserved;
@@ -45,14 +50,14 @@ ordered_json set_document(const TechniqueSet& set) {
 }
 
 ordered_json shortage_document(const Card& card, int64_t need, const Verdict& verdict) {
-  if (verdict.host_excess > 0) return {{"host_short_by_bytes", verdict.host_excess}};
+  if (verdict.of_host) return {{"host_short_by_bytes", verdict.host_excess}};
   return {{"short_by_bytes", need - capacity_of(card)}};
 }
 
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   ordered_json document = set_document(answer.set);
   if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
-  document.update(run_document(answer.set.spec, answer.need, answer.verdict));
+  document.update(run_document(found, answer.set.spec, answer.need, answer.verdict));
   if (answer.verdict.fits == Fits::kYes) {
     document["margin_bytes"] = capacity_of(found.card) - answer.verdict.record->peak->allocated;
   } else {
@@ -62,7 +67,7 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   if (answer.beyond) {
     document["beyond"] = {{"what", answer.beyond->what}};
     document["beyond"].update(
-        run_document(answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
+        run_document(found, answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
     document["beyond"].update(
         shortage_document(found.card, answer.beyond->need, answer.beyond->verdict));
   }

@@ -78,12 +78,7 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& specs) {
 
 Verdict Estimates::run(const RunSpec& spec) {
   Verdict verdict = judge_.run(spec);
-  if (verdict.fits != Fits::kYes || fits_host(spec)) return verdict;
-  verdict.fits = Fits::kNo;
-  verdict.host_excess = host(spec) - *judge_.host_limit;
-  verdict.reason = "the card has room, host memory is short by " +
-                   format_bytes(verdict.host_excess) + ": " + format_bytes(host(spec)) +
-                   " needed, --host-memory " + format_bytes(*judge_.host_limit);
+  if (verdict.of_host) verdict.host_excess = host(spec) - *judge_.host_limit;
   return verdict;
 }
 

@@ -6,7 +6,9 @@
 #include <cstdio>
 
 #include "bench/process/interrupt.h"
+#include "plan/fit/cells_ahead.h"
 #include "plan/fit/need.h"
+#include "plan/fit/side_by_side.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -26,12 +28,25 @@ std::string in_words(Fits fits) {
   return "not judged";
 }
 
+// What offload asks for and does not get is in no allocator's books, only in the reason.
+bool names_host_limit(const std::string& reason) { return reason.ends_with("(--host-memory)"); }
+
 // Runs cells and says how far the search is.
 class Runs {
  public:
-  Runs(RememberedCells& cells, const FitProgress& progress) : cells_(cells), progress_(progress) {}
+  Runs(RememberedCells& cells, bool limits_host, const FitProgress& progress)
+      : limits_host_(limits_host),
+        progress_(progress),
+        cells_([&cells](const RunSpec& spec) { return cells.get(spec); },
+               std::min(cores(), kMostAtOnce)) {}
 
   void expect(size_t cells) { all_ = done_ + cells; }
+
+  // Before a cell is judged none runs ahead: three that fail end the search.
+  void foretell(const std::vector<RunSpec>& specs) {
+    foretold_ = specs;
+    if (!unjudged_) cells_.foretell(foretold_);
+  }
 
   Verdict run(const RunSpec& spec) {
     all_ = std::max(all_, done_ + 1);
@@ -39,13 +54,14 @@ class Runs {
     if (progress_.on_status) {
       progress_.on_status("cell " + count + ": " + row_name(spec) + eta(all_ - done_));
     }
-    const int ran_before = cells_.ran();
     const auto began = std::chrono::steady_clock::now();
-    Verdict verdict = verdict_of(cells_.get(spec));
+    RememberedCell cell = cells_.get(spec);
+    for (const std::string& line : cell.talk) progress_.on_line(line);
+    Verdict verdict = verdict_of(std::move(cell.record), limits_host_);
     if (interrupted()) return verdict;
     check_that_some_are_judged(verdict);
     ++done_;
-    if (cells_.ran() > ran_before) {
+    if (!cell.reused) {
       ++ran_;
       spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     }
@@ -57,7 +73,10 @@ class Runs {
   // A program that cannot start, or that no cell gets through, would fail for every set.
   void check_that_some_are_judged(const Verdict& verdict) {
     constexpr int kEnough = 3;
-    if (verdict.fits != Fits::kUnknown) unjudged_ = std::nullopt;
+    if (unjudged_ && verdict.fits != Fits::kUnknown) {
+      unjudged_ = std::nullopt;
+      cells_.foretell(foretold_);
+    }
     if (!unjudged_ || ++*unjudged_ < kEnough) return;
     const Status status = verdict.record->status;
     throw NoCellRuns("no cell runs: " + verdict.reason,
@@ -77,23 +96,28 @@ class Runs {
     return ", ETA " + eta_text(spent_ / static_cast<double>(ran_) * static_cast<double>(left));
   }
 
-  RememberedCells& cells_;
+  static constexpr size_t kMostAtOnce = 4;  // a cell's process takes half a GiB
+
+  const bool limits_host_;
   const FitProgress& progress_;
   std::optional<int> unjudged_ = 0;  // while none was judged
+  std::vector<RunSpec> foretold_;
   size_t done_ = 0;
   size_t all_ = 0;    // expected
   size_t ran_ = 0;    // and not read from the file
-  double spent_ = 0;  // seconds in those
+  double spent_ = 0;  // seconds waited for those
+  CellsAhead cells_;
 };
 
 }  // namespace
 
-Verdict verdict_of(Record record) {
+Verdict verdict_of(Record record, bool limits_host) {
   Verdict verdict;
+  const std::string full = record.out_of_memory ? record.out_of_memory->memory : "";
+  verdict.of_host = limits_host && (full == "host" || names_host_limit(first_line(record.reason)));
   if (record.status == Status::kOk && record.peak) {
     verdict.fits = Fits::kYes;
-  } else if (record.status == Status::kOom && record.out_of_memory &&
-             record.out_of_memory->memory == "device") {
+  } else if (record.status == Status::kOom && (full == "device" || verdict.of_host)) {
     verdict.fits = Fits::kNo;
     verdict.reason = first_line(record.reason);
   } else {
@@ -105,15 +129,16 @@ Verdict verdict_of(Record record) {
 
 Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
                const FitProgress& progress) {
-  const auto runs = std::make_shared<Runs>(cells, progress);
+  const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
   Judge judge{.capacity = capacity_of(card),
               .host_limit = host_limit,
               .floor = floor_bytes,
               .need = predicted_need,
               .fits = [room = capacity_of(card)](
                           const RunSpec& spec) { return predicted_to_fit(spec, room); },
-              .host = predicted_host_bytes,
+              .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },
+              .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
               .stopped = interrupted,
               .on_theory = {},
               .on_expected = [runs](size_t left) { runs->expect(left); }};

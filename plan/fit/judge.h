@@ -18,8 +18,8 @@ struct FitProgress {
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for; host_limit: bytes of host memory that a run may keep. `cells`
-// and `progress` must outlive it.
+// card: with the memory asked for; host_limit: bytes of host memory that a run may keep, which
+// `cells` hold them to. `cells` and `progress` must outlive it.
 Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
                const FitProgress& progress);
 
@@ -32,8 +32,8 @@ class NoCellRuns : public std::runtime_error {
   bool of_environment;  // a library or a device is missing
 };
 
-// What a Record says of its card's memory.
-Verdict verdict_of(Record record);
+// What a Record says of its card's memory, and of the host's where that is limited.
+Verdict verdict_of(Record record, bool limits_host);
 
 // What a run may have of a card.
 inline int64_t capacity_of(const Card& card) { return card.total_bytes - card.context_bytes; }

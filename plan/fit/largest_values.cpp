@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plan/fit/estimates.h"
+#include "plan/fit/need.h"
 #include "plan/fit/searches.h"
 #include "text/quantity.h"
 
@@ -67,10 +68,16 @@ class LargestValues {
   }
 
   FitResult search() {
-    const std::vector<Point> points = thinned(frontier(), question_.answers);
+    std::vector<Point> points = thinned(frontier(), question_.answers);
+    size_t told = 0;
     for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
       judge_.on_expected(2 * (points.size() - i));
-      prove(points[i].place, furthest(points[i]));
+      // While cells run, theory finds the next ones.
+      for (; told < std::min(points.size(), i + kAhead) && !judge_.stopped(); ++told) {
+        points[told].value = furthest(points[told]);
+        foretell(points, i, told + 1);
+      }
+      prove(points[i].place, points[i].value);
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
     result_.stopped = judge_.stopped();
@@ -78,6 +85,20 @@ class LargestValues {
   }
 
  private:
+  static constexpr size_t kAhead = 3;  // points
+
+  // The values of the points from `first` to before `last`, and one step beyond each.
+  void foretell(const std::vector<Point>& points, size_t first, size_t last) const {
+    std::vector<RunSpec> specs;
+    for (size_t i = first; i < last; ++i) {
+      const auto& [place, value] = points[i];
+      const Range all = range(place);
+      specs.push_back(spec(place, value));
+      if (value + all.stride <= all.most) specs.push_back(spec(place, value + all.stride));
+    }
+    judge_.foretell(specs);
+  }
+
   // Those that by theory reach further than every cheaper one.
   std::vector<Point> frontier() {
     std::vector<Point> points;
@@ -167,7 +188,7 @@ class LargestValues {
   int64_t furthest(const Point& point) {
     constexpr int64_t kTries = 8;
     const auto& [place, value] = point;
-    if (!sets_[place].spec.alloc_conf.empty()) return value;  // has no pieces
+    if (!sets_[place].spec.alloc_conf.empty()) return value;  // has few pieces
     Range beyond = range(place);
     const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;
     std::vector<int64_t> tries;
@@ -189,33 +210,12 @@ class LargestValues {
     return value;
   }
 
-  // Where to ask the card first, and how far to go from there.
-  struct Start {
-    int64_t value = 0;
-    int64_t step = 0;
-  };
-
-  // Of expandable segments theory has a rough idea (plan/fit/need.h). A run there says what it took
-  // of the card, and what that is beyond the floor holds further on too.
-  Start start(size_t place, int64_t guess) {
-    constexpr int64_t kRough = 64, kFine = 16;
-    if (sets_[place].spec.alloc_conf.empty()) return {guess, 0};
-    const Verdict& there = run(place, guess);
-    if (there.fits != Fits::kYes) return {guess, guess / kRough};
-    const int64_t above_floor = there.record->peak->reserved - estimates_.floor(spec(place, guess));
-    const int64_t next = *largest_that_fits(range(place), guess, [&](int64_t value) {
-      const int64_t floor = estimates_.floor(spec(place, value));
-      return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;
-    });
-    return {next, std::abs(next - guess) / kFine};
-  }
-
   // What the card says; adds it where it is beyond what cheaper ones reach.
   void prove(size_t place, int64_t guess) {
+    constexpr int64_t kRough = 64;
     const auto ask = [&](int64_t value) { return run(place, value).fits; };
-    const Start first = start(place, guess);
-    if (judge_.stopped()) return;
-    const auto largest = largest_that_fits(range(place), first.value, ask, first.step);
+    const int64_t first_step = knows_allocator_of(sets_[place].spec) ? 0 : guess / kRough;
+    const auto largest = largest_that_fits(range(place), guess, ask, first_step);
     if (judge_.stopped()) return;
     if (!largest) return note_unjudged(place);
     note_disagreement(place, guess, *largest);
@@ -257,7 +257,7 @@ class LargestValues {
   }
 
   void note_disagreement(size_t place, int64_t theory, int64_t card) {
-    if (theory == card || !sets_[place].spec.alloc_conf.empty()) return;
+    if (theory == card || !knows_allocator_of(sets_[place].spec)) return;
     result_.notes.push_back("theory says " + name() + std::to_string(theory) + " with " +
                             sets_[place].in_words() + ", the card " +
                             (card == 0 ? "none" : std::to_string(card)) + ": the card is believed");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/offloaded.h"
@@ -43,19 +44,22 @@ int64_t predicted_need(const RunSpec& spec) {
 }
 
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
-  constexpr int64_t kLostToPages = 50;  // a part of so many
   RunSpec plain = spec;
   plain.alloc_conf.clear();
   if (!has_predicted_peak(plain)) return floor_bytes(spec) <= capacity;
-  if (spec.alloc_conf.empty()) return rehearsed_to_fit(spec, capacity);
-  return predicted_need(spec) <= capacity - capacity / kLostToPages;
+  return knows_allocator_of(spec) ? rehearsed_to_fit(spec, capacity)
+                                  : predicted_need(spec) <= capacity;
 }
 
-int64_t predicted_pinned_bytes(const RunSpec& spec) { return host_pinned_bytes(theory_rows(spec)); }
+bool knows_allocator_of(const RunSpec& spec) {
+  return spec.alloc_conf.empty() || spec.alloc_conf == kExpandableSegments;
+}
 
-int64_t predicted_host_bytes(const RunSpec& spec) {
+HostNeed predicted_host_need(const RunSpec& spec) {
   const std::vector<Row> rows = theory_rows(spec);
-  return host_pinned_bytes(rows) + host_pageable_bytes(rows, spec);
+  return {.pinned = host_pinned_bytes(rows), .pageable = host_pageable_bytes(rows, spec)};
 }
+
+int64_t predicted_disk_bytes(const RunSpec& spec) { return disk_figures(spec).files; }
 
 }  // namespace headroom

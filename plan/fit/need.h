@@ -14,10 +14,9 @@ namespace headroom {
 //   rehearsal with as much memory as the card has, which counts what is free in pieces too; last
 //   what the virtual card says. A search asks for the next one only where the one before leaves it
 //   open.
-// Limits: the rehearsal is of the allocator's default settings. With expandable segments the peak
-//   alone is looked at, with a fiftieth of the card to spare: what is lost to pages of 2 and
-//   20 MiB. Of what it does not follow at all (has_predicted_peak) the floor is all there is, and
-//   the card is asked more often.
+// Limits: the rehearsal is of the allocator's default settings and of expandable segments. Of other
+//   settings the peak by default is looked at; of what it does not follow at all
+//   (has_predicted_peak) the floor is all there is: there the card is asked more often.
 
 // Bytes that are alive on the device at once: at the end of the forward, or while the optimizer
 // updates. Throws UsageError where --attention names a kernel that does not run.
@@ -29,8 +28,18 @@ int64_t predicted_need(const RunSpec& spec);
 // Whether theory finds that it fits a card with so many bytes beside its context.
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity);
 
-// Kept in host memory beside the card: slabs of pinned memory, and with them ordinary memory.
-int64_t predicted_pinned_bytes(const RunSpec& spec);
-int64_t predicted_host_bytes(const RunSpec& spec);
+// Whether that counts what is free in pieces; else the card is asked more often.
+bool knows_allocator_of(const RunSpec& spec);
+
+// Kept in host memory beside the card.
+struct HostNeed {
+  int64_t pinned = 0;    // slabs, for copies to and from the card
+  int64_t pageable = 0;  // ordinary memory
+  int64_t bytes() const { return pinned + pageable; }
+};
+HostNeed predicted_host_need(const RunSpec& spec);
+
+// In files on a disk.
+int64_t predicted_disk_bytes(const RunSpec& spec);
 
 }  // namespace headroom

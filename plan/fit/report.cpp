@@ -26,8 +26,10 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   if (!answer.beyond) return "nothing is";
   const Verdict& verdict = answer.beyond->verdict;
   std::string words = answer.beyond->what + ": ";
-  if (verdict.host_excess > 0) {
-    return words + "host memory, short by " + format_bytes(verdict.host_excess);
+  if (verdict.of_host) {
+    words += "host memory";
+    return verdict.host_excess > 0 ? words + ", short by " + format_bytes(verdict.host_excess)
+                                   : words + " refused";
   }
   const int64_t excess = answer.beyond->need - capacity_of(found.card);
   words += to_string(verdict.record->status);
@@ -42,7 +44,10 @@ Table answers_table(const FitFound& found) {
   add_bytes_columns(table, "peak");
   add_bytes_columns(table, "margin");
   table.columns.push_back({"margin %"});
-  add_bytes_columns(table, "host memory");
+  add_bytes_columns(table, "host, pinned");
+  add_bytes_columns(table, "host, pageable");
+  const bool has_disk = !found.question.disk.empty();
+  if (has_disk) add_bytes_columns(table, "disk");
   table.columns.push_back({"one step beyond"});
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
     const FitAnswer& answer = found.result.answers[i];
@@ -51,7 +56,10 @@ Table answers_table(const FitFound& found) {
     add_bytes_cells(cells, measured_peak(answer));
     add_bytes_cells(cells, margin_of(found, answer));
     cells.push_back(percent(margin_of(found, answer), found.card.total_bytes));
-    add_bytes_cells(cells, predicted_host_bytes(answer.set.spec));
+    const HostNeed host = predicted_host_need(answer.set.spec);
+    add_bytes_cells(cells, host.pinned);
+    add_bytes_cells(cells, host.pageable);
+    if (has_disk) add_bytes_cells(cells, predicted_disk_bytes(answer.set.spec));
     cells.push_back(beyond_in_words(found, answer));
     table.rows.push_back(std::move(cells));
   }
@@ -78,8 +86,8 @@ void add_notes(const FitFound& found, Table& table) {
 Table commands_table(const FitFound& found) {
   Table table{.title = "Commands", .columns = {{"", true}, {"command"}}};
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
-    table.rows.push_back(
-        {std::to_string(i + 1), profile_command(found.result.answers[i].set.spec)});
+    table.rows.push_back({std::to_string(i + 1), profile_command(found.result.answers[i].set.spec,
+                                                                 found.question.host_limit)});
   }
   return table;
 }
@@ -91,7 +99,7 @@ struct Shortage {
 };
 
 Shortage shortage_of(const Card& card, const FitAnswer& nearest) {
-  if (nearest.verdict.host_excess > 0) return {"host", nearest.verdict.host_excess};
+  if (nearest.verdict.of_host) return {"host", nearest.verdict.host_excess};
   return {"card", nearest.need - capacity_of(card)};
 }
 
@@ -141,18 +149,17 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
 
 // What it keeps on the host.
 std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
-  const int64_t pinned = predicted_pinned_bytes(spec);
-  const int64_t all = predicted_host_bytes(spec);
-  return {{"pinned memory", pinned},
-          {"ordinary memory", all - pinned},
-          {"all", all},
+  const HostNeed need = predicted_host_need(spec);
+  return {{"pinned memory", need.pinned},
+          {"pageable memory", need.pageable},
+          {"all", need.bytes()},
           {"--host-memory", *found.question.host_limit}};
 }
 
 // Nothing fits: by how much the nearest set does not, and what it holds where that is.
 Table nearest_table(const FitFound& found) {
   const FitAnswer& nearest = *found.result.nearest;
-  const bool is_host = nearest.verdict.host_excess > 0;
+  const bool is_host = nearest.verdict.of_host;
   Table table{.title = title_of(found),
               .columns = {{is_host ? "on the host" : "on the card, at the peak"}}};
   add_bytes_columns(table, "memory");
@@ -164,8 +171,7 @@ Table nearest_table(const FitFound& found) {
     table.rows.push_back(std::move(cells));
   }
   table.notes.push_back("NOTHING FITS: " + nothing_fits(found) + ".");
-  table.notes.push_back("Run on the virtual card: " +
-                        (is_host ? "fits it" : nearest.verdict.reason));
+  table.notes.push_back("Run on the virtual card: " + nearest.verdict.reason);
   return table;
 }
 
@@ -195,10 +201,13 @@ std::string nothing_fits(const FitFound& found) {
     set += ", at " + std::string(name_of(found.question.open)) + " " +
            std::to_string(nearest.value) + ",";
   }
-  if (nearest.verdict.host_excess > 0) {
-    return "with " + set + " the card has room, and host memory is short by " +
+  if (nearest.verdict.of_host && shortage.bytes <= 0) {
+    return "with " + set + " host memory is refused: " + nearest.verdict.reason;
+  }
+  if (nearest.verdict.of_host) {
+    return "with " + set + " the card would have room, and host memory is short by " +
            format_bytes(shortage.bytes) + ": " +
-           format_bytes(predicted_host_bytes(nearest.set.spec)) + " needed, --host-memory " +
+           format_bytes(predicted_host_need(nearest.set.spec).bytes()) + " needed, --host-memory " +
            format_bytes(*found.question.host_limit);
   }
   if (shortage.bytes <= 0) {

@@ -25,15 +25,16 @@ namespace headroom {
 //   answer of all cheaper sets, the one that theory finds smallest. Beyond a card it is the next
 //   smaller card, with the smallest set. Where card and theory disagree the card is believed, the
 //   search goes on from there and says so.
-//   What a set keeps in host memory is held against the limit on it, where there is one: theory's
-//   count, as host buffers on a virtual card cost nothing.
+//   A limit on host memory is the cells' too: host buffers on a virtual card cost nothing, but they
+//   are counted, and refused beyond it.
 // Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
 
 struct Verdict {
   Fits fits = Fits::kUnknown;
   std::shared_ptr<const Record> record;
   std::string reason;       // one line; "" where it fits
-  int64_t host_excess = 0;  // bytes beyond the limit on host memory of what the card has room for
+  bool of_host = false;     // it is the limit on host memory that was too small
+  int64_t host_excess = 0;  // then, by theory: bytes beyond it
 };
 
 // Who is asked. floor and need of theory: bytes beside the card's context (plan/fit/need.h).
@@ -45,6 +46,8 @@ struct Judge {
   std::function<bool(const RunSpec&)> fits;  // the card, by theory
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
+  // What run() will be asked next, in this order, if the card does as theory says.
+  std::function<void(const std::vector<RunSpec>&)> foretell = [](const std::vector<RunSpec>&) {};
   std::function<bool()> stopped = [] { return false; };
   // For whoever tells the user: how many sets theory has looked at, how many cells may still run.
   std::function<void(size_t done, size_t all)> on_theory = [](size_t, size_t) {};
@@ -61,6 +64,7 @@ struct FitQuestion {
   Open open = Open::kNothing;
   int64_t most = 0;                   // largest value of what is open
   std::optional<int64_t> host_limit;  // bytes that a run may keep in host memory; none: no limit
+  std::string disk;                   // directory for what may lie in files; "" = none
   size_t answers = 10;
 };
 
@@ -84,8 +88,8 @@ struct FitAnswer {
 struct FitResult {
   std::vector<FitAnswer> answers;  // cheapest first, each reaching further than those before it
   // Where nothing fits, at the smallest value of what is open: of the sets that the card has room
-  // for and the host has not (verdict.host_excess) the one that needs least of the host; where
-  // there is none the set that needs least of the card.
+  // for and the host has not (verdict.of_host) the one that needs least of the host; where there is
+  // none the set that needs least of the card.
   std::optional<FitAnswer> nearest;
   std::vector<std::string> notes;  // where card and theory disagree, what could not be judged
   size_t sets = 0;                 // that there are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "profiling/theory/peak.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -20,13 +21,21 @@ RunTechnique micro_batches(int64_t batch) {
   return technique;
 }
 
+// To host memory, and where there is a disk into files there.
+RunTechnique offload(Technique technique, const std::string& name, const std::string& field,
+                     const std::string& disk) {
+  RunTechnique offload{technique, {{name, {{field, "cpu"}}}}};
+  if (!disk.empty()) offload.levels.push_back({name + " to disk", {{field, "nvme:" + disk}}});
+  return offload;
+}
+
 }  // namespace
 
-std::vector<RunTechnique> technique_list(const RunSpec& base) {
+std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string& disk) {
   return {
       // In training beside the optimizer's alone: validate() sees to it.
-      {Technique::kParameterOffload, {{"parameter offload", {{"param_offload", "cpu"}}}}},
-      {Technique::kOptimizerOffload, {{"optimizer offload", {{"optimizer_offload", "cpu"}}}}},
+      offload(Technique::kParameterOffload, "parameter offload", "param_offload", disk),
+      offload(Technique::kOptimizerOffload, "optimizer offload", "optimizer_offload", disk),
       {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
       {Technique::kOtherOptimizer,
        {{"adam-mini", {{"optimizer", "adam-mini"}}},
@@ -50,8 +59,7 @@ std::vector<RunTechnique> technique_list(const RunSpec& base) {
       {Technique::kBf16Products, {{"BF16 products", {{"precision", "bf16"}}}}},
       {Technique::kFusedAttention, {{"fused attention", {{"attention", "sdpa"}}}}},
       {Technique::kFusedOptimizer, {{"fused optimizer", {{"optimizer_impl", "fused"}}}}},
-      {Technique::kAllocator,
-       {{"expandable segments", {{"alloc_conf", "expandable_segments:True"}}}}},
+      {Technique::kAllocator, {{"expandable segments", {{"alloc_conf", kExpandableSegments}}}}},
   };
 }
 

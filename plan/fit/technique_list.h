@@ -31,8 +31,9 @@ struct RunTechnique {
   std::vector<TechniqueLevel> levels;  // from 1 on
 };
 
-// All of them for a run of this batch.
-std::vector<RunTechnique> technique_list(const RunSpec& base);
+// All of them for a run of this batch. disk: a directory on one, where what is offloaded may lie in
+// files; "" = there is none.
+std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string& disk = "");
 
 // The value that is both where two techniques set one field: offloaded activations in 8 bits.
 // Nothing where one run cannot have both.

@@ -7,6 +7,7 @@
 #include "cards/cards.h"
 #include "cards/cublas_workspace.h"
 #include "profiling/theory/compute_capability.h"
+#include "profiling/theory/rehearsal/expandable_segments.h"
 #include "profiling/theory/rehearsal/step.h"
 #include "text/words.h"
 
@@ -71,6 +72,13 @@ void rehearse(Run& run, const RunSpec& spec, Head head) {
   steps.go(std::min(spec.measure_steps > 0 ? spec.measure_steps : spec.record_steps, kMostSteps));
 }
 
+// bytes: that the run may have.
+std::unique_ptr<AllocatorRules> allocator_of(const RunSpec& spec, int64_t bytes) {
+  if (spec.alloc_conf != kExpandableSegments) return std::make_unique<AllocatorRules>();
+  const int64_t context = is_virtual(spec) ? find_card(spec.device.card).context_bytes : 0;
+  return std::make_unique<ExpandableSegmentRules>(bytes + context);
+}
+
 // In a lower precision the memory-efficient kernel of heads of 65 to 128 elements is another one on
 // cards whose blocks of threads have less than 128 KiB of shared memory: it is not rehearsed.
 bool follows_attention(const RunSpec& spec) {
@@ -123,7 +131,7 @@ Peak predicted_peak(const RunSpec& spec, Head head) {
 }
 
 bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes) {
-  Run run(cublas_workspace_bytes(compute_capability(spec)));
+  Run run(cublas_workspace_bytes(compute_capability(spec)), allocator_of(spec, bytes));
   run.memory.limit(bytes);
   try {
     rehearse(run, spec, Head::kLanguage);

@@ -47,8 +47,12 @@ bool has_predicted_peak(const RunSpec& spec);
 // A head other than a language model's is a plan's: no run has it.
 Peak predicted_peak(const RunSpec& spec, Head head = Head::kLanguage);
 
+// A value of spec.alloc_conf.
+inline constexpr const char* kExpandableSegments = "expandable_segments:True";
+
 // Whether all steps go through where the allocator may take so many bytes of the card: a peak that
-// is below them may not, because what is free is in pieces.
+// is below them may not, because what is free is in pieces. Of a spec that has_predicted_peak()
+// knows, with the allocator's default settings or with kExpandableSegments.
 bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes);
 
 }  // namespace headroom

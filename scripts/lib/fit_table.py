@@ -1,4 +1,4 @@
-"""The first sets of several answers of `headroom fit`, as one Markdown table.
+"""The cheapest sets of several answers of `headroom fit`, as one Markdown table.
 
 usage: fit_table.py FIT.json...
 Of a card on which nothing fits it is the set that needs least, with what the card lacks. A Record of
@@ -9,8 +9,8 @@ import json
 import sys
 
 GIB = 1 << 30
-SETS = 2  # of each card
-HEAD = ["run", "card", "cheapest sets that fit", "peak, GiB", "to spare, GiB", "host memory, GiB"]
+FIRST_SETS = 2  # of the first answer; of the others one
+HEAD = ["run", "card", "cheapest sets that fit", "peak, GiB", "to spare, GiB", "host memory, GiB", "disk, GiB"]
 
 
 def gib(count):
@@ -23,7 +23,9 @@ def words(answer):
 
 def asked(document):
     given = document["asked"]
-    return f"{given['model_size']}, batch {given['batch_size']}, context {given['context_length']}"
+    run = f"{given['model_size']}, batch {given['batch_size']}, context {given['context_length']}"
+    limit = document["host_limit_bytes"]
+    return run if limit is None else f"{run}, a host of {limit / GIB:g} GiB and a disk"
 
 
 def row(document, card, answer):
@@ -31,7 +33,8 @@ def row(document, card, answer):
     name = words(answer) if fits else f"none; least needs {words(answer)}"
     peak = answer["peak_allocated_bytes"] if fits else answer["predicted_bytes"]
     spare = answer["margin_bytes"] if fits else -answer["short_by_bytes"]
-    return [asked(document), card["name"], name, gib(peak), gib(spare), gib(answer["predicted_host_bytes"])]
+    beside = [gib(answer.get(key, 0)) for key in ("predicted_host_bytes", "predicted_disk_bytes")]
+    return [asked(document), card["name"], name, gib(peak), gib(spare), *beside]
 
 
 def given_row(record):
@@ -42,10 +45,10 @@ def given_row(record):
              f"{spec['attention']} attention"]
     peak = record["peak_allocated_bytes"]
     spare = card["real_total_bytes"] - card["context_bytes"] - peak
-    return [run, card["card"], "a guide's: " + ", ".join(names), gib(peak), gib(spare), gib(0)]
+    return [run, card["card"], "a guide's: " + ", ".join(names), gib(peak), gib(spare), gib(0), gib(0)]
 
 
-def rows(document):
+def rows(document, sets):
     if "spec" in document:
         yield given_row(document)
         return
@@ -53,16 +56,16 @@ def rows(document):
         yield row(document, card, card["nearest"])
     if document["nearest"]:
         yield row(document, document["card"], document["nearest"])
-    for answer in document["answers"][:SETS]:
+    for answer in document["answers"][:sets]:
         yield row(document, document["card"], answer)
 
 
 def main():
     print("| " + " | ".join(HEAD) + " |")
-    print("| --- | --- | --- | ---: | ---: | ---: |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as file:
-            for cells in rows(json.load(file)):
+            for cells in rows(json.load(file), FIRST_SETS if path == sys.argv[1] else 1):
                 print("| " + " | ".join(cells) + " |")
 
 

@@ -183,6 +183,8 @@ expect 2 "--allow: 'checkpont' is unknown; .*did you mean checkpoint" "${fit[@]}
 expect 2 "--allow: 'attention' is a technique that sets what another flag says" "${fit[@]}" --attention sdpa --allow attention
 expect 2 "--forbid: 'zero-3' is unknown" "${fit[@]}" --forbid zero-3
 expect 2 "--cost-order: 'checkpoint,checkpoint' names checkpoint twice" "${fit[@]}" --cost-order checkpoint,checkpoint
+expect 2 "--disk: 'a,keep' is no directory for --optimizer-offload nvme:DIR" "${fit[@]}" --disk a,keep
+expect 5 'missing' "${fit[@]}" --disk missing
 expect 2 "--answers: '11' is out of range; allowed: 1 to 10" "${fit[@]}" --answers 11
 expect 2 "--output: 'fit.png' is not a name for it; allowed: FILE.svg" "${fit[@]}" --output fit.png
 expect 2 "--format: 'jsonl' is unknown" "${fit[@]}" --format jsonl

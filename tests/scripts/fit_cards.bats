@@ -15,19 +15,21 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   run "$fit_cards"
   echo "$output"
   [ "$status" -eq 0 ]
-  [ "$(outputs)" = "fit_2.7B.json fit_2.7B.md fit_2.7B.svg fit_7b.json fit_7b.md fit_7b.svg fit_short.md guide_7b.json " ]
-  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | adam8bit | 2.00 | 1.00 | 0.50 |' "$OUTPUT_DIR/fit_short.md"
-  grep -qx '| 7b, batch 1, context 2048 | a100-40gb | adam8bit | 2.00 | 1.00 | 0.50 |' "$OUTPUT_DIR/fit_short.md"
-  grep -qx "| 7b, batch 16 in 16 parts, context 2048 | rtx4090 | a guide's: BF16 weights, adam8bit, checkpoint full, sdpa attention | 30.00 | -6.50 | 0.00 |" \
+  [ "$(outputs)" = "fit_2.7B.json fit_2.7B.md fit_2.7B.svg fit_7b.json fit_7b.md fit_7b.svg fit_7b_disk.json fit_7b_disk.md fit_7b_disk.svg fit_short.md guide_7b.json " ]
+  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | adam8bit | 2.00 | 1.00 | 0.50 | 0.00 |' "$OUTPUT_DIR/fit_short.md"
+  grep -qx '| 7b, batch 1, context 2048 | a100-40gb | adam8bit | 2.00 | 1.00 | 0.50 | 0.00 |' "$OUTPUT_DIR/fit_short.md"
+  grep -qx "| 7b, batch 16 in 16 parts, context 2048 | rtx4090 | a guide's: BF16 weights, adam8bit, checkpoint full, sdpa attention | 30.00 | -6.50 | 0.00 | 0.00 |" \
     "$OUTPUT_DIR/fit_short.md"
-  [ "$(grep -c -- "--records $OUTPUT_DIR/cells/fit.jsonl" "$STUB_LOG.fit")" -eq 4 ]
+  [ "$(grep -c -- "--records $OUTPUT_DIR/cells/fit.jsonl" "$STUB_LOG.fit")" -eq 6 ]
+  grep -qx '| 7b, batch 1, context 2048, a host of 32 GiB and a disk | rtx4090 | adam8bit | 2.00 | 1.00 | 0.50 | 0.00 |' \
+    "$OUTPUT_DIR/fit_short.md"
 }
 
 @test "that nothing fits is an answer with what is short" {
   STUB_FIT=4 run "$fit_cards"
   echo "$output"
   [ "$status" -eq 0 ]
-  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | none; least needs adam8bit | 3.00 | -1.00 | 0.50 |' \
+  grep -qx '| 2.7B, batch 4, context 512 | rtx4090 | none; least needs adam8bit | 3.00 | -1.00 | 0.50 | 0.00 |' \
     "$OUTPUT_DIR/fit_short.md"
 }
 
@@ -38,7 +40,7 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   grep -q 'small --batch-size 4 --context-length 256 --card rtx4090' "$STUB_LOG.fit"
   STUB_FIT=5 run "$fit_cards"
   [ "$status" -eq 3 ]
-  [[ "$output" == *"fit_2.7B.json (exit 5); fit_7b.json (exit 5)"* ]]
+  [[ "$output" == *"fit_2.7B.json (exit 5); fit_7b.json (exit 5); fit_7b_disk.json (exit 5)"* ]]
   STUB_FIT=130 run "$fit_cards"
   [ "$status" -eq 130 ]
 }

@@ -20,6 +20,7 @@ def main():
     asked = {name: flags["--" + name.replace("_", "-")] for name in ("model_size", "batch_size", "context_length")}
     document = {
         "asked": asked,
+        "host_limit_bytes": 32 << 30 if "--host-memory" in flags else None,
         "card": {"name": flags["--card"].split(",")[-1]},
         "smaller_cards": [],
         "answers": [] if code else [fits],

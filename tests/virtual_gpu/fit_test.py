@@ -28,6 +28,18 @@ def fit(*arguments, folder=None):
     return subprocess.run([HEADROOM, "fit", *arguments], capture_output=True, text=True, cwd=folder, check=False)
 
 
+def interrupted(*arguments, folder, after_lines, pause):
+    """fit with ^C when it has said so many lines and a little more time has gone by: exit code, stdout, stderr."""
+    with subprocess.Popen([HEADROOM, "fit", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=folder) as process:
+        for _ in range(after_lines):
+            process.stderr.readline()
+        time.sleep(pause)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
 def answers_of(done):
     return json.loads(done.stdout)["answers"]
 
@@ -145,13 +157,56 @@ class Fit(unittest.TestCase):
         self.assertEqual(enough.returncode, 0, enough.stderr)
         short = fit(*question, "--host-memory", str(needed - (1 << 20)))
         self.assertEqual(short.returncode, 4, short.stderr)
-        self.assertRegex(short.stderr, r"headroom: nothing fits: with optimizer offload.* the card has room, "
+        self.assertRegex(short.stderr, r"headroom: nothing fits: with optimizer offload.* the card would have room, "
                                        r"and host memory is short by 1\.000 MiB: .* needed, --host-memory ")
         nearest = json.loads(short.stdout)["nearest"]
-        self.assertEqual((nearest["status"], nearest["host_short_by_bytes"]), ("ok", 1 << 20))
+        self.assertEqual((nearest["status"], nearest["host_short_by_bytes"]), ("oom", 1 << 20))
+        self.assertIn("host memory", profiled(nearest["command"])["reason"])
         table = fit(*question[:-2], "--host-memory", str(needed - (1 << 20)))
         self.assertIn("NOTHING FITS: with optimizer offload", table.stdout)
         self.assertIn("pinned memory", table.stdout)
+
+    def test_a_run_that_ended_well_without_a_limit_does_not_prove_one(self):
+        question = ["--card", "rtx4090", "--bytes", "570MiB", *RUN, "--batch-size", "1", "--allow",
+                    "optimizer-offload,checkpoint", "--format", "json", "--records", "fit.jsonl"]
+        first = fit(*question, folder=self.folder)
+        needed = answers_of(first)[0]["predicted_host_bytes"]
+        limited = [*question, "--host-memory", str(needed + (1 << 20))]
+        second = fit(*limited, folder=self.folder)
+        answer = answers_of(second)[0]
+        self.assertIn("--host-memory ", answer["command"])
+        rows = [json.loads(row) for row in (self.folder / "fit.jsonl").read_text().splitlines()]
+        held_to = {row["environment"]["cell"]["host_memory_bytes"] for row in rows
+                   if row["environment"]["key"] == answer["key"]}
+        self.assertEqual(held_to, {0, needed + (1 << 20)})
+        self.assertEqual(fit(*limited, folder=self.folder).stdout, second.stdout)
+        self.assertEqual(len((self.folder / "fit.jsonl").read_text().splitlines()), len(rows))
+
+    def test_a_disk_answers_what_the_host_has_no_room_for(self):
+        question = ["--card", "rtx4090", "--bytes", "570MiB", *RUN, "--batch-size", "1", "--allow",
+                    "optimizer-offload,param-offload,checkpoint", "--format", "json"]
+        on_host = answers_of(fit(*question))[0]
+        self.assertNotIn("predicted_disk_bytes", on_host)
+        limit = ["--host-memory", str(on_host["predicted_host_bytes"] - (1 << 20))]
+        self.assertEqual(fit(*question, *limit).returncode, 4)
+        done = fit(*question, *limit, "--disk", str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answers = answers_of(done)
+        self.assertEqual(answers[0]["names"], ["optimizer offload to disk", "checkpoint full"])
+        self.assertIn(f"--optimizer-offload nvme:{self.folder} ", answers[0]["command"])
+        record = profiled(answers[0]["command"])
+        self.assertEqual(record["predicted"]["disk_bytes"], answers[0]["predicted_disk_bytes"])
+        self.assertEqual(answers[0]["beyond"]["what"], "optimizer offload")
+        self.assertGreater(answers[0]["beyond"]["host_short_by_bytes"], 0)
+        self.assertIn("(--host-memory)", profiled(answers[0]["beyond"]["command"])["reason"])
+        self.assertEqual(os.listdir(self.folder), [], "a virtual card's files are counted")
+        table = fit(*question[:-2], *limit, "--disk", str(self.folder)).stdout
+        self.assertIn("disk", table.splitlines()[1])
+
+    def test_a_disk_that_will_not_do_is_refused_before_anything_runs(self):
+        done = fit(*CARD, *RUN, "--batch-size", "1", "--disk", str(self.folder / "missing"))
+        self.assertEqual((done.returncode, done.stdout), (5, ""), done.stderr)
+        self.assertRegex(done.stderr, "^headroom: .*missing.*\n$")
 
     def test_cells_that_cannot_start_end_the_search_at_once(self):
         folder = self.folder
@@ -173,15 +228,9 @@ exit 7
         self.assertLessEqual(len((folder / "runs").read_text().splitlines()), 3)
 
     def test_what_is_known_is_printed_at_an_interrupt(self):
-        words = [HEADROOM, "fit", *CARD, *RUN, "--format", "json", "--records", "fit.jsonl"]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder) as process:
-            for _ in range(3):
-                process.stderr.readline()
-            time.sleep(0.2)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        code, out, err = interrupted(*CARD, *RUN, "--format", "json", "--records", "fit.jsonl", folder=self.folder,
+                                     after_lines=3, pause=0.2)
+        self.assertEqual(code, 130, err)
         document = json.loads(out)
         self.assertTrue(document["interrupted"])
         self.assertTrue(document["answers"])
@@ -220,15 +269,9 @@ exit 7
     def test_an_interrupt_of_a_program_keeps_what_is_known(self):
         # Whatever the program makes of it: the third ends well at the signal.
         program = ["sh", "-c", "test {n} -lt 4 || { trap 'exit 0' INT; sleep 30 & wait; }"]
-        words = [HEADROOM, "fit", "--card", "rtx4090", "--vary", "n=1..100", "--", *program]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder) as process:
-            for _ in range(2):
-                process.stderr.readline()
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        code, out, err = interrupted("--card", "rtx4090", "--vary", "n=1..100", "--", *program, folder=self.folder,
+                                     after_lines=2, pause=0.5)
+        self.assertEqual(code, 130, err)
         self.assertRegex(out, r"as it is\s+2 ")
         self.assertIn("INTERRUPTED", out)
         self.assertEqual(err.splitlines()[-1], "headroom: interrupted")

@@ -37,44 +37,58 @@ AllocatorRules::BlockId AllocatorRules::make(const Block& block) {
   return id;
 }
 
-AllocatorRules::BlockId AllocatorRules::new_segment(int64_t rounded, bool small) {
+void AllocatorRules::refuse() {
+  over_ = true;
+  throw CardIsFull();
+}
+
+AllocatorRules::BlockId AllocatorRules::take_free(int64_t rounded, bool small) {
+  Free& free = pool(small);
+  const auto fit = free.lower_bound({rounded, -1, -1});
+  if (fit == free.end()) return -1;
+  const BlockId block = std::get<2>(*fit);
+  free.erase(fit);
+  return block;
+}
+
+// A segment of its own.
+AllocatorRules::BlockId AllocatorRules::take_from_card(int64_t rounded, bool small) {
   const int64_t size = segment_size(rounded);
-  if (size > limit_ - reserved_) release_cached();
-  if (size > limit_ - reserved_) {
-    over_ = true;
-    throw CardIsFull();
-  }
+  if (size > left_on_card()) release_cached();
+  if (size > left_on_card()) refuse();
   reserved_ += size;
   return make({.address = addresses_.take(size), .size = size, .small = small});
 }
 
-void AllocatorRules::split(BlockId block, int64_t rounded) {
-  const int64_t left = blocks_[block].size - rounded;
-  const bool small = blocks_[block].small;
-  if (small ? left < kMinBlockSize : left <= kSmallSize) return;
-  const BlockId rest = make({.address = blocks_[block].address + rounded,
-                             .size = left,
+int64_t AllocatorRules::least_rest(bool small) const {
+  return small ? kMinBlockSize : kSmallSize + 1;
+}
+
+AllocatorRules::BlockId AllocatorRules::cut(BlockId block, int64_t size) {
+  const Block whole = blocks_[block];
+  const BlockId rest = make({.address = whole.address + size,
+                             .size = whole.size - size,
                              .previous = block,
-                             .next = blocks_[block].next,
-                             .small = small});
-  if (blocks_[rest].next >= 0) blocks_[blocks_[rest].next].previous = rest;
+                             .next = whole.next,
+                             .small = whole.small,
+                             .used = false,
+                             .mapped = whole.mapped});
+  if (whole.next >= 0) blocks_[whole.next].previous = rest;
   blocks_[block].next = rest;
-  blocks_[block].size = rounded;
-  pool(small).emplace(left, blocks_[rest].address, rest);
+  blocks_[block].size = size;
+  return rest;
+}
+
+void AllocatorRules::split(BlockId block, int64_t rounded) {
+  if (blocks_[block].size - rounded < least_rest(blocks_[block].small)) return;
+  put_free(cut(block, rounded));
 }
 
 AllocatorRules::BlockId AllocatorRules::allocate(int64_t bytes) {
   const int64_t rounded = std::max(kMinBlockSize, up_to(bytes, kMinBlockSize));
   const bool small = rounded <= kSmallSize;
-  Free& free = pool(small);
-  const auto fit = free.lower_bound({rounded, -1, -1});
-  BlockId block = 0;
-  if (fit != free.end()) {
-    block = std::get<2>(*fit);
-    free.erase(fit);
-  } else {
-    block = new_segment(rounded, small);
-  }
+  BlockId block = take_free(rounded, small);
+  if (block < 0) block = take_from_card(rounded, small);
   split(block, rounded);
   blocks_[block].used = true;
   if (__builtin_add_overflow(allocated_, blocks_[block].size, &allocated_)) {
@@ -93,26 +107,35 @@ void AllocatorRules::join_next(BlockId block) {
   spare_.push_back(behind);
 }
 
-void AllocatorRules::release(BlockId block) {
-  if (over_) return;
-  allocated_ -= blocks_[block].size;
-  blocks_[block].used = false;
-  Free& free = pool(blocks_[block].small);
-  const auto take_out = [&](BlockId id) {
-    free.erase({blocks_[id].size, blocks_[id].address, id});
+void AllocatorRules::put_free(BlockId block) {
+  pool(blocks_[block].small).emplace(blocks_[block].size, blocks_[block].address, block);
+}
+
+void AllocatorRules::take_out(BlockId block) {
+  pool(blocks_[block].small).erase({blocks_[block].size, blocks_[block].address, block});
+}
+
+AllocatorRules::BlockId AllocatorRules::join_neighbours(BlockId block) {
+  const auto is_alike = [&](BlockId other) {
+    return other >= 0 && !blocks_[other].used && blocks_[other].mapped == blocks_[block].mapped;
   };
   const BlockId behind = blocks_[block].next;
-  if (behind >= 0 && !blocks_[behind].used) {
+  if (is_alike(behind)) {
     take_out(behind);
     join_next(block);
   }
   const BlockId before = blocks_[block].previous;
-  if (before >= 0 && !blocks_[before].used) {
-    take_out(before);
-    join_next(before);
-    block = before;
-  }
-  free.emplace(blocks_[block].size, blocks_[block].address, block);
+  if (!is_alike(before)) return block;
+  take_out(before);
+  join_next(before);
+  return before;
+}
+
+void AllocatorRules::release(BlockId block) {
+  if (over_) return;
+  allocated_ -= blocks_[block].size;
+  blocks_[block].used = false;
+  put_free(join_neighbours(block));
 }
 
 void AllocatorRules::release_cached() {

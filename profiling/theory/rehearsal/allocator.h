@@ -22,11 +22,17 @@ namespace headroom {
 //   smallest block that is large enough, of several the one at the lowest address, neighbours
 //   joined when they are let go. Where the card is full, segments that are free as a whole go back
 //   and it is asked once more.
-// Limits: one stream, no other setting of --alloc-conf. What runs on a virtual card is libtorch's
-//   own allocator; this one says what to expect of it.
+// Limits: one stream, no other setting of --alloc-conf but expandable segments
+//   (rehearsal/expandable_segments.h). What runs on a virtual card is libtorch's own allocator;
+//   this one says what to expect of it.
 class AllocatorRules {
  public:
   using BlockId = int32_t;
+
+  AllocatorRules() = default;
+  virtual ~AllocatorRules() = default;
+  AllocatorRules(const AllocatorRules&) = delete;
+  AllocatorRules& operator=(const AllocatorRules&) = delete;
 
   // So many bytes has the card for its segments; more is CardIsFull, and the rehearsal over: what
   // is let go after it is not looked at.
@@ -34,13 +40,13 @@ class AllocatorRules {
 
   BlockId allocate(int64_t bytes);
   void release(BlockId block);
-  void release_cached();  // empty_cache(): segments that are free as a whole go
+  virtual void release_cached();  // empty_cache(): segments that are free as a whole go
 
   int64_t size(BlockId block) const { return blocks_[block].size; }
   int64_t allocated() const { return allocated_; }  // in blocks that are in use
   int64_t reserved() const { return reserved_; }    // in segments
 
- private:
+ protected:
   struct Block {
     int64_t address = 0;
     int64_t size = 0;
@@ -48,22 +54,40 @@ class AllocatorRules {
     BlockId next = -1;
     bool small = false;
     bool used = false;
+    bool mapped = true;  // has memory; not yet, or no longer, in an expandable segment
   };
   using Free = std::set<std::tuple<int64_t, int64_t, BlockId>>;  // size, address
 
+  // What settings of the allocator change. The free block for a request, taken out of its pool, or
+  // -1; one with memory of the card's, or CardIsFull; and the least that is split off a block.
+  virtual BlockId take_free(int64_t rounded, bool small);
+  virtual BlockId take_from_card(int64_t rounded, bool small);
+  virtual int64_t least_rest(bool small) const;
+  virtual void take_out(BlockId block);  // a block that is not in use, out of its pool
+
   Free& pool(bool small) { return small ? small_ : large_; }
   BlockId make(const Block& block);
-  BlockId new_segment(int64_t rounded, bool small);
-  void split(BlockId block, int64_t rounded);
+  // The block from `size` on becomes one behind it, of the same pool and kind.
+  BlockId cut(BlockId block, int64_t size);
   void join_next(BlockId block);  // with the block behind it
+  // With the neighbours that are not in use either and have memory, or none, as it has; they are
+  // taken out of their pools. Returns its number from then on.
+  BlockId join_neighbours(BlockId block);
+  void put_free(BlockId block);
+  [[noreturn]] void refuse();
+  int64_t left_on_card() const { return limit_ - reserved_; }
 
   std::vector<Block> blocks_;
   std::vector<BlockId> spare_;  // numbers that are free again
-  Free small_, large_;
-  SegmentAddresses addresses_;
   int64_t allocated_ = 0;
   int64_t reserved_ = 0;
   int64_t limit_ = std::numeric_limits<int64_t>::max();
+
+ private:
+  void split(BlockId block, int64_t rounded);
+
+  Free small_, large_;
+  SegmentAddresses addresses_;
   bool over_ = false;
 };
 

@@ -23,7 +23,7 @@ void Storage::come_back() {
 
 int64_t Memory::make(int64_t bytes) {
   const auto index = static_cast<int64_t>(made_.size());
-  blocks_.push_back(allocator_.allocate(bytes));
+  blocks_.push_back(allocator_->allocate(bytes));
   made_.push_back({.group = group, .place = place, .bytes = bytes, .born = ++now_});
   events_.push_back({bytes, index});
   note_peak(now_, place);
@@ -31,7 +31,7 @@ int64_t Memory::make(int64_t bytes) {
 }
 
 void Memory::let_go(int64_t index) {
-  allocator_.release(blocks_[static_cast<size_t>(index)]);
+  allocator_->release(blocks_[static_cast<size_t>(index)]);
   made_[static_cast<size_t>(index)].died = now_;
   events_.push_back({0, index});
 }
@@ -43,8 +43,8 @@ void Storage::belongs_to(const char* group) {
 }
 
 void Memory::note_peak(int64_t now, const Place& where) {
-  if (allocator_.allocated() <= peak_) return;
-  peak_ = allocator_.allocated();
+  if (allocator_->allocated() <= peak_) return;
+  peak_ = allocator_->allocated();
   peak_now_ = now;
   peak_place_ = where;
 }
@@ -95,11 +95,11 @@ void Memory::repeat_step() {
   for (size_t i = step_.first_event; i < events_.size(); ++i) {
     const auto made = static_cast<std::ptrdiff_t>(events_[i].made - step_.first_made);
     if (events_[i].bytes > 0) {
-      now_made.push_back(allocator_.allocate(events_[i].bytes));
+      now_made.push_back(allocator_->allocate(events_[i].bytes));
       note_peak(++now, made_[static_cast<size_t>(events_[i].made)].place);
     } else {
-      allocator_.release(made >= 0 ? now_made[static_cast<size_t>(made)]
-                                   : *(last + static_cast<std::ptrdiff_t>(count) + made));
+      allocator_->release(made >= 0 ? now_made[static_cast<size_t>(made)]
+                                    : *(last + static_cast<std::ptrdiff_t>(count) + made));
     }
   }
   std::copy(now_made.begin(), now_made.end(), last);

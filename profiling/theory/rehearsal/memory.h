@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "profiling/theory/rehearsal/allocator.h"
@@ -54,8 +55,12 @@ class Memory {
   Place place;                  // of what is made from now on
   const char* group = kTables;  // likewise
 
-  void limit(int64_t bytes) { allocator_.limit(bytes); }  // CardIsFull beyond it
-  void release_cached() { allocator_.release_cached(); }
+  // The allocator's rules are the default's unless others are given, before anything is made.
+  explicit Memory(std::unique_ptr<AllocatorRules> allocator = std::make_unique<AllocatorRules>())
+      : allocator_(std::move(allocator)) {}
+
+  void limit(int64_t bytes) { allocator_->limit(bytes); }  // CardIsFull beyond it
+  void release_cached() { allocator_->release_cached(); }
   void begin_peak();  // from now on
   int64_t peak() const { return peak_; }
   const Place& peak_place() const { return peak_place_; }
@@ -89,7 +94,7 @@ class Memory {
   void note_peak(int64_t now, const Place& where);
   Event relative(const Step& step, size_t event) const;
 
-  AllocatorRules allocator_;
+  std::unique_ptr<AllocatorRules> allocator_;
   std::vector<Made> made_;
   std::vector<AllocatorRules::BlockId> blocks_;  // of each of them, in the last step
   std::vector<Event> events_;

@@ -15,7 +15,9 @@ namespace headroom {
 class Run {
  public:
   // workspace_bytes: what cuBLAS gets for every thread that multiplies matrices.
-  explicit Run(int64_t workspace_bytes) : workspace_bytes_(workspace_bytes) {}
+  explicit Run(int64_t workspace_bytes,
+               std::unique_ptr<AllocatorRules> allocator = std::make_unique<AllocatorRules>())
+      : memory(std::move(allocator)), workspace_bytes_(workspace_bytes) {}
 
   std::shared_ptr<Storage> allocate(int64_t bytes) {
     return std::make_shared<Storage>(memory, bytes);

@@ -35,6 +35,10 @@ struct FakeCard {
     ++runs[row_name(spec)];
     Verdict verdict;
     verdict.fits = need(spec) <= capacity ? Fits::kYes : Fits::kNo;
+    if (host_limit && host(spec) > *host_limit && verdict.fits == Fits::kYes) {
+      verdict.fits = Fits::kNo;
+      verdict.of_host = true;
+    }
     if (said) verdict.fits = said(spec, verdict.fits);
     Record record{.spec = spec};
     record.status = Status::kOk;

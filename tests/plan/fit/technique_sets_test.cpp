@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,6 +47,27 @@ TEST(TechniqueSets, NoLevelOfATechniqueIsMissing) {
       EXPECT_EQ(names.count(level.name), 1U) << level.name;
     }
   }
+}
+
+TEST(TechniqueSets, ADiskIsADearerLevelOfWhatGoesToTheHost) {
+  const CostOrder order;
+  const auto sets = technique_sets(training(), technique_list(training(), "/mnt/nvme"), order);
+  std::map<std::string, size_t> first;  // place of the first set with each home
+  for (size_t i = 0; i < sets.size(); ++i) {
+    EXPECT_NO_THROW(validate(sets[i].spec)) << sets[i].in_words();
+    const RunSpec& spec = sets[i].spec;
+    first.try_emplace(to_string(spec.optimizer_offload) + " " + to_string(spec.param_offload), i);
+  }
+  const std::vector<std::string> homes = {
+      "none none",          "cpu none",           "nvme:/mnt/nvme none",          "cpu cpu",
+      "nvme:/mnt/nvme cpu", "cpu nvme:/mnt/nvme", "nvme:/mnt/nvme nvme:/mnt/nvme"};
+  ASSERT_EQ(first.size(), homes.size());
+  for (size_t i = 1; i < homes.size(); ++i) EXPECT_LT(first.at(homes[i - 1]), first.at(homes[i]));
+  std::set<std::string> back;
+  for (const size_t place : one_step_back(sets, first.at("nvme:/mnt/nvme none"))) {
+    back.insert(to_string(sets[place].spec.optimizer_offload));
+  }
+  EXPECT_EQ(back, (std::set<std::string>{"none", "cpu"}));
 }
 
 TEST(TechniqueSets, OffloadAnd8BitsTogetherAreOneValue) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profiling/theory/rehearsal/allocator.h"
+#include "profiling/theory/rehearsal/expandable_segments.h"
 #include "profiling/theory/rehearsal/placement.h"
 #include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -74,6 +75,43 @@ TEST(AllocatorRules, OfBlocksThatFitAlikeTheOneAtTheLowestAddressIsTaken) {
   allocator.release(older);
   allocator.release(newer);
   EXPECT_EQ(allocator.allocate(26 * kMiB), newer);
+}
+
+TEST(ExpandableSegmentRules, MemoryComesInPagesOf2And20MiB) {
+  ExpandableSegmentRules allocator(1000 * kMiB);
+  allocator.allocate(1);
+  EXPECT_EQ(allocator.reserved(), 2 * kMiB);
+  EXPECT_EQ(allocator.size(allocator.allocate(25 * kMiB)), 25 * kMiB) << "every rest is split off";
+  EXPECT_EQ(allocator.reserved(), 42 * kMiB);
+  allocator.allocate(15 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 42 * kMiB) << "what is left of the page";
+  allocator.allocate(1 * kMiB + 512);
+  EXPECT_EQ(allocator.reserved(), 62 * kMiB);
+}
+
+TEST(ExpandableSegmentRules, AFreeBlockAtTheEndGrowsInsteadOfANewSegment) {
+  ExpandableSegmentRules allocator(1000 * kMiB);
+  const auto wall = allocator.allocate(20 * kMiB);
+  const auto last = allocator.allocate(30 * kMiB);
+  allocator.release(last);
+  EXPECT_EQ(allocator.reserved(), 60 * kMiB);
+  allocator.allocate(70 * kMiB);  // 40 are free behind the wall, 2 pages more
+  EXPECT_EQ(allocator.reserved(), 100 * kMiB);
+  allocator.release(wall);
+  allocator.allocate(20 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 100 * kMiB) << "into the hole";
+}
+
+TEST(ExpandableSegmentRules, WholePagesOfFreeBlocksGoBackWhereTheCardIsFull) {
+  ExpandableSegmentRules allocator(100 * kMiB);
+  allocator.limit(100 * kMiB);
+  const auto first = allocator.allocate(50 * kMiB);
+  allocator.allocate(10 * kMiB);
+  allocator.release(first);
+  EXPECT_EQ(allocator.reserved(), 60 * kMiB);
+  allocator.allocate(80 * kMiB);  // of 50 MiB two pages go back, 10 stay before the other block
+  EXPECT_EQ(allocator.reserved(), 100 * kMiB);
+  EXPECT_THROW(allocator.allocate(11 * kMiB), CardIsFull);
 }
 
 int64_t taken(const Reduction& reduction) {

@@ -1,0 +1,92 @@
+#include "plan/fit/cells_ahead.h"
+
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+// A signal finds the thread that prints: a write to a stderr that nobody reads must be given up.
+void leave_signals_to_others() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+}  // namespace
+
+CellsAhead::CellsAhead(Run run, size_t at_once) : run_(std::move(run)) {
+  try {
+    while (threads_.size() < at_once) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // No thread to be had: those there are do it, or get() itself.
+  }
+}
+
+CellsAhead::~CellsAhead() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  news_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void CellsAhead::foretell(const std::vector<RunSpec>& specs) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    for (const RunSpec& spec : specs) {
+      if (begun_.count(row_name(spec)) == 0) waiting_.push_back(spec);
+    }
+  }
+  news_.notify_all();
+}
+
+RememberedCell CellsAhead::get(const RunSpec& spec) {
+  const std::string name = row_name(spec);
+  std::unique_lock lock(mutex_);
+  if (begun_.count(name) == 0) {
+    std::erase_if(waiting_, [&](const RunSpec& other) { return row_name(other) == name; });
+    waiting_.push_front(spec);
+    if (threads_.empty()) run_next(lock);
+    news_.notify_all();
+  }
+  news_.wait(lock, [&] { return begun_.count(name) > 0 && begun_.at(name).ended(); });
+  const Begun& begun = begun_.at(name);
+  if (begun.error) std::rethrow_exception(begun.error);
+  return *begun.cell;
+}
+
+void CellsAhead::work() {
+  leave_signals_to_others();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    news_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+    if (ends_) return;
+    run_next(lock);
+  }
+}
+
+void CellsAhead::run_next(std::unique_lock<std::mutex>& lock) {
+  const RunSpec spec = waiting_.front();
+  waiting_.pop_front();
+  const auto [place, is_new] = begun_.try_emplace(row_name(spec));
+  if (!is_new) return;
+  Begun& begun = place->second;  // stays where it is, whatever joins it
+  lock.unlock();
+  Begun ended;
+  try {
+    ended.cell = run_(spec);
+  } catch (...) {
+    ended.error = std::current_exception();
+  }
+  lock.lock();
+  begun = std::move(ended);
+  news_.notify_all();
+}
+
+}  // namespace headroom

@@ -1,0 +1,112 @@
+#include "plan/fit/cells_ahead.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <set>
+
+#include "tests/plan/fit/fake_card.h"
+
+namespace headroom {
+namespace {
+
+RunSpec batch(int64_t size) {
+  RunSpec spec = fake_run();
+  spec.batch_size = size;
+  return spec;
+}
+
+RememberedCell cell_of(const RunSpec& spec) {
+  RememberedCell cell;
+  cell.record.spec = spec;
+  return cell;
+}
+
+TEST(CellsAhead, EachCellIsRunOnceHoweverOftenItIsSpokenOf) {
+  std::atomic<int> runs = 0;
+  CellsAhead cells(
+      [&](const RunSpec& spec) {
+        ++runs;
+        return cell_of(spec);
+      },
+      2);
+  cells.foretell({batch(1), batch(2), batch(1)});
+  for (const int64_t size : {2, 1, 2, 3}) {
+    EXPECT_EQ(cells.get(batch(size)).record.spec.batch_size, size);
+    cells.foretell({batch(1), batch(2)});
+  }
+  EXPECT_EQ(runs, 3);
+}
+
+TEST(CellsAhead, TwoRunBesideEachOther) {
+  std::latch both(2);  // who waits here alone waits for ever
+  CellsAhead cells(
+      [&](const RunSpec& spec) {
+        both.arrive_and_wait();
+        return cell_of(spec);
+      },
+      2);
+  cells.foretell({batch(1), batch(2)});
+  EXPECT_EQ(cells.get(batch(1)).record.spec.batch_size, 1);
+}
+
+TEST(CellsAhead, WhatIsAskedForComesBeforeWhatWasOnlySpokenOf) {
+  std::vector<int64_t> order;
+  CellsAhead cells(
+      [&](const RunSpec& spec) {
+        if (order.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        order.push_back(spec.batch_size);
+        return cell_of(spec);
+      },
+      1);
+  cells.foretell({batch(1), batch(2), batch(3)});
+  cells.get(batch(4));
+  cells.get(batch(3));
+  const auto place = [&](int64_t size) { return std::find(order.begin(), order.end(), size); };
+  EXPECT_LT(place(4), place(2)) << "the first may have begun before";
+  EXPECT_LT(place(2), place(3));
+}
+
+TEST(CellsAhead, WhatIsNoLongerForetoldIsNotRun) {
+  std::latch go(1);
+  std::set<int64_t> ran;
+  {
+    CellsAhead cells(
+        [&](const RunSpec& spec) {
+          go.wait();
+          ran.insert(spec.batch_size);
+          return cell_of(spec);
+        },
+        1);
+    std::thread asks([&] { cells.get(batch(1)); });
+    cells.foretell({batch(2), batch(3)});
+    cells.foretell({});
+    go.count_down();
+    asks.join();
+  }
+  EXPECT_EQ(ran.count(3), 0U);
+}
+
+TEST(CellsAhead, AnErrorIsThrownWhereItsCellIsAskedFor) {
+  CellsAhead cells(
+      [](const RunSpec& spec) {
+        if (spec.batch_size == 2) throw std::runtime_error("disk full");
+        return cell_of(spec);
+      },
+      2);
+  cells.foretell({batch(2), batch(1)});
+  EXPECT_EQ(cells.get(batch(1)).record.spec.batch_size, 1);
+  EXPECT_THROW(cells.get(batch(2)), std::runtime_error);
+}
+
+TEST(CellsAhead, WithoutAThreadItIsRunWhereItIsAskedFor) {
+  CellsAhead cells([](const RunSpec& spec) { return cell_of(spec); }, 0);
+  cells.foretell({batch(1)});
+  EXPECT_EQ(cells.get(batch(2)).record.spec.batch_size, 2);
+}
+
+}  // namespace
+}  // namespace headroom
