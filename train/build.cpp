@@ -177,7 +177,8 @@ NamedTensors masters_of_file(const RunSpec& spec, const NamedTensors& parameters
 }
 
 void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
-  if (step.loss_scaler) refuse_offload_of_scaled_gradients();
+  const bool in_files = spec.optimizer_offload.space == MemorySpace::kDisk;
+  if (step.loss_scaler && in_files) refuse_files_beside_a_loss_scale();
   const auto parameters = step.model()->named_parameters();
   const bool computes = is_real(step.device());
   const auto states = make_host_states(spec, parameters, computes, notes);

@@ -96,7 +96,9 @@ void check_offload(const RunSpec& spec) {
                    "has each gradient leave inside backward already, updated by the host; "
                    "allowed: without --release-gradients");
   }
-  if (spec.precision == Precision::kFp16) refuse_offload_of_scaled_gradients();
+  if (spec.precision == Precision::kFp16 && spec.optimizer_offload.space == MemorySpace::kDisk) {
+    refuse_files_beside_a_loss_scale();
+  }
 }
 
 void check_param_offload(const RunSpec& spec) {
@@ -110,11 +112,11 @@ void check_param_offload(const RunSpec& spec) {
 
 }  // namespace
 
-void refuse_offload_of_scaled_gradients() {
-  throw UsageError(kOffload, "cpu",
-                   "takes gradients away before it is known that every FP16 gradient is finite, "
-                   "which loss scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
-                   std::string(kOffloadExample) + " --precision bf16");
+void refuse_files_beside_a_loss_scale() {
+  throw UsageError(kOffload, "nvme",
+                   "keeps in files what a run goes on from, and the scale of an FP16 loss is not "
+                   "among it; allowed: cpu, or --precision fp32, tf32, bf16, fp8",
+                   std::string(kOffloadExample) + " --precision fp16");
 }
 
 void refuse_release_of_scaled_gradients() {

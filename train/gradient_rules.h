@@ -21,6 +21,6 @@ bool offloads_optimizer(const RunSpec& spec);
 void check_gradient_rules(const RunSpec& spec);
 // Also where BF16 becomes FP16 on a card without it.
 [[noreturn]] void refuse_release_of_scaled_gradients();
-[[noreturn]] void refuse_offload_of_scaled_gradients();
+[[noreturn]] void refuse_files_beside_a_loss_scale();
 
 }  // namespace headroom

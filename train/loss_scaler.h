@@ -26,7 +26,10 @@ class LossScaler {
   // gradient is finite, so the optimizer may step. Waits for the device.
   bool unscale(const std::vector<torch::Tensor>& gradients);
 
-  // Grows or backs off the scale according to the last unscale().
+  // The same from who divides them himself: whether every gradient is finite.
+  void found(bool finite) { found_inf_.fill_(finite ? 0 : 1); }
+
+  // Grows or backs off the scale according to the last unscale() or found().
   void update();
 
   std::vector<torch::Tensor> state() const { return {scale_, growth_tracker_, found_inf_}; }

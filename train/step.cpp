@@ -83,7 +83,7 @@ Tensor Step::run_mode(const Batch& batch) {
     batch_loss.add(loss, claims_);
   }
   if (optimizer) update();
-  if (taker) taker->finish_step();
+  if (taker && !taker->finish_step(loss_scaler.get())) ++skipped_steps_;
   return batch_loss.mean();
 }
 

@@ -89,7 +89,8 @@ expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimize
 expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer-impl fused is of the device's; allowed: with reference" sweep "${offloaded[@]}" --optimizer-impl fused
 expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host, which BF16 weights without a master copy have not; allowed: with --master-weights fp32" theory "${offloaded[@]}" --weights bf16
 expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward already" profile "${offloaded[@]}" --release-gradients
-expect 2 "--optimizer-offload: 'cpu' takes gradients away before it is known that every FP16 gradient is finite" profile "${offloaded[@]}" --precision fp16
+expect 2 "--optimizer-offload: 'nvme' keeps in files what a run goes on from, and the scale of an FP16 loss is not" \
+  profile "${small[@]}" --profile-type training --optimizer-offload nvme:. --precision fp16
 expect 2 "--optimizer-offload: 'nvme' names no directory; allowed: none, cpu, nvme:DIR, nvme:DIR,keep" profile "${training[@]}" --optimizer-offload nvme
 expect 2 "--optimizer-offload: 'nvme:/tmp' updates by the host's AdamW, and --optimizer is lion" profile "${training[@]}" --optimizer-offload nvme:/tmp --optimizer lion
 expect 2 "--param-offload: 'nvme:/tmp' leaves no weights on the device for its optimizer to update" profile "${training[@]}" --param-offload nvme:/tmp

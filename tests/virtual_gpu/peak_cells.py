@@ -56,6 +56,7 @@ TECHNIQUES = (
      "master_weights": "fp32", "checkpoint": "full", "activations": "offload:min=0", "layers": 6},
     {"param_offload": "cpu", "optimizer_offload": "cpu", "precision": "fp8"},
     {"param_offload": "nvme:.", "optimizer_offload": "nvme:.", "checkpoint": "full", "layers": 5},
+    {"optimizer_offload": "cpu", "precision": "fp16", "max_grad_norm": "1"},
     {"optimizer_offload": "cpu", "micro_batches": "2"},
     {"optimizer_offload": "cpu", "max_grad_norm": "1"},
     {"optimizer_offload": "cpu", "weights": "bf16", "master_weights": "fp32",
@@ -204,7 +205,8 @@ def draw_settings(draw, run):
     if cell["optimizer_offload"] != "none":
         cell.update(optimizer="adamw", optimizer_impl="reference", master_weights="fp32",
                     release_gradients="false")
-        cell["precision"] = "bf16" if cell["precision"] == "fp16" else cell["precision"]
+        if cell["precision"] == "fp16" and cell["optimizer_offload"] != "cpu":
+            cell["precision"] = "bf16"
     if cell["weights"] == "fp32":
         cell["master_weights"] = "none"
     if cell["weights"] == "fp32" or cell["master_weights"] == "fp32":

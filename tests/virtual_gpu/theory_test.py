@@ -78,7 +78,8 @@ def live_in_clipping(headroom, record):
     names = {name.replace("-", "_") for name in SHAPE} - {"warmup_steps", "measure_steps"}
     names |= {"device", "profile_type", "precision", "attention", "context_length", "kv_heads",
               "micro_batches", "max_grad_norm", "optimizer", "optimizer_impl", "weights",
-              "master_weights", "checkpoint", "activations", "optimizer_offload"}
+              "master_weights", "checkpoint", "activations", "optimizer_offload",
+              "param_offload"}
     flags = [f"--{name.replace('_', '-')}={record['spec'][name]}" for name in sorted(names)]
     done = subprocess.run([headroom, "theory", "--format", "csv", *flags], capture_output=True,
                           text=True, check=True)
@@ -120,6 +121,9 @@ def quick_grids():
            "checkpoint": f"none,{CHECKPOINTS}", "activations": "offload:min=4KiB"}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,tf32,bf16",
            "attention": "eager,sdpa", "context_length": "9,33", "optimizer_offload": "cpu,nvme:."}
+    yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp16",
+           "context_length": "33", "batch_size": "4", "micro_batches": "1,2",
+           "max_grad_norm": "0,1", "optimizer_offload": "cpu", "param_offload": "none,cpu"}
     # What comes one after another is largest in the vocabulary above, here in the blocks.
     for shape in ({"vocab_size": "50"}, {"vocab_size": "50", "d_ff": "48", "kv_heads": "1"},
                   {"vocab_size": "50", "d_ff": "100", "kv_heads": "2"}):

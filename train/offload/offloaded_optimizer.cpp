@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "train/loss_scaler.h"
 #include "train/real_device.h"
 
 namespace headroom {
@@ -115,35 +116,57 @@ void OffloadedOptimizer::end_backward() {
   if (const auto last = std::exchange(leaving_, std::nullopt)) let_go(*last);
 }
 
-void OffloadedOptimizer::finish_step() {
+bool OffloadedOptimizer::finish_step(LossScaler* scaler) {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
   const torch::NoGradGuard no_grad;
-  if (max_grad_norm_ > 0) clip();
-  const std::vector<int> order(arrived_.begin(), arrived_.end());
-  states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
-  if (homes_ != nullptr) homes_->finish_stores();
+  const bool finite = settle_factor(scaler);
+  if (finite) {
+    const std::vector<int> order(arrived_.begin(), arrived_.end());
+    states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
+    if (homes_ != nullptr) homes_->finish_stores();
+  }
   for (const size_t index : arrived_) {
     if (held_[index].on_the_way) held_[index].on_the_way->wait();
     held_[index].arrived = false;
   }
   arrived_.clear();
   claim_slabs();
+  return finite;
 }
 
-// As train/techniques/clipping.cpp, in FP64.
-void OffloadedOptimizer::clip() {
-  const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
+// What the update multiplies gradients by. False where they are not finite: no update then.
+// Clipping is that of train/techniques/clipping.cpp, in FP64.
+bool OffloadedOptimizer::settle_factor(LossScaler* scaler) {
+  const double scale = scaler == nullptr ? 1 : scaler->current_scale();
+  double norm = 0;  // of the gradients as they came
+  if (max_grad_norm_ > 0) {
+    const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
+    norm = std::sqrt(sum_of_all_squares());
+    const double coefficient = max_grad_norm_ / (norm / scale + 1e-6);
+    options_.gradient_scale = (coefficient > 1 ? 1 : coefficient) / scale;  // a NaN stays one
+  } else if (scaler != nullptr) {
+    norm = std::sqrt(sum_of_all_squares());
+    options_.gradient_scale = 1 / scale;
+  }
+  if (scaler == nullptr) return true;
+  const bool finite = std::isfinite(norm);
+  scaler->found(finite);
+  scaler->update();
+  return finite;
+}
+
+// No sum of FP32 numbers' squares is too large for FP64.
+double OffloadedOptimizer::sum_of_all_squares() {
   for (const size_t index : arrived_) held_[index].on_the_way->wait_on_host();
-  if (!computes_) return;
   double sum = 0;
+  if (!computes_) return sum;
   for (const size_t index : arrived_) {
     const int64_t size = parameters_[index].element_size();
     for (const Tensor& part : held_[index].buffer->parts()) {
       sum += sum_of_squares(part.data_ptr(), type_of(parameters_[index]), part.numel() / size);
     }
   }
-  const double coefficient = max_grad_norm_ / (std::sqrt(sum) + 1e-6);
-  options_.gradient_scale = coefficient > 1 ? 1 : coefficient;  // a NaN stays one
+  return sum;
 }
 
 void OffloadedOptimizer::update(const StatesInMemory& piece) {

@@ -22,7 +22,9 @@
 //   the card has two gradients, the host two beside the sums. Until it is added backward waits.
 // Clipping: by the norm of all sums, in FP64, when backward has ended; the update multiplies by the
 //   factor as it reads.
-// Limits: AdamW only, no loss scale (train/gradient_rules.cpp).
+// Loss scaling (FP16): gradients arrive times the scale, which the same factor takes away. Their
+//   norm, infinite or NaN where one of them is, says whether there is an update at all.
+// Limits: AdamW only; no loss scale where states are in files, which the scale is not.
 //   A step that fails in its backward has changed nothing; one that fails in its update, some
 //   parameters, but no state that is in a file.
 #pragma once
@@ -56,7 +58,7 @@ class OffloadedOptimizer final : public GradientTaker {
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
   void end_backward() override;
-  void finish_step() override;
+  bool finish_step(LossScaler* scaler) override;
 
   // Gradients are clipped to this norm before each update; 0: not.
   void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
@@ -83,7 +85,8 @@ class OffloadedOptimizer final : public GradientTaker {
   void claim_slabs();
   void let_go(size_t index);
   void add_up(size_t index);
-  void clip();
+  bool settle_factor(LossScaler* scaler);
+  double sum_of_all_squares();
   void update(const StatesInMemory& piece);
   void compute(const StatesInMemory& piece);
   void masters_from_weights(const NamedTensors& masters);

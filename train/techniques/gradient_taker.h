@@ -17,6 +17,8 @@
 
 namespace headroom {
 
+class LossScaler;
+
 class GradientTaker {
  public:
   // While it lives, every backward gives it the gradients of what it reaches of the parameters.
@@ -35,8 +37,9 @@ class GradientTaker {
   void check_complete() const;
   // After that, of each micro-batch.
   virtual void end_backward() { taken_ = 0; }
-  // What is left to do after the last.
-  virtual void finish_step() {}
+  // What is left to do after the last. scaler: of the loss that the gradients are of; null: none.
+  // False where they are not finite and nothing was updated.
+  virtual bool finish_step(LossScaler* /*scaler*/) { return true; }
 
   // As an Optimizer's.
   virtual std::vector<torch::Tensor> state() const = 0;

@@ -221,6 +221,56 @@ TEST(OffloadedOptimizer, ClippingIsAPhaseInsideTheUpdate) {
   EXPECT_THAT(end, testing::ElementsAre("+optimizer", "+clipping", "-clipping", "-optimizer"));
 }
 
+RunSpec of_fp16() {
+  RunSpec spec = tiny_spec();
+  spec.precision = Precision::kFp16;
+  return spec;
+}
+
+// A weight that is off in its last bit may be cast to the other FP16 number, and a loss is one of
+// them on the CPU: 2^-10 apart, two of them allowed.
+constexpr double kOfFp16 = 1.0 / 512;
+
+void scale_by(double scale, SmallStep& small) {
+  const LossScalerOptions options{.initial_scale = scale};
+  small.step->loss_scaler = std::make_unique<LossScaler>(torch::kCPU, options);
+}
+
+TEST(OffloadedOptimizer, Fp16GradientsComeWithoutTheScaleOfTheLoss) {
+  for (const double max_norm : {0.0, 0.05}) {
+    SmallStep usual(clipped(of_fp16(), max_norm));
+    SmallStep offloaded(offloading(clipped(of_fp16(), max_norm)));
+    for (SmallStep* small : {&usual, &offloaded}) scale_by(1024, *small);
+    EXPECT_EQ(offloaded.run(0), usual.run(0));
+    ASSERT_EQ(usual.step->skipped_steps(), 0);
+    // The same casts so far: m and v show gradients, and what they are multiplied by.
+    EXPECT_LE(distance(offloaded.step->taker->state(), usual.step->optimizer->state()), 1e-6);
+    EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
+    expect_near(offloaded.run_steps(3), usual.run_steps(3), kOfFp16);
+    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(), 1024);
+    EXPECT_EQ(offloaded.step->skipped_steps(), 0);
+  }
+}
+
+// A scale at which backward's FP16 gradients are infinite, until it is halved often enough.
+TEST(OffloadedOptimizer, AStepOfInfiniteGradientsUpdatesNothingAndHalvesTheScaleAsOnTheDevice) {
+  for (const RunSpec& spec : {of_fp16(), in_parts(clipped(of_fp16(), 0.5))}) {
+    SmallStep usual(spec);
+    SmallStep offloaded(offloading(spec));
+    for (SmallStep* small : {&usual, &offloaded}) scale_by(0x1p20, *small);
+    const std::vector<Tensor> before = offloaded.parameters();
+    EXPECT_EQ(offloaded.run(0), usual.run(0));
+    EXPECT_TRUE(bit_equal(offloaded.parameters(), before));
+    EXPECT_EQ(offloaded.step->skipped_steps(), 1);
+    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(), 0x1p19);
+    expect_near(offloaded.run_steps(8), usual.run_steps(8), kOfFp16);
+    EXPECT_LT(offloaded.step->skipped_steps(), 9) << "some steps did update";
+    EXPECT_EQ(offloaded.step->skipped_steps(), usual.step->skipped_steps());
+    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(),
+              usual.step->loss_scaler->current_scale());
+  }
+}
+
 // What leaves for the host for other reasons leaves on the same stream.
 // What a weight that is off in its last bit makes may round to the next INT8 code.
 TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
