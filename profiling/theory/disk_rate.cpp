@@ -19,17 +19,19 @@ std::string DiskRate::in_words() const {
 
 DiskRate parse_disk_rate(std::string_view flag, std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
-  const auto refuse = [&](std::string_view problem) {
-    throw UsageError(flag, text,
-                     std::string(problem) +
-                         "; allowed: bytes read and written in a second, such as "
-                         "7GB/s or 1500MiB/s",
-                     std::string(flag) + " 7GB/s");
-  };
-  if (!text.ends_with(kPerSecond)) refuse("is no rate");
-  const int64_t bytes = parse_bytes(flag, text.substr(0, text.size() - kPerSecond.size()));
-  if (bytes <= 0) refuse("is no disk's");
-  return {.bytes_per_second = static_cast<double>(bytes)};
+  int64_t bytes = 0;
+  try {
+    if (text.ends_with(kPerSecond)) {
+      bytes = parse_bytes(flag, text.substr(0, text.size() - kPerSecond.size()));
+    }
+  } catch (const UsageError&) {  // its example is of a size
+    bytes = 0;
+  }
+  if (bytes > 0) return {.bytes_per_second = static_cast<double>(bytes)};
+  throw UsageError(flag, text,
+                   "is no rate; allowed: bytes read and written in a second, such as 7GB/s or "
+                   "1500MiB/s",
+                   "--optimizer-offload nvme:/mnt/nvme " + std::string(flag) + " 7GB/s");
 }
 
 }  // namespace headroom

@@ -32,7 +32,7 @@ expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
 expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
 expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
 expect 2 "--host-memory: '20gigs' is not a size" sweep "${small[@]}" --host-memory 20gigs
-expect 2 "--disk-rate: '7GB' is no rate; allowed: bytes .*example: --disk-rate 7GB/s" profile "${small[@]}" --disk-rate 7GB
+expect 2 "--disk-rate: '7GB' is no rate; allowed: bytes .*example: .*--disk-rate 7GB/s" profile "${small[@]}" --disk-rate 7GB
 expect 2 "--disk-rate: '7GB/s' is of a disk, and nothing lies on one here" profile "${small[@]}" --disk-rate 7GB/s
 expect 2 "--format: 'xml' is unknown" profile "${small[@]}" --format xml
 expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "${small[@]}" --profile-type trainin
