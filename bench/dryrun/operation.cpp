@@ -49,11 +49,11 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   const bool writes = std::any_of(operation.arguments.begin(), operation.arguments.end(),
                                   [](Use use) { return use != Use::kRead; });
   const bool makes = std::count(operation.is_made.begin(), operation.is_made.end(), true) > 0;
-  if (!writes && !makes) operation.is_computed = false;  // a view
+  operation.is_view = !writes && !makes;
   operation.is_resize = name.name == "aten::resize_";
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
-  if (operation.inside != Inside::kNothing) operation.is_computed = true;
+  if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
   if (handle->hasTag(at::Tag::nondeterministic_seeded)) operation.is_computed = false;
   if (name.name.rfind("aten::empty", 0) == 0 || name.name.rfind("aten::new_empty", 0) == 0 ||
       name.name.rfind("aten::resize", 0) == 0 || name.name.rfind("aten::set_", 0) == 0) {

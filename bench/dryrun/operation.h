@@ -31,6 +31,7 @@ struct Operation {
   std::vector<bool> is_made;
   bool is_computed = true;  // its result follows from its arguments
   Inside inside = Inside::kNothing;
+  bool is_view = false;    // it writes nothing and makes nothing
   bool is_resize = false;  // what it adds nobody has written yet
 };
 

@@ -18,6 +18,7 @@
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,41 +29,86 @@
 namespace headroom {
 namespace {
 
-// From the beginning of an operation to its end.
+// From the beginning of an operation to its end; its operands are known as long.
 struct Running : at::ObserverContext {
   ~Running() override {
-    if (has_operands) stand_in().pop_operands();
+    stand_in().pop_operands();
     if (operation->inside != Inside::kNothing) stand_in().answer_next(nullptr, 0);
   }
   const Operation* operation = nullptr;
-  bool has_operands = false;
   // With the tensors of the card as copies on the host; none when it is not to be computed.
   std::optional<std::vector<c10::IValue>> arguments;
   std::vector<at::Tensor> written;         // of the card
   std::vector<at::Tensor> written_copies;  // in the same order
 };
 
-struct Spans {
-  std::vector<uint64_t> begins, ends;
-  std::vector<int> are_written;
+// What there is to know of an operation's tensors, found in one pass without a copy.
+class Memory {
+ public:
+  explicit Memory(const Operation& operation) : is_computed_(operation.is_computed) {
+    spans_.clear();
+  }
+
+  // False for a tensor that is none of ours to judge: a subclass, a wrapper.
+  bool add(const c10::IValue& value, Use use) {
+    if (value.isTensor()) return add(value.toTensor(), use);
+    if (value.isTensorList()) {
+      const auto all = value.toTensorList();
+      return std::all_of(all.begin(), all.end(),
+                         [&](const at::Tensor& one) { return add(one, use); });
+    }
+    if (value.isOptionalTensorList()) {
+      for (const std::optional<at::Tensor>& one : value.toOptionalTensorVector()) {
+        if (one && !add(*one, use)) return false;
+      }
+    }
+    // One that makes its result on the card by itself; what it calls for that is seen.
+    if (value.isDevice()) is_computed_ = false;
+    return true;
+  }
+
+  void push() const { stand_in().push_operands(spans_.data(), spans_.size()); }
+  bool is_computed() const { return is_computed_ && is_of_card_; }
+
+ private:
+  bool add(const at::Tensor& tensor, Use use) {
+    if (!tensor.defined()) return true;
+    if (!is_plain(tensor)) return false;
+    if (!tensor.is_cuda()) {
+      is_computed_ &= use == Use::kRead;
+      return true;
+    }
+    is_of_card_ = true;
+    const Span span = span_of(tensor);
+    if (span.end == span.begin) return tensor.numel() == 0;
+    spans_.push_back({span.begin, span.end, use == Use::kRead ? 0U : 1U});
+    if (!is_computed_) return true;
+    bytes_ += span.end - span.begin;
+    const bool is_read = use == Use::kRead || use == Use::kChanged;
+    is_computed_ = bytes_ <= kMostBytes && is_small(tensor) &&
+                   (!is_read || stand_in().knows(span.begin, span.end - span.begin) != 0);
+    return true;
+  }
+
+  inline static thread_local std::vector<OperandSpan> spans_;  // keeps its room
+  bool is_computed_;
+  bool is_of_card_ = false;
+  uint64_t bytes_ = 0;
 };
 
-// Goes through an operation's arguments once.
-class Reader {
+// The arguments with the card's tensors as copies on the host.
+class Copies {
  public:
-  Reader(const Operation& operation, Running& running)
-      : operation_(operation), running_(running), is_computed_(operation.is_computed) {}
+  explicit Copies(Running& running) : running_(running) {}
 
-  void read(c10::ArrayRef<const c10::IValue> inputs) {
+  // False when a value turns out to be unknown.
+  bool make(c10::ArrayRef<const c10::IValue> inputs, const Operation& operation) {
     std::vector<c10::IValue> copies;
-    for (size_t i = 0; i < inputs.size() && i < operation_.arguments.size(); ++i) {
-      copies.push_back(copy(inputs[i], operation_.arguments[i]));
-      if (is_strange_) return;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      copies.push_back(copy(inputs[i], operation.arguments[i]));
     }
-    stand_in().push_operands(spans_.begins.data(), spans_.ends.data(), spans_.are_written.data(),
-                             spans_.begins.size());
-    running_.has_operands = true;
-    if (is_computed_ && is_of_card_) running_.arguments = std::move(copies);
+    if (are_known_) running_.arguments = std::move(copies);
+    return are_known_;
   }
 
  private:
@@ -80,40 +126,17 @@ class Reader {
       }
       return all;
     }
-    // One that makes its result on the card by itself; what it calls for that is seen.
-    if (value.isDevice()) is_computed_ = false;
     return value;
   }
 
   at::Tensor copy(const at::Tensor& tensor, Use use) {
-    if (!tensor.defined()) return tensor;
-    if (!is_plain(tensor)) {
-      is_strange_ = true;
-      return tensor;
-    }
-    if (!tensor.is_cuda()) {
-      is_computed_ &= use == Use::kRead;
-      return tensor;
-    }
-    is_of_card_ = true;
-    const Span span = span_of(tensor);
-    if (span.end == span.begin && tensor.numel() > 0) {
-      is_strange_ = true;
-      return tensor;
-    }
-    if (span.end > span.begin) {
-      spans_.begins.push_back(span.begin);
-      spans_.ends.push_back(span.end);
-      spans_.are_written.push_back(use == Use::kRead ? 0 : 1);
-    }
-    bytes_ += span.end - span.begin;
-    is_computed_ = is_computed_ && is_small(tensor) && bytes_ <= kMostBytes;
-    if (!is_computed_) return tensor;
+    if (!tensor.defined() || !tensor.is_cuda()) return tensor;
     at::Tensor host = use == Use::kOut ? empty_on_host(tensor, {0}, {1})
                                        : empty_on_host(tensor, tensor.sizes(), tensor.strides());
-    if (use == Use::kRead || use == Use::kChanged) {
-      const uint64_t bytes = span.end - span.begin;
-      is_computed_ = bytes == 0 || stand_in().read(span.begin, bytes, host.mutable_data_ptr()) != 0;
+    const Span span = span_of(tensor);
+    if ((use == Use::kRead || use == Use::kChanged) && span.end > span.begin) {
+      are_known_ &=
+          stand_in().read(span.begin, span.end - span.begin, host.mutable_data_ptr()) != 0;
     }
     if (use != Use::kRead) {
       running_.written.push_back(tensor);
@@ -122,24 +145,26 @@ class Reader {
     return host;
   }
 
-  const Operation& operation_;
   Running& running_;
-  Spans spans_;
-  bool is_computed_;
-  bool is_strange_ = false;
-  bool is_of_card_ = false;
-  uint64_t bytes_ = 0;
+  bool are_known_ = true;
 };
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const Operation* operation = find_operation(function);
-  if (operation == nullptr) return nullptr;
-  const at::RecordFunctionGuard not_ours(false);
+  if (operation == nullptr || operation->is_view) return nullptr;
+  const auto inputs = function.inputs();
+  if (inputs.size() > operation->arguments.size()) return nullptr;
+  Memory memory(*operation);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!memory.add(inputs[i], operation->arguments[i])) return nullptr;
+  }
+  memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
-  Reader(*operation, *running).read(function.inputs());
-  if (!running->has_operands && !running->arguments) return nullptr;
-  if (operation->inside != Inside::kNothing && running->arguments) {
+  if (!memory.is_computed()) return running;
+  const at::RecordFunctionGuard not_ours(false);
+  const bool is_computed = Copies(*running).make(inputs, *operation);
+  if (is_computed && operation->inside != Inside::kNothing) {
     answer_inside(*operation, *running->arguments);
   }
   return running;

@@ -8,6 +8,13 @@
 
 namespace headroom {
 
+// As VirtualGpuOperand there.
+struct OperandSpan {
+  uint64_t begin;
+  uint64_t end;
+  uint64_t is_written;
+};
+
 struct StandIn {
   int (*read)(uint64_t, uint64_t, void*) = nullptr;
   int (*knows)(uint64_t, uint64_t) = nullptr;
@@ -15,7 +22,7 @@ struct StandIn {
   void (*complete)(uint64_t, uint64_t) = nullptr;
   void (*add_block)(uint64_t, uint64_t) = nullptr;
   void (*remove_block)(uint64_t) = nullptr;
-  void (*push_operands)(const uint64_t*, const uint64_t*, const int*, uint64_t) = nullptr;
+  void (*push_operands)(const OperandSpan*, uint64_t) = nullptr;
   void (*pop_operands)() = nullptr;
   void (*answer_next)(const void*, uint64_t) = nullptr;
 

@@ -49,15 +49,14 @@ void virtual_gpu_add_block(uint64_t address, uint64_t bytes) {
 
 void virtual_gpu_remove_block(uint64_t address) { Machine::get().contents.remove_block(address); }
 
-void virtual_gpu_push_operands(const uint64_t* begins, const uint64_t* ends, const int* are_written,
-                               uint64_t count) {
-  std::vector<Operands::Span> spans;
-  spans.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) spans.push_back({begins[i], ends[i], are_written[i] != 0});
-  Operands::push(std::move(spans));
+void virtual_gpu_push_operands(const VirtualGpuOperand* operands, uint64_t count) {
+  Operands::begin();
+  for (uint64_t i = 0; i < count; ++i) {
+    Operands::add({operands[i].begin, operands[i].end, operands[i].is_written != 0});
+  }
 }
 
-void virtual_gpu_pop_operands() { Operands::pop(); }
+void virtual_gpu_pop_operands() { Operands::end(); }
 
 void virtual_gpu_answer_next(const void* from, uint64_t bytes) {
   const auto* first = static_cast<const unsigned char*>(from);

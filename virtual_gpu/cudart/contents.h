@@ -25,8 +25,12 @@ void virtual_gpu_add_block(uint64_t address, uint64_t bytes);
 void virtual_gpu_remove_block(uint64_t address);
 
 // The memory of an operation that begins in this thread, and its end.
-void virtual_gpu_push_operands(const uint64_t* begins, const uint64_t* ends, const int* are_written,
-                               uint64_t count);
+struct VirtualGpuOperand {
+  uint64_t begin;
+  uint64_t end;
+  uint64_t is_written;
+};
+void virtual_gpu_push_operands(const VirtualGpuOperand* operands, uint64_t count);
 void virtual_gpu_pop_operands();
 
 // What the next copy of so many unknown bytes to the host by this thread reads: a size or a verdict

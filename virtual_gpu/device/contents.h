@@ -52,8 +52,9 @@ class Operands {
     uint64_t end;
     bool is_written;
   };
-  static void push(std::vector<Span> spans);
-  static void pop();
+  static void begin();
+  static void add(const Span& span);  // of the operation that began last
+  static void end();
   // Whether this thread is in an operation: then a kernel writes what that writes, and memory that
   // it took meanwhile, and nothing else, whatever lies among its arguments.
   static bool are_known();

@@ -3,35 +3,42 @@
 namespace virtual_gpu {
 namespace {
 
-thread_local std::vector<std::vector<Operands::Span>> operations;
+// Of all operations that this thread is in, the innermost last; no allocation an operation.
+thread_local std::vector<Operands::Span> spans;
+thread_local std::vector<size_t> firsts;  // of each operation
 
 }  // namespace
 
-void Operands::push(std::vector<Span> spans) { operations.push_back(std::move(spans)); }
+void Operands::begin() { firsts.push_back(spans.size()); }
 
-void Operands::pop() { operations.pop_back(); }
+void Operands::add(const Span& span) { spans.push_back(span); }
 
-bool Operands::are_known() { return !operations.empty(); }
+void Operands::end() {
+  spans.resize(firsts.back());
+  firsts.pop_back();
+}
+
+bool Operands::are_known() { return !firsts.empty(); }
 
 std::optional<Operands::Span> Operands::written_at(uint64_t address) {
-  for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
+  size_t end = spans.size();
+  for (auto first = firsts.rbegin(); first != firsts.rend(); ++first) {
     bool is_read = false;
-    for (const Span& span : *operation) {
-      if (address < span.begin || address >= span.end) continue;
-      if (span.is_written) return span;
+    for (size_t i = *first; i < end; ++i) {
+      if (address < spans[i].begin || address >= spans[i].end) continue;
+      if (spans[i].is_written) return spans[i];
       is_read = true;
     }
     if (is_read) return std::nullopt;
+    end = *first;
   }
   return std::nullopt;
 }
 
 std::vector<Operands::Span> Operands::written() {
   std::vector<Span> all;
-  for (const auto& operation : operations) {
-    for (const Span& span : operation) {
-      if (span.is_written) all.push_back(span);
-    }
+  for (const Span& span : spans) {
+    if (span.is_written) all.push_back(span);
   }
   return all;
 }

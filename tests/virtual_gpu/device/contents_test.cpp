@@ -94,7 +94,9 @@ TEST(Contents, AnOperationForgetsTheSpanItWritesAndKeepsWhatItReads) {
   Contents contents = made();
   write(contents, kBlock, "abcdefgh");
   write(contents, 2 * kBlock, "input");
-  Operands::push({{kBlock + 2, kBlock + 4, true}, {2 * kBlock, 2 * kBlock + 5, false}});
+  Operands::begin();
+  Operands::add({kBlock + 2, kBlock + 4, true});
+  Operands::add({2 * kBlock, 2 * kBlock + 5, false});
   contents.forget_through(kBlock + 2);
   contents.forget_through(2 * kBlock);
   EXPECT_EQ(read(contents, kBlock, 2), "ab");
@@ -107,7 +109,7 @@ TEST(Contents, AnOperationForgetsTheSpanItWritesAndKeepsWhatItReads) {
   contents.forget_through(kBlock + 4);
   EXPECT_EQ(read(contents, kBlock + 4, 4), "efgh")
       << "a pointer that no operand has is a stale one";
-  Operands::pop();
+  Operands::end();
   contents.forget_all();
   EXPECT_FALSE(contents.any());
 }
