@@ -17,6 +17,7 @@
 #include "plan/fit/report.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/offload/disk/places.h"
 
 namespace headroom {
 namespace {
@@ -71,7 +72,7 @@ int fit(const Arguments& arguments) {
   if (!output.empty()) check_writable(output);
   if (!question.disk.empty()) {
     const Offload to_disk{.space = MemorySpace::kDisk, .directory = question.disk};
-    check_state_directories({{.param_offload = to_disk, .optimizer_offload = to_disk}});
+    check_disk_places({{.param_offload = to_disk, .optimizer_offload = to_disk}});
   }
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;

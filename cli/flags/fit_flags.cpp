@@ -30,7 +30,7 @@ void refuse_file(const Arguments& arguments, const char* flag, const std::string
                    "--" + std::string(flag) + " fit" + end);
 }
 
-// Whether it will do is looked at before anything runs: check_state_directories().
+// Whether it will do is looked at before anything runs: check_disk_places().
 std::string disk_from(const Arguments& arguments) {
   const std::string directory = arguments.get("disk");
   if (arguments.has("disk") && (directory.empty() || directory.find(',') != std::string::npos)) {
