@@ -219,10 +219,12 @@ TEST(Spec, TheHostUpdatesWhatItCan) {
   RunSpec added_up = offloaded;
   added_up.batch_size = added_up.micro_batches = 2;
   added_up.max_grad_norm = 1;
-  EXPECT_NO_THROW(validate(added_up)) << "sums and norms are the host's";
+  added_up.precision = Precision::kFp16;
+  EXPECT_NO_THROW(validate(added_up)) << "sums, norms and the scale are the host's";
   std::vector<RunSpec> contradictions(6, offloaded);
   contradictions[0].profile_type = Mode::kForwardBackward;
-  contradictions[1].precision = Precision::kFp16;
+  contradictions[1].precision = Precision::kFp16;  // of files a run goes on, without the scale
+  contradictions[1].optimizer_offload = parse_offload("--optimizer-offload", "nvme:/tmp");
   contradictions[2].release_gradients = true;
   contradictions[3].optimizer = OptimizerKind::kLion;
   contradictions[4].optimizer_impl = OptimizerImpl::kFused;
