@@ -101,6 +101,13 @@ ordered_json process_document(const ParsedReport& parsed) {
   return process;
 }
 
+// Ranks by their number, behind what is none.
+void sort_by_rank(ordered_json& processes) {
+  const auto rank = [](const ordered_json& process) { return process.value("rank", int64_t{-1}); };
+  std::stable_sort(processes.begin(), processes.end(),
+                   [&](const ordered_json& a, const ordered_json& b) { return rank(a) < rank(b); });
+}
+
 // How often each --value was read, by all processes.
 ordered_json values_document(const DryRun& request, const DryRunOutcome& outcome) {
   ordered_json values = ordered_json::array();
@@ -141,6 +148,7 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
     if (may_be_steered(process["host_reads"])) document["peak_may_be_wrong"] = true;
     document["processes"].push_back(std::move(process));
   }
+  sort_by_rank(document["processes"]);
   document["values"] = values_document(request, outcome);
   document["unreported"] = ordered_json::array();
   for (const Unreported& process : outcome.unreported) {

@@ -1,9 +1,9 @@
 // The tables and lines of bench/dryrun/report.h.
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "bench/dryrun/host_reads.h"
+#include "bench/dryrun/ranks.h"
 #include "bench/dryrun/report.h"
 #include "bench/process/child_process.h"
 #include "profiling/report/rows/cells.h"
@@ -25,8 +25,10 @@ std::string ending(const ordered_json& document) {
 }
 
 Table table_of(const ordered_json& document) {
-  Table table{.title = "Peaks on " + document["card"].get<std::string>(),
-              .columns = {{"process", true}, {"device", true}}};
+  Table table{.title = "Peaks on " + document["card"].get<std::string>()};
+  if (has_ranks(document)) table.columns.push_back({"rank", true});
+  table.columns.insert(table.columns.end(), {{"process", true}, {"device", true}});
+  table.keys = table.columns.size();
   for (const char* name : {"peak allocated", "peak reserved", "left on the card"}) {
     add_bytes_columns(table, name);
   }
@@ -51,8 +53,10 @@ std::vector<std::string> row_of(const ordered_json& document, const ordered_json
     allocated = allocator["peak_allocated_bytes"].get<int64_t>();
     reserved = allocator["peak_reserved_bytes"].get<int64_t>();
   }
-  std::vector<std::string> row = {std::to_string(process["pid"].get<int64_t>()),
-                                  std::to_string(device["ordinal"].get<int64_t>())};
+  std::vector<std::string> row;
+  if (has_ranks(document)) row.push_back(rank_cell(process));
+  row.push_back(std::to_string(process["pid"].get<int64_t>()));
+  row.push_back(std::to_string(device["ordinal"].get<int64_t>()));
   add_bytes_cells(row, allocated);
   add_bytes_cells(row, reserved);
   add_bytes_cells(row, room);
@@ -67,43 +71,9 @@ std::vector<std::string> row_of(const ordered_json& document, const ordered_json
 }
 
 std::string process_prefix(const ordered_json& document, const ordered_json& process) {
+  if (process.contains("rank")) return rank_name(process) + ": ";
   if (document["processes"].size() == 1) return "";
   return "process " + std::to_string(process["pid"].get<int64_t>()) + ": ";
-}
-
-// What went over all its communicators, by kind.
-void add_collectives(std::string& text, const std::string& who, const ordered_json& process) {
-  const ordered_json communicators = process.value("communicators", ordered_json::array());
-  if (communicators.empty()) return;
-  struct Sum {
-    int64_t calls = 0;
-    int64_t bytes = 0;
-  };
-  std::map<std::string, Sum> sums;
-  for (const ordered_json& communicator : communicators) {
-    for (const ordered_json& collective : communicator["collectives"]) {
-      Sum& sum = sums[collective["kind"].get<std::string>()];
-      sum.calls += collective["calls"].get<int64_t>();
-      sum.bytes += collective["bytes"].get<int64_t>();
-    }
-  }
-  std::vector<std::string> words;
-  for (const auto& [kind, sum] : sums) {
-    words.push_back(grouped(sum.calls) + " " + kind + " of " + format_bytes(sum.bytes));
-  }
-  if (process.contains("rank")) {
-    text += who + "rank " + std::to_string(process["rank"].get<int64_t>());
-    if (process.contains("world_size")) {
-      text += " of " + std::to_string(process["world_size"].get<int64_t>());
-    }
-    text += ": ";
-  } else {
-    text += who;
-  }
-  text += "NCCL, " + std::to_string(communicators.size()) +
-          (communicators.size() == 1 ? " communicator: " : " communicators: ") +
-          (words.empty() ? "no collectives" : join(words)) +
-          "; its own buffers on the card are not counted\n";
 }
 
 void add_out_of_memory(std::string& text, const std::string& who, const ordered_json& process,
@@ -189,17 +159,16 @@ std::string dryrun_text(const ordered_json& document, size_t width) {
                   width);
   }
   Table table = table_of(document);
-  std::string remarks;
+  std::string remarks = fullest_rank_line(document);
   for (const ordered_json& process : document["processes"]) {
     const std::string who = process_prefix(document, process);
     for (const ordered_json& device : process["devices"]) {
       table.rows.push_back(row_of(document, process, device));
       add_out_of_memory(remarks, who, process, device);
     }
-    add_collectives(remarks, who, process);
+    remarks += collectives_line(who, process);
     add_remarks(remarks, who, process);
   }
-  table.keys = 2;
   return fitted(head + "\n\n", width) + to_string(table, TableFormat::kText, width) +
          fitted(remarks + what_is_missing(document), width);
 }

@@ -47,7 +47,9 @@ class Ranks(unittest.TestCase):
     def result(self, kind: str) -> Result:
         result = Result(kind)
         self.assertEqual(result.code, 0, result.err)
-        self.assertEqual(sorted(rank["rank"] for rank in result.ranks), [0, 1], result.err)
+        self.assertEqual([rank["rank"] for rank in result.ranks], [0, 1], result.err)
+        taken = [rank["devices"][0]["peak_bytes"] for rank in result.ranks]
+        self.assertIn(f"fullest: rank {taken.index(max(taken))}, ", result.err)
         for rank in result.ranks:
             self.assertEqual(rank["world_size"], RANKS)
             self.assertEqual([d["ordinal"] for d in rank["devices"]], [rank["rank"]])
