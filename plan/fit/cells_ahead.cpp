@@ -38,9 +38,9 @@ CellsAhead::~CellsAhead() {
 void CellsAhead::foretell(const std::vector<RunSpec>& specs) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.clear();
+    foretold_.clear();
     for (const RunSpec& spec : specs) {
-      if (begun_.count(row_name(spec)) == 0) waiting_.push_back(spec);
+      if (begun_.count(row_name(spec)) == 0) foretold_.push_back(spec);
     }
   }
   news_.notify_all();
@@ -50,8 +50,7 @@ RememberedCell CellsAhead::get(const RunSpec& spec) {
   const std::string name = row_name(spec);
   std::unique_lock lock(mutex_);
   if (begun_.count(name) == 0) {
-    std::erase_if(waiting_, [&](const RunSpec& other) { return row_name(other) == name; });
-    waiting_.push_front(spec);
+    asked_.push_back(spec);
     if (threads_.empty()) run_next(lock);
     news_.notify_all();
   }
@@ -65,15 +64,16 @@ void CellsAhead::work() {
   leave_signals_to_others();
   std::unique_lock lock(mutex_);
   for (;;) {
-    news_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+    news_.wait(lock, [this] { return ends_ || !asked_.empty() || !foretold_.empty(); });
     if (ends_) return;
     run_next(lock);
   }
 }
 
 void CellsAhead::run_next(std::unique_lock<std::mutex>& lock) {
-  const RunSpec spec = waiting_.front();
-  waiting_.pop_front();
+  std::deque<RunSpec>& from = asked_.empty() ? foretold_ : asked_;
+  const RunSpec spec = from.front();
+  from.pop_front();
   const auto [place, is_new] = begun_.try_emplace(row_name(spec));
   if (!is_new) return;
   Begun& begun = place->second;  // stays where it is, whatever joins it

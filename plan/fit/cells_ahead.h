@@ -54,7 +54,8 @@ class CellsAhead {
   const Run run_;
   std::mutex mutex_;  // of what follows
   std::condition_variable news_;
-  std::deque<RunSpec> waiting_;
+  std::deque<RunSpec> asked_;           // somebody waits for them
+  std::deque<RunSpec> foretold_;        // nobody does yet
   std::map<std::string, Begun> begun_;  // by row_name()
   bool ends_ = false;
   std::vector<std::thread> threads_;

@@ -90,6 +90,24 @@ TEST(CellsAhead, WhatIsNoLongerForetoldIsNotRun) {
   EXPECT_EQ(ran.count(3), 0U);
 }
 
+TEST(CellsAhead, WhatSomebodyWaitsForIsRunWhateverIsForetoldMeanwhile) {
+  std::latch go(1);
+  CellsAhead cells(
+      [&](const RunSpec& spec) {
+        go.wait();
+        return cell_of(spec);
+      },
+      1);
+  cells.foretell({batch(2)});  // keeps the only thread
+  int64_t got = 0;
+  std::thread asks([&] { got = cells.get(batch(1)).record.spec.batch_size; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  cells.foretell({});
+  go.count_down();
+  asks.join();
+  EXPECT_EQ(got, 1);
+}
+
 TEST(CellsAhead, AnErrorIsThrownWhereItsCellIsAskedFor) {
   CellsAhead cells(
       [](const RunSpec& spec) {
