@@ -51,7 +51,7 @@ Offload parse_offload(const std::string& flag, std::string_view typed) {
                      keeps ? on_disk + ",keep" : on_disk);
   }
   return {
-      .space = MemorySpace::kDisk, .directory = std::string(directory), .keep = !option.empty()};
+      .space = MemorySpace::kDisk, .keep = !option.empty(), .directory = std::string(directory)};
 }
 
 }  // namespace headroom

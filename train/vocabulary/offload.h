@@ -14,8 +14,8 @@ const EnumWords<MemorySpace>& offload_words();
 // The setting: "none", "cpu", "nvme:DIR[,keep]".
 struct Offload {
   MemorySpace space = MemorySpace::kDevice;  // kDevice: nothing is offloaded
+  bool keep = false;                         // its files stay when the run ends
   std::string directory;                     // of the files, where they are on a disk
-  bool keep = false;                         // they stay when the run ends
 
   bool any() const { return space != MemorySpace::kDevice; }
   bool operator==(const Offload&) const = default;
