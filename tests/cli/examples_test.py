@@ -106,6 +106,7 @@ def values(takes, words):
 BF16_WEIGHTS = "--weights bf16"
 AUTOCAST = "--precision bf16"
 BESIDE = {
+    ("rank", "0"): "--world-size 2",
     ("rounding", "stochastic"): BF16_WEIGHTS,
     ("master-weights", "fp32"): BF16_WEIGHTS,
     ("attention", "flash"): AUTOCAST,
