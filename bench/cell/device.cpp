@@ -1,6 +1,6 @@
 #include "bench/cell/device.h"
 
-#include "train/offload/address_limit.h"
+#include "train/address_limit.h"
 
 namespace headroom {
 

@@ -10,7 +10,7 @@
 #include "files/replace_file.h"
 #include "model/forced_kernel.h"
 #include "text/quantity.h"
-#include "train/offload/address_limit.h"
+#include "train/address_limit.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/offload/address_limit.h"
+#include "train/address_limit.h"
 
 #include <sys/resource.h>
 
