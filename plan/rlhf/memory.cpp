@@ -4,6 +4,7 @@
 
 #include "plan/rlhf/rank_book.h"
 #include "plan/rlhf/rehearsed.h"
+#include "train/whole_units.h"
 
 namespace headroom {
 
@@ -154,7 +155,7 @@ std::string rank_in_words(const RlhfSpec& spec, int64_t stage) {
 }
 
 int64_t kv_cache_bytes(const RlhfSpec& spec, int64_t stage) {
-  const int64_t tokens = (spec.seq_len + kTokensPerBlock - 1) / kTokensPerBlock * kTokensPerBlock;
+  const int64_t tokens = whole_units(spec.seq_len, kTokensPerBlock);
   return 2 * layers_of_stage(spec.actor.layers, spec.setup.layout.pp, stage) *
          (spec.actor.kv_dim() / spec.setup.layout.tp) * bytes_of(spec.cache) * spec.batch_size *
          tokens;

@@ -9,7 +9,7 @@
 #include "profiling/theory/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
-#include "train/offload/whole_units.h"
+#include "train/whole_units.h"
 
 namespace headroom {
 namespace {

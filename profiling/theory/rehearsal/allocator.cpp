@@ -3,25 +3,23 @@
 #include <algorithm>
 
 #include "text/quantity.h"
+#include "train/whole_units.h"
 
 namespace headroom {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 // c10/core/AllocatorConfig.h, by its own names.
-constexpr int64_t kMinBlockSize = 512;
 constexpr int64_t kSmallSize = kMiB;
 constexpr int64_t kSmallBuffer = 2 * kMiB;
 constexpr int64_t kLargeBuffer = 20 * kMiB;
 constexpr int64_t kMinLargeAlloc = 10 * kMiB;
 constexpr int64_t kRoundLarge = 2 * kMiB;
 
-int64_t up_to(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
-
 int64_t segment_size(int64_t rounded) {
   if (rounded <= kSmallSize) return kSmallBuffer;
   if (rounded < kMinLargeAlloc) return kLargeBuffer;
-  return up_to(rounded, kRoundLarge);
+  return whole_units(rounded, kRoundLarge);
 }
 
 }  // namespace
@@ -85,7 +83,7 @@ void AllocatorRules::split(BlockId block, int64_t rounded) {
 }
 
 AllocatorRules::BlockId AllocatorRules::allocate(int64_t bytes) {
-  const int64_t rounded = std::max(kMinBlockSize, up_to(bytes, kMinBlockSize));
+  const int64_t rounded = std::max(kMinBlockSize, whole_units(bytes, kMinBlockSize));
   const bool small = rounded <= kSmallSize;
   BlockId block = take_free(rounded, small);
   if (block < 0) block = take_from_card(rounded, small);

@@ -47,6 +47,8 @@ class AllocatorRules {
   int64_t reserved() const { return reserved_; }    // in segments
 
  protected:
+  static constexpr int64_t kMinBlockSize = 512;  // c10/core/AllocatorConfig.h
+
   struct Block {
     int64_t address = 0;
     int64_t size = 0;

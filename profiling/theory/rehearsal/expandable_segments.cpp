@@ -4,6 +4,8 @@
 #include <iterator>
 #include <vector>
 
+#include "train/whole_units.h"
+
 namespace headroom {
 namespace {
 
@@ -11,11 +13,9 @@ constexpr int64_t kMiB = 1 << 20;
 
 int64_t page_of(bool small) { return (small ? 2 : 20) * kMiB; }
 
-int64_t up_to(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
-
 }  // namespace
 
-int64_t ExpandableSegmentRules::least_rest(bool) const { return 512; }
+int64_t ExpandableSegmentRules::least_rest(bool) const { return kMinBlockSize; }
 
 int64_t ExpandableSegmentRules::could_become(BlockId block) const {
   const BlockId next = blocks_[block].next;
@@ -73,7 +73,7 @@ AllocatorRules::BlockId ExpandableSegmentRules::chain_for(int64_t rounded, bool 
 }
 
 AllocatorRules::BlockId ExpandableSegmentRules::new_range(bool small) {
-  const int64_t size = up_to(card_bytes_ + card_bytes_ / 8, page_of(small));
+  const int64_t size = whole_units(card_bytes_ + card_bytes_ / 8, page_of(small));
   const BlockId block =
       make({.address = next_range_, .size = size, .small = small, .mapped = false});
   next_range_ += size;
@@ -92,7 +92,7 @@ AllocatorRules::BlockId ExpandableSegmentRules::grown(int64_t rounded, bool smal
 }
 
 AllocatorRules::BlockId ExpandableSegmentRules::map(BlockId block, int64_t bytes) {
-  const int64_t pages = up_to(bytes, page_of(blocks_[block].small));
+  const int64_t pages = whole_units(bytes, page_of(blocks_[block].small));
   if (pages > left_on_card()) return -1;
   reserved_ += pages;
   take_out(block);
@@ -106,7 +106,7 @@ AllocatorRules::BlockId ExpandableSegmentRules::map(BlockId block, int64_t bytes
 void ExpandableSegmentRules::unmap(BlockId block) {
   const int64_t page = page_of(blocks_[block].small);
   const int64_t begin = blocks_[block].address;
-  const int64_t first = up_to(begin, page);
+  const int64_t first = whole_units(begin, page);
   const int64_t last = (begin + blocks_[block].size) / page * page;
   if (last <= first) return;
   take_out(block);

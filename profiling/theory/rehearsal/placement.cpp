@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "train/whole_units.h"
+
 namespace headroom {
 namespace {
 
@@ -45,7 +47,7 @@ int64_t SegmentAddresses::take(int64_t bytes) {
     region->second.used += bytes;
     return first;
   }
-  const int64_t length = (bytes + kRegion - 1) / kRegion * kRegion;
+  const int64_t length = whole_units(bytes, kRegion);
   const auto run = std::find_if(free_.rbegin(), free_.rend(),
                                 [&](const auto& free) { return free.second >= length; });
   run->second -= length;

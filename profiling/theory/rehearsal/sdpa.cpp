@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/run.h"
+#include "train/whole_units.h"
 
 namespace headroom {
 namespace {
 
-int64_t up_to(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 int64_t parts(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 ShapeTensor bytes(Run& run, int64_t count) { return empty(run, {count}, DType::kBool); }
@@ -76,7 +76,7 @@ int64_t efficient_workspace(const Problem& p, bool low) {
   const int64_t queries = p.K > 64 ? 128 : 64;
   const int64_t columns = low && p.K > 64 && p.K <= 128 ? 128 : 64;
   const int64_t of_q = parts(p.S, queries) * parts(p.K, columns) * (16 + queries * columns * 4);
-  const int64_t of_k = low && p.K > 128 ? up_to(p.T, 64) * up_to(p.K, 128) * 4 : 0;
+  const int64_t of_k = low && p.K > 128 ? whole_units(p.T, 64) * whole_units(p.K, 128) * 4 : 0;
   return p.B * p.H * (of_q + 2 * of_k);
 }
 
@@ -108,7 +108,7 @@ ShapeTensor efficient_attention(const ShapeTensor& q, const ShapeTensor& k, cons
   ShapeTensor out = tokens_first(run, q.sizes, q.dtype);
   ShapeTensor logsumexp;  // of whole tiles of 32 queries
   if (inputs.recorded) {
-    logsumexp = empty(run, {q.size(0), q.size(1), up_to(q.size(2), 32)}, DType::kFp32);
+    logsumexp = empty(run, {q.size(0), q.size(1), whole_units(q.size(2), 32)}, DType::kFp32);
   }
   {  // What does not fit the registers is summed in FP32.
     ShapeTensor sums;
@@ -157,8 +157,8 @@ Tensors flash_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
   const ShapeTensor to_q = empty_like(q, q.dtype);
   const ShapeTensor to_k = empty_like(k, k.dtype);
   const ShapeTensor to_v = empty_like(v, v.dtype);
-  const int64_t queries = up_to(p.S, 128);
-  const int64_t head = p.K <= 192 ? up_to(p.K, 32) : 256;
+  const int64_t queries = whole_units(p.S, 128);
+  const int64_t head = p.K <= 192 ? whole_units(p.K, 32) : 256;
   const ShapeTensor row_sums = empty(run, {p.B, p.H, queries}, DType::kFp32);
   const ShapeTensor sums = empty(run, {p.B, queries, p.H, head}, DType::kFp32);
   if (p.G != p.H) {  // for every head of the queries, then summed
@@ -203,7 +203,7 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
     ShapeTensor split_out;
     if (splits > 1) {
       split_sums = empty(run, {splits, p.B, p.H, p.S}, DType::kFp32);
-      split_out = empty(run, {splits, p.B, p.H, p.S, up_to(p.K, 32)}, DType::kFp32);
+      split_out = empty(run, {splits, p.B, p.H, p.S, whole_units(p.K, 32)}, DType::kFp32);
     }
     others.push_back(empty(run, {2}, DType::kInt64));
     others.push_back(empty(run, {}, DType::kInt64));

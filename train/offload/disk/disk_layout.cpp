@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "text/hash.h"
-#include "train/offload/whole_units.h"
+#include "train/whole_units.h"
 
 namespace headroom {
 namespace {
