@@ -139,6 +139,16 @@ std::string format_bytes(int64_t bytes) {
   return number_text(value, 3).append(" ").append(kNames.at(name));
 }
 
+std::string exact_bytes(int64_t bytes) {
+  std::string_view unit;
+  for (const std::string_view larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (bytes == 0 || bytes % kKibi != 0) break;
+    bytes /= kKibi;
+    unit = larger;
+  }
+  return std::to_string(bytes).append(unit);
+}
+
 std::string number_text(double value, int decimals) {
   std::array<char, 512> text{};  // a double has up to 309 digits before the point
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,

@@ -40,6 +40,10 @@ std::vector<std::string> parse_list(std::string_view flag, std::string_view text
 // 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
 std::string format_bytes(int64_t bytes);
 
+// "64KiB", "1000": to the byte, in the largest unit of which it is a multiple, as parse_bytes reads
+// it.
+std::string exact_bytes(int64_t bytes);
+
 // "0.500": as printf's %.*f, whatever the locale.
 std::string number_text(double value, int decimals);
 

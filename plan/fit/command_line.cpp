@@ -2,21 +2,9 @@
 
 #include <cctype>
 
+#include "text/quantity.h"
+
 namespace headroom {
-namespace {
-
-// To the byte, in the largest unit of which it is a multiple.
-std::string size_word(int64_t bytes) {
-  const char* word = "";
-  for (const char* larger : {"KiB", "MiB", "GiB"}) {
-    if (bytes == 0 || bytes % 1024 != 0) break;
-    bytes /= 1024;
-    word = larger;
-  }
-  return std::to_string(bytes) + word;
-}
-
-}  // namespace
 
 std::string shell_word(const std::string& word) {
   const auto is_plain = [](char c) {
@@ -40,7 +28,7 @@ std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_lim
     command += " " + field.flag();
     if (!field.is_switch()) command += " " + shell_word(value);
   }
-  if (host_limit) command += " --host-memory " + size_word(*host_limit);
+  if (host_limit) command += " --host-memory " + exact_bytes(*host_limit);
   return command;
 }
 

@@ -65,5 +65,15 @@ TEST(Quantity, BytesPrintWithTheirUnit) {
   EXPECT_EQ(format_bytes(int64_t{12} << 40), "12.000 TiB");
 }
 
+TEST(Quantity, ExactBytesAreReadAsTheyWereWritten) {
+  EXPECT_EQ(exact_bytes(0), "0");
+  EXPECT_EQ(exact_bytes(1000), "1000");
+  EXPECT_EQ(exact_bytes(65536), "64KiB");
+  EXPECT_EQ(exact_bytes(int64_t{3} << 40), "3TiB");
+  for (const int64_t bytes : {1LL, 1023LL, 1536LL, 24LL << 30, (5LL << 30) + 1}) {
+    EXPECT_EQ(parse_bytes("--host-memory", exact_bytes(bytes)), bytes);
+  }
+}
+
 }  // namespace
 }  // namespace headroom

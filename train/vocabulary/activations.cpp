@@ -55,17 +55,6 @@ void read_option(Activations& activations, std::string_view text, std::string_vi
   }
 }
 
-// "64KiB": in the largest unit that makes it a whole number.
-std::string exact_size(int64_t bytes) {
-  std::string unit;
-  for (const char* larger : {"KiB", "MiB", "GiB"}) {
-    if (bytes == 0 || bytes % 1024 != 0) break;
-    bytes /= 1024;
-    unit = larger;
-  }
-  return std::to_string(bytes) + unit;
-}
-
 }  // namespace
 
 const EnumWords<ActivationForm>& words_of(ActivationForm) {
@@ -105,7 +94,7 @@ std::string to_string(const Activations& activations) {
     options.push_back("block=" + std::to_string(activations.block));
   }
   if (activations.min_bytes != usual_min_bytes(activations.form)) {
-    options.push_back("min=" + exact_size(activations.min_bytes));
+    options.push_back("min=" + exact_bytes(activations.min_bytes));
   }
   std::string text = word_of(activations.form);
   if (!options.empty()) text += ":" + join(options, ",");
