@@ -3,8 +3,7 @@
 //   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
 //   HEADROOM_VIRTUAL_REPORT  prefix of the file to write when the process ends: <prefix>.<pid>.json
 //   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, or UUIDs of virtual cards
-//   (`headroom`
-//                            takes the shell's away: there it means real cards)
+//                            (`headroom` takes the shell's away: there it means real cards)
 #pragma once
 
 #include <array>

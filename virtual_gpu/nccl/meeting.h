@@ -8,9 +8,13 @@
 
 namespace virtual_gpu {
 
+// The start of the names of files of one `kind` that all ranks find for the same `what`, beside the
+// dry run's reports; nullopt where it has none (HEADROOM_VIRTUAL_REPORT is not set).
+std::optional<std::string> shared_stem(const std::string& kind, const std::string& what);
+
 // Every rank of `size` calls this with the same `what` and its own word (no white space); the words
 // of all come back, by rank. Waits for all of them, as NCCL does; nullopt when `gives_up` says so,
-// or where there is no folder to meet in (HEADROOM_VIRTUAL_REPORT is not set).
+// or where there is no folder to meet in.
 //
 // Note [Ranks meet in files]
 // Rationale: how large a part of a split communicator is, only the others' colors tell.

@@ -2,10 +2,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/nccl/carried.h"
+#include "virtual_gpu/nccl/meeting.h"
 
 namespace virtual_gpu {
 namespace {
@@ -34,20 +36,18 @@ bool are_peers_absent() {
 void find_peers(ncclComm* comm) {
   auto peers = std::make_shared<Peers>();
   peers->received.resize(static_cast<size_t>(comm->size));
-  const char* prefix = std::getenv("HEADROOM_VIRTUAL_REPORT");
+  const std::optional<std::string> stem = shared_stem("nccl", comm->identity);
   if (comm->size == 1) {
     peers->kind = Peers::Kind::kNone;
   } else if (are_peers_absent()) {
     peers->kind = Peers::Kind::kAbsent;
-  } else if (prefix == nullptr || *prefix == '\0') {
+  } else if (!stem) {
     peers->kind = Peers::Kind::kSilent;
   } else {
     peers->kind = Peers::Kind::kTogether;
-    const std::string stem =
-        std::string(prefix) + ".nccl." + std::to_string(std::hash<std::string>()(comm->identity));
-    peers->journal = std::make_unique<Journal>(stem, comm->rank, card_of(comm->device));
+    peers->journal = std::make_unique<Journal>(*stem, comm->rank, card_of(comm->device));
     for (int rank = 0; rank < comm->size; ++rank) {
-      peers->readers.push_back(std::make_unique<JournalReader>(stem, rank));
+      peers->readers.push_back(std::make_unique<JournalReader>(*stem, rank));
     }
   }
   comm->peers = std::move(peers);
