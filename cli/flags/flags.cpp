@@ -156,10 +156,11 @@ std::string CommandLine::help() const {
     std::string line = left(flag);
     line += line.size() > width ? "\n" + std::string(width, ' ')
                                 : std::string(width - line.size(), ' ');
-    std::string help = flag.help;
-    const size_t second = help.find('\n');
-    if (second != std::string::npos) help.insert(second + 1, std::string(width + 2, ' '));
-    text.append(line).append("  ").append(help).append("\n");
+    for (const char c : "  " + flag.help) {
+      line += c;
+      if (c == '\n') line.append(width + 2, ' ');
+    }
+    text += line + "\n";
   }
   return text + "\n" + kExitCodesHelp;
 }
