@@ -15,6 +15,7 @@ using Json = nlohmann::json;
 constexpr int64_t kInt = 2147483647;              // fields that CUDA keeps in an int
 constexpr int64_t kBytes = 70368744177664;        // 2^46: the addresses of a virtual GPU end there
 constexpr int64_t kPerSecond = 1000000000000000;  // 1 PB/s
+constexpr int64_t kMostChannels = 64;             // MAXCHANNELS of NCCL
 
 // The integers of a card and of a compute capability: JSON key, member, range.
 template <typename T>
@@ -221,10 +222,10 @@ void refuse_unknown_keys(const std::string& where, const Json& object,
 }
 
 Card card_from_json(const std::string& where, const Json& json, const Json& document) {
-  refuse_unknown_keys(
-      where, json,
-      keys_of(kCardIntegers, {"name", "driver_name", "compute_capability", "host_link",
-                              "peak_tflops", "context", "refused", "assumed", "sources"}));
+  refuse_unknown_keys(where, json,
+                      keys_of(kCardIntegers, {"name", "driver_name", "compute_capability",
+                                              "host_link", "nvlink_channels", "peak_tflops",
+                                              "context", "refused", "assumed", "sources"}));
   Card card;
   card.name = text(where, json, "name", "letters, digits, '-', '.', '_'", is_card_name);
   card.driver_name =
@@ -236,6 +237,9 @@ Card card_from_json(const std::string& where, const Json& json, const Json& docu
       text(where, json, "host_link", "1 to 255 characters such as \"PCIe 4.0 x16\"", is_short_line);
   for (const auto& [key, member, minimum, maximum] : kCardIntegers) {
     card.*member = integer(where, json, key, minimum, maximum);
+  }
+  if (json.contains("nvlink_channels")) {
+    card.nvlink_channels = integer(where, json, "nvlink_channels", 0, kMostChannels);
   }
   card.limits =
       limits_from(where, value_of(document, "compute_capabilities"), card.compute_capability);
@@ -258,6 +262,7 @@ nlohmann::ordered_json to_json(const Card& card) {
                                  {"compute_capability", card.compute_capability},
                                  {"host_link", card.host_link}};
   for (const auto& row : kCardIntegers) json[row.key] = card.*row.member;
+  json["nvlink_channels"] = card.nvlink_channels;
   for (const auto& row : kRates) {
     const std::optional<double>& rate = card.peak_tflops.*row.member;
     json["peak_tflops"][row.key] = rate ? nlohmann::ordered_json(*rate) : nullptr;

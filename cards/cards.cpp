@@ -80,6 +80,7 @@ std::string stand_in_description(const Card& card) {
   add("memory_bus_bits", card.memory_bus_bits);
   add("memory_clock_khz", card.memory_clock_khz);
   add("clock_khz", card.clock_khz);
+  add("nvlink_channels", card.nvlink_channels);
   return text;
 }
 

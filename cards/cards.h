@@ -46,6 +46,7 @@ struct Card {
   int64_t memory_bandwidth = 0;  // bytes per second, as the data sheet has it
   std::string host_link;         // "PCIe 4.0 x16", "NVLink-C2C"
   int64_t host_bandwidth = 0;    // bytes per second in one direction, the link's peak
+  int64_t nvlink_channels = 0;   // that NCCL finds between such cards of one host; 0 = PCIe
   PeakRates peak_tflops;
   MultiprocessorLimits limits;                 // of its compute capability
   int64_t context_bytes = 0;                   // what a CUDA context takes before the first tensor

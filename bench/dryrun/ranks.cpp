@@ -51,6 +51,14 @@ std::string fullest_rank_line(const ordered_json& document) {
          format_bytes(room) + " of its card\n";
 }
 
+int64_t nccl_bytes(const ordered_json& process) {
+  int64_t bytes = 0;
+  for (const ordered_json& device : process["devices"]) {
+    bytes += device.value("peak_nccl_bytes", int64_t{0});
+  }
+  return bytes;
+}
+
 std::string collectives_line(const std::string& who, const ordered_json& process) {
   const ordered_json communicators = process.value("communicators", ordered_json::array());
   if (communicators.empty()) return "";
@@ -77,8 +85,14 @@ std::string collectives_line(const std::string& who, const ordered_json& process
   }
   return text + "NCCL, " + std::to_string(communicators.size()) +
          (communicators.size() == 1 ? " communicator: " : " communicators: ") +
-         (words.empty() ? "no collectives" : join(words)) +
-         "; its own buffers on the card are not counted\n";
+         (words.empty() ? "no collectives" : join(words)) + "; takes " +
+         format_bytes(nccl_bytes(process)) + " of the card itself, assumed\n";
+}
+
+bool has_nccl(const ordered_json& document) {
+  const ordered_json& processes = document["processes"];
+  return std::any_of(processes.begin(), processes.end(),
+                     [](const ordered_json& process) { return nccl_bytes(process) > 0; });
 }
 
 }  // namespace headroom

@@ -29,9 +29,9 @@ Table table_of(const ordered_json& document) {
   if (has_ranks(document)) table.columns.push_back({"rank", true});
   table.columns.insert(table.columns.end(), {{"process", true}, {"device", true}});
   table.keys = table.columns.size();
-  for (const char* name : {"peak allocated", "peak reserved", "left on the card"}) {
-    add_bytes_columns(table, name);
-  }
+  for (const char* name : {"peak allocated", "peak reserved"}) add_bytes_columns(table, name);
+  if (has_nccl(document)) add_bytes_columns(table, "NCCL, assumed");
+  add_bytes_columns(table, "left on the card");
   for (const char* name : {"launches", "matrix products", "TFLOP in them"}) {
     table.columns.push_back({name, true});
   }
@@ -59,6 +59,7 @@ std::vector<std::string> row_of(const ordered_json& document, const ordered_json
   row.push_back(std::to_string(device["ordinal"].get<int64_t>()));
   add_bytes_cells(row, allocated);
   add_bytes_cells(row, reserved);
+  if (has_nccl(document)) add_bytes_cells(row, device.value("peak_nccl_bytes", int64_t{0}));
   add_bytes_cells(row, room);
   if (!device.contains("launches")) {
     row.insert(row.end(), 3, kNotAvailable);

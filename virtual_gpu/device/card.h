@@ -26,6 +26,7 @@ struct Card {
   int memory_bus_bits = 0;
   int memory_clock_khz = 0;
   int clock_khz = 0;
+  int nvlink_channels = 0;  // that NCCL finds between such cards of one host; 0 = PCIe
 };
 
 // "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...": the members'

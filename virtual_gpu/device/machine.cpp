@@ -106,8 +106,8 @@ void Machine::read_environment() {
           "headroom dryrun --card h200 -- PROGRAM");
     }
     const Card card = parse_card(text);
-    cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"),
-                           count_from(environment("HEADROOM_VIRTUAL_COUNT")));
+    cards_of_host_ = count_from(environment("HEADROOM_VIRTUAL_COUNT"));
+    cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"), cards_of_host_);
     for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
       devices_.push_back(std::make_unique<Device>(card, i));
       default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));

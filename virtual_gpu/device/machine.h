@@ -42,6 +42,8 @@ class Machine {
   // card.
   static bool forked();
 
+  // All of the machine's, those hidden from this process too.
+  int cards_of_host() const { return cards_of_host_; }
   int count() const { return static_cast<int>(devices_.size()); }
   Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
   // As get_device_properties() shows it; of the card, however it is numbered here.
@@ -74,6 +76,7 @@ class Machine {
   Contents::Extent extent_of(uint64_t address);
   const std::string report_stem_;
   std::vector<std::unique_ptr<Device>> devices_;
+  int cards_of_host_ = 1;
   std::vector<int> cards_;  // which of the machine's each device is
   std::vector<std::unique_ptr<Stream>> default_streams_;
 };

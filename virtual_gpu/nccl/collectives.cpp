@@ -37,7 +37,8 @@ ncclResult_t run(const Exchange& call, ncclComm* comm, cudaStream_t stream) {
   if (const ncclResult_t error = check(call, comm)) return note_in_group(error);
   const uint64_t parts = has_part_per_rank(call.kind) ? static_cast<uint64_t>(comm->size) : 1;
   if (!is_captured(stream)) carry(comm, call);
-  return note_in_group(enqueue(comm, call.kind, call.count * bytes_of(call.type) * parts, stream));
+  return note_in_group(
+      enqueue(comm, call.kind, call.other, call.count * bytes_of(call.type) * parts, stream));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/nccl/carried.h"
+#include "virtual_gpu/nccl/own_memory.h"
 
 namespace virtual_gpu {
 namespace {
@@ -48,6 +49,7 @@ ncclComm* add_communicator(std::string identity, int size, int rank, const ncclC
   }
   Machine::get().here().make_context();
   find_peers(comm.get());
+  comm->own = std::make_shared<NcclOwnMemory>(*comm);
   const std::lock_guard lock(known().mutex);
   known().all.push_back(std::move(comm));
   return known().all.back().get();

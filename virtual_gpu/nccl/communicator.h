@@ -33,7 +33,8 @@ struct TrafficCount {
   std::atomic<uint64_t> bytes{0};
 };
 
-struct Peers;  // virtual_gpu/nccl/carried.h
+struct Peers;         // virtual_gpu/nccl/carried.h
+class NcclOwnMemory;  // virtual_gpu/nccl/own_memory.h
 
 }  // namespace virtual_gpu
 
@@ -49,6 +50,7 @@ struct ncclComm {
   std::atomic<uint64_t> children{0};  // splits and shrinks so far
   std::array<virtual_gpu::TrafficCount, virtual_gpu::kTrafficKinds> traffic;
   std::shared_ptr<virtual_gpu::Peers> peers;
+  std::shared_ptr<virtual_gpu::NcclOwnMemory> own;
 };
 
 namespace virtual_gpu {

@@ -5,6 +5,7 @@
 
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/nccl/carried.h"
+#include "virtual_gpu/nccl/own_memory.h"
 
 using namespace virtual_gpu;
 
@@ -24,6 +25,11 @@ struct Group {
 };
 thread_local Group group;
 
+ncclResult_t make_ready(ncclComm* comm) {
+  if (const ncclResult_t error = await_peers(comm)) return error;
+  return comm->own->set_up();
+}
+
 ncclResult_t launch(const Launch& one) {
   if (const ncclResult_t error = check_cards()) return error;
   Machine& machine = Machine::get();
@@ -39,10 +45,11 @@ ncclResult_t launch(const Launch& one) {
 
 namespace virtual_gpu {
 
-ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t stream) {
+ncclResult_t enqueue(ncclComm* comm, Traffic kind, int other, uint64_t bytes, cudaStream_t stream) {
   TrafficCount& count = comm->traffic[static_cast<size_t>(kind)];
   count.calls.fetch_add(1, std::memory_order_relaxed);
   count.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (const ncclResult_t error = comm->own->connect(kind, other, bytes)) return error;
   const Launch one{comm, stream};
   if (group.depth == 0) return launch(one);
   if (std::find(group.launches.begin(), group.launches.end(), one) == group.launches.end()) {
@@ -52,7 +59,7 @@ ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t 
 }
 
 ncclResult_t join(ncclComm* comm) {
-  if (group.depth == 0) return await_peers(comm);
+  if (group.depth == 0) return make_ready(comm);
   group.joins.push_back(comm);
   return ncclSuccess;
 }
@@ -83,7 +90,7 @@ ncclResult_t ncclGroupEnd() {
   const Group ended = std::exchange(group, Group{});
   if (ended.error != ncclSuccess) return ended.error;
   for (ncclComm* comm : ended.joins) {
-    if (const ncclResult_t error = await_peers(comm)) return error;
+    if (const ncclResult_t error = make_ready(comm)) return error;
   }
   for (const Launch& one : ended.launches) {
     if (const ncclResult_t error = launch(one)) return error;

@@ -6,10 +6,11 @@
 
 namespace virtual_gpu {
 
-// Arguments have been checked. Counts the call and its bytes.
-ncclResult_t enqueue(ncclComm* comm, Traffic kind, uint64_t bytes, cudaStream_t stream);
+// Arguments have been checked. Counts the call and its bytes, and makes the connections it needs.
+// `other` is the peer of a send or receive.
+ncclResult_t enqueue(ncclComm* comm, Traffic kind, int other, uint64_t bytes, cudaStream_t stream);
 
-// Waits for the others of a new communicator: now, or when the group ends.
+// Waits for the others of a new communicator and sets it up: now, or when the group ends.
 ncclResult_t join(ncclComm* comm);
 // Whether the stream is captured: then nothing happens yet.
 bool is_captured(cudaStream_t stream);

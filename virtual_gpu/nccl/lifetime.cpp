@@ -5,6 +5,7 @@
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/group.h"
+#include "virtual_gpu/nccl/own_memory.h"
 
 using namespace virtual_gpu;
 
@@ -42,6 +43,7 @@ ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   if (const ncclResult_t error = check_communicator(comm)) return error;
   compare_with_peers(comm);
+  comm->own->release();
   comm->is_destroyed = true;
   return ncclSuccess;
 }
@@ -111,6 +113,10 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
   for (int i = 0; i < count; ++i) {
     Machine::set_current(devices == nullptr ? i : devices[i]);
     comms[i] = add_communicator(identity_of(id), count, i, nullptr);
+    if (const ncclResult_t error = comms[i]->own->set_up()) {
+      Machine::set_current(before);
+      return error;
+    }
   }
   Machine::set_current(before);
   return ncclSuccess;

@@ -7,6 +7,7 @@
 #include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/communicator.h"
 #include "virtual_gpu/nccl/meeting.h"
+#include "virtual_gpu/nccl/own_memory.h"
 
 using namespace virtual_gpu;
 
@@ -71,7 +72,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
   *child =
       add_communicator(identity + "." + std::to_string(color), static_cast<int>(members.size()),
                        static_cast<int>(mine - members.begin()), config);
-  return ncclSuccess;
+  return (*child)->own->set_up();
 }
 
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* child,
@@ -92,7 +93,7 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_
   const auto before = std::lower_bound(out.begin(), out.end(), comm->rank) - out.begin();
   *child = add_communicator(next_child(comm), comm->size - count,
                             comm->rank - static_cast<int>(before), config);
-  return ncclSuccess;
+  return (*child)->own->set_up();
 }
 
 }  // extern "C"

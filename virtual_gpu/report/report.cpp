@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
-#include "virtual_gpu/nccl/communicator.h"
+#include "virtual_gpu/nccl/own_memory.h"
 #include "virtual_gpu/report/ending_signal.h"
 #include "virtual_gpu/report/host_read.h"
 #include "virtual_gpu/report/json_text.h"
@@ -85,6 +85,7 @@ void add_communicator(std::ostream& out, const ncclComm& comm) {
   add(out, "size", static_cast<uint64_t>(comm.size));
   add(out, "rank", static_cast<uint64_t>(comm.rank));
   add(out, "device", static_cast<uint64_t>(comm.device));
+  add(out, "own_bytes", comm.own->bytes());
   out << ",\"collectives\":[";
   const char* comma = "";
   for (size_t kind = 0; kind < kTrafficKinds; ++kind) {
@@ -117,6 +118,7 @@ void add_device(std::ostream& out, const Device& device) {
   add(out, "context_bytes", device.card().context_bytes);
   add(out, "peak_bytes", device.peak_bytes());
   add(out, "used_bytes", device.used_bytes());
+  add(out, "peak_nccl_bytes", peak_nccl_bytes(device.ordinal()));
   add(out, "launches", counters.launches);
   add(out, "graph_launches", counters.graph_launches);
   add(out, "matrix_products", counters.matrix_products);

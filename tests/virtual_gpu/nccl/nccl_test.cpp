@@ -159,6 +159,40 @@ TEST(Nccl, MemoryOfNcclIsTheCards) {
   EXPECT_EQ(ncclMemAlloc(&pointer, total * 2), ncclUnhandledCudaError);
 }
 
+uint64_t free_bytes() {
+  size_t free = 0;
+  size_t total = 0;
+  EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  return free;
+}
+
+TEST(Nccl, ACommunicatorTakesMoreOfItsCardAsItIsUsedAndGivesAllBackAtItsEnd) {
+  const uint64_t before = free_bytes();
+  ncclComm_t comm = communicator(3, 1);
+  const uint64_t made = free_bytes();
+  EXPECT_LT(made, before);
+  EXPECT_EQ(ncclAllGather(nullptr, nullptr, 4, ncclInt8, comm, nullptr), ncclSuccess);
+  const uint64_t connected = free_bytes();
+  EXPECT_EQ(made - connected, 24ULL * (12 << 20));
+  EXPECT_EQ(ncclReduceScatter(nullptr, nullptr, 4, ncclInt8, ncclSum, comm, nullptr), ncclSuccess);
+  EXPECT_EQ(free_bytes(), connected);
+  EXPECT_EQ(ncclSend(nullptr, 1, ncclInt8, 2, comm, nullptr), ncclSuccess);
+  EXPECT_EQ(connected - free_bytes(), 32ULL * (2 << 20));
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  EXPECT_EQ(free_bytes(), before);
+}
+
+TEST(Nccl, ACardWithoutRoomForItsBuffersIsACudaErrorThatSaysHowMuchWasWanted) {
+  ncclComm_t comm = communicator(3, 1);
+  void* rest = nullptr;
+  ASSERT_EQ(cudaMalloc(&rest, free_bytes() - (8 << 20)), cudaSuccess);
+  EXPECT_EQ(ncclAllGather(nullptr, nullptr, 4, ncclInt8, comm, nullptr), ncclUnhandledCudaError);
+  EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("calloc 301989888 bytes"),
+            std::string::npos);
+  cudaFree(rest);
+  ncclCommDestroy(comm);
+}
+
 TEST(Nccl, AShrinkRenumbersWhoIsLeft) {
   ncclComm_t comm = communicator(4, 3);
   std::array<int, 2> out = {2, 0};
@@ -320,7 +354,9 @@ TEST(NcclValues, ACommunicatorOfOneRankGivesBackWhatGoesIn) {
 
 int main(int argc, char** argv) {
   setenv("HEADROOM_VIRTUAL_CARD",
-         "name=Test Card;compute_capability=9.0;multiprocessors=132;total_bytes=1073741824", 1);
+         "name=Test Card;compute_capability=9.0;multiprocessors=132;total_bytes="
+         "17179869184;nvlink_channels=24",
+         1);
   setenv("HEADROOM_VIRTUAL_COUNT", "3", 1);
   std::string folder = "/tmp/headroom-nccl-test.XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return 1;
