@@ -148,6 +148,7 @@ bool is_running(int64_t pid) {
 struct Mark {
   std::string stem;
   int64_t pid = 0;
+  int64_t rank = -1;
   bool is_ending = false;
 };
 
@@ -158,7 +159,8 @@ std::vector<Mark> marks(const std::string& folder) {
     const bool is_ending = path.extension() == ".ending";
     if (!is_ending && path.extension() != ".running") continue;
     Mark mark{.stem = (path.parent_path() / path.stem()).string(), .is_ending = is_ending};
-    std::ifstream(path) >> mark.pid;
+    std::ifstream file(path);
+    if (file >> mark.pid && !(file >> mark.rank)) mark.rank = -1;
     found.push_back(std::move(mark));
   }
   return found;
@@ -169,7 +171,7 @@ std::vector<Unreported> without_report(const std::string& folder) {
   std::vector<Unreported> found;
   for (const Mark& mark : marks(folder)) {
     if (fs::exists(mark.stem + ".json") || fs::exists(mark.stem + ".torch.json")) continue;
-    found.push_back({.pid = mark.pid, .is_running = is_running(mark.pid)});
+    found.push_back({.pid = mark.pid, .rank = mark.rank, .is_running = is_running(mark.pid)});
   }
   std::sort(found.begin(), found.end(),
             [](const Unreported& a, const Unreported& b) { return a.pid < b.pid; });

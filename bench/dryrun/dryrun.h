@@ -46,6 +46,7 @@ struct ProcessReport {
 // A process that used CUDA and left no report.
 struct Unreported {
   int64_t pid = 0;
+  int64_t rank = -1;  // -1: it is none
   bool is_running = false;
 };
 

@@ -152,7 +152,9 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
   document["values"] = values_document(request, outcome);
   document["unreported"] = ordered_json::array();
   for (const Unreported& process : outcome.unreported) {
-    document["unreported"].push_back({{"pid", process.pid}, {"is_running", process.is_running}});
+    ordered_json& row = document["unreported"].emplace_back();
+    row = {{"pid", process.pid}, {"is_running", process.is_running}};
+    if (process.rank >= 0) row["rank"] = process.rank;
   }
   return document;
 }

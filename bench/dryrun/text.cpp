@@ -129,6 +129,7 @@ std::string what_is_missing(const ordered_json& document) {
             ": the absent ones echoed what it sent, so what others know is its own value here\n";
   }
   for (const ordered_json& process : document["unreported"]) {
+    if (process.contains("rank")) text += rank_name(process) + ": ";
     text += "process " + std::to_string(process["pid"].get<int64_t>()) + " used CUDA and " +
             (process["is_running"].get<bool>() ? "runs on: it is not in this report\n"
                                                : "left no report: it was killed\n");

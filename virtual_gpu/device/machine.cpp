@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -40,6 +41,23 @@ int count_from(const std::string& text) {
                                 std::to_string(Machine::kMostDevices));
   }
   return count;
+}
+
+// A launcher started more ranks than there are cards: the program's own error comes next.
+void say_missing_card(int cards) {
+  const auto number = [](const std::string& text) {
+    int value = -1;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && rest == end ? value : -1;
+  };
+  const int rank = number(environment("LOCAL_RANK"));
+  if (rank < cards) return;
+  const int wanted = std::max(number(environment("LOCAL_WORLD_SIZE")), rank + 1);
+  std::fprintf(stderr,
+               "virtual GPU: LOCAL_RANK=%d, and this machine has %d card%s: give headroom dryrun "
+               "--gpus %d\n",
+               rank, cards, cards == 1 ? "" : "s", wanted);
 }
 
 std::string unused_stem(const std::string& prefix) {
@@ -108,6 +126,7 @@ void Machine::read_environment() {
     const Card card = parse_card(text);
     cards_of_host_ = count_from(environment("HEADROOM_VIRTUAL_COUNT"));
     cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"), cards_of_host_);
+    say_missing_card(cards_of_host_);
     for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
       devices_.push_back(std::make_unique<Device>(card, i));
       default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));

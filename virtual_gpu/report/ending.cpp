@@ -91,7 +91,8 @@ void take_report_back() {
 
 void mark_running(const std::string& stem) {
   if (std::FILE* file = std::fopen((stem + kRunning).c_str(), "w")) {
-    std::fprintf(file, "%d\n", static_cast<int>(getpid()));
+    const char* rank = std::getenv("RANK");
+    std::fprintf(file, "%d %s\n", static_cast<int>(getpid()), rank == nullptr ? "" : rank);
     std::fclose(file);
   }
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Faults of single ranks under `headroom dryrun`: who it was, and the others end.
+
+usage: rank_faults_test.py HEADROOM
+
+Runs under the Python whose torch the programs use; without one it is skipped (77).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HEADROOM = str(Path(sys.argv[1]).absolute())
+PROGRAM = Path(__file__).resolve().parent / "programs" / "rank_faults.py"
+LAUNCHER = [sys.executable, "-m", "torch.distributed.run"]
+END_SECONDS = 30  # in which the others end; the start of torch's processes comes on top
+START_SECONDS = 90  # on a busy machine of two cores
+
+
+def command(*arguments: str, gpus: int = 2, ranks: int = 2, launch: list[str] | None = None):
+    return [HEADROOM, "dryrun", "--card", "h100-80gb", f"--gpus={gpus}", "--", *LAUNCHER,
+            *(launch or ["--standalone"]), f"--nproc-per-node={ranks}", str(PROGRAM), *arguments]
+
+
+class RankFaults(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.environment = {**os.environ, "TMPDIR": self.scratch.name}
+
+    def run_to_its_end(self, *arguments: str, **flags):
+        began = time.monotonic()
+        done = subprocess.run(command(*arguments, **flags), capture_output=True, text=True,
+                              timeout=300, cwd=self.scratch.name, env=self.environment)
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - began, START_SECONDS + END_SECONDS, done.stderr)
+        self.assertEqual(self.left(), [])
+        return done.stderr
+
+    def left(self) -> list[str]:
+        """Processes of this dry run, and folders of any."""
+        mine = [path for path in Path(self.scratch.name).iterdir() if "headroom" in path.name]
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = process.joinpath("environ").read_bytes()
+                state = process.joinpath("stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if f"TMPDIR={self.scratch.name}\0".encode() in environment and state != "Z":
+                mine.append(process)
+        return [str(path) for path in mine]
+
+    def test_a_rank_without_memory_is_named_with_its_place_and_what_it_wanted(self):
+        said = self.run_to_its_end("memory")
+        self.assertRegex(said, r"rank 1: out of memory on device 1: 200\.000 GiB wanted at "
+                               r"\S*rank_faults\.py:\d+")
+
+    def test_a_rank_that_is_killed_is_named(self):
+        said = self.run_to_its_end("killed")
+        self.assertRegex(said, r"rank 1: .*(left no report: it was killed|was killed before)")
+
+    def test_more_ranks_than_cards_are_said_with_the_flag_that_helps(self):
+        said = self.run_to_its_end("waits", "here", gpus=1)
+        self.assertIn("LOCAL_RANK=1, and this machine has 1 card: give headroom dryrun --gpus 2",
+                      said)
+
+    def test_a_port_in_use_is_the_launchers_error(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            said = self.run_to_its_end("waits", "here", launch=[
+                "--master-addr=127.0.0.1", f"--master-port={port}"])
+        self.assertIn("EADDRINUSE", said)
+
+    def test_an_interrupt_leaves_no_process_and_no_folder(self):
+        mark = Path(self.scratch.name, "mark")
+        with subprocess.Popen(command("waits", str(mark)), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, cwd=self.scratch.name,
+                              env=self.environment, start_new_session=True) as run:
+            deadline = time.monotonic() + START_SECONDS
+            while not all(Path(f"{mark}.{rank}").exists() for rank in (0, 1)):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.1)
+            time.sleep(1)  # rank 0 waits by now for what rank 1 never sends
+            os.killpg(run.pid, signal.SIGINT)
+            began = time.monotonic()
+            said = run.communicate(timeout=120)[1]
+            self.assertLess(time.monotonic() - began, END_SECONDS, said)
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank} of 2: NCCL, ", said)
+        self.assertEqual(self.left(), [])
+
+    def test_two_dry_runs_at_once_do_not_meet(self):
+        runs = [subprocess.Popen(command("memory"), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True, cwd=self.scratch.name,
+                                 env=self.environment) for _ in range(2)]
+        for run in runs:
+            said = run.communicate(timeout=300)[1]
+            self.assertIn("rank 1: out of memory on device 1", said)
+            self.assertNotIn("Duplicate GPU", said)
+        self.assertEqual(self.left(), [])
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("torch") is None:
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
