@@ -68,7 +68,8 @@ Device settled(const Device& device) {
 
 std::vector<std::string> stand_in_libraries() {
   const std::string folder = library_folder();
-  const std::vector<std::string> names = {"/libvirtual_gpu.so", "/driver/libcuda.so.1"};
+  const std::vector<std::string> names = {"/libvirtual_gpu.so", "/driver/libcuda.so.1",
+                                          "/driver/libnccl.so.2"};
   for (const std::string& name : names) {
     const std::string path = folder + name;
     if (::access(path.c_str(), R_OK) == 0) continue;
@@ -77,7 +78,9 @@ std::vector<std::string> stand_in_libraries() {
                              "HEADROOM_VIRTUAL_GPU to the folder that holds it)");
   }
   const std::string loadable = loader_path(folder);
-  return {loadable + names[0], loadable + names[1]};
+  std::vector<std::string> paths;
+  for (const std::string& name : names) paths.push_back(loadable + name);
+  return paths;
 }
 
 std::string path_list_variable(const std::string& name, const std::string& path) {

@@ -47,7 +47,7 @@ bool has_nvidia_card();
 // "auto" where there is no card: memory is answered by a virtual one. Other devices as they are.
 Device settled(const Device& device);
 
-// The two libraries to preload: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU, by a
+// The libraries to preload, the stand-in first: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU, by a
 // path that LD_PRELOAD can hold. Throws std::runtime_error when they are not there.
 std::vector<std::string> stand_in_libraries();
 

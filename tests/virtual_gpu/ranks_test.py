@@ -80,6 +80,12 @@ class Ranks(unittest.TestCase):
             result = Result(program="rank_values.py", count=count)
             self.assertEqual(result.code, 0, result.err)
 
+    def test_a_program_that_opens_nccl_by_name_gets_the_stand_in(self):
+        result = Result(program="nccl_by_name.py", count=1)
+        self.assertEqual(result.code, 0, result.err)
+        (communicator,) = result.ranks[0]["communicators"]
+        self.assertEqual(collectives(communicator), {"all_reduce": (1, 16)})
+
     def test_a_split_group_has_its_own_size(self):
         for rank in self.result("split").ranks:
             world, part = rank["communicators"]

@@ -47,6 +47,7 @@ class StandIn : public testing::Test {
     std::filesystem::create_directories(directory_ / "driver");
     std::ofstream(directory_ / "libvirtual_gpu.so");
     std::ofstream(directory_ / "driver" / "libcuda.so.1");
+    std::ofstream(directory_ / "driver" / "libnccl.so.2");
     setenv("HEADROOM_VIRTUAL_GPU", directory_.c_str(), 1);
   }
   void TearDown() override {
@@ -74,13 +75,14 @@ TEST_F(StandIn, TheEnvironmentDescribesTheCard) {
   EXPECT_NE(card.find("total_bytes=85899345920"), std::string::npos) << card;
   EXPECT_EQ(value_of(environment, "LD_PRELOAD"),
             (directory_ / "libvirtual_gpu.so").string() + ":" +
-                (directory_ / "driver" / "libcuda.so.1").string());
+                (directory_ / "driver" / "libcuda.so.1").string() + ":" +
+                (directory_ / "driver" / "libnccl.so.2").string());
 }
 
 TEST_F(StandIn, WhatWasPreloadedComesAfter) {
   setenv("LD_PRELOAD", "/other.so", 1);
   const auto environment = stand_in_environment(virtual_card(parse_device("virtual:h200")), 1, "");
-  EXPECT_TRUE(value_of(environment, "LD_PRELOAD").ends_with("libcuda.so.1:/other.so"));
+  EXPECT_TRUE(value_of(environment, "LD_PRELOAD").ends_with("libnccl.so.2:/other.so"));
   EXPECT_EQ(value_of(environment, "HEADROOM_VIRTUAL_REPORT"), "(not set)");
 }
 
@@ -100,6 +102,7 @@ TEST_F(StandIn, AFolderWithASpaceOrAColonIsPreloadedThroughALink) {
     std::filesystem::create_directories(folder / "driver");
     std::ofstream(folder / "libvirtual_gpu.so") << name;
     std::ofstream(folder / "driver" / "libcuda.so.1");
+    std::ofstream(folder / "driver" / "libnccl.so.2");
     setenv("HEADROOM_VIRTUAL_GPU", folder.c_str(), 1);
     const std::vector<std::string> libraries = stand_in_libraries();
     EXPECT_EQ(libraries, stand_in_libraries()) << "one link for one folder";
@@ -127,7 +130,7 @@ TEST_F(StandIn, TheLinkGoesWhenTheProcessEnds) {
 }
 
 TEST_F(StandIn, AMissingLibraryIsNamed) {
-  std::filesystem::remove(directory_ / "driver" / "libcuda.so.1");
+  std::filesystem::remove(directory_ / "driver" / "libnccl.so.2");
   EXPECT_THROW(stand_in_libraries(), std::runtime_error);
 }
 

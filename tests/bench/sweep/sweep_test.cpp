@@ -268,6 +268,7 @@ TEST_F(SweepTest, AVirtualCardIsAsFullHoweverMuchTheHostHas) {
   folder_.write("libvirtual_gpu.so", "");
   std::filesystem::create_directory(folder_.file("driver"));
   folder_.write("driver/libcuda.so.1", "");
+  folder_.write("driver/libnccl.so.2", "");
   options_.cell.host_memory_bytes = 1000;
   run_sweep({spec}, options_);
   options_.cell.host_memory_bytes = 2000;
