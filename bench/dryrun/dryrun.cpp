@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/dryrun/lone_ranks.h"
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
 
@@ -231,21 +232,9 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
 DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
   const std::string program = find_program(request.words.front());
   check_can_preload(program);
-  if (request.ranks.empty()) return run_once(request, program, -1, signals);
-  DryRunOutcome all{.exit_code = 0};
-  for (const int64_t rank : request.ranks) {
-    DryRunOutcome one = run_once(request, program, rank, signals);
-    if (all.exit_code == 0 && all.signal == 0) {
-      all.exit_code = one.exit_code;
-      all.signal = one.signal;
-    }
-    all.seconds += one.seconds;
-    std::move(one.reports.begin(), one.reports.end(), std::back_inserter(all.reports));
-    std::move(one.unreported.begin(), one.unreported.end(), std::back_inserter(all.unreported));
-    all.asked_by = one.asked_by;
-    if (one.asked_by != 0) break;
-  }
-  return all;
+  const RunRank run = [&](int64_t rank) { return run_once(request, program, rank, signals); };
+  if (request.distinct) return run_distinct(request.world_size, run);
+  return request.ranks.empty() ? run(-1) : run_ranks(request.ranks, run);
 }
 
 }  // namespace headroom

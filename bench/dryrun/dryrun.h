@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/dryrun/distinct.h"
 #include "bench/dryrun/signals.h"
 #include "bench/dryrun/value.h"
 #include "bench/process/virtual_card.h"
@@ -34,6 +35,7 @@ struct DryRun {
   // Of a job of `world_size` ranks these run, each alone; 0 = the program is started as it is.
   int64_t world_size = 0;
   std::vector<int64_t> ranks;
+  bool distinct = false;           // of all its ranks those that differ: Note [Distinct ranks]
   std::vector<std::string> words;  // the program and its arguments
 };
 
@@ -57,6 +59,7 @@ struct DryRunOutcome {
   double seconds = 0;
   std::vector<ProcessReport> reports;  // of one process in the order of its programs
   std::vector<Unreported> unreported;
+  std::vector<RankKind> kinds;  // of `distinct`: who stands for whom
 };
 
 // Blocks until the program ended. `signals`: held until the caller is done. Throws UsageError and

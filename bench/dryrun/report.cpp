@@ -150,6 +150,12 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
   }
   sort_by_rank(document["processes"]);
   document["values"] = values_document(request, outcome);
+  document["kinds"] = ordered_json::array();
+  for (const RankKind& kind : outcome.kinds) {
+    document["kinds"].push_back(
+        {{"rank", kind.rank}, {"ranks", rank_list(kind.ranks)}, {"count", kind.ranks.size()}});
+    document["ranks"].push_back(kind.rank);
+  }
   document["unreported"] = ordered_json::array();
   for (const Unreported& process : outcome.unreported) {
     ordered_json& row = document["unreported"].emplace_back();

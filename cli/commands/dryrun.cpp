@@ -50,6 +50,9 @@ CommandLine command_line() {
         "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default 0);\n"
         "--gpus is how many cards a node has then (default 8, or N)",
         "Ranks"},
+       {"ranks", "distinct",
+        "those that differ run, each alone, and the report says for which ranks each stands",
+        "Ranks"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
        {"skip-host-init", "",
@@ -126,17 +129,34 @@ void check_words(const std::vector<std::string>& words, const std::vector<NamedF
 
 int64_t world_size_of(const Arguments& arguments) {
   if (!arguments.has("world-size")) {
-    if (!arguments.has("rank")) return 0;
-    throw UsageError("--rank", arguments.get("rank"), "needs --world-size, the ranks of the job",
-                     "--world-size 64 --rank 0,63");
+    for (const char* flag : {"rank", "ranks"}) {
+      if (!arguments.has(flag)) continue;
+      throw UsageError(std::string("--") + flag, arguments.get(flag),
+                       "needs --world-size, the ranks of the job", "--world-size 64 --rank 0,63");
+    }
+    return 0;
   }
   return parse_integer("--world-size", arguments.get("world-size"), 1, kMostRanks);
+}
+
+bool is_distinct(const Arguments& arguments) {
+  if (!arguments.has("ranks")) return false;
+  const std::string text = arguments.get("ranks");
+  if (text != "distinct") {
+    throw UsageError("--ranks", text, "is not the word distinct; single ranks are --rank's",
+                     "--ranks distinct");
+  }
+  if (arguments.has("rank")) {
+    throw UsageError("--ranks", text, "and --rank exclude each other: give one of them",
+                     "--ranks distinct");
+  }
+  return true;
 }
 
 // "0,511,1020-1023".
 std::vector<int64_t> ranks_of(const Arguments& arguments, int64_t world_size) {
   std::vector<int64_t> ranks;
-  if (world_size == 0) return ranks;
+  if (world_size == 0 || is_distinct(arguments)) return ranks;
   const std::string text = arguments.get("rank", "0");
   size_t at = 0;
   while (at <= text.size()) {
@@ -186,6 +206,7 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
                               arguments.get("card"), arguments.get("bytes"));
   request.world_size = world_size_of(arguments);
   request.ranks = ranks_of(arguments, request.world_size);
+  request.distinct = is_distinct(arguments);
   request.count = count_of(arguments, request.world_size);
   request.alloc_conf = arguments.get("alloc-conf");
   for (const std::string& value : values) request.values.push_back(parse_value(value));

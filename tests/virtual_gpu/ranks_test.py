@@ -35,7 +35,8 @@ class Result:
             done = subprocess.run([*command, *arguments], capture_output=True, text=True,
                                   timeout=300, cwd=scratch)
             self.code, self.err = done.returncode, done.stderr
-            self.ranks = json.loads(report.read_text())["processes"]
+            self.document = json.loads(report.read_text())
+            self.ranks = self.document["processes"]
 
 
 def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
@@ -132,6 +133,15 @@ class AloneRanks(unittest.TestCase):
             self.assertEqual(rank["communicators"][0]["size"], 64)
             self.assertEqual([one["ordinal"] for one in rank["devices"]], [rank["rank"] % 8])
 
+    def test_one_rank_of_each_stage_stands_for_the_ranks_that_are_like_it(self):
+        job = ["--world-size", "24", "--ranks", "distinct"]
+        result = Result("4", "3", "2", program="rank_grid.py", job=job)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual([(kind["rank"], kind["ranks"]) for kind in result.document["kinds"]],
+                         [(0, "0-5"), (6, "6-17"), (18, "18-23")])
+        self.assertEqual([rank["rank"] for rank in result.ranks], [0, 6, 18])
+        self.assertIn("rank 6 stands for 12 ranks: 6-17", result.err)
+
     def test_absent_ranks_echo_objects_and_a_group_on_the_host_is_alone_too(self):
         result = alone(world=16, ranks="5", program="rank_alone.py")
         self.assertEqual(result.code, 0, result.err)
@@ -142,6 +152,9 @@ class AloneRanks(unittest.TestCase):
             (["--world-size", "4", "--rank", "1,,2"], "--rank"),
             (["--rank", "0"], "--world-size"),
             (["--world-size", "0"], "--world-size"),
+            (["--ranks", "distinct"], "--world-size"),
+            (["--world-size", "4", "--ranks", "all"], "--ranks"),
+            (["--world-size", "4", "--ranks", "distinct", "--rank", "0"], "--ranks"),
         ):
             done = subprocess.run(
                 [HEADROOM, "dryrun", "--card", "h100-80gb", *flags, "--", "true"],

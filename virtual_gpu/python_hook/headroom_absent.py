@@ -16,6 +16,7 @@ import re
 import sys
 
 NCCL_ID_BYTES = 128
+groups = []  # every group of the job, as lists of ranks: each rank makes them all
 kept = []  # torch holds a store's C++ half only, which calls the Python one
 
 
@@ -114,6 +115,32 @@ def keep_own_objects(torch):
     torch.distributed.broadcast_object_list = broadcast_object_list
 
 
+def note_groups(torch):
+    """A split is told no sizes, so it becomes the groups that it would make."""
+    c10d = torch.distributed.distributed_c10d
+    make = c10d._new_group_with_tag
+
+    def new_group(ranks=None, *arguments, **named):
+        if ranks is not None and sorted(ranks) not in groups:
+            groups.append(sorted(ranks))
+        return make(ranks, *arguments, **named)
+
+    def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None):
+        own = None
+        parent = parent_pg or c10d._get_default_group()
+        for ranks in split_ranks:
+            ranks = [c10d.get_global_rank(parent, rank) for rank in ranks]
+            group = c10d.new_group(ranks, timeout=timeout, pg_options=pg_options, group_desc=group_desc)
+            if torch.distributed.get_rank() in ranks:
+                own = group
+        return own
+
+    c10d._new_group_with_tag = new_group
+    for module in (torch.distributed, c10d, sys.modules.get("torch.distributed.device_mesh")):
+        if hasattr(module, "split_group"):
+            module.split_group = split_group
+
+
 def stand_alone(torch):
     distributed = torch.distributed
     if not distributed.is_available():
@@ -130,4 +157,5 @@ def stand_alone(torch):
                 setattr(module, name, alone)
     distributed.distributed_c10d._get_split_source = lambda group: None
     on_host_alone(torch)
+    note_groups(torch)
     keep_own_objects(torch)
