@@ -50,8 +50,9 @@ CommandLine command_line() {
         "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default 0);\n"
         "--gpus is how many cards a node has then (default 8, or N)",
         "Ranks"},
-       {"ranks", "distinct",
-        "those that differ run, each alone, and the report says for which ranks each stands",
+       {"ranks", "WORD",
+        "distinct: those that differ run, each alone, and the report says for which ranks each\n"
+        "stands",
         "Ranks"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
