@@ -6,6 +6,7 @@
 
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/nccl/reduced.h"
+#include "virtual_gpu/nccl/reduction.h"
 
 namespace virtual_gpu {
 namespace {
@@ -192,8 +193,9 @@ void carry(ncclComm* comm, const Exchange& exchange) {
   Machine& machine = Machine::get();
   Peers& peers = *comm->peers;
   const Sizes sizes = sizes_of(exchange, comm);
-  auto own =
-      std::make_shared<const Entry>(entry_of(exchange, known_bytes(exchange.from, sizes.in)));
+  auto own = std::make_shared<const Entry>(entry_of(
+      exchange,
+      contribution(known_bytes(exchange.from, sizes.in), exchange.type, exchange.operation)));
   const bool is_between_two = exchange.kind == Traffic::kSend || exchange.kind == Traffic::kRecv;
   size_t number = 0;
   if (!is_between_two) number = peers.collectives.fetch_add(1, std::memory_order_relaxed);

@@ -1,11 +1,27 @@
 #include "virtual_gpu/nccl/reduced.h"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace virtual_gpu {
 namespace {
+
+// A type of 16 bits, computed in FP32 and rounded after each step, as NCCL's kernels do.
+template <typename T>
+struct Short {
+  T value;
+  Short() = default;
+  explicit Short(float wide) : value(static_cast<T>(wide)) {}
+  explicit operator float() const { return static_cast<float>(value); }
+  friend Short operator+(Short a, Short b) { return Short(float(a) + float(b)); }
+  friend Short operator*(Short a, Short b) { return Short(float(a) * float(b)); }
+  friend bool operator<(Short a, Short b) { return float(a) < float(b); }
+};
 
 // Integers wrap, as on a card.
 template <typename T>
@@ -42,20 +58,72 @@ T combined(T a, T b, ncclRedOp_t operation) {
 }
 
 template <typename T>
+T element(const Bytes& bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// The mean of integers is divided at the end, that of the others multiplied at the beginning
+// (hostToDevRedOp() of NCCL's enqueue.cc).
+template <typename T>
 Bytes reduced_as(const std::vector<const Bytes*>& ranks, ncclRedOp_t operation) {
+  const auto part = [&](size_t rank, size_t at) {
+    const T value = element<T>(*ranks[rank], at);
+    if constexpr (std::is_integral_v<T>) return value;
+    const bool is_mean = operation == ncclAvg;
+    return is_mean ? multiplied(value, T(1.0F / static_cast<float>(ranks.size()))) : value;
+  };
   Bytes out = *ranks.front();
   for (size_t at = 0; at + sizeof(T) <= out.size(); at += sizeof(T)) {
-    T sum;
-    std::memcpy(&sum, out.data() + at, sizeof sum);
+    T sum = part(0, at);
     for (size_t rank = 1; rank < ranks.size(); ++rank) {
-      T other;
-      std::memcpy(&other, ranks[rank]->data() + at, sizeof other);
-      sum = combined(sum, other, operation);
+      sum = combined(sum, part(rank, at), operation);
     }
-    if (operation == ncclAvg) sum = static_cast<T>(sum / static_cast<T>(ranks.size()));
+    if constexpr (std::is_integral_v<T>) {
+      if (operation == ncclAvg) sum = static_cast<T>(sum / static_cast<T>(ranks.size()));
+    }
     std::memcpy(out.data() + at, &sum, sizeof sum);
   }
   return out;
+}
+
+template <typename T>
+Bytes multiplied_as(Bytes bytes, const Bytes& scalar) {
+  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+    const T product = multiplied(element<T>(bytes, at), element<T>(scalar, 0));
+    std::memcpy(bytes.data() + at, &product, sizeof product);
+  }
+  return bytes;
+}
+
+// Calls `compute` with a value of the type; nullopt for 8-bit floating point.
+template <typename Compute>
+std::optional<Bytes> in_type(ncclDataType_t type, const Compute& compute) {
+  switch (type) {
+    case ncclInt8:
+      return compute(int8_t{});
+    case ncclUint8:
+      return compute(uint8_t{});
+    case ncclInt32:
+      return compute(int32_t{});
+    case ncclUint32:
+      return compute(uint32_t{});
+    case ncclInt64:
+      return compute(int64_t{});
+    case ncclUint64:
+      return compute(uint64_t{});
+    case ncclFloat16:
+      return compute(Short<__half>{});
+    case ncclBfloat16:
+      return compute(Short<__nv_bfloat16>{});
+    case ncclFloat32:
+      return compute(float{});
+    case ncclFloat64:
+      return compute(double{});
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -85,27 +153,12 @@ uint64_t bytes_of(ncclDataType_t type) {
 
 std::optional<Bytes> reduced(const std::vector<const Bytes*>& ranks, ncclDataType_t type,
                              ncclRedOp_t operation) {
-  if (operation >= ncclNumOps) return std::nullopt;
-  switch (type) {
-    case ncclInt8:
-      return reduced_as<int8_t>(ranks, operation);
-    case ncclUint8:
-      return reduced_as<uint8_t>(ranks, operation);
-    case ncclInt32:
-      return reduced_as<int32_t>(ranks, operation);
-    case ncclUint32:
-      return reduced_as<uint32_t>(ranks, operation);
-    case ncclInt64:
-      return reduced_as<int64_t>(ranks, operation);
-    case ncclUint64:
-      return reduced_as<uint64_t>(ranks, operation);
-    case ncclFloat32:
-      return reduced_as<float>(ranks, operation);
-    case ncclFloat64:
-      return reduced_as<double>(ranks, operation);
-    default:
-      return std::nullopt;
-  }
+  return in_type(type, [&](auto value) { return reduced_as<decltype(value)>(ranks, operation); });
+}
+
+std::optional<Bytes> multiplied_by(Bytes bytes, ncclDataType_t type, const Bytes& scalar) {
+  return in_type(
+      type, [&](auto value) { return multiplied_as<decltype(value)>(std::move(bytes), scalar); });
 }
 
 }  // namespace virtual_gpu

@@ -13,9 +13,13 @@ namespace virtual_gpu {
 // Of a type; 0 for what is none.
 uint64_t bytes_of(ncclDataType_t type);
 
-// Element by element over all ranks' bytes, in the ranks' order; nullopt for what is not computed
-// here: small floating-point types, and sums that a program made itself.
+// Element by element over all ranks' bytes, in the ranks' order, which is not the order of a ring:
+// of more than two ranks the last bits of a floating-point sum may be others. A reduction of a
+// program's own is a sum: each rank multiplied its part before. nullopt for 8-bit floating point.
 std::optional<Bytes> reduced(const std::vector<const Bytes*>& ranks, ncclDataType_t type,
                              ncclRedOp_t operation);
+
+// Each element times a scalar of the same type.
+std::optional<Bytes> multiplied_by(Bytes bytes, ncclDataType_t type, const Bytes& scalar);
 
 }  // namespace virtual_gpu

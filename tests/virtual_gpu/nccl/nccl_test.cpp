@@ -278,6 +278,37 @@ TEST(NcclValues, WhatAllRanksKnowIsReducedAndGathered) {
   });
 }
 
+TEST(NcclValues, SumsOfSixteenBitsAreRoundedAfterEachStepAndAMeanMultipliesFirst) {
+  on_ranks(3, [](ncclComm_t comm, int rank) {
+    // BF16 has 8 bits: 256 + 1 is 256 again. A third is 0x3eab, FP16's 0x3555.
+    const int64_t bits = rank == 0 ? 0x4380 : 0x3f80;
+    int64_t* out = on_card({bits});
+    ncclAllReduce(out, out, 1, ncclBfloat16, ncclSum, comm, nullptr);
+    EXPECT_EQ(on_host(out, 1), Values{0x4380});
+    out = on_card({0x3f80});
+    ncclAllReduce(out, out, 1, ncclBfloat16, ncclAvg, comm, nullptr);
+    EXPECT_EQ(on_host(out, 1), Values{0x3f80});
+    out = on_card({rank == 0 ? 0x3c00 : 0});
+    ncclAllReduce(out, out, 1, ncclFloat16, ncclAvg, comm, nullptr);
+    EXPECT_EQ(on_host(out, 1), Values{0x3555});
+  });
+}
+
+TEST(NcclValues, AReductionOfOnesOwnMultipliesEachRanksPartByItsOwnScalar) {
+  on_ranks(2, [](ncclComm_t comm, int rank) {
+    for (const auto residence : {ncclScalarHostImmediate, ncclScalarDevice}) {
+      int64_t scalar = rank == 0 ? 3 : 5;
+      void* place = residence == ncclScalarDevice ? on_card({scalar}) : &scalar;
+      ncclRedOp_t scaled;
+      ncclRedOpCreatePreMulSum(&scaled, place, ncclInt64, residence, comm);
+      int64_t* values = on_card({10});
+      ncclAllReduce(values, values, 1, ncclInt64, scaled, comm, nullptr);
+      ncclRedOpDestroy(scaled, comm);
+      EXPECT_EQ(on_host(values, 1), Values{80});
+    }
+  });
+}
+
 TEST(NcclValues, ABroadcastAndASendBringWhatOneRankKnows) {
   on_ranks(2, [](ncclComm_t comm, int rank) {
     int64_t* values = on_card({rank == 1 ? 7 : 0, 8});
