@@ -20,6 +20,7 @@
 #include "bench/dryrun/lone_ranks.h"
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
+#include "bench/process/host_memory.h"
 
 namespace headroom {
 namespace {
@@ -214,12 +215,14 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
   auto variables = environment(request, scratch.path() + "/report");
   if (rank >= 0) variables = as_rank(std::move(variables), request, rank);
   const auto began = std::chrono::steady_clock::now();
+  const int64_t kills_before = oom_kills().value_or(0);
   const pid_t pid = start(program, request.words, variables, signals);
   DryRunOutcome outcome;
   const Ending ending = wait_handing_on(pid, signals);
   if (WIFEXITED(ending.status)) outcome.exit_code = WEXITSTATUS(ending.status);
   if (WIFSIGNALED(ending.status)) outcome.signal = WTERMSIG(ending.status);
   outcome.asked_by = ending.signal;
+  outcome.host_kills = oom_kills().value_or(kills_before) - kills_before;
   if (ending.signal != 0 || outcome.signal != 0) await_reports(scratch.path(), signals);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   outcome.reports = read_reports(scratch.path());

@@ -57,6 +57,7 @@ struct DryRunOutcome {
   int signal = 0;
   int asked_by = 0;  // a signal that came for us while it ran, whatever it made of it; 0 = none
   double seconds = 0;
+  int64_t host_kills = 0;  // processes that the kernel killed meanwhile for want of host memory
   std::vector<ProcessReport> reports;  // of one process in the order of its programs
   std::vector<Unreported> unreported;
   std::vector<RankKind> kinds;  // of `distinct`: who stands for whom

@@ -17,6 +17,7 @@ void add(DryRunOutcome& all, DryRunOutcome one) {
     all.signal = one.signal;
   }
   all.seconds += one.seconds;
+  all.host_kills += one.host_kills;
   std::move(one.reports.begin(), one.reports.end(), std::back_inserter(all.reports));
   std::move(one.unreported.begin(), one.unreported.end(), std::back_inserter(all.unreported));
   all.asked_by = one.asked_by;

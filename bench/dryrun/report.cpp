@@ -140,6 +140,7 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"exit_code", outcome.exit_code},
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},
+      {"host_kills", outcome.host_kills},
       {"peak_may_be_wrong", false},
       {"processes", ordered_json::array()}};
   for (const ParsedReport& parsed : by_process(outcome.reports)) {

@@ -134,6 +134,11 @@ std::string what_is_missing(const ordered_json& document) {
             (document["ranks"].size() == 1 ? "one ran, alone" : "each of these ran alone") +
             ": the absent ones echoed what it sent, so what others know is its own value here\n";
   }
+  if (const int64_t kills = document["host_kills"]; kills > 0) {
+    text += "this host ran out of memory meanwhile: the kernel killed " + grouped(kills) +
+            (kills == 1 ? " process" : " processes") +
+            "; ranks of one --rank list run one after the other\n";
+  }
   for (const ordered_json& process : document["unreported"]) {
     if (process.contains("rank")) text += rank_name(process) + ": ";
     text += "process " + std::to_string(process["pid"].get<int64_t>()) + " used CUDA and " +
