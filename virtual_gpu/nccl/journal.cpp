@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "virtual_gpu/nccl/communicator.h"
@@ -116,8 +118,16 @@ void JournalReader::read_on() {
   }
 }
 
+// One that ended and that its parent has not asked about yet does not live.
 bool JournalReader::is_alive() const {
-  return pid_ == 0 || kill(static_cast<pid_t>(pid_), 0) == 0 || errno == EPERM;
+  if (pid_ == 0) return true;
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos) {
+    return kill(static_cast<pid_t>(pid_), 0) == 0 || errno == EPERM;
+  }
+  return text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
 }
 
 bool JournalReader::wait(const std::function<bool()>& is_there,
