@@ -6,6 +6,7 @@ See Note [Values that steer] (virtual_gpu/report/host_read.h).
 import _thread
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
@@ -193,6 +194,13 @@ def raise_later(error):
 
     def deliver():
         time.sleep(0.002)
+        if (
+            isinstance(error, KeyboardInterrupt)
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
+            # Once more, as the first would have come: out of a call that sleeps, too.
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            return
         waiting.append(Raises(error))
         # A function of Python's own that takes an object and returns -1 for an error.
         call = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, ctypes.c_void_p)
