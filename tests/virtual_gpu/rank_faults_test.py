@@ -114,4 +114,4 @@ class RankFaults(unittest.TestCase):
 if __name__ == "__main__":
     if importlib.util.find_spec("torch") is None:
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
