@@ -236,6 +236,7 @@ TEST(Cards, TheStandInReadsBackWhatTheCardIs) {
         {"memory_bus_bits", number(card.memory_bus_bits)},
         {"memory_clock_khz", number(card.memory_clock_khz)},
         {"clock_khz", number(card.clock_khz)},
+        {"nvlink_channels", number(card.nvlink_channels)},
     };
     EXPECT_EQ(read, expected) << card.name;
   }
