@@ -12,6 +12,7 @@ import argparse
 import importlib.metadata
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -24,7 +25,7 @@ from matrix_rows import ROWS, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "virtual_gpu" / "programs" / "distributed"
-DEADLINE_SECONDS = 600
+DEADLINE_SECONDS = 120
 CARD = "h100-80gb"
 GIB = 1 << 30
 STATEMENTS = ("virtual GPU: ", "headroom dryrun: ")
@@ -42,10 +43,10 @@ def command_of(row: Row, headroom: str, report: Path) -> list[str]:
     launcher = row.launcher.format(ranks=row.ranks).split()
     if row.alone:
         ranks, launcher = ["--world-size", str(row.ranks), "--rank", row.alone], []
-    program, *arguments = shlex.split(row.program)
-    started = ["-m", program[3:]] if program.startswith("-m ") else [str(PROGRAMS / program)]
+    program, *arguments = shlex.split(row.program.format(programs=PROGRAMS))
+    started = program if program == "-m" else str(PROGRAMS / program)
     return [headroom, "dryrun", "--card", CARD, *ranks, *row.flags, "--json", str(report), "--",
-            sys.executable, *launcher, *started, *arguments]  # fmt: skip
+            sys.executable, *launcher, started, *arguments]  # fmt: skip
 
 
 def run(command: list[str], row: Row, folder: Path) -> tuple[int, float, int]:
@@ -62,13 +63,19 @@ def run(command: list[str], row: Row, folder: Path) -> tuple[int, float, int]:
         _, status, usage = os.wait4(process.pid, 0)
         signal.alarm(0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, time.monotonic() - began, usage.ru_maxrss * 1024
+    seconds = time.monotonic() - began
+    return process.returncode, seconds, usage.ru_maxrss * 1024
 
 
 def last_words(text: str) -> str:
     """The stand-in's refusal, else the error that ended the program."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = [one for one in lines if one.startswith(STATEMENTS[0]) and "not supported" in one]
+    said = [
+        line
+        for line in lines
+        if line.startswith(STATEMENTS[0]) and "not supported" in line
+        or line.startswith(STATEMENTS[1] + "rank ")
+    ]
     errors = [one for one in lines if "Error: " in one and "ChildFailedError" not in one]
     return next(iter(said + errors[-1:] + lines[-1:]), "no message")
 
@@ -78,9 +85,10 @@ def verdict_of(code: int, report: dict, text: str) -> str:
         words = last_words(text)
         for prefix in STATEMENTS:
             words = words.removeprefix(prefix)
-        return words if len(words) <= 160 else words[:157] + "..."
+        words = re.sub(r"^\[rank\d+\]: ", "", words)
+        return words if len(words) <= 240 else words[:237] + "..."
     steer = {
-        line["where"]
+        re.sub(r"[^ ]*/", "", line["where"].split(",")[0])
         for process in report["processes"]
         for line in process["host_reads"]["lines"]
         if line.get("effect") == "steers"
@@ -111,7 +119,9 @@ def measured(row: Row, headroom: str) -> dict:
         "alone": row.alone,
         "launcher": "python" if row.alone else row.shown,
         "exit_code": code,
-        "verdict": verdict_of(code, document, text),
+        "verdict": verdict_of(code, document, text)
+        if seconds < DEADLINE_SECONDS
+        else f"did not end within {DEADLINE_SECONDS} s",
         "peak_allocated_bytes": max(peaks, default=None),
         "seconds": round(seconds, 1),
         "largest_process_bytes": resident,
