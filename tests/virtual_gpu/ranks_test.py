@@ -146,6 +146,15 @@ class AloneRanks(unittest.TestCase):
         result = alone(world=16, ranks="5", program="rank_alone.py")
         self.assertEqual(result.code, 0, result.err)
 
+    def test_an_object_from_a_rank_that_did_not_run_is_refused_with_the_flag_that_helps(self):
+        result = alone(world=4, ranks="2", program="distributed/pipeline.py")
+        self.assertEqual(result.code, 5, result.err)
+        (line,) = [line for line in result.err.splitlines() if "waits for an object" in line]
+        self.assertIn("--rank 1,2", line)
+        self.assertNotIn("Traceback", result.err)
+        told = alone("--shapes", world=4, ranks="2", program="distributed/pipeline.py")
+        self.assertEqual(told.code, 0, told.err)
+
     def test_ranks_outside_of_the_world_are_refused_in_one_line(self):
         for flags, said in (
             (["--world-size", "4", "--rank", "4"], "--rank"),

@@ -6,8 +6,10 @@ Approach: in place of the program's store stands one of our own. A key that nobo
   absent rank would have set: it holds what this rank set under the same name with its own number, or
   128 bytes, which is what NCCL's identity of a communicator is. Barriers are passed at once. Groups on
   the host are torch's fake ones; on the card NCCL's stand-in answers (virtual_gpu/nccl/carried.h).
-Limits: values of absent ranks are this rank's own. A communicator is made, not split, so that its size
-  is told.
+  Ranks of one dry run that ran before are not quite absent: their communicators have the identities
+  that they gave them, so a receive finds what they sent.
+Limits: values of absent ranks are this rank's own; an object from one that has not run is refused. A
+  communicator is made, not split, so that its size is told.
 """
 
 import hashlib
@@ -33,6 +35,27 @@ def as_bytes(value):
     return value if isinstance(value, bytes) else str(value).encode()
 
 
+def identity_file(key):
+    """Where the identity that a rank gave a communicator waits for later ones; None: nowhere."""
+    job = os.environ.get("HEADROOM_VIRTUAL_JOB")
+    return job and f"{job}.identity.{hashlib.sha1(key.encode()).hexdigest()}"
+
+
+def keep_identity(key, value):
+    path = identity_file(key)
+    if path and len(value) == NCCL_ID_BYTES:
+        with open(path, "wb") as file:
+            file.write(value)
+
+
+def identity(key):
+    path = identity_file(key)
+    if path and os.path.exists(path):
+        with open(path, "rb") as file:
+            return file.read()
+    return (hashlib.sha512(key.encode()).digest() * 2)[:NCCL_ID_BYTES]
+
+
 def store_class(torch):
     class AloneStore(torch.distributed.Store):
         """One process's; nobody is waited for."""
@@ -44,14 +67,15 @@ def store_class(torch):
 
         def set(self, key, value):
             self.known[key] = as_bytes(value)
+            keep_identity(key, self.known[key])
 
         def get(self, key):
             if key in self.known:
                 return self.known[key]
-            alike = [value for name, value in self.known.items() if shape(name) == shape(key)]
-            if alike:
-                return alike[0]
-            return (hashlib.sha512(key.encode()).digest() * 2)[:NCCL_ID_BYTES]
+            for name, value in self.known.items():
+                if shape(name) == shape(key) and len(value) != NCCL_ID_BYTES:
+                    return value
+            return identity(key)
 
         def multi_get(self, keys):
             return [self.get(key) for key in keys]
@@ -100,19 +124,46 @@ def on_host_alone(torch):
 
 
 def keep_own_objects(torch):
-    """An absent root would send what this rank holds."""
+    """An absent root would send what this rank holds, and by as many collectives."""
     c10d = torch.distributed.distributed_c10d
     original = c10d.broadcast_object_list
 
     def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
-        root = src
-        if root is None and group_src is not None:
-            root = c10d.get_global_rank(group or c10d._get_default_group(), group_src)
-        if root == torch.distributed.get_rank():
-            original(object_list, src=src, group=group, device=device, group_src=group_src)
+        group = c10d._group_or_default_group(group)
+        root = group_src if group_src is not None else c10d.get_group_rank(group, src or 0)
+        if c10d._rank_not_in_group(group) or group.rank() == root:
+            return original(object_list, group=group, device=device, group_src=root)
+        card = device or c10d._get_object_coll_device(group)
+        pickled = [c10d._object_to_tensor(held, card, group) for held in object_list]
+        for parts in ([size for _, size in pickled], [content for content, _ in pickled]):
+            c10d.broadcast(torch.cat(parts), group_src=root, group=group)
+        return None
 
     c10d.broadcast_object_list = broadcast_object_list
     torch.distributed.broadcast_object_list = broadcast_object_list
+
+
+def refuse_unknown_objects(torch):
+    """What an absent rank would have sent nobody knows: of zero bytes nothing is unpickled."""
+    c10d = torch.distributed.distributed_c10d
+    original = c10d.recv_object_list
+
+    def recv_object_list(object_list, src=None, group=None, *arguments, **named):
+        try:
+            return original(object_list, src, group, *arguments, **named)
+        except EOFError:
+            if src is None and named.get("group_src") is not None:
+                src = c10d.get_global_rank(group or c10d._get_default_group(), named["group_src"])
+            rank = torch.distributed.get_rank()
+            sys.stderr.write(
+                f"headroom dryrun: rank {rank} runs alone and waits for an object of rank {src}, "
+                f"which has not run: let it run before (--rank {src},{rank}), or tell the program "
+                "(torch.distributed.pipelining: input_args and output_args of each stage)\n"
+            )
+            raise SystemExit(5) from None
+
+    c10d.recv_object_list = recv_object_list
+    torch.distributed.recv_object_list = recv_object_list
 
 
 def note_groups(torch):
@@ -158,4 +209,5 @@ def stand_alone(torch):
     distributed.distributed_c10d._get_split_source = lambda group: None
     on_host_alone(torch)
     note_groups(torch)
+    refuse_unknown_objects(torch)
     keep_own_objects(torch)

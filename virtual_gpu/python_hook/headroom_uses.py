@@ -67,14 +67,19 @@ def _path(tree, position):
     """From the file to the smallest expression around the position."""
     path = [tree]
     while True:
-        inner = (n for n in ast.iter_child_nodes(path[-1]) if _reaches(n, position))
-        found = next(inner, None)
+        parts = ast.iter_child_nodes(path[-1])
+        if isinstance(path[-1], ast.JoinedStr):
+            parts = (part for part in parts if isinstance(part, ast.FormattedValue))
+        found = next((part for part in parts if _reaches(part, position)), None)
         if found is None:
             return path
         path.append(found)
 
 
 def _reaches(node, position):
+    # Before Python 3.12 the parts of an f-string have the place of the whole.
+    if isinstance(node, ast.FormattedValue):
+        return any(_reaches(child, position) for child in ast.iter_child_nodes(node))
     if getattr(node, "lineno", None) is not None:
         return _spans(node, position)
     return any(_reaches(child, position) for child in ast.iter_child_nodes(node))

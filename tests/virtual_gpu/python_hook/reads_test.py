@@ -86,6 +86,13 @@ def in_prints():
     print(f"{mean:.1f}"[:0], end="")
 
 
+def in_texts_with_more_in_them():
+    print(f"loss {v.item():.3f}"[:0], end="")
+    print(f"loss {v.item() / 2:.3f} of {len('abc')}"[:0], end="")
+    print(f"step {len('abc')}: {v.item()} and {v.item() * 2}"[:0], end="")
+    print(f"step {v} of {v}"[:0], end="")
+
+
 def in_names_that_decide():
     best = v.item()
     worst = best * 2
@@ -159,6 +166,12 @@ class Uses(unittest.TestCase):
     def test_what_is_printed_also_by_way_of_names_steers_nothing(self):
         self.assertEqual({use for _, use in self.uses(in_prints)}, {"printed"})
         self.assertEqual(len(found), 5)
+
+    def test_a_text_with_words_and_other_values_around_a_value_is_printed(self):
+        self.assertEqual(
+            self.uses(in_texts_with_more_in_them),
+            [("item", "printed")] * 4 + [("format", "printed")] * 2,
+        )
 
     def test_a_name_that_is_tested_later_is_a_condition(self):
         self.assertEqual(self.uses(in_names_that_decide), [("item", "condition")])
