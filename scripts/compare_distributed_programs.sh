@@ -5,7 +5,7 @@
 #                                                                    results/published/distributed_programs.json names;
 #                                                                    DIR (default results/virtual) gets OWNER.json of
 #                                                                    each, and distributed_programs.md of all
-# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping.
+# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

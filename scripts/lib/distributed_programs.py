@@ -4,6 +4,7 @@ usage: distributed_programs.py run PUBLISHED.json HEADROOM PYTHON CHECKOUT   pri
        distributed_programs.py table PUBLISHED.json OURS.json...             prints both as Markdown
 """
 
+import glob
 import json
 import os
 import re
@@ -46,9 +47,13 @@ def printed_by(command, program, headroom, python, checkout):
             cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command['words'])}: {done.stderr.strip()[-2000:]}")
-    return done.stdout
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command['words'])}: {done.stderr.strip()[-2000:]}")
+        text = done.stdout
+        for path in glob.glob(os.path.join(folder, command["writes"])) if "writes" in command else ():
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+    return text
 
 
 def run(published, headroom, python, checkout):
