@@ -5,7 +5,8 @@
 #                                                        results/published/megatron_golden.json names, with its data
 #                                                        set helper built (make -C megatron/core/datasets);
 #                                                        DIR (default results/virtual) gets megatron_golden.json, .md
-# CASES (default: all that are published there) may hold some of them.
+# CASES (default: all that are published there) may hold some of them; of the others what DIR has stays. REPEATS (default
+# 1): how often each is run; several runs differ by whole MiB where stages send to each other.
 # PYTHON (default .venv/bin/python) has torch and what the program imports: tensorboard pydantic einops pyyaml packaging
 # psutil regex tqdm requests.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
@@ -72,16 +73,26 @@ print(json.dumps({"case": case, "card": card, "apex": apex, **json.load(open(fig
 }
 
 status=0
+: >"$work/runs"
 while read -r name card; do
   printf '%s on %s\n' "$name" "$card" >&2
-  run_case "$name" "$card" >>"$work/runs" || status=3
+  for ((time = 0; time < ${REPEATS:-1}; ++time)); do
+    run_case "$name" "$card" >>"$work/runs" || status=3
+    rm -rf "${work:?}/${name//\//.}.$card"
+  done
 done < <(runs)
 versions=$("$python" -c 'from importlib.metadata import version
 print(", ".join(f"{name} {version(name)}" for name in ("torch",)))')
-python3 -IS -c 'import json, sys
-print(json.dumps({"command": sys.argv[2], "versions": sys.argv[3],
-                  "runs": [json.loads(line) for line in open(sys.argv[1])]}, indent=1))' \
-  "$work/runs" "headroom dryrun --card CARD --world-size 8 --rank LIST -- python pretrain_gpt.py, with the flags of the case" \
+python3 -IS -c 'import json, os, sys
+path, before, command, versions = sys.argv[1:]
+runs = [json.loads(line) for line in open(path)]
+done = {(run["case"], run["card"]) for run in runs}
+kept = json.load(open(before))["runs"] if os.path.exists(before) else []
+runs += [run for run in kept if (run["case"], run["card"]) not in done]
+runs.sort(key=lambda run: (run["case"], run["card"]))
+print(json.dumps({"command": command, "versions": versions, "runs": runs}, indent=1))' \
+  "$work/runs" "$output_dir/megatron_golden.json" \
+  "headroom dryrun --card CARD --world-size 8 --rank LIST -- python PROGRAM, with the flags of the case" \
   "$versions" | into megatron_golden.json
 python3 -IS "$lib/distributed_table.py" "$published" "$output_dir/megatron_golden.json" | into megatron_golden.md
 cat "$output_dir/megatron_golden.md"

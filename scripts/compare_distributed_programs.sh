@@ -3,7 +3,7 @@
 # the peaks that they published beside those that they print here.
 #   compare_distributed_programs.sh [--output-dir DIR] CHECKOUT...   CHECKOUTs: of repositories that
 #                                                                    results/published/distributed_programs.json names;
-#                                                                    DIR (default results/virtual) gets OWNER.json of
+#                                                                    DIR (default results/virtual) gets distributed_OWNER.json of
 #                                                                    each, and distributed_programs.md of all
 # PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
@@ -35,14 +35,14 @@ status=0
 for checkout in "${checkouts[@]}"; do
   if python3 -S scripts/lib/distributed_programs.py run "$published" "$headroom" "$python" "$checkout" >"$work/ours"; then
     owner=$(python3 -IS -c 'import json, sys; print(json.load(open(sys.argv[1]))["repository"].split("/")[0])' "$work/ours")
-    into "$owner.json" <"$work/ours"
+    into "distributed_$owner.json" <"$work/ours"
   else
     status=3
   fi
 done
 ours=()
 while read -r owner; do
-  [[ ! -s $output_dir/$owner.json ]] || ours+=("$output_dir/$owner.json")
+  [[ ! -s $output_dir/distributed_$owner.json ]] || ours+=("$output_dir/distributed_$owner.json")
 done < <(owners)
 [[ ${#ours[@]} -gt 0 ]] || exit "$status"
 python3 -S scripts/lib/distributed_programs.py table "$published" "${ours[@]}" | into distributed_programs.md

@@ -14,6 +14,9 @@ import tempfile
 from decimal import Decimal
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
 def load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
@@ -42,14 +45,17 @@ def printed_by(command, program, headroom, python, checkout):
         for name in program["distributions"]:
             as_installed(folder, name)
         paths.append(folder)
+        if "prepare" in command:
+            subprocess.run([sys.executable, os.path.join(HERE, command["prepare"]), folder], check=True)
+        words = [word.replace("{checkout}", checkout) for word in command["words"]]
         done = subprocess.run(
-            [headroom, "dryrun", *command["flags"], "--", python, *command["words"]],
+            [headroom, "dryrun", *command["flags"], "--", python, *words],
             cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(command['words'])}: {done.stderr.strip()[-2000:]}")
-        text = done.stdout
+        text = done.stdout + done.stderr
         for path in glob.glob(os.path.join(folder, command["writes"])) if "writes" in command else ():
             with open(path, encoding="utf-8") as file:
                 text += file.read()
@@ -74,6 +80,11 @@ def in_digits_of(figure, ours):
     return (Decimal(ours) / figure.get("divisor", 1)).quantize(Decimal(1).scaleb(places))
 
 
+def as_typed(word):
+    word = word.replace("{checkout}/", "")
+    return f'"{word}"' if " " in word else word
+
+
 def rows(program, ours):
     found = {figure["what"]: figure["ours"] for figure in ours["figures"]}
     for figure in program["figures"]:
@@ -89,8 +100,9 @@ def table(published, all_ours):
         print("| what | published | ours | difference |\n| --- | ---: | ---: | ---: |")
         for row in rows(program, ours):
             print("| " + " | ".join(row) + " |")
-        commands = "; ".join(
-            f"headroom dryrun {' '.join(one['flags'])} -- python {' '.join(one['words'])}" for one in program["commands"]
+        commands = program.get("command") or "; ".join(
+            f"headroom dryrun {' '.join(one['flags'])} -- python {' '.join(map(as_typed, one['words']))}"
+            for one in program["commands"]
         )
         for line in (f"Published: {program['source']}", *program.get("causes", ()), f"Ours: {commands}."):
             print(f"\n{line}")
