@@ -31,6 +31,9 @@ owners() { python3 -IS -c 'import json, sys
 print(*(program["repository"].split("/")[0] for program in json.load(open(sys.argv[1]))["programs"]), sep="\n")' "$published"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+for checkout in "${checkouts[@]}"; do
+  python3 -IS scripts/lib/distributed_programs.py find "$published" "$checkout" >"$work/found"
+done
 status=0
 for checkout in "${checkouts[@]}"; do
   if python3 -S scripts/lib/distributed_programs.py run "$published" "$headroom" "$python" "$checkout" >"$work/ours"; then

@@ -1,6 +1,7 @@
 """Other people's distributed programs, unmodified: the figures that they print beside those they published.
 
-usage: distributed_programs.py run PUBLISHED.json HEADROOM PYTHON CHECKOUT   prints what they print here, as JSON
+usage: distributed_programs.py find PUBLISHED.json CHECKOUT                  prints whose it is; exit code 2 for nobody's
+       distributed_programs.py run PUBLISHED.json HEADROOM PYTHON CHECKOUT   prints what they print here, as JSON
        distributed_programs.py table PUBLISHED.json OURS.json...             prints both as Markdown
 """
 
@@ -27,7 +28,8 @@ def program_in(published, checkout):
         if os.path.exists(os.path.join(checkout, program["marker"])):
             return program
     names = ", ".join(program["repository"] for program in published["programs"])
-    raise SystemExit(f"'{checkout}' is no checkout of any of these: {names}")
+    print(f"'{checkout}' is no checkout of any of these: {names}", file=sys.stderr)
+    sys.exit(2)
 
 
 def as_installed(folder, name):
@@ -113,6 +115,8 @@ def main(words):
     match words:
         case ["run", published, headroom, python, checkout]:
             print(json.dumps(run(load(published), headroom, python, os.path.abspath(checkout)), indent=1))
+        case ["find", published, checkout]:
+            print(program_in(load(published), checkout)["repository"])
         case ["table", published, *ours] if ours:
             table(load(published), [load(path) for path in ours])
         case _:
