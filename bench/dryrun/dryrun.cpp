@@ -79,7 +79,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
 
 // What a launcher would tell a rank, of nodes with `count` cards each.
 std::vector<std::string> as_rank(std::vector<std::string> variables, const DryRun& request,
-                                 int64_t rank) {
+                                 int64_t rank, const std::string& job) {
   const int64_t local_size = std::min<int64_t>(request.count, request.world_size);
   const std::vector<std::pair<std::string, std::string>> told = {
       {"RANK", std::to_string(rank)},
@@ -90,6 +90,7 @@ std::vector<std::string> as_rank(std::vector<std::string> variables, const DryRu
       {"MASTER_ADDR", "127.0.0.1"},
       {"MASTER_PORT", "29500"},
       {"HEADROOM_VIRTUAL_ABSENT", "1"},
+      {"HEADROOM_VIRTUAL_JOB", job + "/job"},
   };
   for (const auto& [name, value] : told) {
     std::erase_if(variables, [&name = name](const std::string& variable) {
@@ -208,12 +209,12 @@ std::string snapshot_of_process(const std::string& file, int64_t pid) {
 
 namespace {
 
-// As `rank` alone, or as it is (-1).
+// As `rank` alone, or as it is (-1). In the folder `job` ranks find what earlier ones left.
 DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_t rank,
-                       const HeldSignals& signals) {
+                       const std::string& job, const HeldSignals& signals) {
   const Scratch scratch;
   auto variables = environment(request, scratch.path() + "/report");
-  if (rank >= 0) variables = as_rank(std::move(variables), request, rank);
+  if (rank >= 0) variables = as_rank(std::move(variables), request, rank, job);
   const auto began = std::chrono::steady_clock::now();
   const int64_t kills_before = oom_kills().value_or(0);
   const pid_t pid = start(program, request.words, variables, signals);
@@ -235,7 +236,10 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
 DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals) {
   const std::string program = find_program(request.words.front());
   check_can_preload(program);
-  const RunRank run = [&](int64_t rank) { return run_once(request, program, rank, signals); };
+  const Scratch job;
+  const RunRank run = [&](int64_t rank) {
+    return run_once(request, program, rank, job.path(), signals);
+  };
   if (request.distinct) return run_distinct(request.world_size, run);
   return request.ranks.empty() ? run(-1) : run_ranks(request.ranks, run);
 }

@@ -18,6 +18,11 @@ using c10::DispatchKey;
 const std::set<std::string> kOverwriting = {"aten::copy_", "aten::fill_", "aten::zero_",
                                             "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
+// Where an argument matters, all its bits 0 and all 1 give different results.
+const std::set<std::string> kAbsorbing = {
+    "aten::__and__",    "aten::__or__",      "aten::bitwise_and", "aten::bitwise_or",
+    "aten::logical_or", "aten::logical_and", "aten::mul"};
+
 // They write running statistics that their schemas call inputs, or call the program back.
 bool writes_in_secret(const std::string& name) {
   return name == "aten::_backward" || name.find("batch_norm") != std::string::npos ||
@@ -51,6 +56,7 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   const bool makes = std::count(operation.is_made.begin(), operation.is_made.end(), true) > 0;
   operation.is_view = !writes && !makes;
   operation.is_resize = name.name == "aten::resize_";
+  operation.absorbs = !writes && kAbsorbing.count(name.name) != 0;
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
@@ -195,7 +201,7 @@ std::vector<at::Tensor> made_on_card(const Operation& operation,
   return are_known ? std::vector<at::Tensor>{} : made;
 }
 
-void compute(const Operation& operation, std::vector<c10::IValue> arguments,
+void compute(const Operation& operation, HostArguments arguments,
              const std::vector<at::Tensor>& made, std::vector<Result> results) {
   if (!results.empty() && std::all_of(results.begin(), results.end(), [](const Result& result) {
         return is_known(result.on_card);
@@ -203,9 +209,17 @@ void compute(const Operation& operation, std::vector<c10::IValue> arguments,
     results.clear();  // what it called has done it
   }
   if (results.empty() && made.empty()) return;
-  if (!run_on_host(operation, arguments)) return;
-  const std::vector<at::Tensor> on_host = made_by(operation, arguments);
+  if (!run_on_host(operation, arguments.values)) return;
+  const std::vector<at::Tensor> on_host = made_by(operation, arguments.values);
   if (on_host.size() != made.size() && !made.empty()) return;
+  if (arguments.otherwise) {
+    if (!run_on_host(operation, *arguments.otherwise)) return;
+    const std::vector<at::Tensor> otherwise = made_by(operation, *arguments.otherwise);
+    const auto same = [](const at::Tensor& a, const at::Tensor& b) { return a.equal(b); };
+    if (!std::equal(on_host.begin(), on_host.end(), otherwise.begin(), otherwise.end(), same)) {
+      return;
+    }
+  }
   for (size_t i = 0; i < made.size(); ++i) results.push_back({made[i], on_host[i]});
   for (const Result& result : results) write(result.on_card, result.on_host);
 }

@@ -6,6 +6,7 @@
 #include <ATen/record_function.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace headroom {
@@ -30,6 +31,7 @@ struct Operation {
   // Of its returns: memory of its own, neither an argument nor a view of one.
   std::vector<bool> is_made;
   bool is_computed = true;  // its result follows from its arguments
+  bool absorbs = false;     // of integers; one argument may decide alone: true | x, 0 * x
   Inside inside = Inside::kNothing;
   bool is_view = false;    // it writes nothing and makes nothing
   bool is_resize = false;  // what it adds nobody has written yet
@@ -62,8 +64,14 @@ struct Result {
   at::Tensor on_card;
   at::Tensor on_host;
 };
+// An operation's arguments on the host; where some of them are guesses, also with the other guess.
+struct HostArguments {
+  std::vector<c10::IValue> values;
+  std::optional<std::vector<c10::IValue>> otherwise;
+};
 // Runs it on the host and writes what it made and changed to the card.
-void compute(const Operation& operation, std::vector<c10::IValue> arguments,
+// Nothing where a guess matters.
+void compute(const Operation& operation, HostArguments arguments,
              const std::vector<at::Tensor>& made, std::vector<Result> results);
 
 }  // namespace headroom

@@ -9,6 +9,9 @@
 //   that it reads and writes, so that what it only reads stays known. Where all that it reads is
 //   known and small, the same operation is run by libtorch's own CPU kernels, and the result is
 //   what the card holds from then on. libtorch's allocator tells where its blocks begin and end.
+//   An argument that is not known need not matter: an absorbing operation of integers is run with
+//   all its bits 0 and all 1, and where both give the same, that is the result. So `done | unknown`
+//   is true where done is, by which a generation of text ends at its limit.
 // Limits: integers and booleans up to 64 KiB, other numbers up to 4 KiB an operation; nothing
 //   random. Floating point is the CPU's: its last bits may differ from a card's. What allocates by
 //   values (nonzero) stays unknown. C++ programs and other versions than this was built for have
@@ -19,6 +22,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,7 +41,7 @@ struct Running : at::ObserverContext {
   }
   const Operation* operation = nullptr;
   // With the tensors of the card as copies on the host; none when it is not to be computed.
-  std::optional<std::vector<c10::IValue>> arguments;
+  std::optional<HostArguments> arguments;
   std::vector<at::Tensor> written;         // of the card
   std::vector<at::Tensor> written_copies;  // in the same order
 };
@@ -45,7 +49,8 @@ struct Running : at::ObserverContext {
 // What there is to know of an operation's tensors, found in one pass without a copy.
 class Memory {
  public:
-  explicit Memory(const Operation& operation) : is_computed_(operation.is_computed) {
+  explicit Memory(const Operation& operation)
+      : absorbs_(operation.absorbs), is_computed_(operation.is_computed) {
     spans_.clear();
   }
 
@@ -68,7 +73,9 @@ class Memory {
   }
 
   void push() const { stand_in().push_operands(spans_.data(), spans_.size()); }
-  bool is_computed() const { return is_computed_ && is_of_card_; }
+  bool is_computed() const {
+    return is_computed_ && is_of_card_ && (!has_unknown_ || (absorbs_ && has_known_));
+  }
 
  private:
   bool add(const at::Tensor& tensor, Use use) {
@@ -85,31 +92,39 @@ class Memory {
     if (!is_computed_) return true;
     bytes_ += span.end - span.begin;
     const bool is_read = use == Use::kRead || use == Use::kChanged;
-    is_computed_ = bytes_ <= kMostBytes && is_small(tensor) &&
-                   (!is_read || stand_in().knows(span.begin, span.end - span.begin) != 0);
+    const bool is_known = is_read && stand_in().knows(span.begin, span.end - span.begin) != 0;
+    has_known_ |= is_known;
+    has_unknown_ |= is_read && !is_known;
+    absorbs_ &= at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
+    is_computed_ = bytes_ <= kMostBytes && is_small(tensor) && (!has_unknown_ || absorbs_);
     return true;
   }
 
   inline static thread_local std::vector<OperandSpan> spans_;  // keeps its room
+  bool absorbs_;
   bool is_computed_;
   bool is_of_card_ = false;
+  bool has_known_ = false;
+  bool has_unknown_ = false;
   uint64_t bytes_ = 0;
 };
 
 // The arguments with the card's tensors as copies on the host.
 class Copies {
  public:
-  explicit Copies(Running& running) : running_(running) {}
+  // Of what is not known each bit is taken as `guess` where the operation absorbs.
+  Copies(Running& running, bool guess) : running_(running), guess_(guess) {}
 
-  // False when a value turns out to be unknown.
-  bool make(c10::ArrayRef<const c10::IValue> inputs, const Operation& operation) {
+  // nullopt when a value turns out to be unknown.
+  std::optional<std::vector<c10::IValue>> make(c10::ArrayRef<const c10::IValue> inputs) {
     std::vector<c10::IValue> copies;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      copies.push_back(copy(inputs[i], operation.arguments[i]));
+      copies.push_back(copy(inputs[i], running_.operation->arguments[i]));
     }
-    if (are_known_) running_.arguments = std::move(copies);
-    return are_known_;
+    const bool is_known = !has_guessed_ || running_.operation->absorbs;
+    return is_known ? std::optional(std::move(copies)) : std::nullopt;
   }
+  bool has_guessed() const { return has_guessed_; }
 
  private:
   c10::IValue copy(const c10::IValue& value, Use use) {
@@ -135,8 +150,11 @@ class Copies {
                                        : empty_on_host(tensor, tensor.sizes(), tensor.strides());
     const Span span = span_of(tensor);
     if ((use == Use::kRead || use == Use::kChanged) && span.end > span.begin) {
-      are_known_ &=
-          stand_in().read(span.begin, span.end - span.begin, host.mutable_data_ptr()) != 0;
+      if (stand_in().read(span.begin, span.end - span.begin, host.mutable_data_ptr()) == 0) {
+        has_guessed_ = true;
+        const int ones = tensor.scalar_type() == at::kBool ? 1 : 0xFF;
+        std::memset(host.mutable_data_ptr(), guess_ ? ones : 0, span.end - span.begin);
+      }
     }
     if (use != Use::kRead) {
       running_.written.push_back(tensor);
@@ -146,8 +164,18 @@ class Copies {
   }
 
   Running& running_;
-  bool are_known_ = true;
+  const bool guess_;
+  bool has_guessed_ = false;
 };
+
+std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::IValue> inputs) {
+  Copies copies(running, false);
+  auto values = copies.make(inputs);
+  if (!values) return std::nullopt;
+  HostArguments arguments{.values = std::move(*values), .otherwise = std::nullopt};
+  if (copies.has_guessed()) arguments.otherwise = Copies(running, true).make(inputs);
+  return arguments;
+}
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const Operation* operation = find_operation(function);
@@ -163,9 +191,9 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   running->operation = operation;
   if (!memory.is_computed()) return running;
   const at::RecordFunctionGuard not_ours(false);
-  const bool is_computed = Copies(*running).make(inputs, *operation);
-  if (is_computed && operation->inside != Inside::kNothing) {
-    answer_inside(*operation, *running->arguments);
+  running->arguments = on_host(*running, inputs);
+  if (running->arguments && operation->inside != Inside::kNothing) {
+    answer_inside(*operation, running->arguments->values);
   }
   return running;
 }

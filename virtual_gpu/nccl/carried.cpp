@@ -91,7 +91,9 @@ class Received : public Source {
   const Bytes* bytes() override {
     std::call_once(once_, [this] {
       JournalReader& reader = *comm_->peers->readers[static_cast<size_t>(from_)];
-      sent_ = reader.sent(number_, comm_->rank, [this] { return comm_->is_destroyed.load(); });
+      const bool has_ended = comm_->peers->kind == Peers::Kind::kAbsent;
+      sent_ = reader.sent(number_, comm_->rank,
+                          [&] { return has_ended || comm_->is_destroyed.load(); });
     });
     return sent_ && sent_->is_known && sent_->bytes.size() >= size_ ? &sent_->bytes : nullptr;
   }
@@ -144,7 +146,7 @@ Bytes known_bytes(const void* from, uint64_t bytes) {
 
 void receive(ncclComm* comm, const Exchange& exchange, uint64_t bytes) {
   Peers& peers = *comm->peers;
-  if (peers.kind != Peers::Kind::kTogether) return;
+  if (peers.readers.empty()) return;
   const auto from = static_cast<size_t>(exchange.other);
   size_t number = 0;
   {
@@ -188,6 +190,18 @@ void put_result(const ncclComm* comm, const Exchange& exchange, const Sizes& siz
   }
 }
 
+// What an absent root has broadcast, when it ran before us; false where that is not known.
+bool is_told_by_root(const ncclComm* comm, const Exchange& exchange, size_t number,
+                     const Entry& own) {
+  const Peers& peers = *comm->peers;
+  if (peers.readers.empty()) return false;
+  const auto sent =
+      peers.readers[static_cast<size_t>(exchange.other)]->collective(number, [] { return true; });
+  if (!sent || !sent->agrees(own) || !sent->is_known) return false;
+  Machine::get().contents.write(as_address(exchange.to), sent->bytes.data(), sent->bytes.size());
+  return true;
+}
+
 }  // namespace
 
 void carry(ncclComm* comm, const Exchange& exchange) {
@@ -206,6 +220,7 @@ void carry(ncclComm* comm, const Exchange& exchange) {
                                   peers.kind == Peers::Kind::kAbsent &&
                                   exchange.other != comm->rank;
   if (is_echo_of_nothing) {  // the root would send what lies here already
+    if (is_told_by_root(comm, exchange, number, *own)) return;
     if (exchange.from != exchange.to) {
       machine.contents.copy(as_address(exchange.to), as_address(exchange.from), sizes.out);
     }

@@ -18,12 +18,12 @@ struct Peers {
   enum class Kind {
     kNone,      // it has one rank
     kTogether,  // they run beside us
-    kAbsent,    // they do not, and echo: what they send is what we send
+    kAbsent,    // they do not, and echo: what they send is what we send, or sent when they ran
     kSilent,    // nobody knows
   };
   Kind kind = Kind::kNone;
   std::unique_ptr<Journal> journal;
-  std::vector<std::unique_ptr<JournalReader>> readers;  // by rank; only of kTogether
+  std::vector<std::unique_ptr<JournalReader>> readers;  // by rank
   std::atomic<size_t> collectives{0};                   // issued here so far
   std::mutex mutex;
   std::vector<size_t> received;  // from each rank

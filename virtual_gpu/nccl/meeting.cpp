@@ -11,7 +11,8 @@
 namespace virtual_gpu {
 
 std::optional<std::string> shared_stem(const std::string& kind, const std::string& what) {
-  const char* prefix = std::getenv("HEADROOM_VIRTUAL_REPORT");
+  const char* prefix = std::getenv("HEADROOM_VIRTUAL_JOB");
+  if (prefix == nullptr) prefix = std::getenv("HEADROOM_VIRTUAL_REPORT");
   if (prefix == nullptr || *prefix == '\0') return std::nullopt;
   return std::string(prefix) + "." + kind + "." + std::to_string(std::hash<std::string>()(what));
 }

@@ -8,8 +8,9 @@
 
 namespace virtual_gpu {
 
-// The start of the names of files of one `kind` that all ranks find for the same `what`, beside the
-// dry run's reports; nullopt where it has none (HEADROOM_VIRTUAL_REPORT is not set).
+// The start of the names of files of one `kind` that all ranks find for the same `what`: beside the
+// dry run's reports, or where ranks run one after the other, in their job's folder
+// (HEADROOM_VIRTUAL_JOB); nullopt where there is none (HEADROOM_VIRTUAL_REPORT is not set).
 std::optional<std::string> shared_stem(const std::string& kind, const std::string& what);
 
 // Every rank of `size` calls this with the same `what` and its own word (no white space); the words

@@ -41,10 +41,10 @@ void find_peers(ncclComm* comm) {
     peers->kind = Peers::Kind::kNone;
   } else if (are_peers_absent()) {
     peers->kind = Peers::Kind::kAbsent;
-  } else if (!stem) {
-    peers->kind = Peers::Kind::kSilent;
   } else {
-    peers->kind = Peers::Kind::kTogether;
+    peers->kind = stem ? Peers::Kind::kTogether : Peers::Kind::kSilent;
+  }
+  if (stem && comm->size > 1) {
     peers->journal = std::make_unique<Journal>(*stem, comm->rank, card_of(comm->device));
     for (int rank = 0; rank < comm->size; ++rank) {
       peers->readers.push_back(std::make_unique<JournalReader>(*stem, rank));

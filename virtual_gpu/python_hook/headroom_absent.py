@@ -12,10 +12,14 @@ Limits: values of absent ranks are this rank's own; an object from one that has 
   communicator is made, not split, so that its size is told.
 """
 
+import functools
 import hashlib
+import inspect
 import os
+import pickle
 import re
 import sys
+import threading
 
 NCCL_ID_BYTES = 128
 groups = []  # every group of the job, as lists of ranks: each rank makes them all
@@ -143,27 +147,67 @@ def keep_own_objects(torch):
     torch.distributed.broadcast_object_list = broadcast_object_list
 
 
-def refuse_unknown_objects(torch):
+def echo_objects_of_roots(torch):
+    """The root of a gather holds its own object for each absent rank, that of a scatter its part:
+    NCCL gathers by receives, and a group on the host moves nothing."""
+    c10d = torch.distributed.distributed_c10d
+    gather, scatter, unpickled = c10d.gather_object, c10d.scatter_object_list, c10d._tensor_to_object
+    own = threading.local()
+
+    def tensor_to_object(*arguments):
+        pickled = getattr(own, "pickled", None)
+        return unpickled(*arguments) if pickled is None else pickle.loads(pickled)
+
+    def gather_object(obj, *arguments, **named):
+        own.pickled = pickle.dumps(obj)
+        try:
+            return gather(obj, *arguments, **named)
+        finally:
+            own.pickled = None
+
+    @functools.wraps(scatter)
+    def scatter_object_list(*arguments, **named):
+        asked = inspect.signature(scatter).bind(*arguments, **named).arguments
+        group = asked.get("group") or c10d._get_default_group()
+        root = asked.get("group_src")
+        root = c10d.get_group_rank(group, asked.get("src") or 0) if root is None else root
+        if group.rank() == root:
+            own.pickled = pickle.dumps(asked["scatter_object_input_list"][root])
+        try:
+            return scatter(*arguments, **named)
+        finally:
+            own.pickled = None
+
+    c10d._tensor_to_object = tensor_to_object
+    for function in (gather_object, scatter_object_list):
+        setattr(c10d, function.__name__, function)
+        setattr(torch.distributed, function.__name__, function)
+
+
+def refuse_unknown_objects(torch, name):
     """What an absent rank would have sent nobody knows: of zero bytes nothing is unpickled."""
     c10d = torch.distributed.distributed_c10d
-    original = c10d.recv_object_list
+    original = getattr(c10d, name)
 
-    def recv_object_list(object_list, src=None, group=None, *arguments, **named):
+    @functools.wraps(original)
+    def received(*arguments, **named):
         try:
-            return original(object_list, src, group, *arguments, **named)
-        except EOFError:
-            if src is None and named.get("group_src") is not None:
-                src = c10d.get_global_rank(group or c10d._get_default_group(), named["group_src"])
+            return original(*arguments, **named)
+        except (EOFError, pickle.UnpicklingError):
+            asked = inspect.signature(original).bind(*arguments, **named).arguments
+            source, group = asked.get("src"), asked.get("group") or c10d._get_default_group()
+            if source is None:
+                source = c10d.get_global_rank(group, asked.get("group_src", 0))
             rank = torch.distributed.get_rank()
             sys.stderr.write(
-                f"headroom dryrun: rank {rank} runs alone and waits for an object of rank {src}, "
-                f"which has not run: let it run before (--rank {src},{rank}), or tell the program "
-                "(torch.distributed.pipelining: input_args and output_args of each stage)\n"
+                f"headroom dryrun: rank {rank} runs alone and waits for an object of rank {source}, "
+                f"which has not run: let it run before (--rank {source},{rank}), run all together, or "
+                "tell a pipeline's stages what they would ask (input_args and output_args)\n"
             )
             raise SystemExit(5) from None
 
-    c10d.recv_object_list = recv_object_list
-    torch.distributed.recv_object_list = recv_object_list
+    setattr(c10d, name, received)
+    setattr(torch.distributed, name, received)
 
 
 def note_groups(torch):
@@ -209,5 +253,7 @@ def stand_alone(torch):
     distributed.distributed_c10d._get_split_source = lambda group: None
     on_host_alone(torch)
     note_groups(torch)
-    refuse_unknown_objects(torch)
+    echo_objects_of_roots(torch)
+    for name in ("recv_object_list", "scatter_object_list"):
+        refuse_unknown_objects(torch, name)
     keep_own_objects(torch)

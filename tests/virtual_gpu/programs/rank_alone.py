@@ -19,6 +19,13 @@ def main() -> None:
     gathered = [None] * size
     dist.all_gather_object(gathered, {"rank": rank})
     check(gathered, [{"rank": rank}] * size)
+    for root in (5, 0):
+        gathered = [None] * size if root == rank else None
+        dist.gather_object({"of": [rank]}, gathered, dst=root)
+        check(gathered, [{"of": [rank]}] * size if root == rank else None)
+    part = [None]
+    dist.scatter_object_list(part, [f"of {other}" for other in range(size)], src=rank)
+    check(part, ["of 5"])
     held = ["mine"]
     dist.broadcast_object_list(held, src=0)
     check(held, ["mine"])

@@ -55,6 +55,28 @@ def steps_until_all_are_done() -> None:
     check(kept.tolist(), [0, 0, 0, 0])
 
 
+def steps_until_a_limit_beside_what_nobody_knows() -> None:
+    """generate() by transformers: done at its limit, or where a token that nobody knows is the last."""
+    unfinished = torch.ones(2, dtype=torch.long, device="cuda")
+    tokens = torch.randint(3, 9, (2, 1), device="cuda")
+    steps = 0
+    while steps < 10:
+        steps += 1
+        done = torch.full((2,), False, device="cuda") | torch.full((2,), steps >= 4, device="cuda")
+        done = done | torch.isin(tokens[:, -1], torch.tensor([2], device="cuda"))
+        unfinished = unfinished & ~done
+        if unfinished.max() == 0:
+            break
+        tokens = torch.cat([tokens, torch.randint(3, 9, (2, 1), device="cuda")], dim=1)
+    check(steps, 4)
+    nobody_knows = torch.randint(3, 9, (4,), device="cuda")
+    ones = torch.tensor([-1], device="cuda")
+    check((nobody_knows | ones).tolist(), [-1] * 4)
+    check((nobody_knows * (ones + 1) + 7).tolist(), [7] * 4)
+    check((nobody_knows.byte() | ones.byte()).tolist(), [255] * 4)
+    check(((nobody_knows | (ones - 1)) + 7).tolist(), [0] * 4)  # its last bit nobody knows
+
+
 def main() -> None:
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl")
@@ -62,6 +84,7 @@ def main() -> None:
     objects(rank, size)
     reductions(rank, size)
     steps_until_all_are_done()
+    steps_until_a_limit_beside_what_nobody_knows()
     check(init_device_mesh("cuda", (size,)).get_local_rank(), rank)
     if size > 1:
         peer = (rank + 1) % size
