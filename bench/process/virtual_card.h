@@ -47,8 +47,9 @@ bool has_nvidia_card();
 // "auto" where there is no card: memory is answered by a virtual one. Other devices as they are.
 Device settled(const Device& device);
 
-// The libraries to preload, the stand-in first: beside this program's folder, or in $HEADROOM_VIRTUAL_GPU, by a
-// path that LD_PRELOAD can hold. Throws std::runtime_error when they are not there.
+// The libraries to preload, the stand-in first: beside this program's folder, or in
+// $HEADROOM_VIRTUAL_GPU, by a path that LD_PRELOAD can hold. Throws std::runtime_error when they
+// are not there.
 std::vector<std::string> stand_in_libraries();
 
 // What a process needs in its environment to run on `count` of this card, as "NAME=value", and as

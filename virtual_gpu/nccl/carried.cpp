@@ -13,7 +13,8 @@ namespace {
 
 uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-// A program's own reductions have numbers that differ from rank to rank: one stands for all of them.
+// A program's own reductions have numbers that differ from rank to rank: one stands for all of
+// them.
 Entry entry_of(const Exchange& exchange, Bytes bytes) {
   return {.kind = static_cast<int32_t>(exchange.kind),
           .other = exchange.other,

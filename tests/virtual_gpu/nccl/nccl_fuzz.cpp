@@ -41,14 +41,22 @@ class Fuzz {
 
   void step() {
     switch (below(12)) {
-      case 0: return make();
-      case 1: return end();
-      case 2: return finalize();
-      case 3: return ask();
-      case 4: return start_group();
-      case 5: return end_group();
-      case 6: return shrink();
-      default: return exchange();
+      case 0:
+        return make();
+      case 1:
+        return end();
+      case 2:
+        return finalize();
+      case 3:
+        return ask();
+      case 4:
+        return start_group();
+      case 5:
+        return end_group();
+      case 6:
+        return shrink();
+      default:
+        return exchange();
     }
   }
 
