@@ -74,8 +74,8 @@ YAML
 
 @test "a case of Megatron-LM is run with its own flags but for the data" {
   write_case 20 100 dev_dgx_a100
-  run python3 -IS "$lib/megatron_case.py" arguments megatron gpt/one /work
-  [ "${lines[*]}" = "--num-layers 12 --tensor-model-parallel-size 2 --bf16 --tensorboard-dir /work/tensorboard-dir --dist-ckpt-strictness log_all --mock-data --tokenizer-type NullTokenizer --vocab-size 50256 --exit-interval 4" ]
+  run python3 -IS "$lib/megatron_case.py" arguments megatron gpt/one /scratch
+  [ "${lines[*]}" = "--num-layers 12 --tensor-model-parallel-size 2 --bf16 --tensorboard-dir /scratch/tensorboard-dir --dist-ckpt-strictness log_all --mock-data --tokenizer-type NullTokenizer --vocab-size 50256 --exit-interval 4" ]
   run python3 -IS "$lib/megatron_case.py" ranks megatron gpt/one
   [ "$output" = 0,6,7 ]
   run python3 -IS "$lib/megatron_case.py" settings megatron gpt/one
