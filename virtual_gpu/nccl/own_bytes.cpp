@@ -106,22 +106,35 @@ int64_t NcclOwnBytes::set_up() const {
   if (settings_.connects_late) return bytes;
   const int64_t chunk = place_.nvlink_channels > 0 || place_.ranks == 1 ? settings_.nvlink_chunk
                                                                         : settings_.pcie_chunk;
-  return bytes + pair_channels_ * kSharedSteps *
-                     std::min(hosts_ == 1 ? chunk : settings_.network_chunk,
-                              settings_.simple_buffer / kSteps);
+  return bytes + pool(hosts_ == 1 ? chunk : settings_.network_chunk);
 }
 
-// The sender of an A100 over NVLink keeps the simple buffer, and the receiver reads it.
+// What all pairs of ranks share of the network, in one direction.
+int64_t NcclOwnBytes::pool(int64_t chunk) const {
+  return pair_channels_ * kSharedSteps * std::min(chunk, settings_.simple_buffer / kSteps);
+}
+
+// The sender of an A100 over NVLink keeps the simple buffer.
+bool NcclOwnBytes::is_read_by_receiver() const {
+  return place_.nvlink_channels > 0 && place_.major == 8 && place_.minor == 0;
+}
+
 int64_t NcclOwnBytes::receive_buffer() const {
-  const bool is_read = place_.nvlink_channels > 0 && place_.major == 8 && place_.minor == 0;
   return up_to(kHead + settings_.ll_buffer + settings_.ll128_buffer +
-                   (is_read ? 0 : settings_.simple_buffer),
+                   (is_read_by_receiver() ? 0 : settings_.simple_buffer),
                kPage);
 }
 
 int64_t NcclOwnBytes::send_buffer() const {
-  const bool is_read = place_.nvlink_channels > 0 && place_.major == 8 && place_.minor == 0;
-  return up_to(kHead + (is_read ? settings_.simple_buffer : 0), kPage);
+  return up_to(kHead + (is_read_by_receiver() ? settings_.simple_buffer : 0), kPage);
+}
+
+int64_t NcclOwnBytes::network_send_buffer() const {
+  return up_to(settings_.ll128_buffer + settings_.simple_buffer, kPage);
+}
+
+int64_t NcclOwnBytes::network_receive_buffer() const {
+  return up_to(settings_.ll_buffer + settings_.ll128_buffer + settings_.simple_buffer, kPage);
 }
 
 // Whether this rank is its host's way to the network in a channel: they take turns.
@@ -131,13 +144,10 @@ bool NcclOwnBytes::is_gateway(int64_t channel) const {
 
 int64_t NcclOwnBytes::rings() const {
   if (place_.ranks == 1) return 0;
-  const int64_t network_send = up_to(settings_.ll128_buffer + settings_.simple_buffer, kPage);
-  const int64_t network_receive =
-      up_to(settings_.ll_buffer + settings_.ll128_buffer + settings_.simple_buffer, kPage);
   int64_t bytes = 0;
   for (int64_t channel = 0; channel < channels_; ++channel) {
-    bytes += is_gateway(channel) ? network_send : send_buffer();
-    bytes += is_gateway(channel + 1) ? network_receive : receive_buffer();
+    bytes += is_gateway(channel) ? network_send_buffer() : send_buffer();
+    bytes += is_gateway(channel + 1) ? network_receive_buffer() : receive_buffer();
   }
   return bytes;
 }
@@ -152,11 +162,8 @@ int64_t NcclOwnBytes::trees() const {
     const bool is_end = local == 0 || local == local_ranks_ - 1;
     bytes += channels_ * (send_buffer() + receive_buffer()) / (is_end ? 2 : 1);
   }
-  const int64_t network =
-      up_to(settings_.ll128_buffer + settings_.simple_buffer, kPage) +
-      up_to(settings_.ll_buffer + settings_.ll128_buffer + settings_.simple_buffer, kPage);
   for (int64_t channel = 0; channel < channels_; ++channel) {
-    if (is_gateway(channel)) bytes += 2 * network;
+    if (is_gateway(channel)) bytes += 2 * (network_send_buffer() + network_receive_buffer());
   }
   return bytes;
 }
@@ -178,21 +185,18 @@ bool NcclOwnBytes::is_beside(int64_t peer) const {
   return peer / local_ranks_ == place_.rank / local_ranks_;
 }
 
+int64_t NcclOwnBytes::channels_to_peer() const {
+  return place_.nvlink_channels > 0 ? pair_channels_ : std::min(kPcieChannels, pair_channels_);
+}
+
 int64_t NcclOwnBytes::send_to(int64_t peer) const {
-  if (peer == place_.rank || !is_beside(peer)) return 0;
-  const int64_t channels = place_.nvlink_channels > 0 ? pair_channels_ : kPcieChannels;
-  return std::min(channels, pair_channels_) * send_buffer();
+  return peer == place_.rank || !is_beside(peer) ? 0 : channels_to_peer() * send_buffer();
 }
 
 int64_t NcclOwnBytes::receive_from(int64_t peer) const {
-  if (peer == place_.rank || !is_beside(peer)) return 0;
-  const int64_t channels = place_.nvlink_channels > 0 ? pair_channels_ : kPcieChannels;
-  return std::min(channels, pair_channels_) * receive_buffer();
+  return peer == place_.rank || !is_beside(peer) ? 0 : channels_to_peer() * receive_buffer();
 }
 
-int64_t NcclOwnBytes::network_pool() const {
-  return 2 * pair_channels_ * kSharedSteps *
-         std::min(settings_.network_chunk, settings_.simple_buffer / kSteps);
-}
+int64_t NcclOwnBytes::network_pool() const { return 2 * pool(settings_.network_chunk); }
 
 }  // namespace virtual_gpu

@@ -68,8 +68,14 @@ class NcclOwnBytes {
 
  private:
   int64_t pages(int64_t bytes) const;
+  // Of a channel: to and from a card of the same host, and over the network.
   int64_t receive_buffer() const;
   int64_t send_buffer() const;
+  int64_t network_receive_buffer() const;
+  int64_t network_send_buffer() const;
+  bool is_read_by_receiver() const;
+  int64_t channels_to_peer() const;
+  int64_t pool(int64_t chunk) const;
   bool is_gateway(int64_t channel) const;
 
   NcclPlace place_;

@@ -69,9 +69,7 @@ ncclResult_t NcclOwnMemory::set_up() {
 
 ncclResult_t NcclOwnMemory::connect_pair(int peer, bool sends) {
   if (!sizes_.is_beside(peer)) return take(has_network_pool_, sizes_.network_pool());
-  char& is_connected = (sends ? sends_ : receives_)[static_cast<size_t>(peer)];
-  bool is_there = is_connected != 0;
-  is_connected = 1;
+  bool& is_there = (sends ? sends_ : receives_)[static_cast<size_t>(peer)];
   return take(is_there, sends ? sizes_.send_to(peer) : sizes_.receive_from(peer));
 }
 

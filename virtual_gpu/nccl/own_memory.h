@@ -1,8 +1,8 @@
 // What communicators of this process have taken of its cards: Note [What NCCL takes for itself].
 #pragma once
 
+#include <deque>
 #include <mutex>
-#include <vector>
 
 #include "virtual_gpu/nccl/communicator.h"
 #include "virtual_gpu/nccl/own_bytes.h"
@@ -37,7 +37,7 @@ class NcclOwnMemory {
   bool has_trees_ = false;
   bool has_nvls_ = false;
   bool has_network_pool_ = false;
-  std::vector<char> sends_, receives_;  // by peer
+  std::deque<bool> sends_, receives_;  // by peer
 };
 
 // The most that all communicators of a card had at one time.
