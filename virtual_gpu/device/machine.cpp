@@ -31,12 +31,18 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// -1 for what is none.
+int whole_number(const std::string& text) {
+  int value = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && rest == end ? value : -1;
+}
+
 int count_from(const std::string& text) {
   if (text.empty()) return 1;
-  int count = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || rest != text.data() + text.size() || count < 1 ||
-      count > Machine::kMostDevices) {
+  const int count = whole_number(text);
+  if (count < 1 || count > Machine::kMostDevices) {
     throw std::invalid_argument("HEADROOM_VIRTUAL_COUNT='" + text + "' is not 1 to " +
                                 std::to_string(Machine::kMostDevices));
   }
@@ -45,15 +51,9 @@ int count_from(const std::string& text) {
 
 // A launcher started more ranks than there are cards: the program's own error comes next.
 void say_missing_card(int cards) {
-  const auto number = [](const std::string& text) {
-    int value = -1;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && rest == end ? value : -1;
-  };
-  const int rank = number(environment("LOCAL_RANK"));
+  const int rank = whole_number(environment("LOCAL_RANK"));
   if (rank < cards) return;
-  const int wanted = std::max(number(environment("LOCAL_WORLD_SIZE")), rank + 1);
+  const int wanted = std::max(whole_number(environment("LOCAL_WORLD_SIZE")), rank + 1);
   std::fprintf(stderr,
                "virtual GPU: LOCAL_RANK=%d, and this machine has %d card%s: give headroom dryrun "
                "--gpus %d\n",
