@@ -47,7 +47,7 @@ class Result : public Source {
   std::optional<Entry> of_rank(int rank) const {
     if (rank == comm_->rank || comm_->peers->kind == Peers::Kind::kAbsent) return *own_;
     JournalReader& reader = *comm_->peers->readers[static_cast<size_t>(rank)];
-    auto theirs = reader.collective(number_, [this] { return comm_->is_destroyed.load(); });
+    auto theirs = reader.collective(number_, until_end_of(comm_));
     if (theirs && own_->agrees(*theirs)) return theirs;
     return std::nullopt;
   }
@@ -93,8 +93,8 @@ class Received : public Source {
     std::call_once(once_, [this] {
       JournalReader& reader = *comm_->peers->readers[static_cast<size_t>(from_)];
       const bool has_ended = comm_->peers->kind == Peers::Kind::kAbsent;
-      sent_ = reader.sent(number_, comm_->rank,
-                          [&] { return has_ended || comm_->is_destroyed.load(); });
+      sent_ =
+          reader.sent(number_, comm_->rank, has_ended ? [] { return true; } : until_end_of(comm_));
     });
     return sent_ && sent_->is_known && sent_->bytes.size() >= size_ ? &sent_->bytes : nullptr;
   }

@@ -9,6 +9,7 @@
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/own_memory.h"
+#include "virtual_gpu/report/ending_signal.h"
 
 namespace virtual_gpu {
 namespace {
@@ -69,6 +70,10 @@ ncclResult_t nccl_failure(ncclResult_t result, std::string why) {
 }
 
 const char* nccl_last_error() { return last_error.c_str(); }
+
+std::function<bool()> until_end_of(const ncclComm* comm) {
+  return [comm] { return comm->is_destroyed.load() || ending_signal() != 0; };
+}
 
 ncclResult_t check_communicator(const ncclComm* comm) {
   if (comm == nullptr) return nccl_failure(ncclInvalidArgument, "the communicator is NULL");

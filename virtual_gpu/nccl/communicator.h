@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ std::vector<const ncclComm*> communicators();
 // Remembers why, for ncclGetLastError() of this thread, and returns the result.
 ncclResult_t nccl_failure(ncclResult_t result, std::string why);
 const char* nccl_last_error();
+
+// When a wait for the others of a communicator is in vain: it was destroyed, or a signal ends us.
+std::function<bool()> until_end_of(const ncclComm* comm);
 
 // ncclInvalidArgument for what is no communicator, or one no more.
 ncclResult_t check_communicator(const ncclComm* comm);

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "virtual_gpu/nccl/communicator.h"
-#include "virtual_gpu/report/ending_signal.h"
 
 namespace virtual_gpu {
 namespace {
@@ -136,7 +135,7 @@ bool JournalReader::wait(const std::function<bool()>& is_there,
   auto pause = std::chrono::microseconds(20);
   for (;;) {
     // Asked before the last look: what it wrote before it ended is there.
-    const bool is_last = !is_alive() || gives_up() || ending_signal() != 0;
+    const bool is_last = !is_alive() || gives_up();
     {
       const std::lock_guard lock(mutex_);
       read_on();

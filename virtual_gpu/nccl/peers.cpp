@@ -58,8 +58,7 @@ ncclResult_t await_peers(ncclComm* comm) {
   if (peers.kind != Peers::Kind::kTogether) return ncclSuccess;
   std::vector<std::string> cards;
   for (int rank = 0; rank < comm->size; ++rank) {
-    const auto card = peers.readers[static_cast<size_t>(rank)]->card(
-        [comm] { return comm->is_destroyed.load(); });
+    const auto card = peers.readers[static_cast<size_t>(rank)]->card(until_end_of(comm));
     if (!card) {
       return nccl_failure(ncclRemoteError, "rank " + std::to_string(rank) + " of " +
                                                std::to_string(comm->size) + " did not come");

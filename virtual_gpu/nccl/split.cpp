@@ -53,8 +53,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
     return nccl_failure(ncclInvalidUsage,
                         "a split needs the colors of all ranks, which are absent");
   }
-  const auto words =
-      meet(identity, comm->rank, comm->size, word, [&] { return comm->is_destroyed.load(); });
+  const auto words = meet(identity, comm->rank, comm->size, word, until_end_of(comm));
   if (!words) {
     return nccl_failure(ncclInvalidUsage, "a split needs all ranks in one headroom dryrun");
   }
