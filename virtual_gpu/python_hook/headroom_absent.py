@@ -22,7 +22,7 @@ import sys
 import threading
 
 NCCL_ID_BYTES = 128
-groups = []  # every group of the job, as lists of ranks: each rank makes them all
+groups = {}  # every group of the job, by its ranks: each rank makes them all
 kept = []  # torch holds a store's C++ half only, which calls the Python one
 
 
@@ -127,6 +127,17 @@ def on_host_alone(torch):
     c10d.BackendConfig.get_device_backend_map = device_backend_map
 
 
+def put(torch, name, function):
+    """In place of torch.distributed's."""
+    for module in (torch.distributed, torch.distributed.distributed_c10d):
+        setattr(module, name, function)
+
+
+def root_in(c10d, group, source, group_source):
+    """Of a group: a root is named by its rank among all, or in the group."""
+    return c10d.get_group_rank(group, source or 0) if group_source is None else group_source
+
+
 def keep_own_objects(torch):
     """An absent root would send what this rank holds, and by as many collectives."""
     c10d = torch.distributed.distributed_c10d
@@ -134,7 +145,7 @@ def keep_own_objects(torch):
 
     def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
         group = c10d._group_or_default_group(group)
-        root = group_src if group_src is not None else c10d.get_group_rank(group, src or 0)
+        root = root_in(c10d, group, src, group_src)
         if c10d._rank_not_in_group(group) or group.rank() == root:
             return original(object_list, group=group, device=device, group_src=root)
         card = device or c10d._get_object_coll_device(group)
@@ -143,8 +154,7 @@ def keep_own_objects(torch):
             c10d.broadcast(torch.cat(parts), group_src=root, group=group)
         return None
 
-    c10d.broadcast_object_list = broadcast_object_list
-    torch.distributed.broadcast_object_list = broadcast_object_list
+    put(torch, "broadcast_object_list", broadcast_object_list)
 
 
 def echo_objects_of_roots(torch):
@@ -169,8 +179,7 @@ def echo_objects_of_roots(torch):
     def scatter_object_list(*arguments, **named):
         asked = inspect.signature(scatter).bind(*arguments, **named).arguments
         group = asked.get("group") or c10d._get_default_group()
-        root = asked.get("group_src")
-        root = c10d.get_group_rank(group, asked.get("src") or 0) if root is None else root
+        root = root_in(c10d, group, asked.get("src"), asked.get("group_src"))
         if group.rank() == root:
             own.pickled = pickle.dumps(asked["scatter_object_input_list"][root])
         try:
@@ -179,9 +188,8 @@ def echo_objects_of_roots(torch):
             own.pickled = None
 
     c10d._tensor_to_object = tensor_to_object
-    for function in (gather_object, scatter_object_list):
-        setattr(c10d, function.__name__, function)
-        setattr(torch.distributed, function.__name__, function)
+    put(torch, "gather_object", gather_object)
+    put(torch, "scatter_object_list", scatter_object_list)
 
 
 def refuse_unknown_objects(torch, name):
@@ -206,8 +214,7 @@ def refuse_unknown_objects(torch, name):
             )
             raise SystemExit(5) from None
 
-    setattr(c10d, name, received)
-    setattr(torch.distributed, name, received)
+    put(torch, name, received)
 
 
 def note_groups(torch):
@@ -216,8 +223,8 @@ def note_groups(torch):
     make = c10d._new_group_with_tag
 
     def new_group(ranks=None, *arguments, **named):
-        if ranks is not None and sorted(ranks) not in groups:
-            groups.append(sorted(ranks))
+        if ranks is not None:
+            groups[tuple(sorted(ranks))] = True
         return make(ranks, *arguments, **named)
 
     def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None):

@@ -148,7 +148,7 @@ class Process:
             "skipped_host_init_bytes": headroom_host_init.skipped_bytes,
             "host_reads": self.reads.report(),
             "values": self.reads.answers.report(),
-            "groups": headroom_absent.groups,
+            "groups": list(headroom_absent.groups),
         }
         write_report(report)
         if self.snapshot:
