@@ -81,8 +81,7 @@ while read -r name card; do
     rm -rf "${work:?}/${name//\//.}.$card"
   done
 done < <(runs)
-versions=$("$python" -c 'from importlib.metadata import version
-print(", ".join(f"{name} {version(name)}" for name in ("torch",)))')
+versions="torch $("$python" -c 'from importlib.metadata import version; print(version("torch"))')"
 python3 -IS -c 'import json, os, sys
 path, before, command, versions = sys.argv[1:]
 runs = [json.loads(line) for line in open(path)]

@@ -125,9 +125,8 @@ std::string what_is_missing(const ordered_json& document) {
   std::string text;
   for (const ordered_json& kind : document["kinds"]) {
     if (kind["count"] == 1) continue;
-    text += "rank " + std::to_string(kind["rank"].get<int64_t>()) + " stands for " +
-            grouped(kind["count"].get<int64_t>()) + " ranks: " + kind["ranks"].get<std::string>() +
-            "\n";
+    text += rank_name(kind) + " stands for " + grouped(kind["count"].get<int64_t>()) +
+            " ranks: " + kind["ranks"].get<std::string>() + "\n";
   }
   if (const int64_t size = document["world_size"]; size > 1) {
     text += "of " + std::to_string(size) + " ranks " +
