@@ -42,13 +42,12 @@ NcclOwnMemory::NcclOwnMemory(ncclComm& comm)
 // Called with the lock held.
 ncclResult_t NcclOwnMemory::take(bool& is_there, int64_t bytes) {
   if (is_there || is_released_) return ncclSuccess;
-  is_there = true;
-  if (bytes == 0) return ncclSuccess;
   const auto wanted = static_cast<uint64_t>(bytes);
-  if (!Machine::get().device(comm_.device).take(wanted)) {
+  if (wanted > 0 && !Machine::get().device(comm_.device).take(wanted)) {
     return nccl_failure(ncclUnhandledCudaError,
                         "Failed to CUDA calloc " + std::to_string(wanted) + " bytes");
   }
+  is_there = true;
   bytes_.fetch_add(wanted, std::memory_order_relaxed);
   Taken& all = taken();
   const std::lock_guard lock(all.mutex);

@@ -189,7 +189,9 @@ TEST(Nccl, ACardWithoutRoomForItsBuffersIsACudaErrorThatSaysHowMuchWasWanted) {
   EXPECT_EQ(ncclAllGather(nullptr, nullptr, 4, ncclInt8, comm, nullptr), ncclUnhandledCudaError);
   EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("calloc 301989888 bytes"),
             std::string::npos);
+  EXPECT_EQ(ncclAllGather(nullptr, nullptr, 4, ncclInt8, comm, nullptr), ncclUnhandledCudaError);
   cudaFree(rest);
+  EXPECT_EQ(ncclAllGather(nullptr, nullptr, 4, ncclInt8, comm, nullptr), ncclSuccess);
   ncclCommDestroy(comm);
 }
 
