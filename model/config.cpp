@@ -35,7 +35,8 @@ int64_t parameter_count(const ModelConfig& config) {
   const int64_t attention = 2 * d * d + 2 * d * config.kv_dim();
   const int64_t feed_forward = 3 * d * config.d_ff;
   const int64_t norms = 2 * d;
-  return config.layers * (attention + feed_forward + norms) + 2 * config.vocab_size * d + d;
+  const int64_t table_and_head = (config.vocab_size + config.head_outputs()) * d;
+  return config.layers * (attention + feed_forward + norms) + table_and_head + d;
 }
 
 namespace {
@@ -56,6 +57,7 @@ void validate(const ModelConfig& config) {
   check_positive("heads", config.heads);
   check_positive("kv-heads", config.kv_heads);
   check_positive("vocab-size", config.vocab_size);
+  check_positive("outputs", config.head_outputs());
   if (config.d_model % config.heads != 0) {
     throw std::invalid_argument("--heads: " + std::to_string(config.heads) +
                                 " does not divide the model width --d-model " +

@@ -20,9 +20,12 @@ struct ModelConfig {
   double rope_theta = 10000;  // base of the rotary frequencies
   double norm_eps = 1e-5;     // added to the mean square in RMSNorm
   int64_t max_context = 0;    // tokens the published model was trained for; 0 = no limit known
+  int64_t outputs = 0;        // numbers that the head gives for a position; 0 = one for each token
+                              // of the vocabulary, 1 = a value (critic, reward model)
 
   int64_t head_dim() const { return heads > 0 ? d_model / heads : 0; }
   int64_t kv_dim() const { return head_dim() * kv_heads; }
+  int64_t head_outputs() const { return outputs != 0 ? outputs : vocab_size; }
 };
 
 // Every named shape, in the order the tables print them: the six sizes of the profiling assignment,
@@ -32,11 +35,12 @@ const std::vector<ModelConfig>& named_configs();
 // nullptr when there is no such name.
 const ModelConfig* find_config(std::string_view name);
 
-// Exact number of parameters: L(2 d^2 + 2 d d_kv + 3 d d_ff + 2 d) + 2 V d + d.
+// Exact number of parameters: L(2 d^2 + 2 d d_kv + 3 d d_ff + 2 d) + V d + O d + d, O outputs of
+// the head.
 int64_t parameter_count(const ModelConfig& config);
 
 // Throws std::invalid_argument naming the dimension that is wrong (not positive, heads that do not
-// divide the width, an odd head dimension, which rotary positions cannot pair up).
+// divide the width, an odd head dimension, which rotary positions cannot pair up, outputs below 0).
 void validate(const ModelConfig& config);
 
 }  // namespace headroom

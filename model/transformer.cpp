@@ -34,11 +34,12 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
   }
   ln_final_ =
       register_module("ln_final", layers.rms_norm(config.d_model, config.norm_eps, options));
-  lm_head_ = register_module("lm_head", layers.linear(config.d_model, config.vocab_size, options));
+  lm_head_ =
+      register_module("lm_head", layers.linear(config.d_model, config.head_outputs(), options));
 }
 
-Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block,
-                                const GroupRunner& run_groups) {
+Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
+                               const GroupRunner& run_groups) {
   const BlockSpan run = [this, run_block](int64_t first, int64_t end, Tensor span_BSD) {
     for (int64_t i = first; i < end; ++i) {
       span_BSD = run_block(i, blocks_[static_cast<size_t>(i)], span_BSD);
@@ -50,7 +51,12 @@ Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_
   Tensor x_BSD = token_embeddings_(tokens_BS);
   x_BSD = run_groups ? run_groups(layers, run, std::move(x_BSD)) : run(0, layers, std::move(x_BSD));
   x_BSD = ln_final_->forward(x_BSD);
-  return lm_head_->forward(x_BSD);
+  return x_BSD;
+}
+
+Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block,
+                                const GroupRunner& run_groups) {
+  return head(hidden(tokens_BS, run_block, run_groups));
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {

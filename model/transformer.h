@@ -52,11 +52,19 @@ class TransformerImpl : public torch::nn::Module {
                   Attention attention, torch::Device device, torch::Dtype weights = torch::kFloat32,
                   const BlockMade& made = nullptr);
 
-  // (B, S) int64 -> logits (B, S, V); S may be at most the context length.
+  // (B, S) int64 -> logits (B, S, O); S may be at most the context length.
   // Without `run_groups` all blocks are one group.
   Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block,
                  const GroupRunner& run_groups = nullptr);
   Tensor forward(const Tensor& tokens_BS);
+
+  // The same in two parts: what the final norm gives, (B, S, D), and what the head makes of such
+  // rows, (..., D) -> (..., O), O = the vocabulary or ModelConfig::outputs.
+  Tensor hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
+                const GroupRunner& run_groups = nullptr);
+  Tensor head(const Tensor& hidden) { return lm_head_->forward(hidden); }
+  // The head's parameter, (O, D), for who multiplies by it in parts.
+  Tensor head_weight() const { return lm_head_->named_parameters()["weight"]; }
 
   // Constant tensors that are not parameters: the rotary tables.
   std::vector<Tensor> tables() const { return {rotary_.cos(), rotary_.sin()}; }

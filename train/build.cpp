@@ -219,9 +219,13 @@ void apply_updates(const RunSpec& spec, Step& step, std::vector<std::string>* no
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes) {
+  return build_step(spec, model_config(spec), device, notes);
+}
+
+std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
+                                 torch::Device device, std::vector<std::string>* notes) {
   install_saved_tensor_hooks();
   torch::manual_seed(seed_of(spec));
-  const ModelConfig config = model_config(spec);
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
   // Block by block: on the card there need not be room for all.
   const std::shared_ptr<CopyQueue> copies = offloads(spec) ? make_copy_queue(device) : nullptr;

@@ -25,4 +25,9 @@ namespace headroom {
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes);
 
+// The same of a model that is not quite the spec's: `config` is model_config(spec) with another
+// number of outputs, of a critic or a reward model. A file of weights has that head.
+std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
+                                 torch::Device device, std::vector<std::string>* notes);
+
 }  // namespace headroom

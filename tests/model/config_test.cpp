@@ -45,5 +45,16 @@ TEST(Config, RefusesDimensionsThatDoNotFit) {
   EXPECT_THROW(validate(config), std::invalid_argument);
 }
 
+TEST(Config, AHeadOfOneOutputHasOneRow) {
+  ModelConfig config = *find_config("small");
+  EXPECT_EQ(config.head_outputs(), 10000);
+  config.outputs = 1;
+  EXPECT_EQ(config.head_outputs(), 1);
+  EXPECT_EQ(parameter_count(config), 128'625'408 - (10000 - 1) * 768);
+  validate(config);
+  config.outputs = -1;
+  EXPECT_THROW(validate(config), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace headroom
