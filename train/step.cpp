@@ -68,10 +68,7 @@ Tensor Step::run_mode(const Batch& batch) {
     forward(batch, ScopeKind::kSaving);
     return {};
   }
-  // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
-  // cached when a step begins is part of its peak.
-  if (taker) taker->begin_step();
-  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
+  begin_gradients();
   // Both live to the end of the step, as the local variables of a training loop do.
   Tensor logits_BSV;
   Tensor loss;
@@ -79,12 +76,75 @@ Tensor Step::run_mode(const Batch& batch) {
   for (int64_t i = 0; i < micro_batches; ++i) {
     logits_BSV = loss = Tensor();  // of the part before
     loss = forward_and_loss(part_of(batch, i, micro_batches), &logits_BSV);
-    backward(loss);
+    backward(loss, micro_batches);
     batch_loss.add(loss, claims_);
   }
+  finish_gradients();
+  return batch_loss.mean();
+}
+
+Tensor Step::run(const std::vector<LossPart>& parts) {
+  TORCH_CHECK(has_backward(mode_), "mode ", to_string(mode_), " has no backward for a loss");
+  TORCH_CHECK(!parts.empty(), "a run needs a part");
+  TORCH_CHECK(parts.size() == 1 || !taker || taker->adds_up(),
+              "gradients that are released in backward do not add up: ", parts.size(), " parts");
+  if (parameters) parameters->begin_step();
+  begin_gradients();
+  Tensor sum;
+  for (const LossPart& part : parts) {
+    claim(claims_, Category::kOther, part.tokens_BS, "tokens");
+    const Tensor loss = run_part(part);
+    sum = sum.defined() ? sum + loss : loss;
+  }
+  finish_gradients();
+  claim_workspaces(claims_);
+  return sum;
+}
+
+Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use) {
+  if (parameters) parameters->begin_step();
+  const torch::NoGradGuard no_grad;
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "forward"});
+  claim(claims_, Category::kOther, tokens_BS, "tokens");
+  Tensor used = use(model_, model_->hidden(tokens_BS, block_in_scope()));
+  claim_workspaces(claims_);
+  return used;
+}
+
+void Step::free_gradients() {
+  for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
+}
+
+// Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
+// cached when a step begins is part of its peak.
+void Step::begin_gradients() {
+  if (taker) taker->begin_step();
+  free_gradients();
+}
+
+void Step::finish_gradients() {
   if (optimizer) update();
   if (taker && !taker->finish_step(loss_scaler.get())) ++skipped_steps_;
-  return batch_loss.mean();
+}
+
+// Detached, in FP32. What its graph keeps is gone when it returns.
+Tensor Step::run_part(const LossPart& part) {
+  Tensor loss;
+  {
+    const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+    const SavingGuard saving(saved.get());
+    Tensor hidden_BSD;
+    {
+      const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
+      hidden_BSD = model_->hidden(part.tokens_BS, block_in_scope(), run_groups);
+    }
+    claim_stores();
+    const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
+    loss = part.loss(model_, hidden_BSD);
+  }
+  backward(loss, 1);
+  return loss.detach().to(torch::kFloat32);
 }
 
 // What it saves into may have grown.
@@ -112,16 +172,19 @@ Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
 
 Tensor Step::logits(const Batch& batch, ScopeKind kind) {
   const StepScope phase(scopes_, {kind, "forward"});
-  const BlockRunner in_scope = [this](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+  return model_->forward(batch.tokens_BS, block_in_scope(), run_groups);
+}
+
+BlockRunner Step::block_in_scope() {
+  return [this](int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
     const StepScope scope(scopes_, Scope::block(index));
     return run_block(index, block, x_BSD);
   };
-  return model_->forward(batch.tokens_BS, in_scope, run_groups);
 }
 
-void Step::backward(const Tensor& loss) {
+void Step::backward(const Tensor& loss, int64_t parts) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
-  Tensor root = micro_batches == 1 ? loss : loss / micro_batches;
+  Tensor root = parts == 1 ? loss : loss / parts;
   if (loss_scaler) root = loss_scaler->scale(root);
   root.backward();
   if (taker) {

@@ -7,6 +7,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,15 @@
 
 namespace headroom {
 
+// What is made of the final norm's output, (B, S, D). Runs under the step's autocast.
+using OfHidden = std::function<torch::Tensor(Transformer& model, const torch::Tensor& hidden_BSD)>;
+
+// Sequences that go forward and backward together, and a loss that is not the step's own.
+struct LossPart {
+  torch::Tensor tokens_BS;  // int64 on the device
+  OfHidden loss;  // a scalar: the part's share; the shares of all parts add up to the loss
+};
+
 class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
@@ -35,6 +45,18 @@ class Step {
   // the mode computes none). Does not wait for the device. The gradients stay until the next run
   // begins.
   torch::Tensor run(const Batch& batch);
+
+  // The same with losses of the caller's: forward, loss and backward of each part in turn, then one
+  // update. Returns the sum of their losses, detached, FP32. Throws c10::Error in modes without a
+  // backward and without parts; what updates inside backward (gradient release) takes one part.
+  // The parts are the micro-batches: `micro_batches` is not looked at.
+  torch::Tensor run(const std::vector<LossPart>& parts);
+
+  // A forward without gradients, in any mode, and what `use` makes of it, in a scope `forward`.
+  torch::Tensor infer(const torch::Tensor& tokens_BS, const OfHidden& use);
+
+  // Frees the gradients of the last run, which the next one would free as it begins.
+  void free_gradients();
 
   // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
   // nothing. What is there already is claimed at once.
@@ -63,10 +85,14 @@ class Step {
 
  private:
   torch::Tensor run_mode(const Batch& batch);
+  torch::Tensor run_part(const LossPart& part);
+  void begin_gradients();
+  void finish_gradients();
   torch::Tensor forward(const Batch& batch, ScopeKind kind);
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
-  void backward(const torch::Tensor& loss);
+  BlockRunner block_in_scope();
+  void backward(const torch::Tensor& loss, int64_t parts);
   void claim_gradients();
   void claim_stores();
   void clip();

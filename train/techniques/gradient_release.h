@@ -32,6 +32,7 @@ class GradientRelease final : public GradientTaker {
                   const MakeOptimizer& make);
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  bool adds_up() const override { return false; }
 
   // Of every parameter in turn.
   std::vector<torch::Tensor> state() const override;

@@ -41,6 +41,9 @@ class GradientTaker {
   // False where they are not finite and nothing was updated.
   virtual bool finish_step(LossScaler* /*scaler*/) { return true; }
 
+  // Whether the gradients of several backwards of one step add up before they are used.
+  virtual bool adds_up() const { return true; }
+
   // As an Optimizer's.
   virtual std::vector<torch::Tensor> state() const = 0;
   virtual std::vector<torch::Tensor> master_weights() const = 0;
