@@ -1,0 +1,59 @@
+// What a rollout leaves: finished sequences, and what is known of each of their response tokens.
+//
+// Shape suffixes in train/ppo: B sequences   S positions of the longest sequence   R positions of
+// the longest response   T response tokens of some sequences, one behind the other   D d_model
+// V vocabulary
+#pragma once
+
+#include <torch/torch.h>
+
+#include "train/memory_claims.h"
+#include "train/ppo/packing.h"
+
+namespace headroom {
+
+struct Experience {
+  // On the host, B numbers each: tokens of each prompt and of its response, at least 1 and 0.
+  Indices prompt_lengths, response_lengths;
+  torch::Tensor tokens_BS;  // int64: a prompt, its response, then 0
+  torch::Tensor mask_BR;    // bool: there is a response token
+
+  // FP32, of the response tokens, 0 elsewhere. A value is of the state in which the token was
+  // chosen: before it. Undefined until they are computed, and where the algorithm has none.
+  torch::Tensor log_probs_BR;            // under the actor that sampled them
+  torch::Tensor reference_log_probs_BR;  // under the reference
+  torch::Tensor values_BR;               // of the critic
+  torch::Tensor scores_B;                // of the sequence: the reward model's, or a rule's
+  torch::Tensor rewards_BR;              // scores, less the KL penalty
+  torch::Tensor advantages_BR;
+  torch::Tensor returns_BR;
+
+  int64_t sequences() const { return tokens_BS.size(0); }
+  // Prompt and response of each, as packing counts them.
+  Indices lengths() const;
+  // A (B, R) of zeros beside the mask.
+  torch::Tensor zeros_BR() const;
+  // All that is there, as of the category experience.
+  void claim_all(MemoryClaims* claims) const;
+};
+
+// Mask and nothing else of finished sequences. prompt_lengths, response_lengths: as above.
+Experience make_experience(torch::Tensor tokens_BS, Indices prompt_lengths,
+                           Indices response_lengths);
+
+// Some of the sequences, as they go through a model together, and where their response tokens are.
+struct PassRows {
+  torch::Tensor tokens_BS;    // int64: as long as the longest of them
+  torch::Tensor positions_T;  // of the hidden states that each token was chosen from, in (B S)
+  torch::Tensor last_B;       // of the last token of each sequence, likewise
+  torch::Tensor cells_T;      // of each token in (all sequences x R), row by row
+  torch::Tensor targets_T;    // the tokens themselves
+  torch::Tensor sequences_B;  // the numbers of the sequences
+};
+PassRows rows_of(const Experience& experience, const Indices& sequences);
+
+// The T numbers of (B, R) that a pass is about, and the other way: into(...) writes them there.
+torch::Tensor of_rows(const torch::Tensor& of_all_BR, const PassRows& rows);
+void into(torch::Tensor& of_all_BR, const PassRows& rows, const torch::Tensor& of_tokens_T);
+
+}  // namespace headroom

@@ -1,0 +1,54 @@
+// The models of an iteration, each a Step of a RunSpec of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/ppo/experience.h"
+#include "train/ppo/spec.h"
+#include "train/spec.h"
+#include "train/step.h"
+
+namespace headroom {
+
+enum class Role {
+  kActor,      // samples, and is trained
+  kCritic,     // says what a state is worth, and is trained; PPO only
+  kReward,     // scores a finished sequence; a rule may stand in its place
+  kReference,  // what the actor is kept near to
+};
+const EnumWords<Role>& words_of(Role);
+
+inline bool is_trained(Role role) { return role == Role::kActor || role == Role::kCritic; }
+// Whether its head gives one number for a position.
+inline bool gives_values(Role role) { return role == Role::kCritic || role == Role::kReward; }
+
+// The spec of a role as it is run: mode training where it is trained, else forward, in which
+// techniques of a backward change nothing.
+RunSpec role_spec(Role role, RunSpec spec);
+
+// Throws UsageError where the role cannot take part: a context that does not hold prompt and
+// response, gradients released in backward where micro-batches may be several.
+void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length);
+
+// By build_step(), of role_spec(). What it notes begins with the role's word.
+std::unique_ptr<Step> build_role(Role role, const RunSpec& spec, torch::Device device,
+                                 std::vector<std::string>* notes);
+
+// Scores (B) FP32 of finished sequences, on their device.
+using RewardRule = std::function<torch::Tensor(const Experience& experience)>;
+
+// The share of a response's tokens that are `token`, in [0, 1].
+RewardRule share_of_token(int64_t token);
+
+struct Roles {
+  std::unique_ptr<Step> actor;
+  std::unique_ptr<Step> critic;     // null in GRPO
+  std::unique_ptr<Step> reward;     // null where there is a rule
+  std::unique_ptr<Step> reference;  // null: no KL penalty, which kl_coef 0 must say
+  RewardRule rule;
+};
+
+}  // namespace headroom
