@@ -41,19 +41,4 @@ struct Experience {
 Experience make_experience(torch::Tensor tokens_BS, Indices prompt_lengths,
                            Indices response_lengths);
 
-// Some of the sequences, as they go through a model together, and where their response tokens are.
-struct PassRows {
-  torch::Tensor tokens_BS;    // int64: as long as the longest of them
-  torch::Tensor positions_T;  // of the hidden states that each token was chosen from, in (B S)
-  torch::Tensor last_B;       // of the last token of each sequence, likewise
-  torch::Tensor cells_T;      // of each token in (all sequences x R), row by row
-  torch::Tensor targets_T;    // the tokens themselves
-  torch::Tensor sequences_B;  // the numbers of the sequences
-};
-PassRows rows_of(const Experience& experience, const Indices& sequences);
-
-// The T numbers of (B, R) that a pass is about, and the other way: into(...) writes them there.
-torch::Tensor of_rows(const torch::Tensor& of_all_BR, const PassRows& rows);
-void into(torch::Tensor& of_all_BR, const PassRows& rows, const torch::Tensor& of_tokens_T);
-
 }  // namespace headroom

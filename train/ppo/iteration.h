@@ -16,24 +16,17 @@
 #include "train/ppo/roles.h"
 #include "train/ppo/rollout.h"
 #include "train/ppo/spec.h"
+#include "train/ppo/training.h"
 #include "train/scope.h"
 
 namespace headroom {
 
-// Means over all response tokens unless it says otherwise; of training, over all updates.
 struct IterationReport {
   double score = 0;            // mean over sequences
-  double kl = 0;               // to the reference, nats a token, by k1; before the training
-  double reward = 0;           // sum over a sequence, its mean over sequences: score less KL
+  double kl = 0;               // of actor to reference, nats a token, by k1; before the training
+  double reward = 0;           // of a sequence, score less KL penalty: mean over sequences
   double response_length = 0;  // mean over sequences
-  double entropy = 0;          // nats
-  double policy_loss = 0;      // without KL and entropy
-  double clip_fraction = 0;    // of the policy's ratios
-  double approx_kl = 0;        // of the policy to what it was when it sampled
-  double value_loss = 0;       // before its coefficient
-  double value_clip_fraction = 0;
-  int64_t updates = 0;        // of the actor
-  int64_t micro_batches = 0;  // of all of them
+  TrainingReport actor, critic;
 };
 
 struct IterationListener {
@@ -43,14 +36,8 @@ struct IterationListener {
   std::function<void(const std::string& phase)> before_phase;
 };
 
-// Scores, values and log-probabilities of finished sequences, and what follows from them.
-void score(Experience& experience, Roles& roles, const PpoSpec& spec);
-
-// Epochs of minibatches. Gradients are gone when it returns.
-void train_critic(const Experience& experience, Step& critic, const PpoSpec& spec, uint64_t seed,
-                  IterationReport* report);
-void train_actor(const Experience& experience, Step& actor, const PpoSpec& spec, uint64_t seed,
-                 IterationReport* report);
+// Throws UsageError where the roles are not those that the spec needs.
+void validate_roles(const PpoSpec& spec, const Roles& roles);
 
 // prompts: spec.prompts of them. number: of the iteration, from 0: with spec.seed it seeds sampling
 // and shuffling. Throws UsageError where a sequence is longer than the budget of a micro-batch.

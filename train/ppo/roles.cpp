@@ -4,6 +4,7 @@
 
 #include "text/quantity.h"
 #include "train/build.h"
+#include "train/ppo/passes.h"
 
 namespace headroom {
 
@@ -59,11 +60,7 @@ std::unique_ptr<Step> build_role(Role role, const RunSpec& spec, torch::Device d
 
 RewardRule share_of_token(int64_t token) {
   return [token](const Experience& experience) {
-    const PassRows rows = [&] {
-      Indices all(static_cast<size_t>(experience.sequences()));
-      for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-      return rows_of(experience, all);
-    }();
+    const PassRows rows = rows_of(experience, all_sequences(experience));
     Tensor hits_BR = experience.zeros_BR();
     into(hits_BR, rows, rows.targets_T == token);
     return hits_BR.sum(-1) / experience.mask_BR.sum(-1).clamp_min(1);

@@ -7,7 +7,7 @@
 #include "tests/train/ppo/close.h"
 #include "tests/train/ppo/tiny_roles.h"
 #include "text/quantity.h"
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/scoring.h"
 
 namespace headroom {
 namespace {
@@ -197,10 +197,10 @@ TEST(Iteration, EveryTechniqueOfAStepIsOneOfARole) {
     validate(run);
     Roles roles = tiny_roles(spec, run);
     const IterationReport report = run_iteration(spec, roles, tiny_prompts(spec.prompts, 0), 0);
-    EXPECT_TRUE(std::isfinite(report.policy_loss));
-    EXPECT_TRUE(std::isfinite(report.value_loss));
-    EXPECT_EQ(report.updates, 4);
-    EXPECT_GT(report.micro_batches, report.updates);
+    EXPECT_TRUE(std::isfinite(report.actor.loss));
+    EXPECT_TRUE(std::isfinite(report.critic.loss));
+    EXPECT_EQ(report.actor.updates, 4);
+    EXPECT_GT(report.actor.micro_batches, report.actor.updates);
   }
 }
 

@@ -28,8 +28,8 @@ Learnt learn(const PpoSpec& spec, int64_t iterations) {
     if (report.score >= 0.9 && learnt.first_above < 0) learnt.first_above = i;
     if (i % 10 == 0 || i + 1 == iterations) {
       std::printf("%3ld: score %.3f, KL %.3f, entropy %.3f, clipped %.3f, value loss %.4f\n",
-                  static_cast<long>(i), report.score, report.kl, report.entropy,
-                  report.clip_fraction, report.value_loss);
+                  static_cast<long>(i), report.score, report.kl, report.actor.entropy,
+                  report.actor.clip_fraction, report.critic.loss);
     }
   }
   return learnt;
@@ -39,8 +39,9 @@ void expect_learnt(const Learnt& learnt) {
   EXPECT_NEAR(learnt.scores.front(), 1 / kVocabulary, 0.06) << "begins at chance";
   EXPECT_GE(learnt.first_above, 0);
   EXPECT_GE(learnt.scores.back(), 0.9);
-  // A policy that always says one token is -log(its probability under the reference) away from it.
-  EXPECT_LE(learnt.largest_kl, 2 * std::log(kVocabulary));
+  // A policy that always says one token is -log(its probability under the reference) away from it:
+  // from a uniform reference that.
+  EXPECT_LE(learnt.largest_kl, std::log(kVocabulary));
 }
 
 TEST(PpoLearns, ToSayOneTokenWithin100Iterations) {

@@ -1,0 +1,19 @@
+// The phase between generation and training: what is known of the finished sequences before the
+// first update.
+#pragma once
+
+#include "train/ppo/experience.h"
+#include "train/ppo/roles.h"
+#include "train/ppo/spec.h"
+#include "train/ppo/token_log_probs.h"
+
+namespace headroom {
+
+// How an iteration computes log-probabilities, in scoring and training alike.
+LogProbOptions log_prob_options(const PpoSpec& spec, bool entropy);
+
+// Scores, log-probabilities under actor and reference and, in PPO, values, by forwards without
+// gradients; from them advantages and, in PPO, rewards and returns.
+void score(Experience& experience, Roles& roles, const PpoSpec& spec);
+
+}  // namespace headroom
