@@ -72,9 +72,9 @@ Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGT
 }
 
 CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config,
-                                         Attention kind, const RotaryTable* rotary,
+                                         Attention kind, const Positions* positions,
                                          const torch::TensorOptions& options)
-    : heads_(config.heads), kv_heads_(config.kv_heads), kind_(kind), rotary_(rotary) {
+    : heads_(config.heads), kv_heads_(config.kv_heads), kind_(kind), positions_(positions) {
   const int64_t d = config.d_model;
   q_proj_ = register_module("q_proj", layers.linear(d, d, options));
   k_proj_ = register_module("k_proj", layers.linear(d, config.kv_dim(), options));
@@ -90,17 +90,30 @@ Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
       q_BHSK, k_BHTK, v_BHTK);
 }
 
+// Of sequences from their first token on, without a cache.
+Tensor CausalSelfAttention::whole(const Tensor& q_BHSK, const Tensor& k_BGTK,
+                                  const Tensor& v_BGTK) const {
+  return kind_ == Attention::kEager
+             ? eager(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))
+             : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
+}
+
 Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), heads_);
   Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), kv_heads_);
   const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), kv_heads_);
   // Rotated in the tables' FP32, then in the type of the layer's input again: BF16 in a model of
   // BF16 weights, FP32 under autocast, which casts for the products itself.
-  q_BHSK = rotary_->rotate(q_BHSK).to(x_BSD.scalar_type());
-  k_BGTK = rotary_->rotate(k_BGTK).to(x_BSD.scalar_type());
-  Tensor heads_BHSK = kind_ == Attention::kEager ? eager(q_BHSK, repeat_heads(k_BGTK, heads_),
-                                                         repeat_heads(v_BGTK, heads_))
-                                                 : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
+  q_BHSK = positions_->rotate(q_BHSK).to(x_BSD.scalar_type());
+  k_BGTK = positions_->rotate(k_BGTK).to(x_BSD.scalar_type());
+  if (positions_->pass != nullptr) {
+    const WholeAttention attend = [this](const Tensor& q, const Tensor& k, const Tensor& v) {
+      return whole(q, k, v);
+    };
+    return output_proj_->forward(
+        attend_pass(*positions_->pass, positions_->layer, kind_, attend, q_BHSK, k_BGTK, v_BGTK));
+  }
+  Tensor heads_BHSK = whole(q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = heads_BHSK.transpose(1, 2).flatten(2).contiguous();  // (B, S, D)
   return output_proj_->forward(heads_BHSK);
 }

@@ -8,6 +8,7 @@
 #include "model/attention_kernel.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
+#include "model/pass_attention.h"
 
 namespace headroom {
 
@@ -37,7 +38,7 @@ using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Te
 class CausalSelfAttention : public LayerModule {
  public:
   CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config, Attention kind,
-                      const RotaryTable* rotary, const torch::TensorOptions& options);
+                      const Positions* positions, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD) override;
 
   // How the written-out softmax is run, set from outside; null: as it is. The fused kernels write
@@ -46,10 +47,11 @@ class CausalSelfAttention : public LayerModule {
 
  private:
   Tensor eager(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK) const;
+  Tensor whole(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK) const;
 
   int64_t heads_, kv_heads_;
   Attention kind_;
-  const RotaryTable* rotary_;  // owned by the transformer
+  const Positions* positions_;  // owned by the transformer
   Layer q_proj_, k_proj_, v_proj_, output_proj_;
 };
 

@@ -19,8 +19,8 @@ const LayerFactory& eager_layers() {
         return std::make_shared<SwiGlu>(layers, d_model, d_ff, options);
       },
       .attention = [](const LayerFactory& layers, const ModelConfig& config, Attention kind,
-                      const RotaryTable* rotary, const Options& options) -> Layer {
-        return std::make_shared<CausalSelfAttention>(layers, config, kind, rotary, options);
+                      const Positions* positions, const Options& options) -> Layer {
+        return std::make_shared<CausalSelfAttention>(layers, config, kind, positions, options);
       },
   };
   return kEager;

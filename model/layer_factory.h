@@ -12,7 +12,7 @@ namespace headroom {
 
 using torch::Tensor;
 
-class RotaryTable;
+struct Positions;
 
 // A layer with parameters: (..., in) -> (..., out).
 class LayerModule : public torch::nn::Module {
@@ -37,9 +37,9 @@ struct LayerFactory {
   Layer (*rms_norm)(int64_t d_model, double eps, const Options& options);
   Layer (*feed_forward)(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
                         const Options& options);
-  // `rotary` outlives the layer.
+  // `positions` outlive the layer.
   Layer (*attention)(const LayerFactory& layers, const ModelConfig& config, Attention kind,
-                     const RotaryTable* rotary, const Options& options);
+                     const Positions* positions, const Options& options);
 };
 
 // The assignment's own operation sequence, one ATen operation at a time.

@@ -74,8 +74,11 @@ RotaryTable::RotaryTable(int64_t context_length, int64_t head_dim, double theta,
 
 Tensor RotaryTable::rotate(const Tensor& x_BHSK, int64_t first_position) const {
   const int64_t positions = x_BHSK.size(-2);
-  const Tensor cos_SR = cos_SR_.narrow(0, first_position, positions);
-  const Tensor sin_SR = sin_SR_.narrow(0, first_position, positions);
+  return headroom::rotate(x_BHSK, cos_SR_.narrow(0, first_position, positions),
+                          sin_SR_.narrow(0, first_position, positions));
+}
+
+Tensor rotate(const Tensor& x_BHSK, const Tensor& cos_SR, const Tensor& sin_SR) {
   const Tensor pairs = x_BHSK.unflatten(-1, {x_BHSK.size(-1) / 2, 2});
   const Tensor even_BHSR = pairs.select(-1, 0);
   const Tensor odd_BHSR = pairs.select(-1, 1);

@@ -58,6 +58,8 @@ class SwiGlu : public LayerModule {
 // grows with the position. FP32 tables (context, R), shared by every block. The rotated halves are
 // concatenated, not interleaved back: queries and keys are permuted alike, so scores are unchanged.
 // What comes out is FP32, whatever went in.
+Tensor rotate(const Tensor& x_BHSK, const Tensor& cos_SR, const Tensor& sin_SR);
+
 class RotaryTable {
  public:
   RotaryTable() = default;

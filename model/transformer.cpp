@@ -3,10 +3,10 @@
 namespace headroom {
 
 TransformerBlockImpl::TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config,
-                                           Attention attention, const RotaryTable* rotary,
+                                           Attention attention, const Positions* positions,
                                            const torch::TensorOptions& options) {
   // The reference's order of parameters: initialization, optimizer and allocator follow it.
-  attn_ = register_module("attn", layers.attention(layers, config, attention, rotary, options));
+  attn_ = register_module("attn", layers.attention(layers, config, attention, positions, options));
   ffn_ = register_module("ffn", layers.feed_forward(layers, config.d_model, config.d_ff, options));
   ln1_ = register_module("ln1", layers.rms_norm(config.d_model, config.norm_eps, options));
   ln2_ = register_module("ln2", layers.rms_norm(config.d_model, config.norm_eps, options));
@@ -22,13 +22,14 @@ Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
                                  int64_t context_length, Attention attention, torch::Device device,
                                  torch::Dtype weights, const BlockMade& made)
-    : rotary_(context_length, config.head_dim(), config.rope_theta, device) {
+    : positions_{.rotary =
+                     RotaryTable(context_length, config.head_dim(), config.rope_theta, device)} {
   const auto options = torch::dtype(weights).device(device);
   token_embeddings_ =
       register_module("token_embeddings", Embedding(config.vocab_size, config.d_model, options));
   layers_ = register_module("layers", torch::nn::ModuleList());
   for (int64_t i = 0; i < config.layers; ++i) {
-    blocks_.emplace_back(layers, config, attention, &rotary_, options);
+    blocks_.emplace_back(layers, config, attention, &positions_, options);
     layers_->push_back(blocks_.back());
     if (made) made(blocks_.back());
   }
@@ -42,14 +43,21 @@ Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_b
                                const GroupRunner& run_groups) {
   const BlockSpan run = [this, run_block](int64_t first, int64_t end, Tensor span_BSD) {
     for (int64_t i = first; i < end; ++i) {
+      positions_.layer = i;
       span_BSD = run_block(i, blocks_[static_cast<size_t>(i)], span_BSD);
     }
     return span_BSD;
   };
   const auto layers = static_cast<int64_t>(blocks_.size());
+  const Pass* const pass = positions_.pass;
+  if (pass != nullptr) {
+    positions_.cos_TR = positions_.rotary.cos().index_select(0, pass->positions_T);
+    positions_.sin_TR = positions_.rotary.sin().index_select(0, pass->positions_T);
+  }
   // Moved on from one block to the next: without a graph nobody else holds it.
   Tensor x_BSD = token_embeddings_(tokens_BS);
   x_BSD = run_groups ? run_groups(layers, run, std::move(x_BSD)) : run(0, layers, std::move(x_BSD));
+  if (pass != nullptr && pass->outputs_N.defined()) x_BSD = x_BSD.index_select(1, pass->outputs_N);
   x_BSD = ln_final_->forward(x_BSD);
   return x_BSD;
 }
@@ -57,6 +65,18 @@ Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_b
 Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block,
                                 const GroupRunner& run_groups) {
   return head(hidden(tokens_BS, run_block, run_groups));
+}
+
+void TransformerImpl::set_pass(const Pass* pass) {
+  positions_.pass = pass;
+  positions_.cos_TR = positions_.sin_TR = Tensor();
+  if (pass == nullptr) return;
+  const int64_t context_length = positions_.rotary.cos().size(0);
+  for (const Stretch& stretch : pass->stretches) {
+    TORCH_CHECK(stretch.first + stretch.length <= context_length, "a sequence of ",
+                stretch.first + stretch.length, " tokens is beyond the context of ",
+                context_length);
+  }
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS) {

@@ -13,6 +13,7 @@
 #include "model/config.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
+#include "model/pass.h"
 
 namespace headroom {
 
@@ -20,7 +21,7 @@ namespace headroom {
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config, Attention attention,
-                       const RotaryTable* rotary, const torch::TensorOptions& options);
+                       const Positions* positions, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD);
 
  private:
@@ -52,7 +53,8 @@ class TransformerImpl : public torch::nn::Module {
                   Attention attention, torch::Device device, torch::Dtype weights = torch::kFloat32,
                   const BlockMade& made = nullptr);
 
-  // (B, S) int64 -> logits (B, S, O); S may be at most the context length.
+  // (B, S) int64 -> logits (B, S, O); S may be at most the context length. With a pass set:
+  // (1, T) -> (1, T, O), or of the N outputs that the pass wants (1, N, O).
   // Without `run_groups` all blocks are one group.
   Tensor forward(const Tensor& tokens_BS, const BlockRunner& run_block,
                  const GroupRunner& run_groups = nullptr);
@@ -66,16 +68,34 @@ class TransformerImpl : public torch::nn::Module {
   // The head's parameter, (O, D), for who multiplies by it in parts.
   Tensor head_weight() const { return lm_head_->named_parameters()["weight"]; }
 
+  // What the tokens of the next forwards are; null: rows of equal length. See PassScope. Throws
+  // c10::Error where a token stands beyond the context length.
+  void set_pass(const Pass* pass);
+
   // Constant tensors that are not parameters: the rotary tables.
-  std::vector<Tensor> tables() const { return {rotary_.cos(), rotary_.sin()}; }
+  std::vector<Tensor> tables() const { return {positions_.rotary.cos(), positions_.rotary.sin()}; }
 
  private:
-  RotaryTable rotary_;
+  Positions positions_;
   Embedding token_embeddings_{nullptr};
   torch::nn::ModuleList layers_{nullptr};
   std::vector<TransformerBlock> blocks_;
   Layer ln_final_, lm_head_;
 };
 TORCH_MODULE(Transformer);
+
+// A pass is set while this lives: until backward has ended, where there is one.
+class PassScope {
+ public:
+  PassScope(Transformer model, const Pass& pass) : model_(std::move(model)) {
+    model_->set_pass(&pass);
+  }
+  ~PassScope() { model_->set_pass(nullptr); }
+  PassScope(const PassScope&) = delete;
+  PassScope& operator=(const PassScope&) = delete;
+
+ private:
+  Transformer model_;
+};
 
 }  // namespace headroom

@@ -107,7 +107,9 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
 
   Attribution result;
   for (const auto& [category, word, meaning] : words_of(Category{})) {
-    if (category == Category::kMasterWeights) continue;  // named where a run has them
+    if (category == Category::kMasterWeights || category == Category::kKvCache) {
+      continue;  // named where a run has them
+    }
     result.categories[word] = 0;
     result.category_peaks[word] = 0;
   }

@@ -74,6 +74,15 @@ json to_json(const Watched& watched) {
   return object;
 }
 
+json finite_numbers(const std::vector<double>& numbers);
+
+json to_json(const GenerationTimes& times) {
+  return {{"prompt_tokens", times.prompt_tokens},
+          {"decoded_tokens", times.decoded_tokens},
+          {"prefill_ms", finite_numbers(times.prefill_ms)},
+          {"decode_ms", finite_numbers(times.decode_ms)}};
+}
+
 // JSON has no NaN or infinity: they become null.
 json finite_numbers(const std::vector<double>& numbers) {
   json array = json::array();
@@ -137,6 +146,7 @@ json to_json(const Record& record) {
   }
   object["saved_bytes"] = or_null(record.saved_bytes);
   if (record.watched) object["watched"] = to_json(*record.watched);
+  if (record.generation) object["generation"] = to_json(*record.generation);
   if (!record.host_traffic.empty()) {
     object["host_traffic_bytes"] = named_to_json(record.host_traffic);
   }

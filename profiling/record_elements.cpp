@@ -154,6 +154,15 @@ void read(const element& value, Rare<Watched>& watched) {
   read(of, "growth", watched->growth);
 }
 
+void read(const element& value, Rare<GenerationTimes>& times) {
+  object of;
+  if (value.get(of) != SUCCESS) return;
+  read(of, "prompt_tokens", times.emplace().prompt_tokens);
+  read(of, "decoded_tokens", times->decoded_tokens);
+  read(of, "prefill_ms", times->prefill_ms);
+  read(of, "decode_ms", times->decode_ms);
+}
+
 void read(const element& value, Status& status) { status = status_from_string(text(value)); }
 void read(const element& value, MemorySpace& space) {
   space = parse_word<MemorySpace>("space", text(value));
@@ -226,6 +235,7 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"host_traffic_bytes", key<&R::host_traffic>(Keep::kFigures)},
       {"recomputed_bytes", key<&R::recomputed_bytes>()},
       {"watched", key<&R::watched>(Keep::kWhole)},
+      {"generation", key<&R::generation>(Keep::kWhole)},
       {"predicted", key<&R::predicted>(Keep::kFigures)},
       {"step_ms", key<&R::step_ms>()},
       {"losses", key<&R::losses>(Keep::kWhole)},

@@ -6,6 +6,7 @@
 #include "model/attention.h"
 #include "model/layer_factory.h"
 #include "train/data/weights.h"
+#include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
@@ -79,7 +80,7 @@ std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::
 }
 
 bool offloads(const RunSpec& spec) {
-  const bool saves = spec.profile_type != Mode::kForward;
+  const bool saves = builds_graph(spec.profile_type);
   return spec.param_offload.any() || offloads_optimizer(spec) ||
          (spec.activations.offloaded() && saves);
 }
@@ -110,11 +111,25 @@ void load_parameters(const NamedTensors& parameters, OffloadedParameters* offloa
   for (const auto& item : parameters) offloaded->set(item.value(), here[item.key()]);
 }
 
+Generation generation_of(const RunSpec& spec, std::vector<std::string>* notes) {
+  if (is_forced(spec.attention)) {
+    notes->push_back("--attention " + to_string(spec.attention) +
+                     " computes prompts from their first token on; what needs a mask, later chunks "
+                     "and decode, is by the kernel libtorch chooses");
+  }
+  return {.response_len = response_tokens(spec),
+          .prefill_chunk = spec.prefill_chunk,
+          .end_token = spec.end_token,
+          .sampling = {.temperature = spec.temperature, .top_k = spec.top_k, .top_p = spec.top_p},
+          .seed = seed_of(spec),
+          .cache = kv_cache_shape(spec)};
+}
+
 void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
   const Checkpoint& setting = spec.checkpoint;
   if (setting.kind == CheckpointKind::kNone) return;
   const std::string flag = "--checkpoint " + to_string(setting);
-  if (spec.profile_type == Mode::kForward) {
+  if (!builds_graph(spec.profile_type)) {
     notes->push_back(flag + " changes nothing: a forward without gradients keeps nothing");
     return;
   }
@@ -135,7 +150,7 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
 }
 
 void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
-  if (spec.activations.exact() || spec.profile_type == Mode::kForward) return;
+  if (spec.activations.exact() || !builds_graph(spec.profile_type)) return;
   if (!spec.activations.offloaded()) {
     step.saved = std::make_unique<CompressedActivations>(spec.activations);
     return;
@@ -249,6 +264,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
   step->copies = copies;
   apply_checkpoint(spec, *step, notes);
+  if (spec.profile_type == Mode::kGenerate) step->generation = generation_of(spec, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
   apply_activations(spec, config.layers, *step);

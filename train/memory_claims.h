@@ -36,6 +36,7 @@ enum class Category {
   kOptimizerState,
   kActivations,  // told from lifetimes, not claimed
   kCastCache,
+  kKvCache,
   kWorkspaces,
   kTemporaries,  // likewise
   kOther,
@@ -49,6 +50,7 @@ inline const EnumWords<Category>& words_of(Category) {
       {Category::kOptimizerState, "optimizer_state", "moments and step counts"},
       {Category::kActivations, "activations", "saved for backward"},
       {Category::kCastCache, "cast_cache", "low-precision copies of weights"},
+      {Category::kKvCache, "kv_cache", "keys and values of earlier tokens, in generation"},
       {Category::kWorkspaces, "workspaces", "what cuBLAS computes in"},
       {Category::kTemporaries, "temporaries", "what nobody claims and nothing saves"},
       {Category::kOther, "other", "inputs, tables, what was there before"}};

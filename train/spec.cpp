@@ -6,6 +6,7 @@
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/fp8_rules.h"
+#include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 #include "train/limits.h"
 
@@ -106,6 +107,7 @@ void validate(const RunSpec& spec) {
   check_weights(spec);
   check_gradient_rules(spec);
   check_fp8(spec);
+  check_generation(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);
   if (spec.precision == Precision::kTf32 && spec.device.kind == DeviceKind::kCpu) {
     throw UsageError("--precision", "tf32",

@@ -16,6 +16,7 @@
 #include "train/vocabulary/activations.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/kernels.h"
+#include "train/vocabulary/kv_cache.h"
 #include "train/vocabulary/mode.h"
 #include "train/vocabulary/offload.h"
 #include "train/vocabulary/precision.h"
@@ -61,6 +62,18 @@ struct RunSpec {
   int64_t threads = 0;     // CPU threads inside one operation; 0 = libtorch's choice
   std::string alloc_conf;  // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
 
+  // Generation (kGenerate alone).
+  int64_t prompt_len = 0;     // tokens of every prompt; 0 = half of the context
+  int64_t response_len = 0;   // new tokens of every sequence, at most; 0 = what then is left of it
+  int64_t prefill_chunk = 0;  // tokens of all prompts that go through together; 0 = all of them
+  KvCacheForm kv_cache = KvCacheForm::kContiguous;
+  KvCacheTypeWord kv_cache_dtype = KvCacheTypeWord::kAuto;  // 2 * layers * kv_dim of it a token
+  int64_t kv_cache_tokens = 0;  // room for so many, of all sequences; 0 = for the whole batch
+  double temperature = 0;       // logits are divided by it before a draw; 0 = the highest, no draw
+  int64_t top_k = 0;            // draws among so many of the highest; 0 = all
+  double top_p = 1;             // draws among the highest of so much probability together
+  int64_t end_token = -1;       // ends a sequence; -1 = nothing does
+
   // Data and initial state.
   int64_t seed = 0;                   // weights and random tokens
   std::string tokens;                 // file of token ids; "" = random tokens
@@ -80,7 +93,7 @@ struct RunSpec {
 };
 
 // Where a setting stands in --help.
-enum class FieldGroup { kModel, kStep, kMeasurement };
+enum class FieldGroup { kModel, kStep, kGeneration, kMeasurement };
 std::string to_string(FieldGroup group);  // "Model and batch"
 
 enum class FieldValue { kInteger, kNumber, kWord, kSwitch, kText, kInputFile, kOutputFile };

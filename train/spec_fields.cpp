@@ -261,6 +261,31 @@ std::vector<Field> step_fields() {
   };
 }
 
+// What --profile-type generate does.
+std::vector<Field> generation_fields() {
+  return {
+      integer<&R::prompt_len, 0, 1 << 24>(
+          {"prompt_len", "tokens of every prompt (0 = half of the context)"}),
+      integer<&R::response_len, 0, 1 << 24>(
+          {"response_len", "new tokens of every sequence (0 = what is left of the context)"}),
+      integer<&R::prefill_chunk, 0, kHuge>(
+          {"prefill_chunk", "tokens of prompts that go through together (0 = all)"}),
+      word<&R::kv_cache>({"kv_cache", "how keys and values are laid out"}),
+      word<&R::kv_cache_dtype>({"kv_cache_dtype", "what keys and values are kept as"}),
+      integer<&R::kv_cache_tokens, 0, kHuge>(
+          {"kv_cache_tokens", "room of the cache; what does not fit waits (0 = for the batch)"}),
+      number<&R::temperature, 1000>(
+          {.name = "temperature", .help = "of the draw (0 = the highest)", .sizes = false}),
+      integer<&R::top_k, 0, kHuge>(
+          {.name = "top_k", .help = "draw among so many of the highest (0 = all)", .sizes = false}),
+      number<&R::top_p, 1>({.name = "top_p",
+                            .help = "draw among the highest of so much probability together",
+                            .sizes = false}),
+      integer<&R::end_token, -1, kHuge>(
+          {.name = "end_token", .help = "ends a sequence (-1 = nothing does)", .sizes = false}),
+  };
+}
+
 // What is measured and written.
 std::vector<Field> measurement_fields() {
   return {
@@ -300,6 +325,7 @@ std::vector<Field> make_fields() {
   };
   add(FieldGroup::kModel, model_fields());
   add(FieldGroup::kStep, step_fields());
+  add(FieldGroup::kGeneration, generation_fields());
   add(FieldGroup::kMeasurement, measurement_fields());
   return all;
 }
@@ -336,6 +362,8 @@ std::string to_string(FieldGroup group) {
       return "Model and batch";
     case FieldGroup::kStep:
       return "How a step runs";
+    case FieldGroup::kGeneration:
+      return "Generation (--profile-type generate)";
     case FieldGroup::kMeasurement:
       break;
   }

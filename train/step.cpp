@@ -63,6 +63,12 @@ Tensor Step::run_mode(const Batch& batch) {
     forward(batch, ScopeKind::kPhase);
     return {};
   }
+  if (mode_ == Mode::kGenerate) {
+    const std::vector<int64_t> lengths(static_cast<size_t>(batch.tokens_BS.size(0)),
+                                       batch.tokens_BS.size(1));
+    generate({batch.tokens_BS, lengths});
+    return {};
+  }
   if (mode_ == Mode::kForwardGrad) {
     // What backward would need lives as long as the logits, then goes.
     forward(batch, ScopeKind::kSaving);
@@ -170,9 +176,23 @@ Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
   return cross_entropy(*logits_BSV, batch.targets_BS);
 }
 
+// One guard for all passes: what autocast casts without a graph lives until it is gone.
+Generated Step::generate(const Prompts& prompts) {
+  TORCH_CHECK(generation.has_value(), "this step was not built for generation");
+  const torch::NoGradGuard no_grad;
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  Generator generator(model_, *generation,
+                      [this](const Tensor& tokens_1T) { return run_model(tokens_1T); });
+  return generator.run(prompts, scopes_, claims_);
+}
+
 Tensor Step::logits(const Batch& batch, ScopeKind kind) {
   const StepScope phase(scopes_, {kind, "forward"});
-  return model_->forward(batch.tokens_BS, block_in_scope(), run_groups);
+  return run_model(batch.tokens_BS);
+}
+
+Tensor Step::run_model(const Tensor& tokens_BS) {
+  return model_->forward(tokens_BS, block_in_scope(), run_groups);
 }
 
 BlockRunner Step::block_in_scope() {

@@ -9,12 +9,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/transformer.h"
 #include "train/data/data.h"
 #include "train/data/weights.h"
+#include "train/generate/generator.h"
 #include "train/loss_scaler.h"
 #include "train/memory_claims.h"
 #include "train/offload/copy_queue.h"
@@ -58,6 +60,10 @@ class Step {
   // Frees the gradients of the last run, which the next one would free as it begins.
   void free_gradients();
 
+  // New tokens after prompts, with what `generation` says, by blocks that are run as in every step.
+  // The cache is gone when it returns.
+  Generated generate(const Prompts& prompts);
+
   // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
   // nothing. What is there already is claimed at once.
   void listen(ScopeListener* scopes, MemoryClaims* claims);
@@ -71,6 +77,7 @@ class Step {
   std::unique_ptr<Optimizer> optimizer;     // training only, unless `taker` is in its place
   std::unique_ptr<GradientTaker> taker;     // updates by the gradients as backward completes them
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
+  std::optional<Generation> generation;     // what generate() does; none: it is not asked for
   int64_t micro_batches = 1;                // parts of a batch, each with a backward of its own
   double max_grad_norm = 0;                 // gradients are clipped to it before an update; 0: not
 
@@ -91,6 +98,7 @@ class Step {
   torch::Tensor forward(const Batch& batch, ScopeKind kind);
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
+  torch::Tensor run_model(const torch::Tensor& tokens_BS);
   BlockRunner block_in_scope();
   void backward(const torch::Tensor& loss, int64_t parts);
   void claim_gradients();

@@ -5,11 +5,13 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 
 #include "bench/cell/bench.h"
 #include "bench/cell/card_watch.h"
 #include "bench/cell/device.h"
 #include "bench/cell/environment.h"
+#include "bench/cell/generation_clock.h"
 #include "bench/cell/losses.h"
 #include "bench/cell/out_of_memory.h"
 #include "bench/cell/recorded_steps.h"
@@ -68,13 +70,18 @@ bool wants_older_stacks(const RunSpec& spec) {
 // step is alive in the next.
 void measure(Bench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
-  FailedPhase phase(bench.failed_in, &peaks);
+  const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
+  std::optional<GenerationClock> clock;
+  if (has_values && bench.spec.profile_type == Mode::kGenerate) {
+    clock.emplace(bench.spec, bench.device, &peaks);
+  }
+  FailedPhase phase(bench.failed_in, clock ? static_cast<ScopeListener*>(&*clock) : &peaks);
   const Listening listening(*bench.step, &phase);
   CardWatch watch(pci_bus_id(bench.device));
-  const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.begin_step("measured", i);
     synchronize(bench.device);
+    if (clock) clock->begin_step();
     const auto begin = std::chrono::steady_clock::now();
     const torch::Tensor loss = bench.step->run(batch);
     synchronize(bench.device);
@@ -86,6 +93,7 @@ void measure(Bench& bench, Record& record) {
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
   watch.fill(record);
+  if (clock) record.generation = clock->times();
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);
     peaks.fill_phases(record);

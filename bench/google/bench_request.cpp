@@ -75,9 +75,9 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
     const Field& field = *find_field(axis.field);
     if (field.in_name == InName::kAlways) continue;
     // Of the model's dimensions "-custom" says enough.
-    const bool is_chosen = field.group == FieldGroup::kStep &&
-                           field.in_name == InName::kIfChanged &&
-                           field.get(spec) != field.get(defaults);
+    const bool is_chosen =
+        (field.group == FieldGroup::kStep || field.group == FieldGroup::kGeneration) &&
+        field.in_name == InName::kIfChanged && field.get(spec) != field.get(defaults);
     if (axis.values.size() < 2 && !is_chosen) continue;
     name += "/" + field.flag().substr(2) + ":" + field.get(spec);
   }

@@ -31,7 +31,7 @@ int64_t floor_bytes(const RunSpec& spec) {
   const int64_t always = on_device(rows, {kParameters, kMasterWeights, kOptimizerState}) -
                          parameters_away(rows, spec, /*after_backward=*/true);
   const int64_t gradients = on_device(rows, {kGradients});
-  if (spec.profile_type == Mode::kForward) return always;
+  if (!builds_graph(spec.profile_type)) return always;
   const int64_t kept = on_device(rows, {kBlock, kEmbedding, kFinalNorm, kHead, kLoss, kCastCache});
   return always + std::max(gradients, kept);
 }

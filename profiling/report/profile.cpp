@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "profiling/report/generation.h"
 #include "profiling/report/out_of_memory.h"
 #include "profiling/report/report.h"
 #include "profiling/report/rows/cells.h"
@@ -56,7 +57,9 @@ std::string other_settings(const RunSpec& spec) {
   std::vector<std::string> settings;
   for (const Field& field : fields()) {
     const std::string value = field.get(spec);
-    const bool told = field.group != FieldGroup::kStep || is_one_of(field.name, kOwnRows);
+    const bool told =
+        (field.group != FieldGroup::kStep && field.group != FieldGroup::kGeneration) ||
+        is_one_of(field.name, kOwnRows);
     if (!told && value != field.get(usual)) settings.push_back(field.name + " " + value);
   }
   return join(settings);
@@ -286,6 +289,7 @@ std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rat
   if (record.peak) tables.push_back(peak_table(record));
   if (!record.phases.empty()) tables.push_back(phase_table(record));
   if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
+  if (record.generation) tables.push_back(generation_table(*record.generation));
   for (Table& table : watch_tables(record)) tables.push_back(std::move(table));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);

@@ -57,7 +57,8 @@ Table time_table(const Record& record, const StepTimes& times) {
   add("mean", times.mean_ms, 3, "ms");
   add("standard deviation", times.deviation_ms, 3, "ms");
   if (spreads_too_widely(times)) table.notes.push_back(spread_warning(times));
-  if (times.median_ms <= 0) return table;
+  // A generation's tokens/s are of its phases: generation.h.
+  if (times.median_ms <= 0 || record.generation) return table;
   const StepRates rates = step_rates(record, times.median_ms);
   add("throughput", rates.tokens_per_second, 1, "tokens/s");
   add("arithmetic", rates.flops_per_second / 1e12, 3, "TFLOP/s");

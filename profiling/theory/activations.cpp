@@ -228,7 +228,7 @@ void add_loss(Sheet& sheet) {
 }  // namespace
 
 void add_activation_rows(Sheet& sheet) {
-  if (sheet.spec().profile_type == Mode::kForward) return;  // NoGradGuard: nothing is kept
+  if (!builds_graph(sheet.spec().profile_type)) return;  // NoGradGuard: nothing is kept
   add_block(sheet);
   sheet.begin(kEmbedding);
   sheet.alias({.name = "tokens",

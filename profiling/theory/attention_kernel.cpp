@@ -84,7 +84,7 @@ AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DTy
                      .heads = config.heads,
                      .kv_heads = config.kv_heads,
                      .head_dim = config.head_dim(),
-                     .backward = spec.profile_type != Mode::kForward};
+                     .backward = builds_graph(spec.profile_type)};
   // Autocast's BF16 is FP16 on such a card (train/precision.cpp).
   const bool replaced = !call.cpu && call.capability < 8 && spec.precision == Precision::kBf16;
   if (replaced) call.dtype = DType::kFp16;

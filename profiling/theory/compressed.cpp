@@ -129,7 +129,7 @@ Row codes_row(const Row& row, const Activations& activations) {
 void compress_saved(std::vector<Row>& rows, const RunSpec& spec) {
   const Activations& activations = spec.activations;
   if (activations.exact() || activations.offloaded()) return;
-  if (spec.profile_type == Mode::kForward) return;
+  if (!builds_graph(spec.profile_type)) return;
   move_streams(rows, model_config(spec).layers, activations.min_bytes);
   std::vector<Row> compressed;
   for (const Row& row : rows) {

@@ -86,7 +86,7 @@ std::string on_the_card(const BlockMoves& moves) {
 BlockMoves block_moves(const RunSpec& spec) {
   const int64_t layers = model_config(spec).layers;
   const std::vector<BlockGroup> groups = block_groups(spec.checkpoint, layers);
-  const bool with_graph = spec.profile_type != Mode::kForward;
+  const bool with_graph = builds_graph(spec.profile_type);
   CountedBlocks blocks(layers);
   for (const BlockGroup& group : groups) run_group(blocks, group, with_graph);
   if (!has_backward(spec.profile_type)) return blocks.moves();
@@ -132,7 +132,7 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
 int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward) {
   if (!spec.param_offload.any()) return 0;
   // Backward begins with the last block: it stays where there is a graph.
-  const int64_t there = after_backward || spec.profile_type == Mode::kForward ? 0 : 1;
+  const int64_t there = after_backward || !builds_graph(spec.profile_type) ? 0 : 1;
   return (block_moves(spec).most - there) * bytes_of_a_block(rows, spec);
 }
 

@@ -133,7 +133,7 @@ Row on_card(Row row, const Blocks& blocks) {
 }  // namespace
 
 void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
-  if (!spec.activations.offloaded() || spec.profile_type == Mode::kForward) return;
+  if (!spec.activations.offloaded() || !builds_graph(spec.profile_type)) return;
   Senders senders = senders_of(spec);
   split(rows, senders.kept);
   move_streams(rows, spec.activations, senders);

@@ -105,6 +105,7 @@ bool has_predicted_peak(const RunSpec& spec) {
       "master_weights", "rounding",     "max_grad_norm",  "release_gradients",
       "checkpoint",     "activations",  "device",         "optimizer_offload",
       "param_offload"};
+  if (spec.profile_type == Mode::kGenerate) return false;
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   for (const Field& field : fields()) {

@@ -10,6 +10,7 @@
 #include "profiling/theory/forward.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
+#include "profiling/theory/kv_cache.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/residual_stream.h"
@@ -30,6 +31,7 @@ constexpr std::array kStateGroups = {kParameters,
                                      kOptimizerTemporaries,
                                      kCastCache,
                                      kPassingCast,
+                                     kKvCacheRows,
                                      kLossScaler,
                                      kTables,
                                      kInputs,
@@ -353,7 +355,7 @@ Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
 std::vector<Table> theory_report(const RunSpec& spec, const DiskRate& disk_rate) {
   const std::vector<Row> rows = theory_rows(spec);
   std::vector<Table> tables = {shape_table(spec), residual_stream_table(spec)};
-  if (spec.profile_type != Mode::kForward) {
+  if (builds_graph(spec.profile_type)) {
     const int64_t layers = model_config(spec).layers;
     for (const Blocks& alike : blocks_alike(rows, layers)) {
       tables.push_back(block_table(rows, alike, layers));
@@ -376,6 +378,7 @@ std::vector<Table> theory_report(const RunSpec& spec, const DiskRate& disk_rate)
   }
   tables.push_back(row_table("States, casts, tables and inputs", rows,
                              {kStateGroups.begin(), kStateGroups.end()}));
+  if (spec.profile_type == Mode::kGenerate) return tables;  // the totals are of a step's modes
   std::optional<Peak> peak;
   if (has_predicted_peak(spec)) peak = predicted_peak(spec);
   if (peak) tables.push_back(peak_table(*peak));

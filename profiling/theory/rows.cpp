@@ -6,6 +6,7 @@
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
+#include "profiling/theory/kv_cache.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/sheet.h"
@@ -115,7 +116,7 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   Sheet activations(spec);
   add_activation_rows(activations);
   std::vector<Row> rows = activations.take();
-  if (spec.profile_type != Mode::kForward) checkpoint_rows(spec, rows);
+  if (builds_graph(spec.profile_type)) checkpoint_rows(spec, rows);
   Sheet states(spec);
   add_state_rows(states);
   for (Row& row : states.take()) rows.push_back(std::move(row));
@@ -232,6 +233,7 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
     sums["from_disk_bytes"] = disk.read;
     sums["to_disk_bytes"] = disk.written;
   }
+  if (spec.profile_type == Mode::kGenerate) sums["kv_cache"] = total(rows, kKvCacheRows);
   if (has_predicted_peak(spec)) sums["peak_allocated_bytes"] = predicted_peak(spec).allocated;
   return sums;
 }

@@ -6,6 +6,7 @@
 
 #include "profiling/theory/parameters.h"
 #include "text/words.h"
+#include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {
@@ -94,6 +95,16 @@ int64_t Sheet::size(char letter) const {
       return config_.head_dim();
     case 'R':
       return config_.head_dim() / 2;
+    case 'L':
+      return config_.layers;
+    case 'I':
+      return prompt_tokens(spec_);
+    case 'J':
+      return sequence_tokens(spec_);
+    case 'W':
+      return kv_cache_shape(spec_).sequences;
+    case 'E':
+      return kv_cache_shape(spec_).all_blocks();
     case 'P':  // S, padded: the memory-efficient kernel writes whole tiles of 32 queries
       return (spec_.context_length + 31) / 32 * 32;
     default:

@@ -16,7 +16,9 @@ struct RowInput {
   std::string name;   // without the suffix; the sheet appends the letters of the shape
   std::string shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S
                       // padded, N = micro-batches, M = parameter tensors, C = chunks of the largest
-                      // in foreach; "V*D/256": so many, rounded up; a number is itself
+                      // in foreach; of generation: L layers, I prompt tokens, J tokens of a
+                      // sequence, W sequences of the cache, E its blocks; "V*D/256": so many,
+                      // rounded up; a number is itself
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;

@@ -3,6 +3,7 @@
 #include "profiling/theory/checkpoint.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
+#include "profiling/theory/kv_cache.h"
 #include "profiling/theory/parameters.h"
 #include "profiling/theory/sheet.h"
 #include "profiling/theory/update.h"
@@ -26,7 +27,7 @@ void add_cast(Sheet& sheet, const ParameterShape& parameter, int64_t storages,
 // See Note [Casts under autocast] in activations.cpp.
 void add_casts(Sheet& sheet) {
   sheet.begin(kCastCache);
-  const bool saves = sheet.spec().profile_type != Mode::kForward;
+  const bool saves = builds_graph(sheet.spec().profile_type);
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   for (const ParameterShape& parameter : kModelParameters) {
     if (!is_cast(sheet, parameter)) continue;
@@ -54,6 +55,18 @@ void add_passing_cast(Sheet& sheet) {
       "einsum is on no CPU list; without a graph each cast dies with its product; the largest");
 }
 
+void add_generated(Sheet& sheet) {
+  sheet.add({.name = "prompts",
+             .shape = "B I",
+             .dtype = DType::kInt64,
+             .source = "train/data/data.cpp Data::batch"});
+  sheet.add({.name = "tokens",
+             .shape = "B J",
+             .dtype = DType::kInt64,
+             .source = "train/generate/generator.cpp Generator::run",
+             .condition = "prompts and what was generated"});
+}
+
 void add_inputs(Sheet& sheet) {
   sheet.begin(kTables);
   for (const char* name : {"cos", "sin"}) {
@@ -63,6 +76,7 @@ void add_inputs(Sheet& sheet) {
                .condition = "one pair for all blocks"});
   }
   sheet.begin(kInputs);
+  if (sheet.spec().profile_type == Mode::kGenerate) return add_generated(sheet);
   const bool in_parts = passes(sheet.spec()) > 1;
   for (const char* name : {"tokens", "targets"}) {
     sheet.add({.name = name,
@@ -114,13 +128,14 @@ void add_state_rows(Sheet& sheet) {
     add_update_rows(sheet);
   }
   if (sheet.casts_weights()) {
-    if (sheet.cpu() && spec.profile_type == Mode::kForward) {
+    if (sheet.cpu() && !builds_graph(spec.profile_type)) {
       add_passing_cast(sheet);
     } else {
       add_casts(sheet);
     }
   }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) add_loss_scaler(sheet);
+  if (spec.profile_type == Mode::kGenerate) add_kv_cache_rows(sheet);
   add_inputs(sheet);
 }
 

@@ -2,13 +2,17 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "train/generate/rules.h"
+
 namespace headroom {
 
 Data::Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_t steps)
     : batch_size_(spec.batch_size),
-      context_length_(spec.context_length),
+      context_length_(spec.profile_type == Mode::kGenerate ? prompt_tokens(spec)
+                                                           : spec.context_length),
       vocab_size_(vocab_size),
       seed_(spec.seed),
+      has_targets_(spec.profile_type != Mode::kGenerate),
       device_(device) {
   if (spec.tokens.empty()) return;
   file_ = std::make_unique<TokenFile>(spec.tokens, spec.token_type);
@@ -33,6 +37,7 @@ Batch Data::batch(int64_t step) const {
     return window.view({batch_size_, context_length_})
         .to(device_, torch::kInt64, /*non_blocking=*/false, /*copy=*/true);
   };
+  if (!has_targets_) return {place(ids.narrow(0, 0, count)), {}};
   return {place(ids.narrow(0, 0, count)), place(ids.narrow(0, 1, count))};
 }
 

@@ -12,7 +12,7 @@ namespace headroom {
 
 struct Batch {
   torch::Tensor tokens_BS;   // int64 on the device
-  torch::Tensor targets_BS;  // int64 on the device
+  torch::Tensor targets_BS;  // int64 on the device; undefined where nothing is predicted
 };
 
 class Data {
@@ -24,7 +24,8 @@ class Data {
   Batch batch(int64_t step) const;
 
  private:
-  int64_t batch_size_, context_length_, vocab_size_, seed_;
+  int64_t batch_size_, context_length_, vocab_size_, seed_;  // a prompt is the context of these
+  bool has_targets_;
   torch::Device device_;
   std::unique_ptr<TokenFile> file_;
 };

@@ -127,9 +127,9 @@ const LayerFactory& fp8_layers() {
       return eager_layers().feed_forward(layers_in_blocks(), d_model, d_ff, options);
     };
     layers.attention = [](const LayerFactory&, const ModelConfig& config, Attention kind,
-                          const RotaryTable* rotary,
+                          const Positions* positions,
                           const LayerFactory::Options& options) -> Layer {
-      return eager_layers().attention(layers_in_blocks(), config, kind, rotary, options);
+      return eager_layers().attention(layers_in_blocks(), config, kind, positions, options);
     };
     return layers;
   }();

@@ -10,9 +10,13 @@ enum class Mode {
   kForwardGrad,      // forward that keeps what backward needs
   kForwardBackward,  // forward, loss, backward
   kTraining,         // gradients released, forward, loss, backward, optimizer step
+  kGenerate,         // prompts, then one token after another, without gradients, with a cache
 };
 const EnumWords<Mode>& words_of(Mode);
 std::string to_string(Mode mode);  // "forward-grad"
+
+// Whether what backward would need is kept.
+inline bool builds_graph(Mode mode) { return mode != Mode::kForward && mode != Mode::kGenerate; }
 
 inline bool has_backward(Mode mode) {
   return mode == Mode::kForwardBackward || mode == Mode::kTraining;

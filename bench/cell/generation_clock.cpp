@@ -1,0 +1,32 @@
+#include "bench/cell/generation_clock.h"
+
+#include "bench/cell/device.h"
+#include "train/generate/rules.h"
+
+namespace headroom {
+
+GenerationClock::GenerationClock(const RunSpec& spec, torch::Device device, ScopeListener* next)
+    : device_(device), next_(next) {
+  times_.prompt_tokens = spec.batch_size * prompt_tokens(spec);
+  times_.decoded_tokens = spec.batch_size * (response_tokens(spec) - 1);
+}
+
+void GenerationClock::begin_step() {
+  times_.prefill_ms.push_back(0);
+  times_.decode_ms.push_back(0);
+}
+
+void GenerationClock::on_scope(const Scope& scope, bool begins) {
+  using Clock = std::chrono::steady_clock;
+  if (!begins) next_->on_scope(scope, begins);
+  if (scope.kind == ScopeKind::kPhase) {
+    synchronize(device_);
+    const std::chrono::duration<double, std::milli> time = Clock::now() - began_;
+    std::vector<double>& all = scope.name == "prefill" ? times_.prefill_ms : times_.decode_ms;
+    if (!begins && !all.empty()) all.back() += time.count();
+    began_ = Clock::now();
+  }
+  if (begins) next_->on_scope(scope, begins);
+}
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+// How long the prefill and the decode of each measured step took.
+#pragma once
+
+#include <torch/types.h>
+
+#include <chrono>
+
+#include "profiling/record.h"
+#include "train/scope.h"
+
+namespace headroom {
+
+// Waits for the device where a phase begins and ends. Passes on what it hears.
+class GenerationClock final : public ScopeListener {
+ public:
+  GenerationClock(const RunSpec& spec, torch::Device device, ScopeListener* next);
+
+  void on_scope(const Scope& scope, bool begins) override;
+  void begin_step();  // a phase may run more than once in a step
+  const GenerationTimes& times() const { return times_; }
+
+ private:
+  torch::Device device_;
+  ScopeListener* next_;
+  std::chrono::steady_clock::time_point began_ = {};
+  GenerationTimes times_;
+};
+
+}  // namespace headroom

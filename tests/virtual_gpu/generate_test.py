@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Generation on virtual cards and on the CPU: theory's bytes are the measured ones.
+
+usage: generate_test.py HEADROOM
+
+Each form and type of the cache, chunks, a cache that does not hold all, sampling; and of a large
+model that the cache is what its formula says and that a paged one of 8 bits is what makes it fit.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import theory_test
+
+HEADROOM = sys.argv[1]
+MIB = 1 << 20
+
+
+def profile(*flags):
+    command = [HEADROOM, "profile", "--profile-type", "generate", "--format", "json",
+               "--warmup-steps", "1", "--measure-steps", "1", "--stacks", "none", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+class GenerateTest(unittest.TestCase):
+    def check_grid(self, **axes):
+        with tempfile.TemporaryDirectory() as folder:
+            records = theory_test.sweep(HEADROOM, folder, profile_type="generate", **axes)
+        for record in records:
+            self.assertEqual(theory_test.differences(record), [], record["name"])
+            self.assertGreater(record["category_peak_bytes"]["kv_cache"], 0)
+            self.assertEqual(record["phase_order"], ["prefill", "decode"])
+            categories = sum(record["categories_at_peak_bytes"].values())
+            self.assertEqual(categories, record["recorded_peak"]["allocated_bytes"])
+
+    def test_bytes_of_every_form_and_type_of_the_cache_are_those_of_theory(self):
+        self.check_grid(device="virtual:h200,virtual:rtx4090", context_length="67",
+                        prompt_len="37", response_len="5", kv_heads="2",
+                        kv_cache="contiguous,paged",
+                        kv_cache_dtype="auto,fp32,bf16,fp16,fp8,int8",
+                        precision="fp32,bf16", attention="eager,sdpa")
+
+    def test_chunks_a_small_cache_and_sampling_change_no_state(self):
+        self.check_grid(device="virtual:h200", context_length="64", prompt_len="33",
+                        response_len="4", kv_cache="contiguous,paged", prefill_chunk="0,7,50",
+                        kv_cache_tokens="0,96", temperature="0,0.7",
+                        attention="eager,sdpa,efficient")
+
+    def test_on_the_cpu_too_with_times(self):
+        self.check_grid(device="cpu", context_length="48", prompt_len="20", response_len="6",
+                        kv_cache="contiguous,paged", kv_cache_dtype="auto,fp8,int8",
+                        precision="fp32,bf16", kv_heads="1,4")
+        record = profile("--model-size", "custom", "--d-model", "64", "--d-ff", "128", "--layers",
+                         "2", "--heads", "4", "--vocab-size", "100", "--context-length", "32",
+                         "--batch-size", "3", "--device", "cpu")
+        generation = record["generation"]
+        self.assertEqual(generation["prompt_tokens"], 3 * 16)
+        self.assertEqual(generation["decoded_tokens"], 3 * 15)
+        self.assertGreater(generation["prefill_ms"][0], 0)
+        self.assertLess(generation["prefill_ms"][0] + generation["decode_ms"][0],
+                        1.01 * record["step_ms"][0])
+
+    def test_a_large_models_cache_is_its_formula_and_8_bits_make_it_fit(self):
+        flags = ["--model-size", "7b", "--weights", "bf16", "--attention", "sdpa",
+                 "--context-length", "2048", "--prompt-len", "2000", "--response-len", "3",
+                 "--batch-size", "20", "--prefill-chunk", "2000", "--device", "virtual:rtx4090",
+                 "--kv-cache", "paged"]
+        refused = profile(*flags, "--kv-cache-dtype", "bf16")
+        self.assertEqual(refused["status"], "oom")
+        # 32 layers, 32 heads of 128; 126 blocks a sequence.
+        tokens = 20 * 126 * 16
+        small = profile(*flags[:10], *flags[10:14], *flags[16:], "--kv-cache-dtype", "int8",
+                        "--batch-size", "10")
+        self.assertEqual(small["status"], "ok", small["reason"])
+        self.assertEqual(small["category_peak_bytes"]["kv_cache"],
+                         2 * 32 * tokens // 2 * 32 * (128 + 4))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

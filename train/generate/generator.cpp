@@ -1,0 +1,183 @@
+#include "train/generate/generator.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+Tensor indices(const std::vector<int64_t>& values, torch::Device device) {
+  return torch::tensor(values, torch::kInt64).to(device);
+}
+
+void check(const Prompts& prompts, const Generation& settings) {
+  for (const int64_t length : prompts.lengths) {
+    TORCH_CHECK(length > 0, "a prompt has no tokens");
+    TORCH_CHECK(length + settings.response_len <= settings.cache.tokens, "a prompt of ", length,
+                " tokens and a response of ", settings.response_len, " are beyond a cache of ",
+                settings.cache.tokens, " tokens a sequence");
+  }
+  TORCH_CHECK(settings.response_len > 0, "a response has no tokens");
+  TORCH_CHECK(settings.cache.at_once() > 0, "a cache of ", settings.cache.all_blocks(),
+              " blocks does not hold one sequence of ", settings.cache.tokens, " tokens");
+}
+
+}  // namespace
+
+Generator::Generator(Transformer model, Generation settings, PassForward forward)
+    : model_(std::move(model)), settings_(settings), forward_(std::move(forward)) {}
+
+Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
+  const torch::NoGradGuard no_grad;
+  check(prompts, settings_);
+  const torch::Device device = prompts.tokens_BP.device();
+  const auto count = static_cast<int64_t>(prompts.lengths.size());
+  cache_ = make_kv_cache(settings_.cache, device);
+  claim(claims, Category::kKvCache, cache_->storages(), {"kv cache", "kv cache scales"});
+  sampler_ = std::make_unique<Sampler>(settings_.sampling, settings_.seed, device);
+  const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
+  Generated out;
+  out.tokens_BT = torch::zeros({count, longest + settings_.response_len},
+                               torch::dtype(torch::kInt64).device(device));
+  out.lengths = prompts.lengths;
+  claim(claims, Category::kOther, out.tokens_BT, "generated tokens");
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t length = prompts.lengths[static_cast<size_t>(i)];
+    out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));
+  }
+  const int64_t at_once = settings_.cache.at_once();
+  for (int64_t begin = 0; begin < count; begin += at_once) {
+    Round round{.prompts = prompts, .begin = begin, .end = std::min(begin + at_once, count)};
+    {
+      const StepScope phase(scopes, {ScopeKind::kPhase, "prefill"});
+      prefill(round, out);
+    }
+    if (settings_.response_len > 1) {
+      const StepScope phase(scopes, {ScopeKind::kPhase, "decode"});
+      decode(round, out);
+    }
+    for (int64_t row = 0; row < round.end - round.begin; ++row) cache_->release(row);
+  }
+  cache_.reset();
+  return out;
+}
+
+// Prompts in their order, cut where a pass is full.
+std::vector<std::vector<Stretch>> Generator::chunks(const Round& round) const {
+  const int64_t limit =
+      settings_.prefill_chunk > 0 ? settings_.prefill_chunk : std::numeric_limits<int64_t>::max();
+  std::vector<std::vector<Stretch>> passes(1);
+  int64_t room = limit;
+  for (const int64_t row : round.rows) {
+    const int64_t length = round.prompts.lengths[static_cast<size_t>(round.begin + row)];
+    for (int64_t first = 0; first < length;) {
+      if (room == 0) {
+        passes.emplace_back();
+        room = limit;
+      }
+      const int64_t part = std::min(length - first, room);
+      passes.back().push_back({.length = part, .first = first, .row = row});
+      first += part;
+      room -= part;
+    }
+  }
+  return passes;
+}
+
+// The logits of the prompts that end in it, (N, V).
+Tensor Generator::run_chunk(const Round& round, const std::vector<Stretch>& stretches) {
+  std::vector<Tensor> tokens;
+  std::vector<int64_t> last;
+  int64_t end = 0;
+  for (const Stretch& stretch : stretches) {
+    const int64_t sequence = round.begin + stretch.row;
+    tokens.push_back(round.prompts.tokens_BP[sequence].narrow(0, stretch.first, stretch.length));
+    end += stretch.length;
+    const int64_t length = round.prompts.lengths[static_cast<size_t>(sequence)];
+    if (stretch.first + stretch.length == length) last.push_back(end - 1);
+  }
+  const Tensor tokens_1T = torch::cat(tokens).unsqueeze(0);
+  cache_->begin(stretches);
+  Pass pass = make_pass(stretches, tokens_1T.device(), cache_.get());
+  pass.outputs_N = indices(last, tokens_1T.device());
+  const PassScope scope(model_, pass);
+  return forward_(tokens_1T).squeeze(0);
+}
+
+void Generator::prefill(Round& round, Generated& out) {
+  round.rows.resize(static_cast<size_t>(round.end - round.begin));
+  std::iota(round.rows.begin(), round.rows.end(), 0);
+  round.ended.assign(round.rows.size(), false);
+  std::vector<Tensor> logits_NV;
+  for (const std::vector<Stretch>& stretches : chunks(round)) {
+    logits_NV.push_back(run_chunk(round, stretches));
+  }
+  const Tensor logits_BV = logits_NV.size() == 1 ? logits_NV.front() : torch::cat(logits_NV);
+  logits_NV.clear();
+  round.next_B = sampler_->next(logits_BV);
+  take(round, out);
+}
+
+void Generator::decode(Round& round, Generated& out) {
+  for (int64_t step = 1; step < settings_.response_len; ++step) {
+    const bool any = std::find(round.ended.begin(), round.ended.end(), false) != round.ended.end();
+    if (!any) return;
+    std::vector<Stretch> stretches;
+    for (const int64_t row : round.rows) {
+      stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
+    }
+    cache_->begin(stretches);
+    const Pass pass = make_pass(std::move(stretches), round.next_B.device(), cache_.get());
+    const PassScope scope(model_, pass);
+    const Tensor logits_BV = forward_(round.next_B.unsqueeze(0)).squeeze(0);
+    round.next_B = sampler_->next(logits_BV);
+    take(round, out);
+  }
+}
+
+void Generator::take(Round& round, Generated& out) {
+  const torch::Device device = round.next_B.device();
+  std::vector<int64_t> from;  // of what is computed, that still goes on
+  std::vector<int64_t> sequences;
+  std::vector<int64_t> positions;
+  for (size_t i = 0; i < round.rows.size(); ++i) {
+    if (round.ended[i]) continue;
+    const int64_t sequence = round.begin + round.rows[i];
+    from.push_back(static_cast<int64_t>(i));
+    sequences.push_back(sequence);
+    positions.push_back(out.lengths[static_cast<size_t>(sequence)]++);
+  }
+  const bool all = from.size() == round.rows.size();
+  const Tensor tokens = all ? round.next_B : round.next_B.index_select(0, indices(from, device));
+  out.tokens_BT.index_put_({indices(sequences, device), indices(positions, device)}, tokens);
+  if (settings_.end_token < 0) return;
+  const Tensor on_host = round.next_B.to(torch::kCPU);
+  const auto* next = on_host.const_data_ptr<int64_t>();
+  for (size_t i = 0; i < round.rows.size(); ++i) {
+    if (next[i] == settings_.end_token) round.ended[i] = true;
+  }
+  if (settings_.cache.form == KvCacheForm::kPaged) drop_ended(round);
+}
+
+void Generator::drop_ended(Round& round) {
+  std::vector<int64_t> kept;
+  std::vector<int64_t> rows;
+  for (size_t i = 0; i < round.rows.size(); ++i) {
+    if (round.ended[i]) {
+      cache_->release(round.rows[i]);
+    } else {
+      kept.push_back(static_cast<int64_t>(i));
+      rows.push_back(round.rows[i]);
+    }
+  }
+  if (kept.size() == round.rows.size() || kept.empty()) return;
+  round.next_B = round.next_B.index_select(0, indices(kept, round.next_B.device()));
+  round.rows = std::move(rows);
+  round.ended.assign(round.rows.size(), false);
+}
+
+}  // namespace headroom

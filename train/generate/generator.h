@@ -1,0 +1,83 @@
+// Tokens after prompts: prefill, then decode, with a cache. Start here: Generator::run().
+//
+// No gradient is made. Two phases are told: "prefill", the prompts until each has its first new
+// token, and "decode", every token after that; a cache that holds fewer sequences than there are
+// prompts makes both run more than once.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/kv_cache.h"
+#include "model/transformer.h"
+#include "train/generate/sampler.h"
+#include "train/memory_claims.h"
+#include "train/scope.h"
+
+namespace headroom {
+
+struct Generation {
+  int64_t response_len = 0;   // new tokens of a sequence, at most
+  int64_t prefill_chunk = 0;  // tokens of one pass of the prefill; 0 = all prompts in one
+  int64_t end_token = -1;     // a sequence ends with it; -1: none does
+  Sampling sampling;
+  uint64_t seed = 0;   // of the draws
+  KvCacheShape cache;  // `tokens` holds the longest prompt and the response
+};
+
+// Prompts, (B, longest) int64 on the model's device; what is behind a prompt's end is ignored.
+struct Prompts {
+  torch::Tensor tokens_BP;
+  std::vector<int64_t> lengths;
+};
+
+struct Generated {
+  torch::Tensor tokens_BT;       // prompts and responses, each from the left; 0 behind its end
+  std::vector<int64_t> lengths;  // of each, the prompt and an end token included
+};
+
+// (1, T) tokens of the pass that is set -> logits.
+using PassForward = std::function<torch::Tensor(const torch::Tensor& tokens_1T)>;
+
+class Generator {
+ public:
+  // `forward` runs the model; it is called with a pass set on it.
+  Generator(Transformer model, Generation settings, PassForward forward);
+
+  // The cache is made here and gone at the end; claimed as kKvCache. Throws c10::Error where a
+  // prompt is empty or its sequence beyond the cache.
+  Generated run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims);
+
+ private:
+  // The sequences that are in the cache together. Row r of the cache is sequence begin + r.
+  struct Round {
+    const Prompts& prompts;
+    int64_t begin = 0;
+    int64_t end = 0;
+    std::vector<int64_t> rows = {};  // of the cache, that are computed
+    std::vector<bool> ended = {};    // of each of these
+    torch::Tensor next_B = {};       // the last token of each of these
+  };
+
+  void prefill(Round& round, Generated& out);
+  void decode(Round& round, Generated& out);
+  // Puts the new tokens where they belong, and sees which sequences have ended. A paged cache gets
+  // their blocks back and they are computed no more; in a contiguous one, which is read in place,
+  // their rows are computed on for nobody.
+  void take(Round& round, Generated& out);
+  void drop_ended(Round& round);
+  std::vector<std::vector<Stretch>> chunks(const Round& round) const;
+  torch::Tensor run_chunk(const Round& round, const std::vector<Stretch>& stretches);
+
+  Transformer model_;
+  Generation settings_;
+  PassForward forward_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Sampler> sampler_;
+};
+
+}  // namespace headroom

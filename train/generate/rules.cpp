@@ -1,0 +1,143 @@
+#include "train/generate/rules.h"
+
+#include <algorithm>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kExample = "--profile-type generate --prompt-len 256 --response-len 256";
+
+KvCacheType kept_as(const RunSpec& spec) {
+  switch (spec.kv_cache_dtype) {
+    case KvCacheTypeWord::kFp32:
+      return KvCacheType::kFp32;
+    case KvCacheTypeWord::kBf16:
+      return KvCacheType::kBf16;
+    case KvCacheTypeWord::kFp16:
+      return KvCacheType::kFp16;
+    case KvCacheTypeWord::kFp8:
+      return KvCacheType::kFp8;
+    case KvCacheTypeWord::kInt8:
+      return KvCacheType::kInt8;
+    case KvCacheTypeWord::kAuto:
+      break;
+  }
+  switch (compute_precision(spec)) {
+    case Precision::kBf16:
+    case Precision::kFp8:
+      return KvCacheType::kBf16;
+    case Precision::kFp16:
+      return KvCacheType::kFp16;
+    default:
+      return KvCacheType::kFp32;
+  }
+}
+
+// Settings of generation mean nothing to any other step.
+void refuse_elsewhere(const RunSpec& spec) {
+  const RunSpec defaults;
+  for (const Field& field : fields()) {
+    if (field.group != FieldGroup::kGeneration || field.same(spec, defaults)) continue;
+    throw UsageError(field.flag(), field.get(spec),
+                     "is of generation, and --profile-type " + to_string(spec.profile_type) +
+                         " generates nothing; allowed: with generate",
+                     kExample);
+  }
+}
+
+void check_lengths(const RunSpec& spec) {
+  const std::string context = std::to_string(spec.context_length);
+  if (spec.context_length < 2) {
+    throw UsageError("--context-length", context,
+                     "has no room for a prompt and a response; allowed: 2 or more", kExample);
+  }
+  if (prompt_tokens(spec) >= spec.context_length) {
+    throw UsageError("--prompt-len", std::to_string(spec.prompt_len),
+                     "leaves no room for a response in --context-length " + context +
+                         "; allowed: 1 to " + std::to_string(spec.context_length - 1),
+                     kExample);
+  }
+  if (sequence_tokens(spec) > spec.context_length) {
+    throw UsageError("--response-len", std::to_string(spec.response_len),
+                     "after a prompt of " + std::to_string(prompt_tokens(spec)) +
+                         " is beyond --context-length " + context + "; allowed: 1 to " +
+                         std::to_string(spec.context_length - prompt_tokens(spec)),
+                     kExample);
+  }
+}
+
+void check_cache(const RunSpec& spec) {
+  const KvCacheShape shape = kv_cache_shape(spec);
+  if (spec.kv_cache_tokens == 0 || shape.at_once() > 0) return;
+  const int64_t least = spec.kv_cache == KvCacheForm::kPaged
+                            ? shape.blocks_of_a_sequence() * kKvCacheBlock
+                            : shape.tokens;
+  throw UsageError("--kv-cache-tokens", std::to_string(spec.kv_cache_tokens),
+                   "cannot hold one sequence of " + std::to_string(shape.tokens) +
+                       " tokens; allowed: 0, or " + std::to_string(least) + " or more",
+                   "--kv-cache-tokens " + std::to_string(least));
+}
+
+void check_sampling(const RunSpec& spec) {
+  if (spec.top_p <= 0) {
+    throw UsageError("--top-p", find_field("top_p")->get(spec),
+                     "leaves no token to draw; allowed: above 0, up to 1, which is all",
+                     "--temperature 1 --top-p 0.9");
+  }
+  if (spec.temperature > 0 || (spec.top_k == 0 && spec.top_p == 1)) return;
+  const bool k = spec.top_k != 0;
+  throw UsageError(k ? "--top-k" : "--top-p", find_field(k ? "top_k" : "top_p")->get(spec),
+                   "is of a draw, and --temperature 0 takes the highest without one; allowed: with "
+                   "a --temperature above 0",
+                   k ? "--temperature 1 --top-k 50" : "--temperature 1 --top-p 0.9");
+}
+
+void check_end_token(const RunSpec& spec) {
+  const int64_t vocab_size = model_config(spec).vocab_size;
+  if (spec.end_token < vocab_size) return;
+  throw UsageError("--end-token", std::to_string(spec.end_token),
+                   "is no token of a vocabulary of " + std::to_string(vocab_size) +
+                       "; allowed: -1, or 0 to " + std::to_string(vocab_size - 1),
+                   "--end-token 0");
+}
+
+}  // namespace
+
+int64_t prompt_tokens(const RunSpec& spec) {
+  return spec.prompt_len > 0 ? spec.prompt_len : spec.context_length / 2;
+}
+
+int64_t response_tokens(const RunSpec& spec) {
+  return spec.response_len > 0 ? spec.response_len : spec.context_length - prompt_tokens(spec);
+}
+
+KvCacheShape kv_cache_shape(const RunSpec& spec) {
+  const ModelConfig config = model_config(spec);
+  KvCacheShape shape{.form = spec.kv_cache,
+                     .type = kept_as(spec),
+                     .layers = config.layers,
+                     .kv_heads = config.kv_heads,
+                     .head_dim = config.head_dim(),
+                     .sequences = spec.batch_size,
+                     .tokens = sequence_tokens(spec)};
+  if (spec.kv_cache == KvCacheForm::kPaged) {
+    const int64_t whole = shape.all_blocks();
+    shape.blocks =
+        spec.kv_cache_tokens == 0 ? whole : std::min(spec.kv_cache_tokens / kKvCacheBlock, whole);
+  } else if (spec.kv_cache_tokens > 0) {
+    shape.sequences = std::min(spec.kv_cache_tokens / shape.tokens, shape.sequences);
+  }
+  return shape;
+}
+
+void check_generation(const RunSpec& spec) {
+  if (spec.profile_type != Mode::kGenerate) return refuse_elsewhere(spec);
+  check_lengths(spec);
+  check_cache(spec);
+  check_sampling(spec);
+  check_end_token(spec);
+}
+
+}  // namespace headroom

@@ -1,0 +1,22 @@
+// What --profile-type generate asks for, and what contradicts it. No torch here.
+#pragma once
+
+#include "model/kv_cache_shape.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+int64_t prompt_tokens(const RunSpec& spec);    // of every prompt
+int64_t response_tokens(const RunSpec& spec);  // of every sequence, at most
+inline int64_t sequence_tokens(const RunSpec& spec) {
+  return prompt_tokens(spec) + response_tokens(spec);
+}
+
+// The cache of the run. --kv-cache-tokens is rounded down to whole sequences where the cache is
+// contiguous, to whole blocks where it is paged.
+KvCacheShape kv_cache_shape(const RunSpec& spec);
+
+// Throws UsageError.
+void check_generation(const RunSpec& spec);
+
+}  // namespace headroom
