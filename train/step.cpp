@@ -107,8 +107,10 @@ Tensor Step::run(const std::vector<LossPart>& parts) {
   return sum;
 }
 
-Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use) {
+Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use, const Pass* pass) {
   if (parameters) parameters->begin_step();
+  std::optional<PassScope> tokens;
+  if (pass != nullptr) tokens.emplace(model_, *pass);
   const torch::NoGradGuard no_grad;
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
   const StepScope phase(scopes_, {ScopeKind::kPhase, "forward"});
@@ -136,6 +138,8 @@ void Step::finish_gradients() {
 
 // Detached, in FP32. What its graph keeps is gone when it returns.
 Tensor Step::run_part(const LossPart& part) {
+  std::optional<PassScope> tokens;  // until backward has ended, which may compute forward again
+  if (part.pass) tokens.emplace(model_, *part.pass);
   Tensor loss;
   {
     const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);

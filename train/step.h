@@ -29,13 +29,15 @@
 
 namespace headroom {
 
-// What is made of the final norm's output, (B, S, D). Runs under the step's autocast.
+// What is made of the final norm's output: (B, S, D), or (1, N, D) of the outputs that a pass
+// wants. Runs under the step's autocast.
 using OfHidden = std::function<torch::Tensor(Transformer& model, const torch::Tensor& hidden_BSD)>;
 
 // Sequences that go forward and backward together, and a loss that is not the step's own.
 struct LossPart {
-  torch::Tensor tokens_BS;  // int64 on the device
+  torch::Tensor tokens_BS;  // int64 on the device; of a pass (1, T)
   OfHidden loss;  // a scalar: the part's share; the shares of all parts add up to the loss
+  std::shared_ptr<const Pass> pass = nullptr;  // what the tokens are; null: rows of equal length
 };
 
 class Step {
@@ -55,7 +57,9 @@ class Step {
   torch::Tensor run(const std::vector<LossPart>& parts);
 
   // A forward without gradients, in any mode, and what `use` makes of it, in a scope `forward`.
-  torch::Tensor infer(const torch::Tensor& tokens_BS, const OfHidden& use);
+  // pass: what the tokens are; null: rows of equal length.
+  torch::Tensor infer(const torch::Tensor& tokens_BS, const OfHidden& use,
+                      const Pass* pass = nullptr);
 
   // Frees the gradients of the last run, which the next one would free as it begins.
   void free_gradients();

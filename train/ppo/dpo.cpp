@@ -38,10 +38,10 @@ std::vector<PassRows> passes_of_pairs(const Experience& pairs, const Indices& ch
 }
 
 // Of each sequence of a pass, (pairs, 2).
-Tensor sums_of_pairs(Transformer& model, const Tensor& hidden_BSD, const PassRows& rows,
+Tensor sums_of_pairs(Transformer& model, const Tensor& hidden_1ND, const PassRows& rows,
                      const DpoSpec& spec) {
   const TokenLogProbs made =
-      log_probs_of(model, hidden_BSD, rows, {.chunk_tokens = spec.chunk_tokens, .entropy = false});
+      log_probs_of(model, hidden_1ND, rows, {.chunk_tokens = spec.chunk_tokens, .entropy = false});
   return sums_of_sequences(made.log_probs_T, rows).view({-1, 2});
 }
 
@@ -60,20 +60,20 @@ struct Sums {
 // One pass of a minibatch of so many pairs. The reference's side is computed here.
 LossPart part_of(const PassRows& rows, Step& reference, const DpoSpec& spec, size_t pairs,
                  Sums* sums) {
-  const OfHidden sums_of = [&spec, rows](Transformer& model, const Tensor& hidden_BSD) {
-    return sums_of_pairs(model, hidden_BSD, rows, spec);
+  const OfHidden sums_of = [&spec, rows](Transformer& model, const Tensor& hidden_1ND) {
+    return sums_of_pairs(model, hidden_1ND, rows, spec);
   };
-  const Tensor constant = reference.infer(rows.tokens_BS, sums_of);
+  const Tensor constant = reference.infer(rows.tokens_1S, sums_of, rows.pass.get());
   const double share = static_cast<double>(constant.size(0)) / static_cast<double>(pairs);
-  const OfHidden loss = [=, &spec](Transformer& model, const Tensor& hidden_BSD) {
-    const Tensor policy = sums_of(model, hidden_BSD);
+  const OfHidden loss = [=, &spec](Transformer& model, const Tensor& hidden_1ND) {
+    const Tensor policy = sums_of(model, hidden_1ND);
     const DpoLoss made = dpo_loss(
         {policy.select(1, 0), policy.select(1, 1), constant.select(1, 0), constant.select(1, 1)},
         spec.beta);
     sums->add_part(made, share);
     return share * made.loss;
   };
-  return {rows.tokens_BS, loss};
+  return {rows.tokens_1S, loss, rows.pass};
 }
 
 }  // namespace

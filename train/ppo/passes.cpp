@@ -1,7 +1,7 @@
 #include "train/ppo/passes.h"
 
-#include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace headroom {
 
@@ -21,38 +21,44 @@ Indices part_of(const Indices& all, const Indices& chosen) {
   return part;
 }
 
-Tensor chosen_rows(const Tensor& hidden_BSD, const Tensor& positions) {
-  return hidden_BSD.flatten(0, 1).index_select(0, positions);
+// The pass with these outputs.
+std::shared_ptr<const Pass> asking(const Pass& pass, const Tensor& outputs_N) {
+  Pass asks = pass;
+  asks.outputs_N = outputs_N;
+  return std::make_shared<const Pass>(std::move(asks));
 }
 
 }  // namespace
 
 PassRows rows_of(const Experience& experience, const Indices& sequences) {
-  const Indices lengths = experience.lengths();
+  const Indices lengths = part_of(experience.lengths(), sequences);
   const int64_t columns = experience.mask_BR.size(1);
-  int64_t longest = 0;
-  for (const int64_t sequence : sequences) longest = std::max(longest, lengths[at(sequence)]);
-  Indices positions, last, cells, owners;
+  Indices chosen_from, targets, last, cells, owners;
+  std::vector<Tensor> tokens;
+  int64_t begin = 0;
   for (size_t row = 0; row < sequences.size(); ++row) {
     const int64_t sequence = sequences[row];
-    const int64_t begin = static_cast<int64_t>(row) * longest;
     const int64_t prompt = experience.prompt_lengths[at(sequence)];
     for (int64_t i = 0; i < experience.response_lengths[at(sequence)]; ++i) {
-      positions.push_back(begin + prompt + i - 1);
+      targets.push_back(begin + prompt + i);
+      chosen_from.push_back(targets.back() - 1);
       cells.push_back(sequence * columns + i);
       owners.push_back(static_cast<int64_t>(row));
     }
-    last.push_back(begin + lengths[at(sequence)] - 1);
+    tokens.push_back(experience.tokens_BS[sequence].narrow(0, 0, lengths[row]));
+    begin += lengths[row];
+    last.push_back(begin - 1);
   }
-  const Tensor& tokens = experience.tokens_BS;
+  const Tensor tokens_S = torch::cat(tokens);
+  const Pass pass = packed_pass(lengths, tokens_S.device());
   PassRows rows;
-  rows.sequences_B = on_device(sequences, tokens);
-  rows.positions_T = on_device(positions, tokens);
-  rows.last_B = on_device(last, tokens);
-  rows.cells_T = on_device(cells, tokens);
-  rows.owners_T = on_device(owners, tokens);
-  rows.tokens_BS = tokens.index_select(0, rows.sequences_B).narrow(1, 0, longest).contiguous();
-  rows.targets_T = rows.tokens_BS.flatten().index_select(0, rows.positions_T + 1);
+  rows.pass = asking(pass, on_device(chosen_from, tokens_S));
+  rows.ends = asking(pass, on_device(last, tokens_S));
+  rows.cells_T = on_device(cells, tokens_S);
+  rows.targets_T = tokens_S.index_select(0, on_device(targets, tokens_S));
+  rows.owners_T = on_device(owners, tokens_S);
+  rows.sequences_B = on_device(sequences, tokens_S);
+  rows.tokens_1S = tokens_S.unsqueeze(0);
   return rows;
 }
 
@@ -85,14 +91,13 @@ Indices all_sequences(const Experience& experience) {
   return all;
 }
 
-TokenLogProbs log_probs_of(Transformer& model, const Tensor& hidden_BSD, const PassRows& rows,
+TokenLogProbs log_probs_of(Transformer& model, const Tensor& hidden_1ND, const PassRows& rows,
                            const LogProbOptions& options) {
-  return token_log_probs(chosen_rows(hidden_BSD, rows.positions_T), model->head_weight(),
-                         rows.targets_T, options);
+  return token_log_probs(hidden_1ND.squeeze(0), model->head_weight(), rows.targets_T, options);
 }
 
-Tensor values_at(Transformer& model, const Tensor& hidden_BSD, const Tensor& positions) {
-  return model->head(chosen_rows(hidden_BSD, positions)).squeeze(-1).to(torch::kFloat32);
+Tensor values_of(Transformer& model, const Tensor& hidden_1ND) {
+  return model->head(hidden_1ND).flatten().to(torch::kFloat32);
 }
 
 }  // namespace headroom

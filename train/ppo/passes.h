@@ -3,23 +3,25 @@
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <vector>
 
+#include "model/pass.h"
 #include "model/transformer.h"
 #include "train/ppo/experience.h"
 #include "train/ppo/token_log_probs.h"
 
 namespace headroom {
 
-// Some of the sequences, as they go through a model together, and where their response tokens are.
+// Some of the sequences one behind the other, without padding, and where their response tokens are.
 struct PassRows {
-  torch::Tensor tokens_BS;    // int64: as long as the longest of them
-  torch::Tensor positions_T;  // of the hidden states that each token was chosen from, in (B S)
-  torch::Tensor last_B;       // of the last token of each sequence, likewise
-  torch::Tensor cells_T;      // of each token in (all sequences x R), row by row
-  torch::Tensor targets_T;    // the tokens themselves
-  torch::Tensor sequences_B;  // the numbers of the sequences
-  torch::Tensor owners_T;     // of each token, which of the B it is of
+  torch::Tensor tokens_1S;           // int64: prompt and response of each
+  std::shared_ptr<const Pass> pass;  // them; its outputs are what the T tokens were chosen from
+  std::shared_ptr<const Pass> ends;  // the same with the last token of each as its outputs, (B)
+  torch::Tensor cells_T;             // of each response token in (all sequences x R), row by row
+  torch::Tensor targets_T;           // the response tokens themselves
+  torch::Tensor owners_T;            // of each, which of the B it is of
+  torch::Tensor sequences_B;         // the numbers of the sequences
 };
 PassRows rows_of(const Experience& experience, const Indices& sequences);
 
@@ -35,11 +37,10 @@ std::vector<PassRows> passes_of(const Experience& experience, const Indices& seq
                                 int64_t max_tokens);
 Indices all_sequences(const Experience& experience);
 
-// From the final norm's output of a pass, (B, S, D): what a policy gives its response tokens, (T),
-// and what a head of one output gives at positions of it, FP32.
-TokenLogProbs log_probs_of(Transformer& model, const torch::Tensor& hidden_BSD,
+// Of the outputs of a pass, (1, N, D): what a policy gives its response tokens, (T), and what a
+// head of one output gives, (N) FP32.
+TokenLogProbs log_probs_of(Transformer& model, const torch::Tensor& hidden_1ND,
                            const PassRows& rows, const LogProbOptions& options);
-torch::Tensor values_at(Transformer& model, const torch::Tensor& hidden_BSD,
-                        const torch::Tensor& positions);
+torch::Tensor values_of(Transformer& model, const torch::Tensor& hidden_1ND);
 
 }  // namespace headroom

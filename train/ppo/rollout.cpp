@@ -1,6 +1,8 @@
 #include "train/ppo/rollout.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "train/real_device.h"
 
@@ -69,6 +71,26 @@ Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const P
     if (spec.end_token >= 0) running_B = running_B & (next_B != spec.end_token);
   }
   return make_experience(tokens_BS, prompts.lengths, response_lengths(generated_B, spec));
+}
+
+Generate generate_with_cache(const KvCacheShape& cache) {
+  return [cache](Step& actor, const Prompts& prompts, const PpoSpec& spec, uint64_t seed) {
+    Generation settings = {.response_len = spec.response_length,
+                           .end_token = spec.end_token,
+                           .sampling = {.temperature = spec.temperature},
+                           .seed = seed,
+                           .cache = cache};
+    const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
+    settings.cache.tokens = longest + spec.response_length;
+    if (cache.sequences == 0) settings.cache.sequences = prompts.tokens_BP.size(0);
+    actor.generation = settings;
+    if (actor.parameters) actor.parameters->begin_step();
+    const Generated made = actor.generate(prompts);
+    Indices responses(prompts.lengths.size());
+    std::transform(made.lengths.begin(), made.lengths.end(), prompts.lengths.begin(),
+                   responses.begin(), std::minus<>());
+    return make_experience(made.tokens_BT, prompts.lengths, std::move(responses));
+  };
 }
 
 }  // namespace headroom

@@ -5,16 +5,12 @@
 
 #include <functional>
 
+#include "train/generate/generator.h"
 #include "train/ppo/experience.h"
 #include "train/ppo/spec.h"
 #include "train/step.h"
 
 namespace headroom {
-
-struct Prompts {
-  torch::Tensor tokens_BP;  // int64 on the actor's device; a prompt, then anything
-  Indices lengths;          // tokens of each, at least 1
-};
 
 // Each prompt `times` times, one behind the other: the groups of GRPO.
 Prompts repeated(const Prompts& prompts, int64_t times);
@@ -24,8 +20,12 @@ Prompts repeated(const Prompts& prompts, int64_t times);
 using Generate = std::function<Experience(Step& actor, const Prompts& prompts, const PpoSpec& spec,
                                           uint64_t seed)>;
 
-// By a forward of all tokens for each new one: no cache.
+// By a forward of all tokens for each new one: no cache. What the other is held against.
 Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const PpoSpec& spec,
                                     uint64_t seed);
+
+// With a cache of keys and values (train/generate): of the given form, type and model; its tokens
+// are those of the longest prompt and a response, its sequences all where it says 0.
+Generate generate_with_cache(const KvCacheShape& cache);
 
 }  // namespace headroom

@@ -9,36 +9,35 @@ using torch::Tensor;
 
 namespace {
 
+std::vector<PassRows> passes_of_all(const Experience& experience, const PpoSpec& spec) {
+  return passes_of(experience, all_sequences(experience), spec.max_tokens_per_micro_batch);
+}
+
 Tensor all_log_probs(const Experience& experience, Step& step, const PpoSpec& spec) {
   Tensor log_probs_BR = experience.zeros_BR();
-  for (const PassRows& rows :
-       passes_of(experience, all_sequences(experience), spec.max_tokens_per_micro_batch)) {
-    into(log_probs_BR, rows, step.infer(rows.tokens_BS, [&](Transformer& model, const Tensor& h) {
-      return log_probs_of(model, h, rows, log_prob_options(spec, /*entropy=*/false)).log_probs_T;
-    }));
+  for (const PassRows& rows : passes_of_all(experience, spec)) {
+    const OfHidden use = [&](Transformer& model, const Tensor& hidden_1ND) {
+      return log_probs_of(model, hidden_1ND, rows, log_prob_options(spec, /*entropy=*/false))
+          .log_probs_T;
+    };
+    into(log_probs_BR, rows, step.infer(rows.tokens_1S, use, rows.pass.get()));
   }
   return log_probs_BR;
 }
 
 Tensor all_values(const Experience& experience, Step& step, const PpoSpec& spec) {
   Tensor values_BR = experience.zeros_BR();
-  for (const PassRows& rows :
-       passes_of(experience, all_sequences(experience), spec.max_tokens_per_micro_batch)) {
-    into(values_BR, rows, step.infer(rows.tokens_BS, [&](Transformer& model, const Tensor& h) {
-      return values_at(model, h, rows.positions_T);
-    }));
+  for (const PassRows& rows : passes_of_all(experience, spec)) {
+    into(values_BR, rows, step.infer(rows.tokens_1S, values_of, rows.pass.get()));
   }
   return values_BR;
 }
 
 Tensor model_scores(const Experience& experience, Step& step, const PpoSpec& spec) {
   Tensor scores_B = torch::zeros({experience.sequences()}, experience.zeros_BR().options());
-  for (const PassRows& rows :
-       passes_of(experience, all_sequences(experience), spec.max_tokens_per_micro_batch)) {
-    const Tensor scores = step.infer(rows.tokens_BS, [&](Transformer& model, const Tensor& h) {
-      return values_at(model, h, rows.last_B);
-    });
-    scores_B.index_copy_(0, rows.sequences_B, scores);
+  for (const PassRows& rows : passes_of_all(experience, spec)) {
+    scores_B.index_copy_(0, rows.sequences_B,
+                         step.infer(rows.tokens_1S, values_of, rows.ends.get()));
   }
   return scores_B;
 }

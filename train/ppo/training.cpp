@@ -18,7 +18,7 @@ struct PassLoss {
   Tensor loss;  // in the graph
   Tensor reported, clip_fraction, approx_kl, entropy;
 };
-using LossOf = std::function<PassLoss(Transformer& model, const Tensor& hidden_BSD,
+using LossOf = std::function<PassLoss(Transformer& model, const Tensor& hidden_1ND,
                                       const PassRows& rows, const Tensor& weights_T)>;
 
 // Of all passes, on the device: nothing waits for it before the end.
@@ -71,15 +71,15 @@ class Training {
     for (const PassRows& rows :
          passes_of(experience_, minibatch, spec_.max_tokens_per_micro_batch)) {
       const auto loss = [this, rows, weights_T = of_rows(weights_BR, rows)](
-                            Transformer& model, const Tensor& hidden_BSD) {
-        const PassLoss made = loss_of_(model, hidden_BSD, rows, weights_T);
+                            Transformer& model, const Tensor& hidden_1ND) {
+        const PassLoss made = loss_of_(model, hidden_1ND, rows, weights_T);
         loss_.add(made.reported);
         clip_fraction_.add(made.clip_fraction);
         approx_kl_.add(made.approx_kl);
         entropy_.add(made.entropy);
         return made.loss;
       };
-      parts.push_back({rows.tokens_BS, loss});
+      parts.push_back({rows.tokens_1S, loss, rows.pass});
     }
     return parts;
   }
@@ -95,11 +95,11 @@ class Training {
 
 TrainingReport train_critic(const Experience& experience, Step& critic, const PpoSpec& spec,
                             uint64_t seed) {
-  const LossOf loss_of = [&](Transformer& model, const Tensor& hidden_BSD, const PassRows& rows,
+  const LossOf loss_of = [&](Transformer& model, const Tensor& hidden_1ND, const PassRows& rows,
                              const Tensor& weights_T) {
-    const ValueLoss value = clipped_value_loss(
-        values_at(model, hidden_BSD, rows.positions_T), of_rows(experience.values_BR, rows),
-        of_rows(experience.returns_BR, rows), weights_T, spec.value_clip);
+    const ValueLoss value =
+        clipped_value_loss(values_of(model, hidden_1ND), of_rows(experience.values_BR, rows),
+                           of_rows(experience.returns_BR, rows), weights_T, spec.value_clip);
     return PassLoss{.loss = spec.value_coef * value.loss,
                     .reported = value.loss,
                     .clip_fraction = value.clip_fraction};
@@ -110,10 +110,10 @@ TrainingReport train_critic(const Experience& experience, Step& critic, const Pp
 TrainingReport train_actor(const Experience& experience, Step& actor, const PpoSpec& spec,
                            uint64_t seed) {
   const bool kl_in_loss = spec.algorithm == PpoAlgorithm::kGrpo && spec.kl_coef != 0;
-  const LossOf loss_of = [&](Transformer& model, const Tensor& hidden_BSD, const PassRows& rows,
+  const LossOf loss_of = [&](Transformer& model, const Tensor& hidden_1ND, const PassRows& rows,
                              const Tensor& weights_T) {
     const TokenLogProbs now =
-        log_probs_of(model, hidden_BSD, rows, log_prob_options(spec, /*entropy=*/true));
+        log_probs_of(model, hidden_1ND, rows, log_prob_options(spec, /*entropy=*/true));
     const PolicyLoss policy =
         clipped_policy_loss(now.log_probs_T, of_rows(experience.log_probs_BR, rows),
                             of_rows(experience.advantages_BR, rows), weights_T, spec.clip);

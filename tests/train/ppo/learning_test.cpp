@@ -20,9 +20,13 @@ struct Learnt {
 
 Learnt learn(const PpoSpec& spec, int64_t iterations) {
   Roles roles = tiny_roles(spec);
+  const ModelConfig config = model_config(tiny_role());
+  const Generate generate = generate_with_cache(
+      {.layers = config.layers, .kv_heads = config.kv_heads, .head_dim = config.head_dim()});
   Learnt learnt;
   for (int64_t i = 0; i < iterations; ++i) {
-    const IterationReport report = run_iteration(spec, roles, tiny_prompts(spec.prompts, i), i);
+    const IterationReport report =
+        run_iteration(spec, roles, tiny_prompts(spec.prompts, i), i, generate);
     learnt.scores.push_back(report.score);
     learnt.largest_kl = std::max(learnt.largest_kl, report.kl);
     if (report.score >= 0.9 && learnt.first_above < 0) learnt.first_above = i;
