@@ -39,6 +39,14 @@ void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t p
                          "; allowed: " + std::to_string(tokens) + " or more",
                      "--context-length " + std::to_string(tokens));
   }
+  if (is_trained(role) && spec.precision == Precision::kFp8 &&
+      spec.device.kind != DeviceKind::kCpu) {
+    throw UsageError(
+        "--precision", "fp8",
+        "multiplies tokens in multiples of 16 on a card, and packed sequences are of any "
+        "number; allowed there: fp32, tf32, bf16, fp16",
+        "--precision bf16");
+  }
   if (is_trained(role) && spec.release_gradients && ppo.max_tokens_per_micro_batch > 0) {
     throw UsageError("--release-gradients", "true",
                      "updates in the backward of each micro-batch, and "

@@ -30,7 +30,7 @@ inline bool gives_values(Role role) { return role == Role::kCritic || role == Ro
 RunSpec role_spec(Role role, RunSpec spec);
 
 // Throws UsageError where the role cannot take part: a context that does not hold prompt and
-// response, gradients released in backward where micro-batches may be several.
+// response, gradients released in backward where micro-batches may be several, FP8 on a card.
 void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length);
 
 // By build_step(), of role_spec(). What it notes begins with the role's word.

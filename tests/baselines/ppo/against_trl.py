@@ -189,7 +189,8 @@ def grpo_advantages(x, scale_rewards):
     trainer = SimpleNamespace(num_generations=make.GROUP, scale_rewards=scale_rewards)
     tree = parsed("trainer/grpo_trainer.py")
     statements = stretch(tree, "mean_grouped_rewards", "is_std_zero")
-    block = next(n.body for n in ast.walk(tree) if statements[0] in (getattr(n, "body", None) or []))
+    blocks = (getattr(node, "body", None) or [] for node in ast.walk(tree))
+    block = next(body for body in blocks if isinstance(body, list) and statements[0] in body)
     scaled = block[block.index(statements[-1]) + 1]  # if ...: advantages = advantages / ...
     names = {"torch": torch, "self": trainer, "rewards": x["scores"]}
     return run([*statements, scaled], names)["advantages"]

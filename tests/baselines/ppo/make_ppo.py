@@ -158,7 +158,7 @@ def policy_terms(log_probs, old, advantages):
     losses, clipped = [], []
     for new, before, advantage in zip(log_probs, old, advantages, strict=True):
         ratio = torch.exp(new - before)
-        limited = torch.minimum(torch.maximum(ratio, torch.tensor(1 - CLIP)), torch.tensor(1 + CLIP))
+        limited = ratio.clip(1 - CLIP, 1 + CLIP)
         objective = torch.minimum(ratio * advantage, limited * advantage)
         losses.append(-objective)
         clipped.append((limited * advantage < ratio * advantage).double())

@@ -279,6 +279,11 @@ TEST(Iteration, ABudgetBelowTheLongestSequenceAndAContextThatIsTooShortAreRefuse
   releases.release_gradients = true;
   EXPECT_THROW(validate_role(Role::kActor, releases, spec, 4), UsageError);
   EXPECT_NO_THROW(validate_role(Role::kReference, releases, spec, 4));
+  RunSpec fp8 = tiny_role();
+  fp8.precision = Precision::kFp8;
+  EXPECT_NO_THROW(validate_role(Role::kActor, fp8, spec, 4));
+  fp8.device = parse_device("virtual:h200");
+  EXPECT_THROW(validate_role(Role::kActor, fp8, spec, 4), UsageError);
 }
 
 TEST(ShareOfToken, CountsTheTokensOfAResponseAndNotThoseOfItsPrompt) {
