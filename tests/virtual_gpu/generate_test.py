@@ -52,6 +52,21 @@ class GenerateTest(unittest.TestCase):
                         kv_cache_tokens="0,96", temperature="0,0.7",
                         attention="eager,sdpa,efficient")
 
+    def test_a_captured_decode_has_a_pool_of_its_own_that_grows_with_the_batch(self):
+        for form in ("contiguous", "paged"):
+            pools = []
+            for batch in ("1", "8", "64"):
+                record = profile("--model-size", "small", "--context-length", "256",
+                                 "--prompt-len", "100", "--response-len", "5", "--batch-size",
+                                 batch, "--attention", "sdpa", "--weights", "bf16", "--kv-cache",
+                                 form, "--decode-graph", "--device", "virtual:h200")
+                self.assertEqual(record["status"], "ok", record["reason"])
+                self.assertEqual(theory_test.differences(record), [])
+                pools.append(record["generation"]["graph_pool_bytes"])
+                self.assertEqual(record["generation"]["decode_ms"], [])
+            self.assertGreater(pools[0], 0)
+            self.assertGreater(pools[2], pools[0])
+
     def test_on_the_cpu_too_with_times(self):
         self.check_grid(device="cpu", context_length="48", prompt_len="20", response_len="6",
                         kv_cache="contiguous,paged", kv_cache_dtype="auto,fp8,int8",
