@@ -5,7 +5,21 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include <map>
+
 namespace headroom {
+namespace {
+
+// One for all captures on a device: cuBLAS keeps a workspace for every stream that it saw.
+c10::Stream capture_stream(torch::Device device) {
+  static std::map<c10::DeviceIndex, c10::Stream> streams;
+  const auto known = streams.find(device.index());
+  if (known != streams.end()) return known->second;
+  const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+  return streams.emplace(device.index(), cuda.getStreamFromGlobalPool(device)).first->second;
+}
+
+}  // namespace
 
 DecodeGraph::DecodeGraph(Transformer model, PassForward forward, KvCache& cache)
     : model_(std::move(model)), forward_(std::move(forward)), cache_(cache) {
@@ -36,8 +50,7 @@ void DecodeGraph::capture() {
   const PassScope scope(model_, pass_);
   torch::cuda::synchronize();
   {
-    const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
-    const c10::StreamGuard guard(cuda.getStreamFromGlobalPool(tokens_1B_.device()));
+    const c10::StreamGuard guard(capture_stream(tokens_1B_.device()));
     forward_(tokens_1B_);
     torch::cuda::synchronize();
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
