@@ -1,10 +1,13 @@
 """Generation on a virtual card as Markdown tables: what each cache takes, and what CUDA graphs of the
-decode take by the number of sequences. Every figure is from `headroom profile`.
+decode take by the number of sequences, from `headroom profile`; and its time on the CPU beside
+transformers' generate().
 
 usage: generation_table.py HEADROOM caches|graphs
+       generation_table.py speed RECORDS    lines of tests/train/generate/transformers_test.py --json
 """
 
 import json
+import statistics
 import subprocess
 import sys
 
@@ -65,9 +68,31 @@ def graphs(headroom):
           "on top, and is unmeasured here.")
 
 
+def speed(records):
+    print("| cache | ours, ms | transformers, ms | ratio of the medians | lowest and highest ratio of "
+          "a round |\n| --- | ---: | ---: | ---: | ---: |")
+    with open(records, encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    for row in rows:
+        ours, theirs = row["ours_ms"], row["transformers_ms"]
+        rounds = [a / b for a, b in zip(ours, theirs)]
+        print(f"| {row['shape']['kv_cache']} | {statistics.median(ours):.0f} | "
+              f"{statistics.median(theirs):.0f} | {row['ratio']:.2f} | "
+              f"{min(rounds):.2f}, {max(rounds):.2f} |")
+    shape = rows[0]["shape"]
+    print(f"\nGreedy, equal tokens, {len(rows[0]['ours_ms'])} rounds in turn in one run: "
+          f"{shape['layers']} layers of width {shape['d_model']}, {shape['heads']} heads of which "
+          f"{shape['kv_heads']} have keys, {shape['batch_size']} sequences, prompts of "
+          f"{shape['prompt_len']} tokens, responses of {shape['response_len']}, FP32, "
+          f"{shape['threads']} thread; transformers {rows[0]['transformers']} with its dynamic "
+          f"cache and sdpa, torch {rows[0]['torch']}. The machine was busy: ratios, not times.")
+
+
 def main():
-    headroom, which = sys.argv[1:]
-    {"caches": caches, "graphs": graphs}[which](headroom)
+    first, second = sys.argv[1:]
+    if first == "speed":
+        return speed(second)
+    return {"caches": caches, "graphs": graphs}[second](first)
 
 
 if __name__ == "__main__":
