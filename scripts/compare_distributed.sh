@@ -14,6 +14,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=lib/distributed_short.sh
+source scripts/lib/distributed_short.sh
 output_dir=results/virtual
 file=${*: -1}
 read_options "$@"
@@ -94,5 +96,6 @@ print(json.dumps({"command": command, "versions": versions, "runs": runs}, inden
   "headroom dryrun --card CARD --world-size 8 --rank LIST -- python PROGRAM, with the flags of the case" \
   "$versions" | into megatron_golden.json
 python3 -IS "$lib/distributed_table.py" "$published" "$output_dir/megatron_golden.json" | into megatron_golden.md
+write_distributed_short
 cat "$output_dir/megatron_golden.md"
 exit "$status"

@@ -11,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=lib/distributed_short.sh
+source scripts/lib/distributed_short.sh
 output_dir=results/virtual
 published=results/published/distributed_programs.json
 checkouts=()
@@ -49,5 +51,6 @@ while read -r owner; do
 done < <(owners)
 [[ ${#ours[@]} -gt 0 ]] || exit "$status"
 python3 -S scripts/lib/distributed_programs.py table "$published" "${ours[@]}" | into distributed_programs.md
+write_distributed_short
 cat "$output_dir/distributed_programs.md"
 exit "$status"
