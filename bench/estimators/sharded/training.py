@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Three steps of sharded training: the program that the tools are asked about, as a real card would run it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from shapes import make_parser, shape_of
+
+STEPS = 3
+
+
+def train_fsdp2(options: argparse.Namespace) -> None:
+    import torch
+    import torch.distributed as dist
+    from fsdp2_training import make_optimizer, run_step, sharded_model
+    from torch.distributed.device_mesh import init_device_mesh
+
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=device)
+    model = sharded_model(options, init_device_mesh("cuda", (dist.get_world_size(),)))
+    optimizer, shape = make_optimizer(model), shape_of(options)
+    for _ in range(STEPS):
+        run_step(
+            model, optimizer, torch.randint(0, shape.vocabulary, (1, shape.context), device=device)
+        )
+    dist.destroy_process_group()
+
+
+def main() -> None:
+    options = make_parser(__doc__.splitlines()[0]).parse_args()
+    if options.mode == "fsdp2":
+        train_fsdp2(options)
+    else:
+        from zero_training import train
+
+        train(options, STEPS)
+
+
+if __name__ == "__main__":
+    main()
