@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What tools say of sharded training's peak GPU memory, beside the program itself on the virtual card.
+"""What tools say of sharded training's peak GPU memory, beside the program on the virtual card.
 
 Every tool answers every cell in a process of its own, one at a time, with a time limit; a process
 that fails, hangs or is not installed costs its own row. Writes DIR/sharded_<date>.jsonl, one line
-per row as it ends, and the tables made from it, .md. Run it by scripts/compare_sharded_estimators.sh.
+per row as it ends, and the tables made from it, .md. scripts/compare_sharded_estimators.sh runs it.
 Exit codes: 0 no row failed; 2 usage; 3 some rows failed; 4 all failed; 5 the results cannot be
 written; 130 interrupted, what had ended is in the .jsonl.
 """

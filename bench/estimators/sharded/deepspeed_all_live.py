@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What DeepSpeed's estimate_zeroN_model_states_mem_needs_all_live prints of a model, without offload."""
+"""What DeepSpeed's estimate_zeroN_model_states_mem_needs_all_live prints, without offload."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class Cell:
 
 
 ALL_CELLS = (
-    *(Cell("fsdp2", "1.3B", ranks, checkpointed) for ranks in (4, 8) for checkpointed in (False, True)),
-    *(Cell("fsdp2", "8B", 8, checkpointed) for checkpointed in (False, True)),
+    *(Cell("fsdp2", "1.3B", ranks, recomputed) for ranks in (4, 8) for recomputed in (False, True)),
+    *(Cell("fsdp2", "8B", 8, recomputed) for recomputed in (False, True)),
     Cell("fsdp2", "70B", 128, True),
     *(Cell(mode, "1.3B", ranks) for mode in ("zero2", "zero3") for ranks in (2, 4, 8)),
     *(Cell(mode, "1.3B", 8, True) for mode in ("zero2", "zero3")),

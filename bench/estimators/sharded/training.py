@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three steps of sharded training: the program that the tools are asked about, as a real card would run it."""
+"""Three steps of sharded training: the program that the tools are asked about."""
 
 from __future__ import annotations
 
