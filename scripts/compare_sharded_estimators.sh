@@ -5,7 +5,9 @@
 #                                         [--cells fsdp2_1.3B_8ranks] [--output DIR]
 #                                         [--deadline SECONDS] ...   (--help lists all)
 # HEADROOM_BIN=PATH uses that headroom program and skips set-up and build. DeepSpeed comes from PyPI,
-# into build/estimators-venv; where it cannot be installed ZeRO's rows say so.
+# into build/estimators-venv; where it cannot be installed ZeRO's rows say so. MEGATRON_LM=DIR is a
+# checkout of NVIDIA/Megatron-LM at core_v0.16.1, its data set helper built; PYTHONPATH lends what it
+# imports (see scripts/compare_distributed.sh).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 5
 program=bench/estimators/sharded/compare_sharded.py

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 import estimator_modules  # noqa: F401
-from command_line import OneLineParser, positive
+from command_line import OneLineParser, positive, refuse
 from llama import LLAMAS, Llama, Shape
 
 # Width, layers, heads, key heads, hidden, vocabulary, context.
@@ -15,13 +15,13 @@ SHAPES = {
     "8B": Shape(4096, 32, 32, 8, 14336, 128256, 4096),
     "70B": LLAMAS["70b"],
 }
-MODES = ("fsdp2", "zero2", "zero3")
+MODES = ("fsdp2", "zero2", "zero3", "megatron")
 
 
 def make_parser(description: str) -> OneLineParser:
     parser = OneLineParser(description)
     parser.add_argument("--mode", choices=MODES, required=True)
-    parser.add_argument("--size", choices=SHAPES, required=True)
+    parser.add_argument("--size", required=True, help="a shape, or a case of Megatron-LM")
     parser.add_argument("--checkpointed", action="store_true")
     return parser
 
@@ -34,6 +34,8 @@ def make_rank_parser(description: str) -> OneLineParser:
 
 
 def shape_of(options: argparse.Namespace) -> Shape:
+    if options.size not in SHAPES:
+        refuse(f"--size: {options.size!r} is unknown; allowed: {', '.join(SHAPES)}")
     return replace(SHAPES[options.size], is_checkpointed=options.checkpointed)
 
 

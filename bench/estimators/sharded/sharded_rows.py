@@ -10,8 +10,8 @@ TRUTH = "headroom-dryrun"
 
 @dataclass(frozen=True)
 class Cell:
-    mode: str  # how training is sharded: fsdp2, zero2, zero3
-    size: str  # a name of shapes.SHAPES
+    mode: str  # how training is sharded: fsdp2, zero2, zero3, megatron
+    size: str  # a name of shapes.SHAPES, or a case of Megatron-LM
     ranks: int
     checkpointed: bool = False
 
@@ -29,6 +29,12 @@ class Cell:
         return {"ranks": str(self.ranks)}
 
 
+# Of Megatron-LM's test cases: ZeRO-1, tensor parallel, tensor and pipeline parallel.
+MEGATRON_CASES = (
+    "gpt3_mcore_tp1_pp1_dist_optimizer_overlap_grad_reduce_param_gather",
+    "gpt3_mcore_tp4_pp1",
+    "gpt3_mcore_tp2_pp2_uninstall_te",
+)
 ALL_CELLS = (
     *(Cell("fsdp2", "1.3B", ranks, recomputed) for ranks in (4, 8) for recomputed in (False, True)),
     *(Cell("fsdp2", "8B", 8, recomputed) for recomputed in (False, True)),
@@ -36,6 +42,7 @@ ALL_CELLS = (
     *(Cell(mode, "1.3B", ranks) for mode in ("zero2", "zero3") for ranks in (2, 4, 8)),
     *(Cell(mode, "1.3B", 8, True) for mode in ("zero2", "zero3")),
     Cell("zero3", "8B", 8, True),
+    *(Cell("megatron", case, 8) for case in MEGATRON_CASES),
 )
 CELLS = {str(cell): cell for cell in ALL_CELLS}
 

@@ -19,7 +19,7 @@ ALL_TOOLS = (
         TRUTH,
         f"{DRYRUN} --world-size {{ranks}} --rank 0 --json {{result}} -- "
         f"{{venv}} {HERE}/training.py {{cell}}",
-        ("fsdp2", *ZERO),
+        ("fsdp2", *ZERO, "megatron"),
         missing_codes=(2, 5),
     ),
     Tool(
@@ -40,6 +40,12 @@ ALL_TOOLS = (
         f"{{venv}} {HERE}/deepspeed_all_live.py --ranks {{ranks}} {{cell}}",
         ZERO,
         "it estimates ZeRO-2 and ZeRO-3 only",
+    ),
+    Tool(
+        "megatron-theory",
+        f"{DRYRUN} -- {{python}} {HERE}/megatron_theory.py --ranks {{ranks}} {{cell}}",
+        ("megatron",),
+        "it knows Megatron-LM's own model only",
     ),
     Tool("accelerate", "accelerate estimate-memory", (), "it knows no ranks"),
 )

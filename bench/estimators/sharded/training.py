@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import runpy
+import tempfile
 
+import estimator_modules  # noqa: F401
+from command_line import refuse
+from megatron_program import checkout, enter
 from shapes import make_parser, shape_of
 
 STEPS = 3
@@ -29,10 +34,21 @@ def train_fsdp2(options: argparse.Namespace) -> None:
     dist.destroy_process_group()
 
 
+def train_megatron(options: argparse.Namespace) -> None:
+    """As many steps as Megatron-LM's own short mode of its test cases."""
+    if not checkout():
+        refuse("MEGATRON_LM names no checkout of Megatron-LM")
+    with tempfile.TemporaryDirectory() as work:
+        enter(options.size, work)
+        runpy.run_path("pretrain_gpt.py", run_name="__main__")
+
+
 def main() -> None:
     options = make_parser(__doc__.splitlines()[0]).parse_args()
     if options.mode == "fsdp2":
         train_fsdp2(options)
+    elif options.mode == "megatron":
+        train_megatron(options)
     else:
         from zero_training import train
 
