@@ -10,10 +10,10 @@ from sharded_rows import ALL_CELLS, TRUTH, Row
 
 INTRODUCTION = (
     "Peak GPU memory of rank 0 in sharded training, BF16 with FP32 states, batch 1, context 2,048 "
-    "(1.3B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: what each "
-    "tool says, beside what the program itself takes "
-    f"of libtorch's allocator on the virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: "
-    "tool / program - 1. Seconds and host memory are of the tool's whole process, imports included."
+    "(1.3B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: what "
+    "each tool says, beside what the program itself takes of libtorch's allocator on the virtual "
+    f"card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
+    "memory are of the tool's whole process, imports included."
 )
 
 

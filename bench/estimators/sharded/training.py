@@ -22,11 +22,12 @@ def train_fsdp2(options: argparse.Namespace) -> None:
     from fsdp2_training import make_optimizer, run_step, sharded_model
     from torch.distributed.device_mesh import init_device_mesh
 
+    shape = shape_of(options)
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", device_id=device)
     model = sharded_model(options, init_device_mesh("cuda", (dist.get_world_size(),)))
-    optimizer, shape = make_optimizer(model), shape_of(options)
+    optimizer = make_optimizer(model)
     for _ in range(STEPS):
         run_step(
             model, optimizer, torch.randint(0, shape.vocabulary, (1, shape.context), device=device)

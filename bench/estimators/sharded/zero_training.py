@@ -23,9 +23,9 @@ def configuration(stage: int) -> dict:
 
 
 def train(options, steps: int) -> None:
+    shape = shape_of(options)
     config = configuration(int(options.mode.removeprefix("zero")))
     deepspeed.init_distributed()
-    shape = shape_of(options)
     # On the card at once: as FP32 on the host a model of 8B would take 30 GiB there.
     with (
         torch.device("cuda"),
