@@ -5,7 +5,9 @@
 #                                                                    results/published/distributed_programs.json names;
 #                                                                    DIR (default results/virtual) gets distributed_OWNER.json of
 #                                                                    each, and distributed_programs.md of all
-# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate.
+# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate; that of
+# gnovack deepspeed==0.9.2 transformers==4.29.2 tokenizers==0.13.3 'pydantic<2' 'numpy<2', that of Lightning
+# lightning==2.1.4; PYTHONPATH can lend them.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -49,7 +49,7 @@ def printed_by(command, program, headroom, python, checkout):
         paths.append(folder)
         if "prepare" in command:
             subprocess.run([sys.executable, os.path.join(HERE, command["prepare"]), folder], check=True)
-        words = [word.replace("{checkout}", checkout) for word in command["words"]]
+        words = [word.replace("{checkout}", checkout).replace("{lib}", HERE) for word in command["words"]]
         done = subprocess.run(
             [headroom, "dryrun", *command["flags"], "--", python, *words],
             cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -83,7 +83,7 @@ def in_digits_of(figure, ours):
 
 
 def as_typed(word):
-    word = word.replace("{checkout}/", "")
+    word = word.replace("{checkout}/", "").replace("{lib}/", "scripts/lib/")
     return f'"{word}"' if " " in word else word
 
 
