@@ -64,8 +64,9 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   return cudaSuccess;
 }
 
-// With late events: whether the host waits for a copy that it put on a stream. Into its own pages it
-// does, because the card cannot write there by itself; out of them it may, and at the latest does not.
+// With late events: whether the host waits for a copy that it put on a stream. Into its own pages
+// it does, because the card cannot write there by itself; out of them it may, and at the latest
+// does not.
 bool waits_for(Machine& machine, const void* to, const void* from) {
   if (!machine.streams.is_late() || machine.owner(as_address(from)) == nullptr) return false;
   const uint64_t target = as_address(to);
@@ -77,8 +78,8 @@ void wait_for_copy(Machine& machine, const void* to, const void* from) {
   if (!machine.streams.is_late()) return;
   Stream& stream = machine.stream(nullptr);
   machine.streams.issue(stream, NodeKind::kCopy, 0);
-  const bool is_on_cards = machine.owner(as_address(to)) != nullptr &&
-                           machine.owner(as_address(from)) != nullptr;
+  const bool is_on_cards =
+      machine.owner(as_address(to)) != nullptr && machine.owner(as_address(from)) != nullptr;
   if (!is_on_cards) machine.streams.synchronize(stream);
 }
 

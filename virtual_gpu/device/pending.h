@@ -17,9 +17,9 @@
 //   everything is done once no thread has issued anything for kQuiet of host time. So a peak hangs
 //   on the clock only where the program pauses as long as that.
 // Limits: a driver's queue of launches ends (the host then waits for the oldest); here it does not.
-//   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a captured
-//   event is done. Less is held for sure than with late events only where blocks fall into the same
-//   places: which block a tensor gets changes too.
+//   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a
+//   captured event is done. Less is held for sure than with late events only where blocks fall into
+//   the same places: which block a tensor gets changes too.
 #pragma once
 
 #include <chrono>
@@ -77,8 +77,8 @@ class PendingWork {
   void join_default(StreamSlot slot);
 
   std::vector<Work> streams_;
-  std::map<int, StreamSlot> defaults_;                 // by device
-  std::map<int, std::vector<StreamSlot>> blocking_;    // by device
+  std::map<int, StreamSlot> defaults_;               // by device
+  std::map<int, std::vector<StreamSlot>> blocking_;  // by device
 };
 
 // When a thread that only asks is told "done": Note [Late events].

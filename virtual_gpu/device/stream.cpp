@@ -36,8 +36,8 @@ Stream* Streams::create(int device, unsigned flags, int priority) {
   auto* stream =
       new Stream{.device = device, .flags = flags, .priority = priority, .id = next_stream_id_++};
   const bool is_blocking = (flags & kNonBlockingFlag) == 0;
-  stream->slot = pending_.add_stream(
-      device, is_blocking ? StreamKind::kBlocking : StreamKind::kNonBlocking);
+  stream->slot =
+      pending_.add_stream(device, is_blocking ? StreamKind::kBlocking : StreamKind::kNonBlocking);
   streams_.insert(stream);
   return stream;
 }
