@@ -96,7 +96,7 @@ runs += [run for run in kept if key(run) not in done]
 runs.sort(key=key)
 print(json.dumps({"command": command, "versions": versions, "runs": runs}, indent=1))' \
   "$work/runs" "$output_dir/megatron_golden.json" \
-  "headroom dryrun --card CARD --world-size 8 --rank LIST -- python PROGRAM, with the flags of the case" \
+  "headroom dryrun --card CARD --world-size 8 --rank LIST (of pipelines --events done and late) -- python PROGRAM, with the flags of the case" \
   "$versions" | into megatron_golden.json
 python3 -IS "$lib/distributed_table.py" "$published" "$output_dir/megatron_golden.json" | into megatron_golden.md
 cat "$output_dir/megatron_golden.md"
