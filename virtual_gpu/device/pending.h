@@ -17,10 +17,10 @@
 //   everything is done once no thread has issued anything for kQuiet of host time. So a peak hangs
 //   on the clock only where the program pauses as long as that.
 // Limits: a driver's queue of launches ends (the host then waits for the oldest); here it does not.
-//   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a captured
-//   event is done. Timing also decides which block a tensor gets, so where blocks are split the peak
-//   of what is allocated may be lower with late events, by MiB. The watchdog's own clock (100 ms)
-//   stays: what an asynchronous collective holds goes when it next looks.
+//   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a
+//   captured event is done. Timing also decides which block a tensor gets, so where blocks are
+//   split the peak of what is allocated may be lower with late events, by MiB. The watchdog's own
+//   clock (100 ms) stays: what an asynchronous collective holds goes when it next looks.
 #pragma once
 
 #include <chrono>
