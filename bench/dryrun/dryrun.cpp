@@ -71,6 +71,8 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
+  set.emplace_back(request.events == Events::kLate ? "HEADROOM_VIRTUAL_EVENTS=late"
+                                                   : "HEADROOM_VIRTUAL_EVENTS=done");
   if (request.skip_host_init) set.emplace_back("HEADROOM_DRYRUN_SKIP_HOST_INIT=1");
   if (!request.values.empty()) {
     set.push_back("HEADROOM_DRYRUN_VALUES=" + values_json(request.values));

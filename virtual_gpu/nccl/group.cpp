@@ -35,7 +35,7 @@ ncclResult_t make_ready(ncclComm* comm) {
 ncclResult_t launch(const Launch& one) {
   if (const ncclResult_t error = check_cards()) return error;
   Machine& machine = Machine::get();
-  if (machine.streams.any_capture() &&
+  if (machine.streams.notes_work() &&
       machine.streams.issue(machine.stream(one.stream), NodeKind::kKernel, 0)) {
     return ncclSuccess;
   }
