@@ -94,7 +94,7 @@ YAML
   run python3 -IS "$lib/megatron_case.py" settings megatron gpt/one
   [ "$output" = NCCL_ALGO=Ring ]
   run python3 -IS "$lib/megatron_case.py" events megatron gpt/one
-  [ "$output" = done ]
+  [ "$output" = "done" ]
   sed -i 's/--bf16: true/--pipeline-model-parallel-size: 4/' megatron/tests/functional_tests/test_cases/gpt/one/model_config.yaml
   run python3 -IS "$lib/megatron_case.py" events megatron gpt/one
   [ "$output" = "done late" ]
