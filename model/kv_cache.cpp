@@ -52,8 +52,8 @@ class ContiguousCache final : public KvCache {
         positions.push_back(stretch.first + i);
       }
     }
-    rows_T_ = torch::tensor(rows, torch::kInt64).to(device());
-    positions_T_ = torch::tensor(positions, torch::kInt64).to(device());
+    set(rows_T_, torch::tensor(rows, torch::kInt64));
+    set(positions_T_, torch::tensor(positions, torch::kInt64));
   }
 
   void put(const Tensor& stored, const Tensor& entries_T) override {
@@ -119,10 +119,9 @@ class PagedCache final : public KvCache {
                                                                 : blocks.front());
       }
     }
-    slots_T_ = torch::tensor(slots, torch::kInt64).to(device());
-    table_BN_ = torch::tensor(table, torch::kInt64)
-                    .view({static_cast<int64_t>(stretches.size()), widest})
-                    .to(device());
+    set(slots_T_, torch::tensor(slots, torch::kInt64));
+    set(table_BN_,
+        torch::tensor(table, torch::kInt64).view({static_cast<int64_t>(stretches.size()), widest}));
   }
 
   void put(const Tensor& stored, const Tensor& entries_T) override {
@@ -183,14 +182,25 @@ void KvCache::begin(const std::vector<Stretch>& stretches) {
     ends.push_back(lengths_[static_cast<size_t>(stretch.row)] = stretch.first + stretch.length);
     longest_ = std::max(longest_, ends.back());
   }
+  if (keeps_shapes_) longest_ = shape_.tokens;
   place(stretches);
-  mask_B11T_ = Tensor();
   const bool even =
       std::all_of(ends.begin(), ends.end(), [&](int64_t end) { return end == longest_; });
-  if (even) return;
+  if (even && !keeps_shapes_) {
+    mask_B11T_ = Tensor();
+    return;
+  }
   const Tensor ends_B = torch::tensor(ends, torch::kInt64).to(device_);
   const Tensor positions_T = torch::arange(longest_, torch::dtype(torch::kInt64).device(device_));
-  mask_B11T_ = ends_B.view({-1, 1, 1, 1}) > positions_T;
+  set(mask_B11T_, ends_B.view({-1, 1, 1, 1}) > positions_T);
+}
+
+void KvCache::set(Tensor& held, const Tensor& values) const {
+  if (keeps_shapes_ && held.defined() && held.sizes() == values.sizes()) {
+    held.copy_(values);
+  } else {
+    held = values.to(device_);
+  }
 }
 
 void KvCache::append(int64_t layer, const Tensor& k_TGK, const Tensor& v_TGK) {

@@ -44,6 +44,11 @@ class KvCache {
   // Which of these positions are a sequence's own, (B, 1, 1, T) bool; undefined where all are.
   const Tensor& mask_B11T() const { return mask_B11T_; }
 
+  // From now on begin() writes into the tensors that it made before, where as many tokens go
+  // through, there always is a mask, and what is read is as long as the cache: a CUDA graph of a
+  // pass holds for the next one.
+  void keep_shapes() { keeps_shapes_ = true; }
+
   // The sequence has ended: its length is 0 again, and its blocks are free.
   virtual void release(int64_t row);
   int64_t length(int64_t row) const { return lengths_[static_cast<size_t>(row)]; }
@@ -63,6 +68,9 @@ class KvCache {
   // Those of stretches [begin, end) out of it: (B, G, T, K), or (B, G, T) of what has no K.
   virtual Tensor get(const Tensor& stored, int64_t begin, int64_t end) const = 0;
 
+  // `held` becomes these values, on the device.
+  void set(Tensor& held, const Tensor& values) const;
+
   const std::vector<Stretch>& stretches() const { return stretches_; }
   int64_t longest() const { return longest_; }  // of the sequences of the pass, in tokens
   torch::Device device() const { return device_; }
@@ -78,6 +86,7 @@ class KvCache {
   std::vector<int64_t> lengths_;  // of every row
   std::vector<Stretch> stretches_;
   int64_t longest_ = 0;
+  bool keeps_shapes_ = false;
   Tensor mask_B11T_;
 };
 

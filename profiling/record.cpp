@@ -76,9 +76,10 @@ json to_json(const Watched& watched) {
 
 json finite_numbers(const std::vector<double>& numbers);
 
-json to_json(const GenerationTimes& times) {
+json to_json(const GenerationFigures& times) {
   return {{"prompt_tokens", times.prompt_tokens},
           {"decoded_tokens", times.decoded_tokens},
+          {"graph_pool_bytes", times.graph_pool_bytes},
           {"prefill_ms", finite_numbers(times.prefill_ms)},
           {"decode_ms", finite_numbers(times.decode_ms)}};
 }

@@ -74,11 +74,12 @@ struct Watched {
   std::vector<Growth> growth;            // of one step; empty where nothing grows
 };
 
-// Of --profile-type generate, on a device that has times.
-struct GenerationTimes {
+// Of --profile-type generate.
+struct GenerationFigures {
   int64_t prompt_tokens = 0;       // of one step, of all sequences
   int64_t decoded_tokens = 0;      // of the decode at most: each sequence's first is the prefill's
-  std::vector<double> prefill_ms;  // of each measured step
+  int64_t graph_pool_bytes = 0;    // what CUDA graphs of the decode took of the card
+  std::vector<double> prefill_ms;  // of each measured step; empty where no time passes
   std::vector<double> decode_ms;
 };
 
@@ -122,7 +123,7 @@ struct Record {
   Named<int64_t> predicted;  // profiling/theory's figures for the same quantities
 
   Rare<Watched> watched;
-  Rare<GenerationTimes> generation;
+  Rare<GenerationFigures> generation;
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
   RareList<double> losses;       // of the measured steps; empty where the mode has no loss

@@ -154,11 +154,12 @@ void read(const element& value, Rare<Watched>& watched) {
   read(of, "growth", watched->growth);
 }
 
-void read(const element& value, Rare<GenerationTimes>& times) {
+void read(const element& value, Rare<GenerationFigures>& times) {
   object of;
   if (value.get(of) != SUCCESS) return;
   read(of, "prompt_tokens", times.emplace().prompt_tokens);
   read(of, "decoded_tokens", times->decoded_tokens);
+  read(of, "graph_pool_bytes", times->graph_pool_bytes);
   read(of, "prefill_ms", times->prefill_ms);
   read(of, "decode_ms", times->decode_ms);
 }

@@ -5,6 +5,7 @@
 #                                                        results/published/megatron_golden.json names, with its data
 #                                                        set helper built (make -C megatron/core/datasets);
 #                                                        DIR (default results/virtual) gets megatron_golden.json, .md
+# Of pipelines there are two runs, with --events done and late. EVENTS (default both) may hold one of these words.
 # CASES (default: all that are published there) may hold some of them; of the others what DIR has stays. REPEATS (default
 # 1): how often each is run; several runs differ by whole MiB where stages send to each other.
 # PYTHON (default .venv/bin/python) has torch and what the program imports: tensorboard pydantic einops pyyaml packaging
@@ -14,6 +15,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=lib/distributed_short.sh
+source scripts/lib/distributed_short.sh
 output_dir=results/virtual
 file=${*: -1}
 read_options "$@"
@@ -42,7 +45,7 @@ for case in json.load(open(sys.argv[1]))["cases"]:
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# run_case CASE CARD: one line of JSON.
+# run_case CASE CARD EVENTS: one line of JSON.
 run_case() {
   local folder=$work/${1//\//.}.$2 settings arguments words paths=$checkout apex=none
   mkdir "$folder"
@@ -57,7 +60,7 @@ run_case() {
     paths+=:$lib/apex_stand_in
   fi
   if ! (cd "$checkout" && env "${settings[@]}" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$paths${PYTHONPATH:+:$PYTHONPATH}" \
-    "$headroom" dryrun --card "$2" --world-size 8 --rank "$(case_of ranks "$1")" --json "$folder/report" -- \
+    "$headroom" dryrun --card "$2" --events "$3" --world-size 8 --rank "$(case_of ranks "$1")" --json "$folder/report" -- \
     "$python" "$(case_of program "$1")" "${arguments[@]}" >"$folder/log" 2>&1); then
     printf '%s on %s:\n' "$1" "$2" >&2
     grep -aE 'Error|error:' "$folder/log" | tail -n 3 >&2
@@ -65,34 +68,39 @@ run_case() {
   fi
   "$python" "$lib/megatron_case.py" read "$folder/tensorboard-dir" >"$folder/figures" 2>"$folder/log" || return 3
   python3 -IS -c 'import json, sys
-case, card, apex, figures, report = sys.argv[1:]
+case, card, events, apex, figures, report = sys.argv[1:]
 last = max(json.load(open(report))["processes"], key=lambda process: process["rank"])
 traffic = [{"size": one["size"], "collectives": one["collectives"]} for one in last["communicators"]]
-print(json.dumps({"case": case, "card": card, "apex": apex, **json.load(open(figures)), "communicators": traffic}))' \
-    "$1" "$2" "$apex" "$folder/figures" "$folder/report"
+print(json.dumps({"case": case, "card": card, "events": events, "apex": apex, **json.load(open(figures)), "communicators": traffic}))' \
+    "$1" "$2" "$3" "$apex" "$folder/figures" "$folder/report"
 }
 
 status=0
 : >"$work/runs"
 while read -r name card; do
-  printf '%s on %s\n' "$name" "$card" >&2
-  for ((time = 0; time < ${REPEATS:-1}; ++time)); do
-    run_case "$name" "$card" >>"$work/runs" || status=3
-    rm -rf "${work:?}/${name//\//.}.$card"
+  for events in $(case_of events "$name"); do
+    [[ " ${EVENTS:-done late} " == *" $events "* ]] || continue
+    printf '%s on %s, events %s\n' "$name" "$card" "$events" >&2
+    for ((time = 0; time < ${REPEATS:-1}; ++time)); do
+      run_case "$name" "$card" "$events" >>"$work/runs" || status=3
+      rm -rf "${work:?}/${name//\//.}.$card"
+    done
   done
 done < <(runs)
 versions="torch $("$python" -c 'from importlib.metadata import version; print(version("torch"))')"
 python3 -IS -c 'import json, os, sys
 path, before, command, versions = sys.argv[1:]
 runs = [json.loads(line) for line in open(path)]
-done = {(run["case"], run["card"]) for run in runs}
+key = lambda run: (run["case"], run["card"], run.get("events", "done"))
+done = {key(run) for run in runs}
 kept = json.load(open(before))["runs"] if os.path.exists(before) else []
-runs += [run for run in kept if (run["case"], run["card"]) not in done]
-runs.sort(key=lambda run: (run["case"], run["card"]))
+runs += [run for run in kept if key(run) not in done]
+runs.sort(key=key)
 print(json.dumps({"command": command, "versions": versions, "runs": runs}, indent=1))' \
   "$work/runs" "$output_dir/megatron_golden.json" \
-  "headroom dryrun --card CARD --world-size 8 --rank LIST -- python PROGRAM, with the flags of the case" \
+  "headroom dryrun --card CARD --world-size 8 --rank LIST (of pipelines --events done and late) -- python PROGRAM, with the flags of the case" \
   "$versions" | into megatron_golden.json
 python3 -IS "$lib/distributed_table.py" "$published" "$output_dir/megatron_golden.json" | into megatron_golden.md
+write_distributed_short
 cat "$output_dir/megatron_golden.md"
 exit "$status"

@@ -5,12 +5,16 @@
 #                                                                    results/published/distributed_programs.json names;
 #                                                                    DIR (default results/virtual) gets distributed_OWNER.json of
 #                                                                    each, and distributed_programs.md of all
-# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate.
+# PYTHON (default .venv/bin/python) has torch and what they import: einops einx==0.3.0 jaxtyping pandas tabulate; that of
+# gnovack deepspeed==0.9.2 transformers==4.29.2 tokenizers==0.13.3 'pydantic<2' 'numpy<2', that of Lightning
+# lightning==2.1.4; PYTHONPATH can lend them.
 # Exit codes: 0 they ran, 2 usage, 3 some failed, 5 headroom is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source-path=SCRIPTDIR source=lib/table_files.sh
 source scripts/lib/table_files.sh
+# shellcheck source-path=SCRIPTDIR source=lib/distributed_short.sh
+source scripts/lib/distributed_short.sh
 output_dir=results/virtual
 published=results/published/distributed_programs.json
 checkouts=()
@@ -49,5 +53,6 @@ while read -r owner; do
 done < <(owners)
 [[ ${#ours[@]} -gt 0 ]] || exit "$status"
 python3 -S scripts/lib/distributed_programs.py table "$published" "${ours[@]}" | into distributed_programs.md
+write_distributed_short
 cat "$output_dir/distributed_programs.md"
 exit "$status"

@@ -111,7 +111,11 @@ void load_parameters(const NamedTensors& parameters, OffloadedParameters* offloa
   for (const auto& item : parameters) offloaded->set(item.value(), here[item.key()]);
 }
 
-Generation generation_of(const RunSpec& spec, std::vector<std::string>* notes) {
+Generation generation_of(const RunSpec& spec, torch::Device device,
+                         std::vector<std::string>* notes) {
+  if (spec.decode_graph && !device.is_cuda()) {
+    notes->push_back("--decode-graph changes nothing: there is no CUDA here");
+  }
   if (is_forced(spec.attention)) {
     notes->push_back("--attention " + to_string(spec.attention) +
                      " computes prompts from their first token on; what needs a mask, later chunks "
@@ -120,6 +124,7 @@ Generation generation_of(const RunSpec& spec, std::vector<std::string>* notes) {
   return {.response_len = response_tokens(spec),
           .prefill_chunk = spec.prefill_chunk,
           .end_token = spec.end_token,
+          .decode_graph = spec.decode_graph && device.is_cuda(),
           .sampling = {.temperature = spec.temperature, .top_k = spec.top_k, .top_p = spec.top_p},
           .seed = seed_of(spec),
           .cache = kv_cache_shape(spec)};
@@ -264,7 +269,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   auto step = std::make_unique<Step>(model, spec.profile_type, precision, device);
   step->copies = copies;
   apply_checkpoint(spec, *step, notes);
-  if (spec.profile_type == Mode::kGenerate) step->generation = generation_of(spec, notes);
+  if (spec.profile_type == Mode::kGenerate) step->generation = generation_of(spec, device, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
   apply_activations(spec, config.layers, *step);

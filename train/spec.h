@@ -72,6 +72,7 @@ struct RunSpec {
   double temperature = 0;       // logits are divided by it before a draw; 0 = the highest, no draw
   int64_t top_k = 0;            // draws among so many of the highest; 0 = all
   double top_p = 1;             // draws among the highest of so much probability together
+  bool decode_graph = false;    // decode is launched as one CUDA graph: memory for fewer launches
   int64_t end_token = -1;       // ends a sequence; -1 = nothing does
 
   // Data and initial state.

@@ -274,6 +274,7 @@ std::vector<Field> generation_fields() {
       word<&R::kv_cache_dtype>({"kv_cache_dtype", "what keys and values are kept as"}),
       integer<&R::kv_cache_tokens, 0, kHuge>(
           {"kv_cache_tokens", "room of the cache; what does not fit waits (0 = for the batch)"}),
+      on_off<&R::decode_graph>({"decode_graph", "decode as one CUDA graph, captured once"}),
       number<&R::temperature, 1000>(
           {.name = "temperature", .help = "of the draw (0 = the highest)", .sizes = false}),
       integer<&R::top_k, 0, kHuge>(

@@ -187,7 +187,9 @@ Generated Step::generate(const Prompts& prompts) {
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
   Generator generator(model_, *generation,
                       [this](const Tensor& tokens_1T) { return run_model(tokens_1T); });
-  return generator.run(prompts, scopes_, claims_);
+  Generated generated = generator.run(prompts, scopes_, claims_);
+  graph_pool_bytes_ = generated.graph_pool_bytes;
+  return generated;
 }
 
 Tensor Step::logits(const Batch& batch, ScopeKind kind) {

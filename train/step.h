@@ -90,6 +90,8 @@ class Step {
   NamedTensors weights() const;
   torch::Device device() const { return device_; }
   ScopeListener* scopes() const { return scopes_; }  // who hears them now; null: nobody
+  // What the CUDA graphs of the last generate() took of the card.
+  int64_t graph_pool_bytes() const { return graph_pool_bytes_; }
   // Over the host link, so far.
   HostTraffic host_traffic() const { return copies ? copies->traffic() : HostTraffic(); }
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
@@ -117,6 +119,7 @@ class Step {
   std::vector<torch::Tensor> parameters_;
   std::vector<std::string> names_;  // of the parameters, as in a state_dict
   int64_t skipped_steps_ = 0;
+  int64_t graph_pool_bytes_ = 0;
   ScopeListener* scopes_ = nullptr;
   MemoryClaims* claims_ = nullptr;
 };

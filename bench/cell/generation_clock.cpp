@@ -7,13 +7,14 @@ namespace headroom {
 
 GenerationClock::GenerationClock(const RunSpec& spec, torch::Device device, ScopeListener* next)
     : device_(device), next_(next) {
-  times_.prompt_tokens = spec.batch_size * prompt_tokens(spec);
-  times_.decoded_tokens = spec.batch_size * (response_tokens(spec) - 1);
+  figures_.prompt_tokens = spec.batch_size * prompt_tokens(spec);
+  figures_.decoded_tokens = spec.batch_size * (response_tokens(spec) - 1);
 }
 
 void GenerationClock::begin_step() {
-  times_.prefill_ms.push_back(0);
-  times_.decode_ms.push_back(0);
+  if (!is_real(device_)) return;
+  figures_.prefill_ms.push_back(0);
+  figures_.decode_ms.push_back(0);
 }
 
 void GenerationClock::on_scope(const Scope& scope, bool begins) {
@@ -22,7 +23,7 @@ void GenerationClock::on_scope(const Scope& scope, bool begins) {
   if (scope.kind == ScopeKind::kPhase) {
     synchronize(device_);
     const std::chrono::duration<double, std::milli> time = Clock::now() - began_;
-    std::vector<double>& all = scope.name == "prefill" ? times_.prefill_ms : times_.decode_ms;
+    std::vector<double>& all = scope.name == "prefill" ? figures_.prefill_ms : figures_.decode_ms;
     if (!begins && !all.empty()) all.back() += time.count();
     began_ = Clock::now();
   }

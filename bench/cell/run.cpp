@@ -70,14 +70,14 @@ bool wants_older_stacks(const RunSpec& spec) {
 // step is alive in the next.
 void measure(Bench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
-  const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   std::optional<GenerationClock> clock;
-  if (has_values && bench.spec.profile_type == Mode::kGenerate) {
+  if (bench.spec.profile_type == Mode::kGenerate) {
     clock.emplace(bench.spec, bench.device, &peaks);
   }
   FailedPhase phase(bench.failed_in, clock ? static_cast<ScopeListener*>(&*clock) : &peaks);
   const Listening listening(*bench.step, &phase);
   CardWatch watch(pci_bus_id(bench.device));
+  const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.begin_step("measured", i);
     synchronize(bench.device);
@@ -93,7 +93,7 @@ void measure(Bench& bench, Record& record) {
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
   watch.fill(record);
-  if (clock) record.generation = clock->times();
+  if (clock) record.generation = clock->figures();
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);
     peaks.fill_phases(record);
@@ -153,6 +153,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   measure(bench, record);
   Snapshot snapshot;
   if (spec.record_steps > 0) snapshot = record_steps(bench, record);
+  if (record.generation) record.generation->graph_pool_bytes = bench.step->graph_pool_bytes();
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
   if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
     record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/dryrun/left_behind.h"
 #include "bench/dryrun/lone_ranks.h"
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
@@ -70,6 +71,8 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
   }
+  set.emplace_back(request.events == Events::kLate ? "HEADROOM_VIRTUAL_EVENTS=late"
+                                                   : "HEADROOM_VIRTUAL_EVENTS=done");
   if (request.skip_host_init) set.emplace_back("HEADROOM_DRYRUN_SKIP_HOST_INIT=1");
   if (!request.values.empty()) {
     set.push_back("HEADROOM_DRYRUN_VALUES=" + values_json(request.values));
@@ -215,6 +218,7 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
   const Scratch scratch;
   auto variables = environment(request, scratch.path() + "/report");
   if (rank >= 0) variables = as_rank(std::move(variables), request, rank, job);
+  adopt_orphans();
   const auto began = std::chrono::steady_clock::now();
   const int64_t kills_before = oom_kills().value_or(0);
   const pid_t pid = start(program, request.words, variables, signals);
@@ -224,7 +228,11 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
   if (WIFSIGNALED(ending.status)) outcome.signal = WTERMSIG(ending.status);
   outcome.asked_by = ending.signal;
   outcome.host_kills = oom_kills().value_or(kills_before) - kills_before;
+  // Note [What a killed program leaves]
+  const bool was_killed = outcome.signal != 0 && ending.signal == 0;
+  if (was_killed) tell_descendants_to_end();
   if (ending.signal != 0 || outcome.signal != 0) await_reports(scratch.path(), signals);
+  if (was_killed) kill_descendants();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   outcome.reports = read_reports(scratch.path());
   outcome.unreported = without_report(scratch.path());

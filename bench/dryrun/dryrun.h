@@ -25,12 +25,17 @@
 
 namespace headroom {
 
+// When work on the card is done: at once, when the host waits for it (Note [Late events]), or one
+// run after the other with each.
+enum class Events { kDone, kLate, kBoth };
+
 struct DryRun {
   VirtualCard card;
   int count = 1;
-  std::string alloc_conf;       // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
-  std::vector<Value> values;    // what it reads at some lines
-  std::string snapshot;         // where a memory_viz snapshot goes; "" = none is taken
+  std::string alloc_conf;     // PYTORCH_CUDA_ALLOC_CONF; "" = the environment's
+  std::vector<Value> values;  // what it reads at some lines
+  std::string snapshot;       // where a memory_viz snapshot goes; "" = none is taken
+  Events events = Events::kDone;
   bool skip_host_init = false;  // large weights are not drawn on the host (Python)
   // Of a job of `world_size` ranks these run, each alone; 0 = the program is started as it is.
   int64_t world_size = 0;
@@ -63,7 +68,8 @@ struct DryRunOutcome {
   std::vector<RankKind> kinds;  // of `distinct`: who stands for whom
 };
 
-// Blocks until the program ended. `signals`: held until the caller is done. Throws UsageError and
+// Blocks until the program ended; of Events::kBoth the run with events that are done at once.
+// `signals`: held until the caller is done. Throws UsageError and
 // std::runtime_error, one line, before anything ran: see bench/dryrun/program.h; no folder to write
 // in; the stand-in is not built.
 DryRunOutcome run_dry(const DryRun& request, const HeldSignals& signals);

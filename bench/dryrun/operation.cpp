@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "bench/dryrun/missing_kernels.h"
 #include "bench/dryrun/stand_in.h"
 
 namespace headroom {
@@ -91,6 +92,10 @@ bool run_on_host(const Operation& operation, std::vector<c10::IValue>& stack) {
                            DispatchKey::FuncTorchDynamicLayerFrontMode,
                            DispatchKey::FuncTorchDynamicLayerBackMode}));
   try {
+    if (auto result = missing_on_cpu(operation.handle.operator_name(), stack)) {
+      stack = {std::move(*result)};
+      return true;
+    }
     operation.handle.callBoxed(&stack);
     return true;
   } catch (const std::exception&) {

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-constexpr uint64_t kMostBytes = 64 << 10;      // of all its tensors on the card
+constexpr uint64_t kMostBytes = 1 << 20;       // of all its tensors on the card
 constexpr uint64_t kMostFloatBytes = 4 << 10;  // of one that holds no integers
 
 // What becomes of an argument that is a tensor.

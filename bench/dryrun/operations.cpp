@@ -12,7 +12,7 @@
 //   An argument that is not known need not matter: an absorbing operation of integers is run with
 //   all its bits 0 and all 1, and where both give the same, that is the result. So `done | unknown`
 //   is true where done is, by which a generation of text ends at its limit.
-// Limits: integers and booleans up to 64 KiB, other numbers up to 4 KiB an operation; nothing
+// Limits: integers and booleans up to 1 MiB, other numbers up to 4 KiB an operation; nothing
 //   random. Floating point is the CPU's: its last bits may differ from a card's. What allocates by
 //   values (nonzero) stays unknown. C++ programs and other versions than this was built for have
 //   only what copies make known.

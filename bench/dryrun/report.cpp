@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/dryrun/events.h"
 #include "bench/dryrun/frames.h"
 #include "bench/dryrun/host_reads.h"
 
@@ -137,6 +138,7 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"context_bytes", card.card.context_bytes},
       {"alloc_conf", request.alloc_conf},
       {"skip_host_init", request.skip_host_init},
+      {"events", events_name(request.events)},
       {"exit_code", outcome.exit_code},
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},

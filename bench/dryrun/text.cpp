@@ -1,7 +1,9 @@
 // The tables and lines of bench/dryrun/report.h.
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "bench/dryrun/events.h"
 #include "bench/dryrun/host_reads.h"
 #include "bench/dryrun/ranks.h"
 #include "bench/dryrun/report.h"
@@ -38,29 +40,49 @@ Table table_of(const ordered_json& document) {
   return table;
 }
 
-std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
-                                const ordered_json& device) {
-  const ordered_json& allocator = device["allocator"];
+struct Peaks {
   std::optional<int64_t> allocated;
   std::optional<int64_t> reserved;
   std::optional<int64_t> room;
+};
+
+Peaks peaks_of(const ordered_json& document, const ordered_json& device) {
+  Peaks peaks;
+  const ordered_json& allocator = device["allocator"];
   if (device.contains("peak_bytes")) {
-    reserved = device["peak_bytes"].get<int64_t>();
-    room = document["total_bytes"].get<int64_t>() - document["context_bytes"].get<int64_t>() -
-           *reserved;
+    peaks.reserved = device["peak_bytes"].get<int64_t>();
+    peaks.room = document["total_bytes"].get<int64_t>() - document["context_bytes"].get<int64_t>() -
+                 *peaks.reserved;
   }
   if (allocator.is_object()) {
-    allocated = allocator["peak_allocated_bytes"].get<int64_t>();
-    reserved = allocator["peak_reserved_bytes"].get<int64_t>();
+    peaks.allocated = allocator["peak_allocated_bytes"].get<int64_t>();
+    peaks.reserved = allocator["peak_reserved_bytes"].get<int64_t>();
   }
+  return peaks;
+}
+
+// What two runs came to, as one figure where they are equal.
+void add_range_cells(std::vector<std::string>& row, std::optional<int64_t> one,
+                     std::optional<int64_t> other) {
+  if (!one || !other || *one == *other) return add_bytes_cells(row, one);
+  const auto [least, most] = std::minmax(*one, *other);
+  row.push_back(format_bytes(least) + " to " + format_bytes(most));
+  row.push_back(std::to_string(least) + " to " + std::to_string(most));
+}
+
+// late: the same device in the second run; null where there was none.
+std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
+                                const ordered_json& device, const ordered_json* late) {
+  const Peaks peaks = peaks_of(document, device);
+  const Peaks others = late == nullptr ? peaks : peaks_of(document["late"], *late);
   std::vector<std::string> row;
   if (has_ranks(document)) row.push_back(rank_cell(process));
   row.push_back(std::to_string(process["pid"].get<int64_t>()));
   row.push_back(std::to_string(device["ordinal"].get<int64_t>()));
-  add_bytes_cells(row, allocated);
-  add_bytes_cells(row, reserved);
+  add_range_cells(row, peaks.allocated, others.allocated);
+  add_range_cells(row, peaks.reserved, others.reserved);
   if (has_nccl(document)) add_bytes_cells(row, device.value("peak_nccl_bytes", int64_t{0}));
-  add_bytes_cells(row, room);
+  add_range_cells(row, peaks.room, others.room);
   if (!device.contains("launches")) {
     row.insert(row.end(), 3, kNotAvailable);
     return row;
@@ -156,8 +178,15 @@ std::string head_of(const ordered_json& document) {
   // One line, whatever the arguments hold: python -c takes a whole program.
   const std::string program =
       printable(join(document["program"].get<std::vector<std::string>>(), " "));
-  return "headroom dryrun: " + program + ": " + ending(document) + " after " +
-         number_text(document["seconds"].get<double>(), 1) + " s";
+  std::string text = "headroom dryrun: " + program + ": ";
+  const auto add_ending = [&text](const ordered_json& run) {
+    text += ending(run) + " after " + number_text(run["seconds"].get<double>(), 1) + " s";
+  };
+  add_ending(document);
+  if (!document.contains("late")) return text;
+  text += "; with late events ";
+  add_ending(document["late"]);
+  return text;
 }
 
 }  // namespace
@@ -171,12 +200,18 @@ std::string dryrun_text(const ordered_json& document, size_t width) {
                   width);
   }
   Table table = table_of(document);
-  std::string remarks = fullest_rank_line(document);
-  for (const ordered_json& process : document["processes"]) {
+  std::string remarks = events_line(document);
+  remarks += fullest_rank_line(document.contains("late") ? document["late"] : document);
+  for (size_t i = 0; i < document["processes"].size(); ++i) {
+    const ordered_json& process = document["processes"][i];
     const std::string who = process_prefix(document, process);
     for (const ordered_json& device : process["devices"]) {
-      table.rows.push_back(row_of(document, process, device));
+      const ordered_json* late = late_device(document, i, device);
+      table.rows.push_back(row_of(document, process, device, late));
       add_out_of_memory(remarks, who, process, device);
+      if (late == nullptr) continue;
+      add_out_of_memory(remarks, "with late events, " + who, document["late"]["processes"][i],
+                        *late);
     }
     remarks += collectives_line(who, process);
     add_remarks(remarks, who, process);

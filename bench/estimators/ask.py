@@ -9,13 +9,16 @@ import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from answers import NoAnswerError, said
 from measured_process import Outcome, run_measured
 from peer_modules import ROOT
-from rows import Cell, Row
+from rows import Row
 from tools import Tool
 
+R = TypeVar("R")  # rows.Row, or one of the same fields
+C = TypeVar("C")
 SHOWN = {"python": "python", "venv": "python", "headroom": "headroom", "result": "FILE"}
 
 
@@ -60,16 +63,16 @@ def without_paths(text: str, programs: Programs, scratch: Path) -> str:
 
 def start(words: list[str], limit_s: float) -> Outcome:
     try:
-        # DeepSpeed looks for an accelerator when it is imported.
-        return run_measured(words, limit_s, ROOT, os.environ | {"DS_ACCELERATOR": "cpu"})
+        return run_measured(words, limit_s, ROOT, os.environ)
     except OSError as error:
         raise NoAnswerError("missing", f"cannot run {words[0]}: {error.strerror}") from None
 
 
-def asked(tool: Tool, row: Row, programs: Programs, limit_s: float, scratch: Path) -> Row:
+def asked(tool: Tool, row: R, programs: Programs, limit_s: float, scratch: Path) -> R:
     result = scratch / "result.json"
+    values = programs.values(result) | row.cell.values()
     try:
-        outcome = start(tool.words(programs.values(result), row.cell.flags()), limit_s)
+        outcome = start(tool.words(values, row.cell.flags()), limit_s)
         row = replace(row, seconds=outcome.seconds, host_peak_rss_bytes=outcome.peak_rss_bytes)
         answer = said(tool, outcome, result)
     except NoAnswerError as problem:
@@ -85,10 +88,10 @@ def asked(tool: Tool, row: Row, programs: Programs, limit_s: float, scratch: Pat
     )
 
 
-def ask(tool: Tool, cell: Cell, programs: Programs, limit_s: float) -> Row:
+def ask(tool: Tool, cell: C, programs: Programs, limit_s: float, row_type: type[R] = Row) -> R:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    command = " ".join(tool.words(SHOWN, cell.flags()))
-    row = Row(tool.name, cell, "failed", command=command, machine=machine(), time_utc=now)
+    command = " ".join(tool.words(SHOWN | cell.values(), cell.flags()))
+    row = row_type(tool.name, cell, "failed", command=command, machine=machine(), time_utc=now)
     if cell.mode not in tool.modes:
         return replace(row, status="not covered", reason=tool.why_not)
     with tempfile.TemporaryDirectory(prefix="headroom-estimators-") as folder:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,9 @@ import peer_modules  # noqa: F401
 import torch
 from eager_reference import EagerReference, Transformer
 from workload import Batch, make_parser, shape_of, weight_shapes
+
+# DeepSpeed looks for an accelerator when it is imported.
+os.environ.setdefault("DS_ACCELERATOR", "cpu")
 
 
 def options_of(description: str, **choices: tuple[str, ...]) -> argparse.Namespace:

@@ -51,8 +51,8 @@ def tool_line(tool: str, rows: list[Row]) -> list[str]:
     seconds = [row.seconds for row in good if row.seconds is not None]
     return [
         *head,
-        percent(min(errors)),
-        percent(max(errors)),
+        percent(min(errors, default=None)),
+        percent(max(errors, default=None)),
         f"{median(seconds):.1f}",
         gib(max(row.host_peak_rss_bytes or 0 for row in good), 2),
     ]

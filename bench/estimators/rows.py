@@ -27,6 +27,10 @@ class Cell:
             *("--precision", self.precision),
         ]
 
+    def values(self) -> dict[str, str]:
+        """What else of it has a place in a tool's command."""
+        return {}
+
 
 PUBLISHED_FILE = ROOT / "results/published/a800_cs336.json"
 

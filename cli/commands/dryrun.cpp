@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "bench/dryrun/events.h"
 #include "bench/dryrun/report.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
@@ -56,6 +57,10 @@ CommandLine command_line() {
         "Ranks"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
+       {"events", "WORD",
+        "when work on the card is done: done, at once (the default); late, when the host waits\n"
+        "for it; both, one run after the other: least and most of what timing decides",
+        "Card"},
        {"skip-host-init", "",
         "large weights that it initializes on the host are not drawn: saves their memory and\n"
         "time, and their values are worth nothing on a virtual card (Python programs)",
@@ -213,6 +218,12 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   for (const std::string& value : values) request.values.push_back(parse_value(value));
   request.snapshot = snapshot_from(arguments);
   request.skip_host_init = arguments.has("skip-host-init");
+  request.events = parse_events(arguments.get("events", "done"));
+  if (request.events == Events::kBoth && !request.snapshot.empty()) {
+    throw UsageError("--snapshot", arguments.get("snapshot"),
+                     "is of one run, and --events both are two; allowed: --events done or late",
+                     "--events late --snapshot run.pickle");
+  }
   request.words = std::move(words);
   return request;
 }
@@ -255,8 +266,17 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   for (const NamedFile& file : written) check_writable(file.path);
   const ReportFile json(json_file);
   std::optional<HeldSignals> signals(std::in_place);  // until the report is out
-  const DryRunOutcome outcome = run_dry(request, *signals);
+  DryRunOutcome outcome = run_dry(request, *signals);
   nlohmann::ordered_json document = dryrun_document(request, outcome);
+  if (request.events == Events::kBoth && outcome.asked_by == 0) {
+    const DryRun late = late_request(request, outcome);
+    const DryRunOutcome second = run_dry(late, *signals);
+    add_late_run(document, dryrun_document(late, second));
+    if (outcome.signal == 0 && outcome.exit_code == 0) {
+      outcome.signal = second.signal;
+      outcome.exit_code = second.exit_code;
+    }
+  }
   const std::string snapshots = settle_snapshots(request.snapshot, document);
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);

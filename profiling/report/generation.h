@@ -1,4 +1,4 @@
-// Tokens per second of a generation. No torch here.
+// What a generation did: tokens, tokens per second, CUDA graphs. No torch here.
 #pragma once
 
 #include "profiling/record.h"
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// Of the prefill and of the decode, each its tokens over the median of its times.
-Table generation_table(const GenerationTimes& times);
+// Of the prefill and of the decode: tokens, and where times are real these over their median.
+Table generation_table(const GenerationFigures& figures);
 
 }  // namespace headroom

@@ -12,6 +12,7 @@
 #include "profiling/report/watch.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/generate/rules.h"
 
 namespace headroom {
 namespace {
@@ -84,6 +85,10 @@ Table protocol_table(const Record& record) {
                    (spec.micro_batches == 1
                         ? ""
                         : ", in " + std::to_string(spec.micro_batches) + " micro-batches"));
+  if (spec.profile_type == Mode::kGenerate) {
+    add("generation", "prompts of " + std::to_string(prompt_tokens(spec)) +
+                          " tokens, responses of " + std::to_string(response_tokens(spec)));
+  }
   add("precision", precision_in_words(spec));
   add("attention", to_string(spec.attention));
   if (spec.profile_type == Mode::kTraining) {

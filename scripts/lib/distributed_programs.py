@@ -40,7 +40,7 @@ def as_installed(folder, name):
         file.write(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
 
 
-def printed_by(command, program, headroom, python, checkout):
+def printed_by(command, program, headroom, python, checkout, events):
     paths = [os.path.normpath(os.path.join(checkout, path)) for path in program["paths"]]
     paths += [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     with tempfile.TemporaryDirectory() as folder:  # it writes tables of its own where it runs
@@ -49,9 +49,9 @@ def printed_by(command, program, headroom, python, checkout):
         paths.append(folder)
         if "prepare" in command:
             subprocess.run([sys.executable, os.path.join(HERE, command["prepare"]), folder], check=True)
-        words = [word.replace("{checkout}", checkout) for word in command["words"]]
+        words = [word.replace("{checkout}", checkout).replace("{lib}", HERE) for word in command["words"]]
         done = subprocess.run(
-            [headroom, "dryrun", *command["flags"], "--", python, *words],
+            [headroom, "dryrun", *command["flags"], "--events", events, "--", python, *words],
             cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -66,13 +66,18 @@ def printed_by(command, program, headroom, python, checkout):
 
 def run(published, headroom, python, checkout):
     program = program_in(published, checkout)
-    texts = [printed_by(command, program, headroom, python, checkout) for command in program["commands"]]
-    figures = []
-    for figure in program["figures"]:
-        found = re.search(figure["pattern"], texts[figure["command"]])
-        if not found:
-            raise SystemExit(f"{figure['what']}: nothing like {figure['pattern']} was printed")
-        figures.append({"what": figure["what"], "ours": found[1]})
+    late = {figure["command"] for figure in program["figures"] if figure.get("late")}
+    figures = [{"what": figure["what"]} for figure in program["figures"]]
+    for index, command in enumerate(program["commands"]):
+        for key, events in (("ours", "done"), ("late", "late")) if index in late else (("ours", "done"),):
+            text = printed_by(command, program, headroom, python, checkout, events)
+            for figure, row in zip(program["figures"], figures, strict=True):
+                if figure["command"] != index or (key == "late" and not figure.get("late")):
+                    continue
+                found = re.search(figure["pattern"], text)
+                if not found:
+                    raise SystemExit(f"{figure['what']}: nothing like {figure['pattern']} was printed")
+                row[key] = found[1]
     return {"repository": program["repository"], "figures": figures}
 
 
@@ -83,16 +88,28 @@ def in_digits_of(figure, ours):
 
 
 def as_typed(word):
-    word = word.replace("{checkout}/", "")
+    word = word.replace("{checkout}/", "").replace("{lib}/", "scripts/lib/")
     return f'"{word}"' if " " in word else word
 
 
+def difference_of(theirs, bounds):
+    """Of the nearer bound, where the published figure does not lie between them."""
+    if theirs in bounds:
+        return "equal" if len(bounds) == 1 else "equal to a bound"
+    if bounds[0] < theirs < bounds[-1]:
+        return "between"
+    nearer = bounds[0] if theirs < bounds[0] else bounds[-1]
+    return f"{100 * (nearer - theirs) / theirs:+.3f} %"
+
+
 def rows(program, ours):
-    found = {figure["what"]: figure["ours"] for figure in ours["figures"]}
+    found = {figure["what"]: figure for figure in ours["figures"]}
     for figure in program["figures"]:
-        theirs, value = Decimal(figure["published"]), in_digits_of(figure, found[figure["what"]])
-        difference = "equal" if value == theirs else f"{100 * (value - theirs) / theirs:+.3f} %"
-        yield f"{figure['what']}, {figure['unit']}", f"{theirs:,}", f"{value:,}", difference
+        theirs = Decimal(figure["published"])
+        values = [found[figure["what"]][key] for key in ("ours", "late") if key in found[figure["what"]]]
+        bounds = sorted({in_digits_of(figure, value) for value in values})
+        text = " to ".join(f"{value:,}" for value in bounds)
+        yield f"{figure['what']}, {figure['unit']}", f"{theirs:,}", text, difference_of(theirs, bounds)
 
 
 def table(published, all_ours):

@@ -25,6 +25,9 @@ TITAN = (
     "-m torchtitan.train --job.config_file {programs}/titan/llama3.toml"
     " --model.hf_assets_path {programs}/titan --training.dataset_path {programs}/titan/data"
 )
+EXPERTS = TITAN.replace("llama3.toml", "deepseek_v3.toml") + (
+    " --debug.moe_force_load_balance --parallelism.expert_parallel_degree {degree}"
+)
 DEEPSPEED = ("deepspeed", "transformers")
 TITANS = ("torchtitan", "datasets")
 HUGGING = ("accelerate", "transformers")
@@ -76,6 +79,14 @@ ROWS = (
         "titan-405b", "torchtitan llama3 405B, 8,192 tokens, tensor parallel 8",
         TITAN + " --model.flavor 405B --training.seq_len 8192"
         " --parallelism.tensor_parallel_degree 8", 512, "0,511", needs=TITANS,
+    ),
+    Row(
+        "titan-experts", "torchtitan deepseek_v3 debugmodel, expert parallel 2",
+        EXPERTS.replace("{degree}", "2"), 2, needs=TITANS,
+    ),
+    Row(
+        "titan-experts-alone", "torchtitan deepseek_v3 debugmodel, expert parallel 4",
+        EXPERTS.replace("{degree}", "4"), 16, "0,15", needs=TITANS,
     ),
     Row(
         "megatron", "Megatron-core GPT, tensor parallel 2", "megatron_core.py 2 1", 2,

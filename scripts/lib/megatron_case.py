@@ -9,6 +9,8 @@ usage: megatron_case.py published CHECKOUT KIND/CASE...   prints what the golden
                                                            with the made-up words and data
        megatron_case.py ranks CHECKOUT KIND/CASE           ranks to run: 0, which builds the data set's index, the
                                                            last one, and the one that reads data for the last
+       megatron_case.py events CHECKOUT KIND/CASE          when events are done in runs of it (headroom dryrun --events):
+                                                           of a pipeline both
        megatron_case.py read FOLDER                        what a run logged of memory (needs tensorboard), as JSON
 """
 
@@ -64,6 +66,11 @@ def ranks(checkout, case):
     return sorted({0, WORLD_SIZE - tensor, WORLD_SIZE - 1})
 
 
+def events(checkout, case):
+    stages = int(section(checkout, case, "MODEL_ARGS").get("--pipeline-model-parallel-size", "1"))
+    return ["done", "late"] if stages > 1 else ["done"]
+
+
 def ends(golden, name):
     """The first and the last figure of a golden file."""
     values = golden[name]["values"]
@@ -113,6 +120,8 @@ def main(words):
             print(*arguments(checkout, name, work), sep="\n")
         case ["ranks", checkout, name]:
             print(*ranks(checkout, name), sep=",")
+        case ["events", checkout, name]:
+            print(*events(checkout, name))
         case ["read", folder]:
             print(json.dumps(read(folder)))
         case _:

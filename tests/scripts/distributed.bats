@@ -15,7 +15,8 @@ JSON
   cat >headroom <<'STUB'
 #!/usr/bin/env bash
 # dryrun FLAGS -- PYTHON PROGRAM N: its words must come as they are, and one must be installed.
-[[ "$*" == "dryrun --card h200 -- py $CHECKOUT/program 4" && -d one-0.dist-info ]] || { echo "not $*" >&2; exit 9; }
+[[ "$*" == "dryrun --card h200 --events "*" -- py $CHECKOUT/program 4" && -d one-0.dist-info ]] || { echo "not $*" >&2; exit 9; }
+[[ "$*" == *late* ]] && PEAK=${LATE:-}
 echo "peak ${PEAK:-12800}"
 STUB
   chmod +x headroom
@@ -35,13 +36,25 @@ compare() {
   [[ "$output" == *"| peak, GiB | 12.50 | 12.60 | +0.800 % |"* ]]
 }
 
+@test "with both timings of events the published figure lies between, at a bound, or outside" {
+  sed -i 's/"what": "peak"/"what": "peak", "late": true/' published.json
+  PEAK=12600 LATE=13000 run compare
+  [[ "$output" == *"| peak, GiB | 12.50 | 12.30 to 12.70 | between |"* ]]
+  PEAK=12600 LATE=12800 run compare
+  [[ "$output" == *"| 12.30 to 12.50 | equal to a bound |"* ]]
+  PEAK=12900 LATE=13000 run compare
+  [[ "$output" == *"| 12.60 to 12.70 | +0.800 % |"* ]]
+  PEAK=12800 LATE=12800 run compare
+  [[ "$output" == *"| 12.50 | 12.50 | equal |"* ]]
+}
+
 @test "a figure that was not printed, and a program that failed, are errors that say which" {
   PEAK=none run compare
   [ "$status" -ne 0 ]
   [[ "$output" == *"peak: nothing like"* ]]
   CHECKOUT=elsewhere run compare
   [ "$status" -ne 0 ]
-  [[ "$output" == *"not dryrun --card h200"* ]]
+  [[ "$output" == *"not dryrun --card h200 --events done"* ]]
 }
 
 @test "a folder that is nobody's checkout is refused before anything runs" {
@@ -80,6 +93,11 @@ YAML
   [ "$output" = 0,6,7 ]
   run python3 -IS "$lib/megatron_case.py" settings megatron gpt/one
   [ "$output" = NCCL_ALGO=Ring ]
+  run python3 -IS "$lib/megatron_case.py" events megatron gpt/one
+  [ "$output" = "done" ]
+  sed -i 's/--bf16: true/--pipeline-model-parallel-size: 4/' megatron/tests/functional_tests/test_cases/gpt/one/model_config.yaml
+  run python3 -IS "$lib/megatron_case.py" events megatron gpt/one
+  [ "$output" = "done late" ]
 }
 
 @test "the nearest of several published and several own runs is compared, of one kind of card" {

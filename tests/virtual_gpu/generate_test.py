@@ -16,7 +16,6 @@ import unittest
 import theory_test
 
 HEADROOM = sys.argv[1]
-MIB = 1 << 20
 
 
 def profile(*flags):
@@ -40,7 +39,7 @@ class GenerateTest(unittest.TestCase):
             self.assertEqual(categories, record["recorded_peak"]["allocated_bytes"])
 
     def test_bytes_of_every_form_and_type_of_the_cache_are_those_of_theory(self):
-        self.check_grid(device="virtual:h200,virtual:rtx4090", context_length="67",
+        self.check_grid(device="virtual:h200", context_length="67",
                         prompt_len="37", response_len="5", kv_heads="2",
                         kv_cache="contiguous,paged",
                         kv_cache_dtype="auto,fp32,bf16,fp16,fp8,int8",
@@ -51,6 +50,21 @@ class GenerateTest(unittest.TestCase):
                         response_len="4", kv_cache="contiguous,paged", prefill_chunk="0,7,50",
                         kv_cache_tokens="0,96", temperature="0,0.7",
                         attention="eager,sdpa,efficient")
+
+    def test_a_captured_decode_has_a_pool_of_its_own_that_grows_with_the_batch(self):
+        for form in ("contiguous", "paged"):
+            pools = []
+            for batch in ("1", "8", "64"):
+                record = profile("--model-size", "small", "--context-length", "256",
+                                 "--prompt-len", "100", "--response-len", "5", "--batch-size",
+                                 batch, "--attention", "sdpa", "--weights", "bf16", "--kv-cache",
+                                 form, "--decode-graph", "--device", "virtual:h200")
+                self.assertEqual(record["status"], "ok", record["reason"])
+                self.assertEqual(theory_test.differences(record), [])
+                pools.append(record["generation"]["graph_pool_bytes"])
+                self.assertEqual(record["generation"]["decode_ms"], [])
+            self.assertGreater(pools[0], 0)
+            self.assertGreater(pools[2], pools[0])
 
     def test_on_the_cpu_too_with_times(self):
         self.check_grid(device="cpu", context_length="48", prompt_len="20", response_len="6",
@@ -69,17 +83,15 @@ class GenerateTest(unittest.TestCase):
     def test_a_large_models_cache_is_its_formula_and_8_bits_make_it_fit(self):
         flags = ["--model-size", "7b", "--weights", "bf16", "--attention", "sdpa",
                  "--context-length", "2048", "--prompt-len", "2000", "--response-len", "3",
-                 "--batch-size", "20", "--prefill-chunk", "2000", "--device", "virtual:rtx4090",
+                 "--batch-size", "10", "--prefill-chunk", "2000", "--device", "virtual:rtx4090",
                  "--kv-cache", "paged"]
         refused = profile(*flags, "--kv-cache-dtype", "bf16")
         self.assertEqual(refused["status"], "oom")
-        # 32 layers, 32 heads of 128; 126 blocks a sequence.
-        tokens = 20 * 126 * 16
-        small = profile(*flags[:10], *flags[10:14], *flags[16:], "--kv-cache-dtype", "int8",
-                        "--batch-size", "10")
+        small = profile(*flags, "--kv-cache-dtype", "int8")
         self.assertEqual(small["status"], "ok", small["reason"])
+        # 32 layers and heads of 128; 126 blocks a sequence.
         self.assertEqual(small["category_peak_bytes"]["kv_cache"],
-                         2 * 32 * tokens // 2 * 32 * (128 + 4))
+                         2 * 32 * 10 * 126 * 16 * 32 * (128 + 4))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,39 @@ def command(*arguments: str, gpus: int = 2, ranks: int = 2, launch: list[str] | 
             *(launch or ["--standalone"]), f"--nproc-per-node={ranks}", str(PROGRAM), *arguments]
 
 
+class MemoryLimit:
+    """A control group of the kernel's whose processes have so much memory of the host together."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+
+    def __enter__(self) -> MemoryLimit:
+        root = Path("/sys/fs/cgroup")
+        first = root / "memory" if (root / "memory").is_dir() else root
+        limit = "memory.limit_in_bytes" if first != root else "memory.max"
+        self.folder = first / f"headroom-test-{os.getpid()}"
+        try:
+            self.folder.mkdir()
+            self.folder.joinpath(limit).write_text(str(self.limit))
+        except OSError as error:
+            self.__exit__()
+            raise unittest.SkipTest(f"no control group to be had: {error}") from error
+        return self
+
+    def enter(self) -> None:
+        self.folder.joinpath("cgroup.procs").write_text(str(os.getpid()))
+
+    def __exit__(self, *_) -> None:
+        for _ in range(50):
+            try:
+                self.folder.rmdir()
+                return
+            except FileNotFoundError:
+                return
+            except OSError:
+                time.sleep(0.1)  # until the last process is gone
+
+
 class RankFaults(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -99,6 +132,46 @@ class RankFaults(unittest.TestCase):
         for rank in (0, 1):
             self.assertIn(f"rank {rank} of 2: NCCL, ", said)
         self.assertEqual(self.left(), [])
+
+    def test_a_launcher_that_is_killed_leaves_no_rank(self):
+        mark = Path(self.scratch.name, "mark")
+        with subprocess.Popen(command("waits", str(mark)), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, cwd=self.scratch.name,
+                              env=self.environment) as run:
+            deadline = time.monotonic() + START_SECONDS
+            while not all(Path(f"{mark}.{rank}").exists() for rank in (0, 1)):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.1)
+            self.assertEqual(len(launchers := self.children_of(run.pid)), 1)
+            os.kill(launchers[0], signal.SIGKILL)
+            said = run.communicate(timeout=120)[1]
+        self.assertIn("ended by signal 9 (SIGKILL)", said)
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank} of 2: NCCL, ", said)
+        self.assertEqual(self.left(), [])
+
+    @staticmethod
+    def children_of(pid: int) -> list[int]:
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = process.joinpath("stat").read_text()
+            except OSError:
+                continue
+            name, _, rest = words.rpartition(") ")
+            if int(rest.split()[1]) == pid and not name.endswith("(headroom-sentry"):
+                found.append(int(process.name))
+        return found
+
+    def test_a_host_without_memory_for_the_ranks_is_said_and_nothing_stays(self):
+        with MemoryLimit(1 << 30) as limit:
+            done = subprocess.run(command("memory", gpus=16, ranks=16), capture_output=True, text=True,
+                                  timeout=300, cwd=self.scratch.name, env=self.environment,
+                                  preexec_fn=limit.enter)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"this host ran out of memory meanwhile: the kernel killed "
+                                          r"\d+ process(es)?; ")
+            self.assertEqual(self.left(), [])
 
     def test_two_dry_runs_at_once_do_not_meet(self):
         runs = [subprocess.Popen(command("memory"), stdout=subprocess.DEVNULL,

@@ -62,6 +62,7 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryCl
     }
     for (int64_t row = 0; row < round.end - round.begin; ++row) cache_->release(row);
   }
+  graph_.reset();
   cache_.reset();
   return out;
 }
@@ -126,17 +127,25 @@ void Generator::decode(Round& round, Generated& out) {
   for (int64_t step = 1; step < settings_.response_len; ++step) {
     const bool any = std::find(round.ended.begin(), round.ended.end(), false) != round.ended.end();
     if (!any) return;
-    std::vector<Stretch> stretches;
-    for (const int64_t row : round.rows) {
-      stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
-    }
-    cache_->begin(stretches);
-    const Pass pass = make_pass(std::move(stretches), round.next_B.device(), cache_.get());
-    const PassScope scope(model_, pass);
-    const Tensor logits_BV = forward_(round.next_B.unsqueeze(0)).squeeze(0);
-    round.next_B = sampler_->next(logits_BV);
+    round.next_B = sampler_->next(decode_logits(round));
     take(round, out);
   }
+  if (graph_) out.graph_pool_bytes = std::max(out.graph_pool_bytes, graph_->pool_bytes());
+}
+
+Tensor Generator::decode_logits(Round& round) {
+  std::vector<Stretch> stretches;
+  for (const int64_t row : round.rows) {
+    stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
+  }
+  if (settings_.decode_graph) {
+    if (!graph_) graph_ = std::make_unique<DecodeGraph>(model_, forward_, *cache_);
+    return graph_->run(std::move(stretches), round.next_B);
+  }
+  cache_->begin(stretches);
+  const Pass pass = make_pass(std::move(stretches), round.next_B.device(), cache_.get());
+  const PassScope scope(model_, pass);
+  return forward_(round.next_B.unsqueeze(0)).squeeze(0);
 }
 
 void Generator::take(Round& round, Generated& out) {
@@ -160,7 +169,7 @@ void Generator::take(Round& round, Generated& out) {
   for (size_t i = 0; i < round.rows.size(); ++i) {
     if (next[i] == settings_.end_token) round.ended[i] = true;
   }
-  if (settings_.cache.form == KvCacheForm::kPaged) drop_ended(round);
+  if (settings_.cache.form == KvCacheForm::kPaged && !settings_.decode_graph) drop_ended(round);
 }
 
 void Generator::drop_ended(Round& round) {

@@ -8,12 +8,13 @@
 #include <torch/torch.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "model/kv_cache.h"
 #include "model/transformer.h"
+#include "train/generate/decode_graph.h"
+#include "train/generate/pass_forward.h"
 #include "train/generate/sampler.h"
 #include "train/memory_claims.h"
 #include "train/scope.h"
@@ -24,6 +25,7 @@ struct Generation {
   int64_t response_len = 0;   // new tokens of a sequence, at most
   int64_t prefill_chunk = 0;  // tokens of one pass of the prefill; 0 = all prompts in one
   int64_t end_token = -1;     // a sequence ends with it; -1: none does
+  bool decode_graph = false;  // each decode is a launch of one CUDA graph; on a card alone
   Sampling sampling;
   uint64_t seed = 0;   // of the draws
   KvCacheShape cache;  // `tokens` holds the longest prompt and the response
@@ -38,10 +40,8 @@ struct Prompts {
 struct Generated {
   torch::Tensor tokens_BT;       // prompts and responses, each from the left; 0 behind its end
   std::vector<int64_t> lengths;  // of each, the prompt and an end token included
+  int64_t graph_pool_bytes = 0;  // what CUDA graphs took of the card, at the most
 };
-
-// (1, T) tokens of the pass that is set -> logits.
-using PassForward = std::function<torch::Tensor(const torch::Tensor& tokens_1T)>;
 
 class Generator {
  public:
@@ -65,9 +65,10 @@ class Generator {
 
   void prefill(Round& round, Generated& out);
   void decode(Round& round, Generated& out);
+  torch::Tensor decode_logits(Round& round);  // (B, V)
   // Puts the new tokens where they belong, and sees which sequences have ended. A paged cache gets
   // their blocks back and they are computed no more; in a contiguous one, which is read in place,
-  // their rows are computed on for nobody.
+  // their rows are computed on for nobody, as they are in a CUDA graph.
   void take(Round& round, Generated& out);
   void drop_ended(Round& round);
   std::vector<std::vector<Stretch>> chunks(const Round& round) const;
@@ -78,6 +79,7 @@ class Generator {
   PassForward forward_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<DecodeGraph> graph_;
 };
 
 }  // namespace headroom

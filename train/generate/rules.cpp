@@ -94,6 +94,21 @@ void check_sampling(const RunSpec& spec) {
                    k ? "--temperature 1 --top-k 50" : "--temperature 1 --top-p 0.9");
 }
 
+void check_decode_graph(const RunSpec& spec) {
+  if (!spec.decode_graph) return;
+  if (spec.device.kind == DeviceKind::kCpu) {
+    throw UsageError("--decode-graph", "true",
+                     "is of CUDA, and --device cpu has none; allowed: with cuda, or a virtual card",
+                     "--profile-type generate --decode-graph --device virtual:h200");
+  }
+  if (spec.param_offload.any()) {
+    throw UsageError("--decode-graph", "true",
+                     "holds weights where they were when it was captured, and --param-offload " +
+                         to_string(spec.param_offload) + " moves them; allowed: without it",
+                     "--profile-type generate --decode-graph");
+  }
+}
+
 void check_end_token(const RunSpec& spec) {
   const int64_t vocab_size = model_config(spec).vocab_size;
   if (spec.end_token < vocab_size) return;
@@ -137,6 +152,7 @@ void check_generation(const RunSpec& spec) {
   check_lengths(spec);
   check_cache(spec);
   check_sampling(spec);
+  check_decode_graph(spec);
   check_end_token(spec);
 }
 

@@ -64,18 +64,40 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   return cudaSuccess;
 }
 
+// With late events: whether the host waits for a copy that it put on a stream. Into its own pages
+// it does, because the card cannot write there by itself; out of them it may, and at the latest
+// does not.
+bool waits_for(Machine& machine, const void* to, const void* from) {
+  if (!machine.streams.is_late() || machine.owner(as_address(from)) == nullptr) return false;
+  const uint64_t target = as_address(to);
+  return machine.owner(target) == nullptr && !machine.host.find(target);
+}
+
+// With late events: a copy that blocks the host unless both sides are on cards.
+void wait_for_copy(Machine& machine, const void* to, const void* from) {
+  if (!machine.streams.is_late()) return;
+  Stream& stream = machine.stream(nullptr);
+  machine.streams.issue(stream, NodeKind::kCopy, 0);
+  const bool is_on_cards =
+      machine.owner(as_address(to)) != nullptr && machine.owner(as_address(from)) != nullptr;
+  if (!is_on_cards) machine.streams.synchronize(stream);
+}
+
 // A copy on a stream: a node while the stream is captured.
 cudaError_t copy_on(cudaStream_t handle, void* to, size_t to_pitch, const void* from,
                     size_t from_pitch, size_t bytes, size_t rows) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
-  if (machine.streams.issue(machine.stream(handle), NodeKind::kCopy, 0)) return cudaSuccess;
+  Stream& stream = machine.stream(handle);
+  if (machine.streams.issue(stream, NodeKind::kCopy, 0)) return cudaSuccess;
+  if (waits_for(machine, to, from)) machine.streams.synchronize(stream);
   return copy_rows(to, to_pitch, from, from_pitch, bytes, rows);
 }
 
 cudaError_t copy_now(void* to, const void* from, size_t bytes) {
   if (const cudaError_t error = usable()) return error;
   if (const cudaError_t error = result(Machine::get().streams.unsafe_call())) return error;
+  wait_for_copy(Machine::get(), to, from);
   return copy_rows(to, 0, from, 0, bytes, 1);
 }
 
@@ -124,6 +146,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t byt
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind) {
   if (const cudaError_t error = result(Machine::get().streams.unsafe_call())) return error;
+  wait_for_copy(Machine::get(), to, from);
   return copy_rows(to, to_pitch, from, from_pitch, width, height);
 }
 

@@ -246,10 +246,16 @@ cudaError_t cudaDeviceSynchronize() {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
   machine.here().counters.synchronizations.fetch_add(1, std::memory_order_relaxed);
-  return result(machine.streams.unsafe_call());
+  const Status status = machine.streams.unsafe_call();
+  if (status == Status::kOk) machine.streams.synchronize_device(Machine::current());
+  return result(status);
 }
 
-cudaError_t cudaDeviceReset() { return usable(); }
+cudaError_t cudaDeviceReset() {
+  if (const cudaError_t error = usable()) return error;
+  Machine::get().streams.synchronize_device(Machine::current());
+  return cudaSuccess;
+}
 cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 

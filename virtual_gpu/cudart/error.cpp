@@ -83,6 +83,8 @@ cudaError_t to_cuda(Status status) {
       return cudaErrorStreamCaptureIsolation;
     case Status::kIllegalState:
       return cudaErrorIllegalState;
+    case Status::kNotReady:
+      return cudaErrorNotReady;
   }
   return cudaErrorUnknown;
 }

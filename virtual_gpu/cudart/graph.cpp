@@ -143,6 +143,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   Machine& machine = Machine::get();
   Device& device = machine.device(machine.stream(stream).device);
   machine.contents.forget_all();  // what it writes nobody noted
+  if (!machine.streams.any_capture()) {
+    machine.streams.issue(machine.stream(stream), NodeKind::kKernel, 0);
+  }
   device.counters.graph_launches.fetch_add(1, std::memory_order_relaxed);
   device.counters.launches.fetch_add(as_exec(exec)->kernels, std::memory_order_relaxed);
   device.counters.matrix_product_flops.fetch_add(as_exec(exec)->flops, std::memory_order_relaxed);

@@ -52,7 +52,7 @@ cudaError_t launch(const void* kernel, const dim3& grid, const dim3& block, void
     return result(cudaErrorInvalidValue);
   }
   Machine& machine = Machine::get();
-  if (machine.streams.any_capture() &&
+  if (machine.streams.notes_work() &&
       machine.streams.issue(machine.stream(stream), NodeKind::kKernel, 0)) {
     return cudaSuccess;
   }

@@ -61,6 +61,7 @@ cudaError_t cudaFree(void* pointer) {
   const uint64_t address = as_address(pointer);
   for (int i = 0; i < machine.count(); ++i) {
     if (!machine.device(i).contains(address)) continue;
+    machine.streams.synchronize_device(i);
     if (const auto block = machine.device(i).find(address)) {
       machine.contents.forget(block->address, block->bytes);
     }
@@ -81,7 +82,9 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return allocate_host(
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (const cudaError_t error = may_allocate()) return error;
-  return result(Machine::get().host.release(as_address(pointer), HostMemory::Kind::kPinned));
+  Machine& machine = Machine::get();
+  for (int i = 0; i < machine.count(); ++i) machine.streams.synchronize_device(i);
+  return result(machine.host.release(as_address(pointer), HostMemory::Kind::kPinned));
 }
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {

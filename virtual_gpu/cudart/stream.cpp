@@ -53,7 +53,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
-  return result(machine.streams.synchronize(machine.stream(stream)));
+  return result(machine.streams.query(machine.stream(stream)));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -86,13 +86,13 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return cudaSuccess;
 }
 
-// Callbacks run at once, on the calling thread: all work before them is done. While the stream is
+// Callbacks run at once, on the calling thread, with late events too. While the stream is
 // captured they become nodes.
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
-  if (const Status status = machine.streams.synchronize(machine.stream(stream));
+  if (const Status status = machine.streams.host_call(machine.stream(stream));
       status != Status::kOk) {
     return result(status);
   }
@@ -134,7 +134,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = usable()) return error;
-  return result(Machine::get().streams.synchronize(*as_event(event)));
+  return result(Machine::get().streams.query(*as_event(event)));
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -151,6 +151,9 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
   const bool untimed = ((first.flags | last.flags) & cudaEventDisableTiming) != 0;
   const std::optional<float> between = Machine::get().streams.milliseconds(first, last);
   if (untimed || !between) return result(cudaErrorInvalidResourceHandle);
+  for (const Event* event : {&first, &last}) {
+    if (const cudaError_t error = result(Machine::get().streams.query(*event))) return error;
+  }
   *ms = *between;
   return cudaSuccess;
 }

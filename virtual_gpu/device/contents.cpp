@@ -235,6 +235,7 @@ void Contents::forget_all() {
 }
 
 void Contents::add_block(uint64_t address, uint64_t bytes) {
+  Operands::take(address, address + bytes);
   const std::lock_guard lock(mutex_);
   drop_between(address, address + bytes);
   in_use_[address] = address + bytes;

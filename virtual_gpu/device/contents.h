@@ -53,14 +53,16 @@ class Operands {
     bool is_written;
   };
   static void begin();
-  static void add(const Span& span);  // of the operation that began last
+  static void add(const Span& span);               // of the operation that began last
+  static void take(uint64_t begin, uint64_t end);  // memory that is allocated in the midst of it
   static void end();
   // Whether this thread is in an operation: then a kernel writes what that writes, and memory that
   // it took meanwhile, and nothing else, whatever lies among its arguments.
   static bool are_known();
-  // The innermost operation's written span that holds the address.
+  // The innermost operation's written span that holds the address; of memory that no operation
+  // named, what was taken since the outermost began.
   static std::optional<Span> written_at(uint64_t address);
-  static std::vector<Span> written();
+  static std::vector<Span> written();  // that too
 };
 
 class Contents {

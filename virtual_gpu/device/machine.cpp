@@ -49,6 +49,12 @@ int count_from(const std::string& text) {
   return count;
 }
 
+bool are_events_late(const std::string& text) {
+  if (text == "late") return true;
+  if (text.empty() || text == "done") return false;
+  throw std::invalid_argument("HEADROOM_VIRTUAL_EVENTS='" + text + "' is not done or late");
+}
+
 // A launcher started more ranks than there are cards: the program's own error comes next.
 void say_missing_card(int cards) {
   const int rank = whole_number(environment("LOCAL_RANK"));
@@ -124,12 +130,13 @@ void Machine::read_environment() {
           "headroom dryrun --card h200 -- PROGRAM");
     }
     const Card card = parse_card(text);
+    if (are_events_late(environment("HEADROOM_VIRTUAL_EVENTS"))) streams.make_late();
     cards_of_host_ = count_from(environment("HEADROOM_VIRTUAL_COUNT"));
     cards_ = visible_cards(getenv("CUDA_VISIBLE_DEVICES"), cards_of_host_);
     say_missing_card(cards_of_host_);
     for (int i = 0; i < static_cast<int>(cards_.size()); ++i) {
       devices_.push_back(std::make_unique<Device>(card, i));
-      default_streams_.push_back(std::make_unique<Stream>(Stream{.device = i}));
+      default_streams_.push_back(streams.create_default(i));
     }
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "virtual GPU: %s\n", error.what());

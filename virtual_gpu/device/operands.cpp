@@ -6,6 +6,9 @@ namespace {
 // Of all operations that this thread is in, the innermost last; no allocation an operation.
 thread_local std::vector<Operands::Span> spans;
 thread_local std::vector<size_t> firsts;  // of each operation
+// Since the outermost began. An inner one may have made it known, as zeros() does, and a kernel of
+// an outer one writes it then.
+thread_local std::vector<Operands::Span> taken;
 
 }  // namespace
 
@@ -13,9 +16,14 @@ void Operands::begin() { firsts.push_back(spans.size()); }
 
 void Operands::add(const Span& span) { spans.push_back(span); }
 
+void Operands::take(uint64_t begin, uint64_t end) {
+  if (are_known()) taken.push_back({begin, end, true});
+}
+
 void Operands::end() {
   spans.resize(firsts.back());
   firsts.pop_back();
+  if (firsts.empty()) taken.clear();
 }
 
 bool Operands::are_known() { return !firsts.empty(); }
@@ -32,11 +40,14 @@ std::optional<Operands::Span> Operands::written_at(uint64_t address) {
     if (is_read) return std::nullopt;
     end = *first;
   }
+  for (const Span& span : taken) {
+    if (address >= span.begin && address < span.end) return span;
+  }
   return std::nullopt;
 }
 
 std::vector<Operands::Span> Operands::written() {
-  std::vector<Span> all;
+  std::vector<Span> all = taken;
   for (const Span& span : spans) {
     if (span.is_written) all.push_back(span);
   }

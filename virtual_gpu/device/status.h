@@ -14,6 +14,7 @@ enum class Status {
   kCaptureUnjoined,     // a stream forked into the capture was not joined back
   kCaptureIsolation,    // an event of a capture used outside of it
   kIllegalState,        // begun twice, ended without a beginning
+  kNotReady,            // issued, and the host has not waited for it
 };
 
 }  // namespace virtual_gpu

@@ -7,6 +7,7 @@ namespace virtual_gpu {
 namespace {
 
 thread_local CaptureMode thread_mode = CaptureMode::kGlobal;
+constexpr unsigned kNonBlockingFlag = 1;  // cudaStreamNonBlocking
 
 }  // namespace
 
@@ -22,17 +23,35 @@ uint64_t Graph::flops() const {
   return sum;
 }
 
+void Streams::make_late(std::chrono::milliseconds quiet) {
+  const std::lock_guard lock(mutex_);
+  if (is_late_) return;
+  is_late_ = true;
+  askers_ = Askers(quiet);
+  noting_.fetch_add(1);
+}
+
 Stream* Streams::create(int device, unsigned flags, int priority) {
   const std::lock_guard lock(mutex_);
   auto* stream =
       new Stream{.device = device, .flags = flags, .priority = priority, .id = next_stream_id_++};
+  const bool is_blocking = (flags & kNonBlockingFlag) == 0;
+  stream->slot =
+      pending_.add_stream(device, is_blocking ? StreamKind::kBlocking : StreamKind::kNonBlocking);
   streams_.insert(stream);
   return stream;
+}
+
+std::unique_ptr<Stream> Streams::create_default(int device) {
+  const std::lock_guard lock(mutex_);
+  const StreamSlot slot = pending_.add_stream(device, StreamKind::kDefault);
+  return std::make_unique<Stream>(Stream{.device = device, .slot = slot});
 }
 
 Status Streams::destroy(Stream* stream) {
   const std::lock_guard lock(mutex_);
   if (streams_.erase(stream) == 0) return Status::kInvalidHandle;
+  pending_.remove_stream(stream->slot);
   if (Capture* capture = stream->capture; capture != nullptr) {
     capture->valid = false;
     capture->streams.erase(stream);
@@ -70,6 +89,7 @@ void Streams::drop(Capture& capture) {
   captures_.erase(std::find_if(captures_.begin(), captures_.end(),
                                [&](const auto& one) { return one.get() == &capture; }));
   captures_active_.fetch_sub(1);
+  noting_.fetch_sub(1);
 }
 
 Status Streams::begin(Stream& stream, CaptureMode mode) {
@@ -86,6 +106,7 @@ Status Streams::begin(Stream& stream, CaptureMode mode) {
   stream.leaves.clear();
   captures_.push_back(std::move(capture));
   captures_active_.fetch_add(1);
+  noting_.fetch_add(1);
   return Status::kOk;
 }
 
@@ -113,9 +134,14 @@ Status Streams::end(Stream& stream, std::unique_ptr<Graph>* graph) {
 }
 
 bool Streams::issue(Stream& stream, NodeKind kind, uint64_t flops) {
-  if (!any_capture()) return false;
+  if (!notes_work()) return false;
   const std::lock_guard lock(mutex_);
-  if (stream.capture == nullptr) return false;
+  if (stream.capture == nullptr) {
+    if (!is_late_) return false;
+    pending_.issue(stream.slot);
+    askers_.issued();
+    return false;
+  }
   auto node = std::make_unique<Node>(Node{.kind = kind, .flops = flops, .after = stream.leaves});
   stream.leaves = {node.get()};
   stream.capture->graph->nodes.push_back(std::move(node));
@@ -129,6 +155,7 @@ void Streams::record(Event& event, const Stream& stream) {
   event.time = now;
   event.capture_id = stream.capture == nullptr ? 0 : stream.capture->id;
   event.leaves = stream.leaves;
+  event.moment = is_late_ && stream.capture == nullptr ? pending_.now(stream.slot) : Moment();
 }
 
 std::optional<float> Streams::milliseconds(const Event& first, const Event& last) const {
@@ -149,9 +176,10 @@ std::optional<CaptureInfo> Streams::capture_of(const Stream& stream) const {
 }
 
 Status Streams::wait(Stream& stream, const Event& event) {
-  if (!any_capture()) return Status::kOk;
+  if (!notes_work()) return Status::kOk;
   const std::lock_guard lock(mutex_);
   if (event.capture_id == 0) {
+    if (stream.capture == nullptr && is_late_) pending_.wait(stream.slot, event.moment);
     if (stream.capture == nullptr || !event.recorded) return Status::kOk;
     stream.capture->valid = false;
     return Status::kCaptureIsolation;
@@ -172,7 +200,7 @@ Status Streams::wait(Stream& stream, const Event& event) {
   return Status::kOk;
 }
 
-Status Streams::synchronize(Stream& stream) {
+Status Streams::host_call(Stream& stream) {
   if (!any_capture()) return Status::kOk;
   const std::lock_guard lock(mutex_);
   if (stream.capture == nullptr) return Status::kOk;
@@ -180,7 +208,7 @@ Status Streams::synchronize(Stream& stream) {
   return Status::kCaptureUnsupported;
 }
 
-Status Streams::synchronize(const Event& event) {
+Status Streams::host_call(const Event& event) {
   if (!any_capture()) return Status::kOk;
   const std::lock_guard lock(mutex_);
   if (event.capture_id == 0) return Status::kOk;
@@ -188,6 +216,49 @@ Status Streams::synchronize(const Event& event) {
   if (capture == nullptr) return Status::kOk;
   capture->valid = false;
   return Status::kCaptureUnsupported;
+}
+
+Status Streams::synchronize(Stream& stream) {
+  const Status status = host_call(stream);
+  if (status != Status::kOk || !is_late_) return status;
+  const std::lock_guard lock(mutex_);
+  pending_.complete(pending_.now(stream.slot));
+  return Status::kOk;
+}
+
+Status Streams::synchronize(const Event& event) {
+  const Status status = host_call(event);
+  if (status != Status::kOk || !is_late_) return status;
+  const std::lock_guard lock(mutex_);
+  pending_.complete(event.moment);
+  return Status::kOk;
+}
+
+void Streams::synchronize_device(int device) {
+  if (!is_late_) return;
+  const std::lock_guard lock(mutex_);
+  pending_.complete_device(device);
+}
+
+Status Streams::query(Stream& stream) {
+  const Status status = host_call(stream);
+  if (status != Status::kOk || !is_late_) return status;
+  const std::lock_guard lock(mutex_);
+  return ask(pending_.now(stream.slot));
+}
+
+Status Streams::query(const Event& event) {
+  const Status status = host_call(event);
+  if (status != Status::kOk || !is_late_) return status;
+  const std::lock_guard lock(mutex_);
+  return ask(event.moment);
+}
+
+Status Streams::ask(Moment moment) {
+  if (pending_.is_done(moment)) return Status::kOk;
+  if (!askers_.may_end()) return Status::kNotReady;
+  pending_.complete(moment);
+  return Status::kOk;
 }
 
 // The rule of cudaThreadExchangeStreamCaptureMode, CUDA runtime API.

@@ -1,5 +1,6 @@
-// Streams, events and graphs. Work is done the moment it is issued, so a stream holds only what
-// capturing needs: which capture it belongs to and after which nodes the next one comes.
+// Streams, events and graphs. Work is done the moment it is issued, or when the host waits for it
+// (Note [Late events]); so a stream holds only what that and capturing need: which capture it
+// belongs to and after which nodes the next one comes.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "virtual_gpu/device/pending.h"
 #include "virtual_gpu/device/status.h"
 
 namespace virtual_gpu {
@@ -49,6 +51,7 @@ struct Stream {
   unsigned flags = 0;
   int priority = 0;
   uint64_t id = 0;
+  StreamSlot slot = 0;
   Capture* capture = nullptr;
   std::vector<Node*> leaves;  // the next captured node comes after these
 };
@@ -60,6 +63,7 @@ struct Event {
   std::chrono::steady_clock::time_point time;
   uint64_t capture_id = 0;    // 0 = recorded outside of a capture
   std::vector<Node*> leaves;  // of the recording stream
+  Moment moment;              // with late events: what it comes after
 };
 
 // What a program may ask about the capture of a stream.
@@ -74,7 +78,13 @@ struct CaptureInfo {
 // hold of captures and records is read and written here alone.
 class Streams {
  public:
+  // With late events work is done when the host waits for it. Before any stream is made.
+  void make_late(std::chrono::milliseconds quiet = Askers::kQuiet);
+  bool is_late() const { return is_late_; }
+
   Stream* create(int device, unsigned flags, int priority);
+  // The device's own, which nobody destroys.
+  std::unique_ptr<Stream> create_default(int device);
   // Breaks the capture it is part of, and ends the one that began on it: nobody else can.
   Status destroy(Stream* stream);
   Event* create_event(int device, unsigned flags);
@@ -84,8 +94,8 @@ class Streams {
   // The graph is the caller's; nullptr with an error.
   Status end(Stream& stream, std::unique_ptr<Graph>* graph);
 
-  // One piece of work on the stream: a node when it is being captured, else nothing. True when it
-  // was captured: then it has not run.
+  // One piece of work on the stream: a node when it is being captured, else nothing, or with late
+  // events what is to be waited for. True when it was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
   void record(Event& event, const Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
@@ -93,24 +103,38 @@ class Streams {
   std::optional<float> milliseconds(const Event& first, const Event& last) const;
   std::optional<CaptureInfo> capture_of(const Stream& stream) const;
 
-  // The host waits for, or asks about, this stream or event. An error while it is captured.
+  // The host waits for this stream or event. An error while it is captured.
   Status synchronize(Stream& stream);
   Status synchronize(const Event& event);
+  void synchronize_device(int device);
+  // The host asks about it: also kNotReady, with late events.
+  Status query(Stream& stream);
+  Status query(const Event& event);
+  // A call that a stream does not take while it is captured, and that waits for nothing.
+  Status host_call(Stream& stream);
   // A call that may not happen while a capture is watched (cudaMalloc, cudaDeviceSynchronize).
   Status unsafe_call();
 
   bool any_capture() const { return captures_active_.load(std::memory_order_relaxed) != 0; }
+  // Whether issue() has anything to do: a launch asks no more than this.
+  bool notes_work() const { return noting_.load(std::memory_order_relaxed) != 0; }
   static CaptureMode exchange_thread_mode(CaptureMode mode);
 
  private:
   Capture* find_capture(uint64_t id) const;
   void drop(Capture& capture);
+  Status host_call(const Event& event);
+  Status ask(Moment moment);
 
   mutable std::mutex mutex_;
   std::unordered_set<const Stream*> streams_;
   std::unordered_set<const Event*> events_;
   std::vector<std::unique_ptr<Capture>> captures_;
   std::atomic<int> captures_active_{0};
+  std::atomic<int> noting_{0};  // captures, and one for late events
+  bool is_late_ = false;
+  PendingWork pending_;
+  Askers askers_;
   uint64_t next_stream_id_ = 1;
   uint64_t next_capture_id_ = 1;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "virtual_gpu/device/machine.h"
+#include "virtual_gpu/nccl/group.h"
 #include "virtual_gpu/nccl/reduced.h"
 #include "virtual_gpu/nccl/reduction.h"
 
@@ -86,8 +87,9 @@ class Result : public Source {
 // What another rank sends.
 class Received : public Source {
  public:
-  Received(const ncclComm* comm, int from, size_t number, uint64_t bytes)
-      : comm_(comm), from_(from), number_(number), size_(bytes) {}
+  // `echo`: what an absent rank sends where it has never run; nullptr = nobody knows.
+  Received(const ncclComm* comm, int from, size_t number, uint64_t bytes, Echo echo)
+      : comm_(comm), from_(from), number_(number), size_(bytes), echo_(std::move(echo)) {}
 
   const Bytes* bytes() override {
     std::call_once(once_, [this] {
@@ -96,6 +98,7 @@ class Received : public Source {
       sent_ =
           reader.sent(number_, comm_->rank, has_ended ? [] { return true; } : until_end_of(comm_));
     });
+    if (!sent_ && echo_ != nullptr && echo_->size() == size_) return echo_.get();
     return sent_ && sent_->is_known && sent_->bytes.size() >= size_ ? &sent_->bytes : nullptr;
   }
 
@@ -104,6 +107,7 @@ class Received : public Source {
   const int from_;
   const size_t number_;
   const uint64_t size_;
+  const Echo echo_;
   std::once_flag once_;
   std::optional<Entry> sent_;
 };
@@ -145,18 +149,25 @@ Bytes known_bytes(const void* from, uint64_t bytes) {
   return read;
 }
 
+// Of every receive, whatever its size: the sender counts alike.
+size_t number_of_receive(Peers& peers, int from) {
+  const std::lock_guard lock(peers.mutex);
+  return peers.received[static_cast<size_t>(from)]++;
+}
+
 void receive(ncclComm* comm, const Exchange& exchange, uint64_t bytes) {
-  Peers& peers = *comm->peers;
-  if (peers.readers.empty()) return;
-  const auto from = static_cast<size_t>(exchange.other);
-  size_t number = 0;
-  {
-    const std::lock_guard lock(peers.mutex);
-    number = peers.received[from]++;
+  Contents& contents = Machine::get().contents;
+  contents.forget(as_address(exchange.to), bytes);
+  if (comm->peers->kind == Peers::Kind::kSilent || comm->peers->readers.empty()) return;
+  const size_t number = number_of_receive(*comm->peers, exchange.other);
+  Echo echo;
+  if (comm->peers->kind == Peers::Kind::kAbsent) {
+    echo = comm->peers->echoes.of_receive(group_number(), exchange.other);
   }
-  Machine::get().contents.put(
+  if (bytes == 0 || bytes > Contents::kMostAtOnce) return;
+  contents.put(
       as_address(exchange.to),
-      {std::make_shared<Received>(comm, exchange.other, number, bytes), 0, bytes});
+      {std::make_shared<Received>(comm, exchange.other, number, bytes, std::move(echo)), 0, bytes});
 }
 
 // Puts where the result lies what it will be.
@@ -216,6 +227,10 @@ void carry(ncclComm* comm, const Exchange& exchange) {
   size_t number = 0;
   if (!is_between_two) number = peers.collectives.fetch_add(1, std::memory_order_relaxed);
   if (peers.journal != nullptr && exchange.kind != Traffic::kRecv) peers.journal->add(*own);
+  if (exchange.kind == Traffic::kSend && peers.kind == Peers::Kind::kAbsent) {
+    peers.echoes.add_sent(group_number(), exchange.other, own->bytes);
+  }
+  if (exchange.kind == Traffic::kRecv) return receive(comm, exchange, sizes.out);
   if (sizes.out == 0) return;
   const bool is_echo_of_nothing = exchange.kind == Traffic::kBroadcast &&
                                   peers.kind == Peers::Kind::kAbsent &&
@@ -229,7 +244,6 @@ void carry(ncclComm* comm, const Exchange& exchange) {
   }
   machine.contents.forget(as_address(exchange.to), sizes.out);
   if (peers.kind == Peers::Kind::kSilent || sizes.out > Contents::kMostAtOnce) return;
-  if (exchange.kind == Traffic::kRecv) return receive(comm, exchange, sizes.out);
   put_result(comm, exchange, sizes, number, own);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "virtual_gpu/nccl/communicator.h"
+#include "virtual_gpu/nccl/echoes.h"
 #include "virtual_gpu/nccl/journal.h"
 
 namespace virtual_gpu {
@@ -27,6 +28,7 @@ struct Peers {
   std::atomic<size_t> collectives{0};                   // issued here so far
   std::mutex mutex;
   std::vector<size_t> received;  // from each rank
+  Echoes echoes;                 // of absent ones
   bool has_said_difference = false;
 };
 

@@ -1,6 +1,7 @@
 #include "virtual_gpu/nccl/group.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "virtual_gpu/cudart/error.h"
@@ -19,6 +20,7 @@ struct Launch {
 
 struct Group {
   int depth = 0;
+  uint64_t number = 0;
   ncclResult_t error = ncclSuccess;
   std::vector<Launch> launches;
   std::vector<ncclComm*> joins;
@@ -33,7 +35,7 @@ ncclResult_t make_ready(ncclComm* comm) {
 ncclResult_t launch(const Launch& one) {
   if (const ncclResult_t error = check_cards()) return error;
   Machine& machine = Machine::get();
-  if (machine.streams.any_capture() &&
+  if (machine.streams.notes_work() &&
       machine.streams.issue(machine.stream(one.stream), NodeKind::kKernel, 0)) {
     return ncclSuccess;
   }
@@ -70,6 +72,8 @@ bool is_captured(cudaStream_t stream) {
          machine.streams.capture_of(machine.stream(stream)).has_value();
 }
 
+uint64_t group_number() { return group.depth > 0 ? group.number : 0; }
+
 ncclResult_t note_in_group(ncclResult_t error) {
   if (group.depth > 0 && error != ncclSuccess && group.error == ncclSuccess) group.error = error;
   return error;
@@ -80,7 +84,8 @@ ncclResult_t note_in_group(ncclResult_t error) {
 extern "C" {
 
 ncclResult_t ncclGroupStart() {
-  ++group.depth;
+  static std::atomic<uint64_t> groups{0};
+  if (group.depth++ == 0) group.number = groups.fetch_add(1, std::memory_order_relaxed) + 1;
   return ncclSuccess;
 }
 

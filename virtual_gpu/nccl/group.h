@@ -15,6 +15,9 @@ ncclResult_t join(ncclComm* comm);
 // Whether the stream is captured: then nothing happens yet.
 bool is_captured(cudaStream_t stream);
 
+// Of the outermost group that this thread is in; 0 = none.
+uint64_t group_number();
+
 // An error in a group is also that of its end.
 ncclResult_t note_in_group(ncclResult_t error);
 

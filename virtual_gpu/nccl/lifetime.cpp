@@ -43,6 +43,7 @@ ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   if (const ncclResult_t error = check_communicator(comm)) return error;
   compare_with_peers(comm);
+  Machine::get().streams.synchronize_device(comm->device);
   comm->own->release();
   comm->is_destroyed = true;
   return ncclSuccess;
@@ -127,6 +128,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   if (comm->is_finalized.exchange(true)) {
     return nccl_failure(ncclInvalidArgument, "the communicator was finalized already");
   }
+  Machine::get().streams.synchronize_device(comm->device);
   return ncclSuccess;
 }
 

@@ -51,6 +51,8 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.name == "model_size" || field.name == "device") continue;
     if (field.name == "tokens") value = tokens;
     if (field.name == "load_weights") value = weights;
+    if (field.name == "top_p") value = "0.5";
+    if (field.name == "kv_cache_tokens") value = "1024";
     if (value.empty()) value = "/dev/null";
     std::vector<const char*> words = {flag.c_str(), value.c_str()};
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
@@ -61,6 +63,11 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
                   {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload"})) {
       words.insert(words.end(), {"--profile-type", "training"});
     }
+    if (field.group == FieldGroup::kGeneration) {
+      words.insert(words.end(), {"--profile-type", "generate"});
+    }
+    if (is_one_of(field.name, {"top_k", "top_p"}))
+      words.insert(words.end(), {"--temperature", "1"});
     if (is_one_of(field.name, {"master_weights", "rounding"})) {
       words.insert(words.end(), {"--weights", "bf16"});
     }

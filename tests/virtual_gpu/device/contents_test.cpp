@@ -114,6 +114,34 @@ TEST(Contents, AnOperationForgetsTheSpanItWritesAndKeepsWhatItReads) {
   EXPECT_FALSE(contents.any());
 }
 
+TEST(Contents, AnOperationForgetsWhatItTookThoughAnInnerOneMadeItKnown) {
+  Contents contents = made();
+  write(contents, 2 * kBlock, "input");
+  Operands::begin();
+  Operands::add({2 * kBlock, 2 * kBlock + 5, false});
+  Operands::begin();  // zeros(), called by it
+  contents.add_block(kBlock, 512);
+  Operands::add({kBlock, kBlock + 8, true});
+  Operands::end();
+  contents.set(kBlock, 0, 8);
+  EXPECT_EQ(read(contents, kBlock, 1), std::string(1, '\0'));
+  Operands::begin();  // another one that reads it
+  Operands::add({kBlock, kBlock + 8, false});
+  contents.forget_through(kBlock);
+  EXPECT_EQ(read(contents, kBlock, 1), std::string(1, '\0'));
+  Operands::end();
+  contents.forget_through(kBlock);
+  contents.forget_through(2 * kBlock);
+  EXPECT_EQ(read(contents, kBlock, 1), std::nullopt) << "its kernel writes what it took";
+  EXPECT_EQ(read(contents, 2 * kBlock, 5), "input");
+  Operands::end();
+  write(contents, kBlock, "later");
+  Operands::begin();
+  contents.forget_through(kBlock);
+  EXPECT_EQ(read(contents, kBlock, 5), "later") << "taken by an operation before";
+  Operands::end();
+}
+
 TEST(Contents, TheOldestBlocksAreForgottenFirst) {
   Contents contents = made();
   const std::string large(Contents::kMostAtOnce, 'x');

@@ -37,6 +37,11 @@ def main() -> None:
     flag = torch.tensor([7], device="cuda")
     dist.broadcast(flag, src=4, group=pair)
     check(flag.item(), 7)
+    told = torch.empty(size, dtype=torch.long, device="cuda")
+    dist.all_to_all_single(told, torch.arange(size, device="cuda") + 7)
+    check(told.tolist(), [other + 7 for other in range(size)])
+    dist.recv(told, src=4)  # no exchange: nobody knows
+    check((told + 7).tolist(), [0] * size)
     dist.barrier()
     dist.destroy_process_group()
 

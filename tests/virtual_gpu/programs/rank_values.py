@@ -77,6 +77,28 @@ def steps_until_a_limit_beside_what_nobody_knows() -> None:
     check(((nobody_knows | (ones - 1)) + 7).tolist(), [0] * 4)  # its last bit nobody knows
 
 
+def exchange_of_sizes(rank: int, size: int) -> None:
+    """Experts on ranks: sizes, then rows of those sizes, again and again; some have none, some many."""
+    rows = torch.empty(size * 400, 1024, device="cuda")
+    for turn in range(3):
+        sizes = [0 if (rank + to + turn) % 3 == 0 else 400 for to in range(size)]
+        told = torch.empty(size, dtype=torch.long, device="cuda")
+        dist.all_to_all_single(told, torch.tensor(sizes, device="cuda"))
+        check(told.tolist(), [0 if (source + rank + turn) % 3 == 0 else 400 for source in range(size)])
+        got = torch.empty(sum(told.tolist()), 1024, device="cuda")
+        dist.all_to_all_single(got, rows[: sum(sizes)], told.tolist(), sizes)
+
+
+def tokens_of_each_expert() -> None:
+    """Routers of experts: what they count is known where the routes are, and only there."""
+    routes = torch.arange(6 * 1024, device="cuda").reshape(2048, 3) % 8
+    check(torch.histc(routes.view(-1), bins=8, min=0, max=8).tolist(), [768] * 8)
+    check(torch.histc(torch.arange(10, device="cuda"), bins=3, min=0, max=9).tolist(), [3, 3, 4])
+    check(torch.bincount(routes.view(-1)).view(2, 4).sum(1).tolist(), [3072, 3072])
+    nobody_knows = torch.randint(0, 8, (1024,), device="cuda")
+    check((torch.histc(nobody_knows, bins=8, min=0, max=8) + 7).tolist(), [0] * 8)
+
+
 def main() -> None:
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl")
@@ -85,9 +107,11 @@ def main() -> None:
     reductions(rank, size)
     steps_until_all_are_done()
     steps_until_a_limit_beside_what_nobody_knows()
+    tokens_of_each_expert()
     check(init_device_mesh("cuda", (size,)).get_local_rank(), rank)
     if size > 1:
         peer = (rank + 1) % size
+        exchange_of_sizes(rank, size)
         theirs = torch.zeros(2, dtype=torch.long, device="cuda")
         mine = torch.tensor([rank, 5], device="cuda")
         operations = [dist.P2POp(dist.isend, mine, peer), dist.P2POp(dist.irecv, theirs, (rank - 1) % size)]

@@ -1,0 +1,79 @@
+#include "bench/dryrun/left_behind.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The parent of a process that has not ended; 0 where there is none of that number.
+pid_t parent_of(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t name_end = text.rfind(") ");  // a name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 2));
+  char state = 'X';
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return state == 'Z' || state == 'X' ? 0 : parent;
+}
+
+std::multimap<pid_t, pid_t> children_by_parent() {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code ended;  // between two looks
+  for (fs::directory_iterator entry("/proc", ended), end; !ended && entry != end;
+       entry.increment(ended)) {
+    const std::string name = entry->path().filename().string();
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
+    if (const pid_t parent = parent_of(entry->path()); parent > 0) children.emplace(parent, pid);
+  }
+  return children;
+}
+
+}  // namespace
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<pid_t> descendants() {
+  const std::multimap<pid_t, pid_t> children = children_by_parent();
+  std::vector<pid_t> found = {getpid()};
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto [first, last] = children.equal_range(found[i]);
+    for (auto child = first; child != last; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+void tell_descendants_to_end() {
+  for (const pid_t pid : descendants()) kill(pid, SIGTERM);
+}
+
+void kill_descendants() {
+  // One that starts others while we look is gone after its turn, and they come next.
+  constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 5'000'000};
+  for (std::vector<pid_t> left = descendants(); !left.empty(); left = descendants()) {
+    for (const pid_t pid : left) kill(pid, SIGKILL);
+    nanosleep(&kMoment, nullptr);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+}
+
+}  // namespace headroom

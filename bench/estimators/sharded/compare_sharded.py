@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What tools say of sharded training's peak GPU memory, beside the program on the virtual card.
+
+Every tool answers every cell in a process of its own, one at a time, with a time limit; a process
+that fails, hangs or is not installed costs its own row. Writes DIR/sharded_<date>.jsonl, one line
+per row as it ends, and the tables made from it, .md. scripts/compare_sharded_estimators.sh runs it.
+Exit codes: 0 no row failed; 2 usage; 3 some rows failed; 4 all failed; 5 the results cannot be
+written; 130 interrupted, what had ended is in the .jsonl.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import estimator_modules
+from ask import Programs, ask
+from command_line import OneLineParser
+from compare_estimators import chosen, exit_code, seconds
+from report_file import append, compare_into, print_again, say
+from row_table import gib, percent
+from sharded_rows import CELLS, TRUTH, Cell, Row
+from sharded_table import table
+from sharded_tools import ALL_TOOLS
+from tools import Tool
+
+TOOLS = {tool.name: tool for tool in ALL_TOOLS}
+
+
+def make_parser() -> OneLineParser:
+    root = estimator_modules.ROOT
+    parser = OneLineParser(__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--cells", default=",".join(CELLS), metavar="NAME,...", help="default: all")
+    add("--tools", default=",".join(TOOLS), metavar="NAME,...", help="default: all")
+    add("--list", action="store_true", help="run nothing: print what would run")
+    add("--output", type=Path, default=root / "results/estimators", metavar="DIR")
+    add("--deadline", type=seconds, default=600, help="seconds per process")
+    add("--headroom", default=str(root / "build/release/bin/headroom"), metavar="PROGRAM")
+    add(
+        "--venv-python",
+        default=str(root / "build/estimators-venv/bin/python"),
+        metavar="PROGRAM",
+        help="the Python that has torch and deepspeed",
+    )
+    add("--report", type=Path, metavar="JSONL", help="run nothing: print the tables of this file")
+    return parser
+
+
+def compare(
+    tools: list[Tool], cells: list[Cell], programs: Programs, limit_s: float, out: Path
+) -> list[Row]:
+    """Cell by cell, the program itself first: every other row holds what it took."""
+    rows: list[Row] = []
+    ordered = sorted(tools, key=lambda tool: tool.name != TRUTH)
+    for cell in cells:
+        truth_bytes = None
+        for tool in ordered:
+            row = ask(tool, cell, programs, limit_s, Row)
+            if tool.name == TRUTH:
+                truth_bytes = row.peak_bytes
+            row = replace(row, truth_bytes=truth_bytes)
+            append(out, row)
+            rows.append(row)
+            shown = f"{gib(row.peak_bytes)} GiB, {percent(row.error)}"
+            shown = shown if row.status == "ok" else f"{row.status}: {row.reason}"
+            say(f"[{len(rows)}/{len(tools) * len(cells)}] {tool.name} {cell}: {shown}")
+    return rows
+
+
+def main() -> int:
+    parser = make_parser()
+    options = parser.parse_args()
+    tools = [TOOLS[name] for name in chosen(parser, "--tools", options.tools, TOOLS)]
+    cells = [CELLS[name] for name in chosen(parser, "--cells", options.cells, CELLS)]
+    if options.list:
+        print("\n".join(f"{tool.name} {cell}" for cell in cells for tool in tools))
+        return 0
+    if options.report:
+        return print_again(options.report, Row.from_json, table)
+    programs = Programs(sys.executable, options.venv_python, options.headroom)
+
+    def run(out: Path) -> list[Row]:
+        return compare(tools, cells, programs, options.deadline, out)
+
+    return compare_into(options.output, "sharded_", run, table, exit_code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

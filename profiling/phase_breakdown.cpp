@@ -1,0 +1,136 @@
+#include "profiling/phase_breakdown.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+// "actor parameters", or "temporaries" where no role claimed it.
+std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles) {
+  const std::string category = to_string(lifetime.category);
+  const std::string role = lifetime.name.substr(0, lifetime.name.find('.'));
+  const bool has_role = role.size() < lifetime.name.size() &&
+                        std::find(roles.begin(), roles.end(), role) != roles.end();
+  return has_role ? role + " " + category : category;
+}
+
+// Components by number, so that a state is a row of figures.
+struct Components {
+  std::vector<std::string> names;
+  size_t number_of(const std::string& name) {
+    const auto known = std::find(names.begin(), names.end(), name);
+    if (known != names.end()) return static_cast<size_t>(known - names.begin());
+    names.push_back(name);
+    return names.size() - 1;
+  }
+};
+
+struct Change {
+  int64_t index = 0;  // of the event; kBefore = lived before the first
+  int64_t bytes = 0;
+  size_t component = 0;
+};
+
+std::vector<Change> changes_of(const std::vector<Lifetime>& lifetimes,
+                               const std::vector<std::string>& roles, Components& components) {
+  std::vector<Change> changes;
+  for (const Lifetime& lifetime : lifetimes) {
+    const size_t component = components.number_of(component_of(lifetime, roles));
+    changes.push_back({lifetime.allocated, lifetime.size, component});
+    if (lifetime.freed != Lifetime::kNever) {
+      changes.push_back({lifetime.freed, -lifetime.size, component});
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.index < b.index; });
+  return changes;
+}
+
+// One run of an outermost phase: events [begin, end).
+struct Stretch {
+  std::string phase;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+std::vector<Stretch> outermost_phases(const Recording& recording) {
+  std::vector<Stretch> found;
+  int64_t depth = 0;
+  for (const Mark& mark : recording.marks) {
+    if (!mark.scope.is_phase()) continue;
+    if (mark.begins && depth++ == 0) {
+      const auto last = static_cast<int64_t>(recording.events.size());
+      found.push_back({mark.scope.name, mark.event_index, last});
+    } else if (!mark.begins && --depth == 0) {
+      found.back().end = mark.event_index;
+    }
+  }
+  return found;
+}
+
+// Memory as it goes through time.
+class Walk {
+ public:
+  Walk(std::vector<Change> changes, size_t components)
+      : changes_(std::move(changes)), live_(components, 0) {}
+
+  // All that has happened before event `index`.
+  void go_to(int64_t index) {
+    while (next_ < changes_.size() && changes_[next_].index < index) apply();
+  }
+  // The fullest instant from here to before event `end`, this one included.
+  std::vector<int64_t> fullest_until(int64_t end) {
+    std::vector<int64_t> fullest = live_;
+    int64_t most = bytes_;
+    while (next_ < changes_.size() && changes_[next_].index < end) {
+      apply();
+      if (bytes_ <= most) continue;
+      most = bytes_;
+      fullest = live_;
+    }
+    return fullest;
+  }
+
+ private:
+  void apply() {
+    const Change& change = changes_[next_++];
+    bytes_ += change.bytes;
+    live_[change.component] += change.bytes;
+  }
+
+  std::vector<Change> changes_;
+  std::vector<int64_t> live_;
+  int64_t bytes_ = 0;
+  size_t next_ = 0;
+};
+
+PhaseBreakdown& breakdown_of(const std::string& phase, std::vector<PhaseBreakdown>& found) {
+  const auto known = std::find_if(found.begin(), found.end(),
+                                  [&](const PhaseBreakdown& one) { return one.phase == phase; });
+  return known == found.end() ? found.emplace_back(PhaseBreakdown{.phase = phase}) : *known;
+}
+
+}  // namespace
+
+std::vector<PhaseBreakdown> phase_breakdowns(const Recording& recording,
+                                             const std::vector<Owned>& owned,
+                                             const std::vector<std::string>& roles) {
+  Components components;
+  std::vector<Change> changes = changes_of(lifetimes_of(recording, owned), roles, components);
+  Walk walk(std::move(changes), components.names.size());
+  std::vector<PhaseBreakdown> found;
+  for (const Stretch& stretch : outermost_phases(recording)) {
+    walk.go_to(stretch.begin);
+    const std::vector<int64_t> fullest = walk.fullest_until(stretch.end);
+    PhaseBreakdown run{.phase = stretch.phase};
+    for (size_t i = 0; i < fullest.size(); ++i) {
+      run.peak_bytes += fullest[i];
+      if (fullest[i] != 0) run.components[components.names[i]] = fullest[i];
+    }
+    PhaseBreakdown& kept = breakdown_of(stretch.phase, found);
+    if (run.peak_bytes >= kept.peak_bytes) kept = std::move(run);
+  }
+  return found;
+}
+
+}  // namespace headroom
