@@ -63,6 +63,13 @@ class GenerateTest(unittest.TestCase):
                 self.assertEqual(theory_test.differences(record), [])
                 pools.append(record["generation"]["graph_pool_bytes"])
                 self.assertEqual(record["generation"]["decode_ms"], [])
+            rounds = profile("--model-size", "small", "--context-length", "256", "--prompt-len",
+                             "100", "--response-len", "5", "--batch-size", "8", "--attention",
+                             "eager", "--kv-cache", form, "--kv-cache-tokens", "336",
+                             "--prefill-chunk", "60", "--decode-graph", "--device",
+                             "virtual:h200")  # three sequences at a time
+            self.assertEqual(rounds["status"], "ok", rounds["reason"])
+            self.assertEqual(rounds["phase_runs"], {"prefill": 3, "decode": 3})
             self.assertGreater(pools[0], 0)
             self.assertGreater(pools[2], pools[0])
 
