@@ -73,6 +73,11 @@ class GenerateTest(unittest.TestCase):
             self.assertGreater(pools[0], 0)
             self.assertGreater(pools[2], pools[0])
 
+    def test_parameters_on_the_host_come_once_a_pass(self):
+        self.check_grid(device="virtual:h200", context_length="64", prompt_len="33",
+                        response_len="4", prefill_chunk="0,40", kv_cache_tokens="0,80",
+                        kv_cache="paged", param_offload="cpu")
+
     def test_on_the_cpu_too_with_times(self):
         self.check_grid(device="cpu", context_length="48", prompt_len="20", response_len="6",
                         kv_cache="contiguous,paged", kv_cache_dtype="auto,fp8,int8",
