@@ -44,10 +44,10 @@ class KvCache {
   // Which of these positions are a sequence's own, (B, 1, 1, T) bool; undefined where all are.
   const Tensor& mask_B11T() const { return mask_B11T_; }
 
-  // From now on begin() writes into the tensors that it made before, where as many tokens go
-  // through, there always is a mask, and what is read is as long as the cache: a CUDA graph of a
-  // pass holds for the next one.
-  void keep_shapes() { keeps_shapes_ = true; }
+  // While it keeps them, begin() writes into the tensors that it made before, there always is a
+  // mask, and what is read is as long as the cache: a CUDA graph of a pass holds for the next one
+  // of as many stretches, if none of another number was between them.
+  void keep_shapes(bool keeps) { keeps_shapes_ = keeps; }
 
   // The sequence has ended: its length is 0 again, and its blocks are free.
   virtual void release(int64_t row);

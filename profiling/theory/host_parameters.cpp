@@ -5,6 +5,7 @@
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_update.h"
 #include "profiling/theory/parameters.h"
+#include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 #include "train/offload/disk/staged_blocks.h"
 #include "train/offload/host_ranges.h"
@@ -81,6 +82,11 @@ std::string on_the_card(const BlockMoves& moves) {
          std::to_string(moves.most) + " blocks at once at most";
 }
 
+// How often the blocks are gone through.
+int64_t passes_of(const RunSpec& spec) {
+  return spec.profile_type == Mode::kGenerate ? generation_passes(spec) : passes(spec);
+}
+
 }  // namespace
 
 BlockMoves block_moves(const RunSpec& spec) {
@@ -143,7 +149,7 @@ int64_t offloaded_parameter_bytes(const std::vector<Row>& rows, const RunSpec& s
 
 HostTraffic parameter_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   if (!spec.param_offload.any()) return {};
-  return {0, bytes_of_a_block(rows, spec) * block_moves(spec).fetches * passes(spec)};
+  return {0, bytes_of_a_block(rows, spec) * block_moves(spec).fetches * passes_of(spec)};
 }
 
 DiskFigures parameter_disk_figures(const RunSpec& spec) {
@@ -152,7 +158,7 @@ DiskFigures parameter_disk_figures(const RunSpec& spec) {
   const int64_t block = bytes_on_pages(sheet);
   const int64_t all = sheet.config().layers * block;
   return {.files = all,
-          .read = block * block_moves(spec).fetches * passes(spec),
+          .read = block * block_moves(spec).fetches * passes_of(spec),
           .written = offloads_optimizer(spec) ? all : 0};
 }
 

@@ -63,8 +63,20 @@ class GenerateTest(unittest.TestCase):
                 self.assertEqual(theory_test.differences(record), [])
                 pools.append(record["generation"]["graph_pool_bytes"])
                 self.assertEqual(record["generation"]["decode_ms"], [])
+            rounds = profile("--model-size", "small", "--context-length", "256", "--prompt-len",
+                             "100", "--response-len", "5", "--batch-size", "8", "--attention",
+                             "eager", "--kv-cache", form, "--kv-cache-tokens", "336",
+                             "--prefill-chunk", "60", "--decode-graph", "--device",
+                             "virtual:h200")  # three sequences at a time
+            self.assertEqual(rounds["status"], "ok", rounds["reason"])
+            self.assertEqual(rounds["phase_runs"], {"prefill": 3, "decode": 3})
             self.assertGreater(pools[0], 0)
             self.assertGreater(pools[2], pools[0])
+
+    def test_parameters_on_the_host_come_once_a_pass(self):
+        self.check_grid(device="virtual:h200", context_length="64", prompt_len="33",
+                        response_len="4", prefill_chunk="0,40", kv_cache_tokens="0,80",
+                        kv_cache="paged", param_offload="cpu")
 
     def test_on_the_cpu_too_with_times(self):
         self.check_grid(device="cpu", context_length="48", prompt_len="20", response_len="6",

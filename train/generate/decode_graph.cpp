@@ -19,14 +19,24 @@ c10::Stream capture_stream(torch::Device device) {
   return streams.emplace(device.index(), cuda.getStreamFromGlobalPool(device)).first->second;
 }
 
+// Of what failed: a stream must not stay in a capture that nobody ends. What it says of the failure
+// is not the failure.
+void end_capture(at::cuda::CUDAGraph& graph) {
+  try {
+    graph.capture_end();
+  } catch (const std::exception& error) {
+    TORCH_WARN_ONCE("a capture that failed: ", error.what());
+  }
+}
+
 }  // namespace
 
 DecodeGraph::DecodeGraph(Transformer model, PassForward forward, KvCache& cache)
     : model_(std::move(model)), forward_(std::move(forward)), cache_(cache) {
-  cache_.keep_shapes();
+  cache_.keep_shapes(true);
 }
 
-DecodeGraph::~DecodeGraph() = default;
+DecodeGraph::~DecodeGraph() { cache_.keep_shapes(false); }
 
 Tensor DecodeGraph::run(std::vector<Stretch> stretches, const Tensor& tokens_B) {
   cache_.begin(stretches);
@@ -55,7 +65,12 @@ void DecodeGraph::capture() {
     torch::cuda::synchronize();
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
     graph->capture_begin();
-    logits_BV_ = forward_(tokens_1B_).squeeze(0);
+    try {
+      logits_BV_ = forward_(tokens_1B_).squeeze(0);
+    } catch (...) {
+      end_capture(*graph);
+      throw;
+    }
     graph->capture_end();
     graph_ = std::move(graph);
   }

@@ -30,7 +30,8 @@ namespace headroom {
 
 class DecodeGraph {
  public:
-  // `cache` holds the prompts; it keeps its shapes from here on, and outlives this.
+  // `cache` holds the prompts. It keeps its shapes while this lives, which it outlives; no other
+  // pass goes through it.
   DecodeGraph(Transformer model, PassForward forward, KvCache& cache);
   ~DecodeGraph();
 

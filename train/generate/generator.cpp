@@ -62,7 +62,6 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryCl
     }
     for (int64_t row = 0; row < round.end - round.begin; ++row) cache_->release(row);
   }
-  graph_.reset();
   cache_.reset();
   return out;
 }
@@ -126,11 +125,12 @@ void Generator::prefill(Round& round, Generated& out) {
 void Generator::decode(Round& round, Generated& out) {
   for (int64_t step = 1; step < settings_.response_len; ++step) {
     const bool any = std::find(round.ended.begin(), round.ended.end(), false) != round.ended.end();
-    if (!any) return;
+    if (!any) break;
     round.next_B = sampler_->next(decode_logits(round));
     take(round, out);
   }
   if (graph_) out.graph_pool_bytes = std::max(out.graph_pool_bytes, graph_->pool_bytes());
+  graph_.reset();  // it is of this round: the next one's prefill is another pass
 }
 
 Tensor Generator::decode_logits(Round& round) {

@@ -147,6 +147,17 @@ KvCacheShape kv_cache_shape(const RunSpec& spec) {
   return shape;
 }
 
+int64_t generation_passes(const RunSpec& spec) {
+  const int64_t at_once = kv_cache_shape(spec).at_once();
+  int64_t passes = 0;
+  for (int64_t begin = 0; begin < spec.batch_size; begin += at_once) {
+    const int64_t tokens = std::min(at_once, spec.batch_size - begin) * prompt_tokens(spec);
+    const int64_t chunk = spec.prefill_chunk > 0 ? spec.prefill_chunk : tokens;
+    passes += (tokens + chunk - 1) / chunk + response_tokens(spec) - 1;
+  }
+  return passes;
+}
+
 void check_generation(const RunSpec& spec) {
   if (spec.profile_type != Mode::kGenerate) return refuse_elsewhere(spec);
   check_lengths(spec);

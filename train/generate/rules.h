@@ -16,6 +16,10 @@ inline int64_t sequence_tokens(const RunSpec& spec) {
 // contiguous, to whole blocks where it is paged.
 KvCacheShape kv_cache_shape(const RunSpec& spec);
 
+// How often the model runs in one generation: chunks of prompts, then a token of each sequence at a
+// time, of as many sequences as the cache holds; none of them ends early.
+int64_t generation_passes(const RunSpec& spec);
+
 // Throws UsageError.
 void check_generation(const RunSpec& spec);
 

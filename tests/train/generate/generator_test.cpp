@@ -170,6 +170,9 @@ TEST(GenerationRules, LengthsThatAreNotGivenShareTheContext) {
   EXPECT_EQ(kv_cache_shape(spec).type, KvCacheType::kBf16);
   spec.kv_cache_tokens = 130;
   EXPECT_EQ(kv_cache_shape(spec).sequences, 3);
+  // Three prompts of 20 tokens in chunks of 25, then one, and 19 tokens after the first, twice.
+  spec.prefill_chunk = 25;
+  EXPECT_EQ(generation_passes(spec), 3 + 1 + 2 * 19);
 }
 
 }  // namespace
