@@ -22,6 +22,7 @@
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"
+#include "bench/process/process_stat.h"
 
 namespace headroom {
 namespace {
@@ -142,13 +143,7 @@ std::vector<ProcessReport> read_reports(const std::string& folder) {
   return all;
 }
 
-// Neither ended nor waiting for its parent to notice.
-bool is_running(int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const size_t name_end = text.rfind(") ");
-  return name_end != std::string::npos && text[name_end + 2] != 'Z' && text[name_end + 2] != 'X';
-}
+bool is_running(int64_t pid) { return parent_of_running(static_cast<pid_t>(pid)).has_value(); }
 
 // "<stem>.running" or, once a signal ends the process, "<stem>.ending".
 struct Mark {

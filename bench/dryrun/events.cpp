@@ -52,8 +52,7 @@ std::string events_line(const ordered_json& document) {
   const std::string events = document["events"];
   if (events == "late") {
     return "late events: work on the card was done when the host waited for it, so blocks that "
-           "other "
-           "streams used came back late\n";
+           "other streams used came back late\n";
   }
   if (events != "both") return "";
   if (!document.contains("late")) return "late events: not run\n";
@@ -62,9 +61,8 @@ std::string events_line(const ordered_json& document) {
            "late\n";
   }
   return "two figures: from a run in which work on the card was done at once to one in which it "
-         "was "
-         "done when the host waited for it; a card lies between, but for what the places of blocks "
-         "change\n";
+         "was done when the host waited for it; a card lies between, but for what the places of "
+         "blocks change\n";
 }
 
 }  // namespace headroom

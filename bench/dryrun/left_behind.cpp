@@ -8,29 +8,16 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <sstream>
 #include <string>
+#include <vector>
+
+#include "bench/process/process_stat.h"
 
 namespace headroom {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The parent of a process that has not ended; 0 where there is none of that number.
-pid_t parent_of(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const size_t name_end = text.rfind(") ");  // a name may hold anything
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(text.substr(name_end + 2));
-  char state = 'X';
-  pid_t parent = 0;
-  rest >> state >> parent;
-  return state == 'Z' || state == 'X' ? 0 : parent;
-}
 
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
@@ -41,15 +28,12 @@ std::multimap<pid_t, pid_t> children_by_parent() {
     pid_t pid = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
-    if (const pid_t parent = parent_of(entry->path()); parent > 0) children.emplace(parent, pid);
+    if (const auto parent = parent_of_running(pid)) children.emplace(*parent, pid);
   }
   return children;
 }
 
-}  // namespace
-
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
-
+// Our children and theirs, which have not ended.
 std::vector<pid_t> descendants() {
   const std::multimap<pid_t, pid_t> children = children_by_parent();
   std::vector<pid_t> found = {getpid()};
@@ -60,6 +44,10 @@ std::vector<pid_t> descendants() {
   found.erase(found.begin());
   return found;
 }
+
+}  // namespace
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 void tell_descendants_to_end() {
   for (const pid_t pid : descendants()) kill(pid, SIGTERM);

@@ -9,19 +9,12 @@
 // Limits: a program that ended by itself may leave what it likes: that goes on, as without us.
 #pragma once
 
-#include <sys/types.h>
-
-#include <vector>
-
 namespace headroom {
 
 // From now on a process that we started, directly or not, and whose parent ends is our child.
 void adopt_orphans();
 
-// Our children and theirs, which have not ended.
-std::vector<pid_t> descendants();
-
-// Sends SIGTERM to every descendant.
+// Sends SIGTERM to our children and theirs.
 void tell_descendants_to_end();
 // Kills those that are left, until there are none.
 void kill_descendants();

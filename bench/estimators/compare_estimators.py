@@ -36,11 +36,14 @@ def seconds(text: str) -> float:
     return value
 
 
-def make_parser() -> OneLineParser:
-    parser = OneLineParser(__doc__.splitlines()[0])
+def make_parser(
+    title: str, cells: Iterable[str], tools: Iterable[str], packages: str
+) -> OneLineParser:
+    """packages: what the estimators' own environment has."""
+    parser = OneLineParser(title)
     add = parser.add_argument
-    add("--cells", default=",".join(CELLS), metavar="NAME,...", help="default: all")
-    add("--tools", default=",".join(TOOLS), metavar="NAME,...", help="default: all")
+    add("--cells", default=",".join(cells), metavar="NAME,...", help="default: all")
+    add("--tools", default=",".join(tools), metavar="NAME,...", help="default: all")
     add("--list", action="store_true", help="run nothing: print what would run")
     add("--output", type=Path, default=ROOT / "results/estimators", metavar="DIR")
     add("--deadline", type=seconds, default=600, help="seconds per process")
@@ -49,7 +52,7 @@ def make_parser() -> OneLineParser:
         "--venv-python",
         default=str(ROOT / "build/estimators-venv/bin/python"),
         metavar="PROGRAM",
-        help="the Python that has deepspeed and accelerate",
+        help=f"the Python that has {packages}",
     )
     add("--report", type=Path, metavar="JSONL", help="run nothing: print the tables of this file")
     return parser
@@ -86,7 +89,7 @@ def exit_code(rows: list[Row]) -> int:
 
 
 def main() -> int:
-    parser = make_parser()
+    parser = make_parser(__doc__.splitlines()[0], CELLS, TOOLS, "deepspeed and accelerate")
     options = parser.parse_args()
     tools = [TOOLS[name] for name in chosen(parser, "--tools", options.tools, TOOLS)]
     cells = [CELLS[name] for name in chosen(parser, "--cells", options.cells, CELLS)]

@@ -13,7 +13,7 @@ import argparse
 import peer_modules  # noqa: F401
 import torch
 from measure import precision_scope, run_step
-from program import one_line_errors, options_of, say, unwritten_peer, zero_batch
+from program import one_line_errors, options_of, say, tracked_bytes, unwritten_peer, zero_batch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 
@@ -38,9 +38,7 @@ def peak_bytes(options: argparse.Namespace) -> int:
         with tracker:
             run_step(peer, options, batch)
         snapshot = tracker.get_tracker_snapshot("peak")
-    return sum(
-        sizes["Total"] for device, sizes in snapshot.items() if device.type == options.device
-    )
+    return tracked_bytes(snapshot, options.device)
 
 
 def main() -> None:

@@ -50,6 +50,11 @@ def parameter_count(options: argparse.Namespace) -> int:
     return sum(parameter.numel() for parameter in meta_model(options).parameters())
 
 
+def tracked_bytes(snapshot: Mapping, device_type: str) -> int:
+    """Of a snapshot of torch's memory trackers, on all devices of a type."""
+    return sum(sizes["Total"] for device, sizes in snapshot.items() if device.type == device_type)
+
+
 def say(**answer: object) -> None:
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     found = answer.get("versions", {})

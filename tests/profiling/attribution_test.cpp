@@ -1,9 +1,10 @@
-// Recordings written by hand: addresses are small numbers, time is the number of the event.
 #include "profiling/attribution.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "tests/profiling/script.h"
 
 namespace headroom {
 namespace {
@@ -13,75 +14,44 @@ const Scope kLoss = {ScopeKind::kSaving, "loss"};
 const Scope kBackward = {ScopeKind::kBackward, "backward"};
 const Scope kInference = {ScopeKind::kPhase, "forward"};
 
-// Builds a recording event by event.
-struct Script {
-  int64_t now() const { return static_cast<int64_t>(recording.events.size()); }
-  Script& before(uint64_t address, int64_t size) {
-    recording.live_at_start.push_back({address, size});
-    return *this;
-  }
-  Script& alloc(uint64_t address, int64_t size) {
-    recording.events.push_back({TraceAction::kAlloc, address, size});
-    return *this;
-  }
-  Script& free(uint64_t address) {
-    recording.events.push_back({TraceAction::kFreeRequested, address, 0});
-    recording.events.push_back({TraceAction::kFreeCompleted, address, 0});
-    return *this;
-  }
-  Script& begin(const Scope& scope) { return mark(scope, true); }
-  Script& end(const Scope& scope) { return mark(scope, false); }
-  Script& mark(const Scope& scope, bool begins) {
-    recording.marks.push_back({scope, begins, now()});
-    return *this;
-  }
-  Script& claim(Category category, uint64_t address) {
-    owned.push_back({category, address, now()});
-    return *this;
-  }
-  Attribution attribute() const {
-    const Attribution result = headroom::attribute(recording, owned);
-    const int64_t sum = std::accumulate(
-        result.categories.begin(), result.categories.end(), int64_t{0},
-        [](int64_t total, const auto& category) { return total + category.second; });
-    EXPECT_EQ(sum, result.peak_bytes);
-    EXPECT_EQ(result.categories.size(), 8U) << "zeros are listed too";
-    return result;
-  }
-
-  Recording recording;
-  std::vector<Owned> owned;
-};
+Attribution attributed(const Script& script) {
+  const Attribution result = attribute(script.recording, script.owned);
+  const int64_t sum =
+      std::accumulate(result.categories.begin(), result.categories.end(), int64_t{0},
+                      [](int64_t total, const auto& category) { return total + category.second; });
+  EXPECT_EQ(sum, result.peak_bytes);
+  EXPECT_EQ(result.categories.size(), 8U) << "zeros are listed too";
+  return result;
+}
 
 TEST(Attribution, AnEmptyRecordingHoldsNothing) {
-  const Attribution result = Script().attribute();
+  const Attribution result = attributed(Script());
   EXPECT_EQ(result.peak_bytes, 0);
   EXPECT_TRUE(result.blocks.empty());
 }
 
 TEST(Attribution, EveryCategoryAtTheHighestInstant) {
-  const Attribution result = Script()
-                                 .before(1, 100)  // a parameter
-                                 .before(2, 7)    // the batch
-                                 .claim(Category::kParameters, 1)
-                                 .begin(kForward)
-                                 .alloc(10, 50)
-                                 .claim(Category::kCastCache, 10)
-                                 .alloc(11, 1000)
-                                 .alloc(12, 30)
-                                 .free(11)
-                                 .end(kForward)
-                                 .begin(kBackward)
-                                 .alloc(13, 5000)
-                                 .alloc(14, 100)
-                                 .free(13)
-                                 .free(12)
-                                 .end(kBackward)
-                                 .claim(Category::kGradients, 14)
-                                 .alloc(15, 60)
-                                 .claim(Category::kOptimizerState, 15)
-                                 .free(14)
-                                 .attribute();
+  const Attribution result = attributed(Script()
+                                            .before(1, 100)  // a parameter
+                                            .before(2, 7)    // the batch
+                                            .claim(Category::kParameters, 1)
+                                            .begin(kForward)
+                                            .alloc(10, 50)
+                                            .claim(Category::kCastCache, 10)
+                                            .alloc(11, 1000)
+                                            .alloc(12, 30)
+                                            .free(11)
+                                            .end(kForward)
+                                            .begin(kBackward)
+                                            .alloc(13, 5000)
+                                            .alloc(14, 100)
+                                            .free(13)
+                                            .free(12)
+                                            .end(kBackward)
+                                            .claim(Category::kGradients, 14)
+                                            .alloc(15, 60)
+                                            .claim(Category::kOptimizerState, 15)
+                                            .free(14));
   EXPECT_EQ(result.peak_bytes, 100 + 7 + 50 + 30 + 5000 + 100);
   EXPECT_EQ(result.categories.at("parameters"), 100);
   EXPECT_EQ(result.categories.at("other"), 7);
@@ -107,7 +77,7 @@ TEST(Attribution, AnAddressUsedAgainIsAnotherBlock) {
       .alloc(6, 200)
       .end(kBackward)
       .claim(Category::kGradients, 5);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.peak_bytes, 500);
   EXPECT_EQ(result.categories.at("gradients"), 300);
   EXPECT_EQ(result.categories.at("temporaries"), 200);
@@ -119,7 +89,7 @@ TEST(Attribution, ABlockThatLivedBeforeAndItsSuccessorAreTwo) {
   Script script;
   script.before(5, 64).claim(Category::kOptimizerState, 5);
   script.free(5).alloc(5, 100);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.categories.at("optimizer_state"), 0);
   EXPECT_EQ(result.categories.at("temporaries"), 100);
 }
@@ -127,7 +97,7 @@ TEST(Attribution, ABlockThatLivedBeforeAndItsSuccessorAreTwo) {
 TEST(Attribution, AClaimOfWhatIsNotLiveThenIsNobodys) {
   Script script;
   script.claim(Category::kGradients, 5).alloc(5, 100).claim(Category::kWorkspaces, 99);
-  EXPECT_EQ(script.attribute().categories.at("temporaries"), 100);
+  EXPECT_EQ(attributed(script).categories.at("temporaries"), 100);
 }
 
 TEST(Attribution, WithoutAGraphNothingIsSaved) {
@@ -135,7 +105,7 @@ TEST(Attribution, WithoutAGraphNothingIsSaved) {
   const Scope block = Scope::block(0);
   script.begin(kInference).begin(block).alloc(1, 10).alloc(2, 20).claim(Category::kCastCache, 2);
   script.end(block).end(kInference).free(1);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.categories.at("activations"), 0);
   EXPECT_EQ(result.categories.at("temporaries"), 10);
   EXPECT_EQ(result.categories.at("cast_cache"), 20);
@@ -147,10 +117,10 @@ TEST(Attribution, WithoutAGraphNothingIsSaved) {
 TEST(Attribution, SavedIsWhatLivesWhenBackwardBegins) {
   Script script;
   script.begin(kForward).alloc(1, 10).alloc(2, 20).end(kForward);
-  EXPECT_EQ(script.attribute().activation_bytes, 30);
+  EXPECT_EQ(attributed(script).activation_bytes, 30);
   script.begin(kLoss).alloc(3, 40).free(2).alloc(4, 5).end(kLoss).free(4);
   script.begin(kBackward).alloc(5, 1000);
-  EXPECT_EQ(script.attribute().activation_bytes, 50);
+  EXPECT_EQ(attributed(script).activation_bytes, 50);
 }
 
 TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
@@ -161,7 +131,7 @@ TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
   script.begin(Scope::block(1)).alloc(2, 7).alloc(5, 30).alloc(6, 40).end(Scope::block(1));
   script.alloc(7, 500).free(6).end(kForward);
   script.begin(kBackward).free(3).free(5).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   ASSERT_EQ(result.blocks.size(), 2U);
   EXPECT_EQ(result.blocks[0].index, 0);
   EXPECT_EQ(result.blocks[0].bytes, 20);
@@ -183,7 +153,7 @@ TEST(Attribution, WhatIsComputedAgainIsSavedForNobodyAndCountedWhenItEnds) {
   script.alloc(2, 500).alloc(3, 40).alloc(4, 7).claim(Category::kCastCache, 4).free(2);
   script.end(block).end(again).alloc(5, 3000).free(3).free(5);
   script.begin(again).alloc(6, 30).end(again).free(6).free(1).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.recomputed_bytes, 40);
   EXPECT_EQ(result.activation_bytes, 10);
   ASSERT_EQ(result.blocks.size(), 1U);
@@ -201,7 +171,7 @@ TEST(Attribution, OfSeveralPassesTheOneThatSavesMostIsReported) {
       script.begin(kForward).begin(block).alloc(1, size).end(block).end(kForward);
       script.begin(kBackward).free(1).end(kBackward);
     }
-    const Attribution result = script.attribute();
+    const Attribution result = attributed(script);
     ASSERT_EQ(result.blocks.size(), 1U);
     EXPECT_EQ(result.blocks[0].bytes, 22);
     EXPECT_EQ(result.activation_bytes, 22);
@@ -216,7 +186,7 @@ TEST(Attribution, SeveralForwardsMayWaitForOneBackward) {
   script.begin(kForward).begin(block).alloc(1, 10).end(block).end(kForward);
   script.begin(kForward).begin(block).alloc(2, 30).end(block).alloc(3, 5).end(kForward);
   script.begin(kBackward).free(1).free(2).free(3).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.activation_bytes, 45);
   EXPECT_EQ(result.categories.at("activations"), 45);
   ASSERT_EQ(result.blocks.size(), 1U) << "of the last forward";
@@ -233,7 +203,7 @@ TEST(Attribution, ForwardsAndBackwardsMayInterleave) {
   script.begin(kForward).alloc(3, 40).end(kForward);
   script.begin(kBackward).free(2).end(kBackward);
   script.begin(kBackward).free(3).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.category_peaks.at("activations"), 60);
   EXPECT_EQ(result.category_peaks.at("temporaries"), 0);
   EXPECT_EQ(result.activation_bytes, 60);
@@ -247,7 +217,7 @@ TEST(Attribution, WhatABackwardRecomputesIsTemporary) {
   script.begin(kForward).begin(block).alloc(3, 100).end(block).end(kForward);  // once more
   script.free(3).free(1).end(kBackward);
   script.begin(kForward).alloc(4, 1).end(kForward).begin(kBackward).free(4).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.categories.at("activations"), 10);
   EXPECT_EQ(result.categories.at("temporaries"), 100);
   ASSERT_EQ(result.blocks.size(), 1U);
@@ -263,7 +233,7 @@ TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
   script.alloc(3, 20).end(kForward);
   script.begin(scoring).alloc(4, 70).end(scoring);  // its result outlives the backward
   script.begin(kBackward).free(1).free(3).end(kBackward);
-  const Attribution result = script.attribute();
+  const Attribution result = attributed(script);
   EXPECT_EQ(result.activation_bytes, 30);
   EXPECT_EQ(result.categories.at("activations"), 30);
   EXPECT_EQ(result.categories.at("temporaries"), 570);
@@ -273,13 +243,13 @@ TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
 TEST(Attribution, TheLaterOfTwoClaimsHolds) {
   Script script;
   script.alloc(1, 10).claim(Category::kOther, 1).claim(Category::kGradients, 1);
-  EXPECT_EQ(script.attribute().categories.at("gradients"), 10);
+  EXPECT_EQ(attributed(script).categories.at("gradients"), 10);
 }
 
 TEST(Attribution, FreesOfUnknownBlocksChangeNothing) {
   Script script;
   script.free(77).alloc(1, 10).free(78);
-  EXPECT_EQ(script.attribute().peak_bytes, 10);
+  EXPECT_EQ(attributed(script).peak_bytes, 10);
 }
 
 TEST(Attribution, EveryCategoryHasAName) {

@@ -14,10 +14,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import estimator_modules
+import estimator_modules  # noqa: F401
 from ask import Programs, ask
-from command_line import OneLineParser
-from compare_estimators import chosen, exit_code, seconds
+from compare_estimators import chosen, exit_code, make_parser
 from report_file import append, compare_into, print_again, say
 from row_table import gib, percent
 from sharded_rows import CELLS, TRUTH, Cell, Row
@@ -26,26 +25,6 @@ from sharded_tools import ALL_TOOLS
 from tools import Tool
 
 TOOLS = {tool.name: tool for tool in ALL_TOOLS}
-
-
-def make_parser() -> OneLineParser:
-    root = estimator_modules.ROOT
-    parser = OneLineParser(__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--cells", default=",".join(CELLS), metavar="NAME,...", help="default: all")
-    add("--tools", default=",".join(TOOLS), metavar="NAME,...", help="default: all")
-    add("--list", action="store_true", help="run nothing: print what would run")
-    add("--output", type=Path, default=root / "results/estimators", metavar="DIR")
-    add("--deadline", type=seconds, default=600, help="seconds per process")
-    add("--headroom", default=str(root / "build/release/bin/headroom"), metavar="PROGRAM")
-    add(
-        "--venv-python",
-        default=str(root / "build/estimators-venv/bin/python"),
-        metavar="PROGRAM",
-        help="the Python that has torch and deepspeed",
-    )
-    add("--report", type=Path, metavar="JSONL", help="run nothing: print the tables of this file")
-    return parser
 
 
 def compare(
@@ -70,7 +49,7 @@ def compare(
 
 
 def main() -> int:
-    parser = make_parser()
+    parser = make_parser(__doc__.splitlines()[0], CELLS, TOOLS, "torch and deepspeed")
     options = parser.parse_args()
     tools = [TOOLS[name] for name in chosen(parser, "--tools", options.tools, TOOLS)]
     cells = [CELLS[name] for name in chosen(parser, "--cells", options.cells, CELLS)]

@@ -13,7 +13,7 @@ import estimator_modules  # noqa: F401
 import torch
 import torch.distributed as dist
 from fsdp2_training import make_optimizer, run_step, sharded_model
-from program import one_line_errors, say
+from program import one_line_errors, say, tracked_bytes
 from shapes import make_rank_parser, shape_of
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.fsdp2_mem_tracker import FSDPMemTracker
@@ -40,9 +40,7 @@ def peak_bytes(options: argparse.Namespace) -> int:
             tracker.reset_mod_stats()
             run_step(model, optimizer, tokens_BS)
         snapshot = tracker.get_tracker_snapshot("peak")
-    return sum(
-        sizes["Total"] for device, sizes in snapshot.items() if device.type == options.device
-    )
+    return tracked_bytes(snapshot, options.device)
 
 
 def main() -> None:
