@@ -16,6 +16,9 @@ inline int64_t sequence_tokens(const RunSpec& spec) {
 // contiguous, to whole blocks where it is paged.
 KvCacheShape kv_cache_shape(const RunSpec& spec);
 
+// The spec with the settings of generation at their defaults, as every other mode wants them.
+RunSpec without_generation(RunSpec spec);
+
 // Throws UsageError.
 void check_generation(const RunSpec& spec);
 
