@@ -33,6 +33,7 @@ constexpr std::array<Command, 10> kCommands = {{
      run_fit_command},
     {"dryrun", "any program that uses CUDA through PyTorch, on a card you do not have",
      run_dryrun_command},
+    {"ppo", "iterations of PPO, measured phase by phase beside what is computed", run_ppo_command},
     {"rlhf", "memory of an RLHF iteration by phase, computed; what makes it fit", run_rlhf_command},
     {"budget", "what an inference engine (vLLM) makes of a card and leaves for training",
      run_budget_command},

@@ -84,6 +84,25 @@ json to_json(const GenerationFigures& times) {
           {"decode_ms", finite_numbers(times.decode_ms)}};
 }
 
+json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
+
+json to_json(const PpoFigures& figures) {
+  json object = {
+      {"setup", figures.setup.get()}, {"phases", json::array()}, {"iterations", json::array()}};
+  for (const PhaseComponents& phase : figures.phases) {
+    object["phases"].push_back({{"phase", phase.phase},
+                                {"requested_bytes", phase.requested},
+                                {"component_bytes", named_to_json(phase.components)}});
+  }
+  for (const IterationFigures& one : figures.iterations) {
+    object["iterations"].push_back({{"score", finite(one.score)},
+                                    {"kl", finite(one.kl)},
+                                    {"reward", finite(one.reward)},
+                                    {"response_tokens", finite(one.response_tokens)}});
+  }
+  return object;
+}
+
 // JSON has no NaN or infinity: they become null.
 json finite_numbers(const std::vector<double>& numbers) {
   json array = json::array();
@@ -148,6 +167,7 @@ json to_json(const Record& record) {
   object["saved_bytes"] = or_null(record.saved_bytes);
   if (record.watched) object["watched"] = to_json(*record.watched);
   if (record.generation) object["generation"] = to_json(*record.generation);
+  if (record.ppo) object["ppo"] = to_json(*record.ppo);
   if (!record.host_traffic.empty()) {
     object["host_traffic_bytes"] = named_to_json(record.host_traffic);
   }

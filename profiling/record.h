@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiling/named.h"
+#include "profiling/ppo_figures.h"
 #include "profiling/rare.h"
 #include "profiling/snapshot/growth.h"
 #include "text/shared_json.h"
@@ -124,6 +125,7 @@ struct Record {
 
   Rare<Watched> watched;
   Rare<GenerationFigures> generation;
+  Rare<PpoFigures> ppo;  // of headroom ppo
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
   RareList<double> losses;       // of the measured steps; empty where the mode has no loss

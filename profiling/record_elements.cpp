@@ -106,6 +106,21 @@ void read(const element& value, Growth& place) {
   read(of, "stack", place.stack);
 }
 
+void read(const element& value, PhaseComponents& phase) {
+  const object of = members(value);
+  read(of, "phase", phase.phase);
+  read(of, "requested_bytes", phase.requested);
+  read(of, "component_bytes", phase.components);
+}
+
+void read(const element& value, IterationFigures& one) {
+  const object of = members(value);
+  read(of, "score", one.score);
+  read(of, "kl", one.kl);
+  read(of, "reward", one.reward);
+  read(of, "response_tokens", one.response_tokens);
+}
+
 template <typename Value>
 void read(const element& value, Named<Value>& named) {
   if (value.is_null()) return;
@@ -162,6 +177,18 @@ void read(const element& value, Rare<GenerationFigures>& times) {
   read(of, "graph_pool_bytes", times->graph_pool_bytes);
   read(of, "prefill_ms", times->prefill_ms);
   read(of, "decode_ms", times->decode_ms);
+}
+
+void read(const element& value, Rare<PpoFigures>& figures) {
+  object of;
+  if (value.get(of) != SUCCESS) return;
+  figures.emplace();
+  element setup;
+  if (of["setup"].get(setup) == SUCCESS) {
+    figures->setup = nlohmann::json::parse(std::string(simdjson::minify(setup)));
+  }
+  read(of, "phases", figures->phases);
+  read(of, "iterations", figures->iterations);
 }
 
 void read(const element& value, Status& status) { status = status_from_string(text(value)); }
@@ -237,6 +264,7 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"recomputed_bytes", key<&R::recomputed_bytes>()},
       {"watched", key<&R::watched>(Keep::kWhole)},
       {"generation", key<&R::generation>(Keep::kWhole)},
+      {"ppo", key<&R::ppo>(Keep::kWhole)},
       {"predicted", key<&R::predicted>(Keep::kFigures)},
       {"step_ms", key<&R::step_ms>()},
       {"losses", key<&R::losses>(Keep::kWhole)},

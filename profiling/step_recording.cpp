@@ -34,7 +34,8 @@ void StepRecording::claim(Category category, MemorySpace space, uint64_t address
   }
 }
 
-std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot) {
+std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot,
+                                                         const std::vector<std::string>& roles) {
   std::vector<Result> results;
   for (size_t i = 0; i < memories_.size(); ++i) {
     MemoryTracker& tracker = *memories_[i].tracker;
@@ -44,6 +45,7 @@ std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot) {
     Snapshot* const wanted = i == 0 ? snapshot : nullptr;
     const Recording recording = tracker.stop_recording(wanted, &result.truncated);
     result.attribution = attribute(recording, owned_[i]);
+    if (!roles.empty()) result.phases = phase_breakdowns(recording, owned_[i], roles);
     if (wanted != nullptr) label_blocks(*wanted, recording, lifetimes_of(recording, owned_[i]));
   }
   return results;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "profiling/attribution.h"
+#include "profiling/phase_breakdown.h"
 #include "profiling/phases.h"
 #include "profiling/tracker/memory_tracker.h"
 
@@ -24,9 +25,11 @@ class StepRecording final : public ScopeListener, public MemoryClaims {
     Attribution attribution;
     int64_t events = 0;
     bool truncated = false;  // the snapshot lost the oldest events
+    std::vector<PhaseBreakdown> phases;
   };
-  // Stops recording. By memory; `snapshot` (may be null) is of the first.
-  std::vector<Result> finish(Snapshot* snapshot);
+  // Stops recording. By memory; `snapshot` (may be null) is of the first. Where there are `roles`,
+  // with what was live at the fullest instant of each phase.
+  std::vector<Result> finish(Snapshot* snapshot, const std::vector<std::string>& roles = {});
 
   const PhasePeaks& peaks() const { return peaks_; }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "bench/cell/environment.h"
+#include "bench/cell/ppo_run.h"
 #include "bench/cell/run.h"
 #include "bench/launch/progress.h"
 #include "bench/launch/request.h"
@@ -63,7 +64,8 @@ Record run_request(const std::string& line) {
       std::fputs((to_line(progress) + "\n").c_str(), stderr);
     };
   }
-  Record record = run(request.spec, options);
+  Record record =
+      request.ppo ? run_ppo(request.spec, *request.ppo, options) : run(request.spec, options);
   record.environment["cell"] = own_process();
   return record;
 }

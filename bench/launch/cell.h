@@ -30,12 +30,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/launch/progress.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
+#include "train/ppo/setup.h"
 
 namespace headroom {
 
@@ -46,7 +48,8 @@ struct CellOptions {
   // In its place on a virtual card, whose host buffers are never touched: of a host as is asked
   // for.
   int64_t virtual_host_memory_bytes = 0;
-  bool watches = false;  // fills Record::watched
+  bool watches = false;         // fills Record::watched
+  std::optional<PpoSetup> ppo;  // iterations of it in the place of the spec's own steps
   // One line of the cell's stderr, without the newline.
   std::function<void(const std::string& line)> on_talk;
   OnProgress on_progress;  // asked of the cell where it is set; these lines are no talk

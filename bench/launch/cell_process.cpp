@@ -88,7 +88,8 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
     input += to_json_line({.spec = with_streams,
                            .host_memory_bytes = host_memory_of(spec, options_),
                            .watches = options_.watches,
-                           .tells_progress = options_.on_progress != nullptr});
+                           .tells_progress = options_.on_progress != nullptr,
+                           .ppo = options_.ppo});
   }
   const auto kills_before = oom_kills(options_.kernel);
   outcome_ = run_command({.program = program_,

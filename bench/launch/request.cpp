@@ -26,6 +26,7 @@ std::string to_json_line(const CellRequest& request) {
                  {"host_memory_bytes", request.host_memory_bytes},
                  {"watch", request.watches},
                  {"progress", request.tells_progress}};
+  if (request.ppo) object["ppo"] = to_json(*request.ppo);
   for (const Field& field : fields()) {
     const std::string text = field.get(request.spec);
     if (!is_utf8(text)) object["bytes"][field.name] = Bytes(text.begin(), text.end());
@@ -40,6 +41,7 @@ CellRequest request_from_json(const std::string& text) {
   if (limit != object.end() && limit->is_number()) request.host_memory_bytes = *limit;
   request.watches = object.value("watch", false);
   request.tells_progress = object.value("progress", false);
+  if (object.contains("ppo")) request.ppo = ppo_setup_from_json(object.at("ppo"));
   const json texts = object.value("bytes", json::object());
   for (const Field& field : fields()) {
     if (!texts.contains(field.name)) continue;

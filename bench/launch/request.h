@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "train/ppo/setup.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -22,6 +24,7 @@ struct CellRequest {
   int64_t host_memory_bytes = 0;  // 0 = no limit
   bool watches = false;           // see RunOptions::watches
   bool tells_progress = false;    // on stderr, see Note [Progress of a cell]
+  std::optional<PpoSetup> ppo;    // iterations of it in the place of the spec's own steps
 };
 
 // One line.

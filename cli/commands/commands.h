@@ -8,6 +8,7 @@ int run_budget_command(int argc, char** argv);
 int run_cards_command(int argc, char** argv);
 int run_dryrun_command(int argc, char** argv);
 int run_fit_command(int argc, char** argv);
+int run_ppo_command(int argc, char** argv);
 int run_profile_command(int argc, char** argv);
 int run_rlhf_command(int argc, char** argv);
 int run_snapshot_command(int argc, char** argv);

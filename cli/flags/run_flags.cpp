@@ -119,9 +119,8 @@ std::vector<Flag> limit_flags() {
        "Limits"}};
 }
 
-RunSpec cell_from(const Arguments& given) {
+RunSpec typed_over(RunSpec spec, const Arguments& given) {
   const Arguments arguments = without_aliases(given);
-  RunSpec spec;
   for (const Field& field : fields()) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
@@ -132,6 +131,11 @@ RunSpec cell_from(const Arguments& given) {
     }
     field.set(spec, value);
   }
+  return spec;
+}
+
+RunSpec cell_from(const Arguments& arguments) {
+  const RunSpec spec = typed_over({}, arguments);
   validate(spec);
   check_inputs(spec, /*one_cell=*/true);
   std::vector<RunSpec> settled = {spec};

@@ -29,6 +29,8 @@ std::vector<Flag> limit_flags();
 
 // Throws UsageError; the spec is validated.
 RunSpec cell_from(const Arguments& arguments);
+// The same of `base` with what was typed over it, neither validated nor its device settled.
+RunSpec typed_over(RunSpec base, const Arguments& arguments);
 
 struct Grid {
   RunSpec base;

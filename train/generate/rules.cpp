@@ -167,4 +167,12 @@ void check_generation(const RunSpec& spec) {
   check_end_token(spec);
 }
 
+RunSpec without_generation(RunSpec spec) {
+  const RunSpec defaults;
+  for (const Field& field : fields()) {
+    if (field.group == FieldGroup::kGeneration) field.set(spec, field.get(defaults));
+  }
+  return spec;
+}
+
 }  // namespace headroom

@@ -20,6 +20,9 @@ KvCacheShape kv_cache_shape(const RunSpec& spec);
 // time, of as many sequences as the cache holds; none of them ends early.
 int64_t generation_passes(const RunSpec& spec);
 
+// The spec with the settings of generation at their defaults, as every other mode wants them.
+RunSpec without_generation(RunSpec spec);
+
 // Throws UsageError.
 void check_generation(const RunSpec& spec);
 

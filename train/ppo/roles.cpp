@@ -4,20 +4,12 @@
 
 #include "text/quantity.h"
 #include "train/build.h"
+#include "train/generate/rules.h"
 #include "train/ppo/passes.h"
 
 namespace headroom {
 
 using torch::Tensor;
-
-const EnumWords<Role>& words_of(Role) {
-  static const EnumWords<Role> kWords = {
-      {Role::kActor, "actor", "samples, and is trained"},
-      {Role::kCritic, "critic", "says what a state is worth, and is trained"},
-      {Role::kReward, "reward", "scores a finished sequence"},
-      {Role::kReference, "reference", "what the actor is kept near to"}};
-  return kWords;
-}
 
 RunSpec role_spec(Role role, RunSpec spec) {
   spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
@@ -27,7 +19,7 @@ RunSpec role_spec(Role role, RunSpec spec) {
     spec.release_gradients = false;
   }
   spec.micro_batches = 1;
-  return spec;
+  return without_generation(std::move(spec));
 }
 
 void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length) {

@@ -7,23 +7,12 @@
 #include <vector>
 
 #include "train/ppo/experience.h"
+#include "train/ppo/role.h"
 #include "train/ppo/spec.h"
 #include "train/spec.h"
 #include "train/step.h"
 
 namespace headroom {
-
-enum class Role {
-  kActor,      // samples, and is trained
-  kCritic,     // says what a state is worth, and is trained; PPO only
-  kReward,     // scores a finished sequence; a rule may stand in its place
-  kReference,  // what the actor is kept near to
-};
-const EnumWords<Role>& words_of(Role);
-
-inline bool is_trained(Role role) { return role == Role::kActor || role == Role::kCritic; }
-// Whether its head gives one number for a position.
-inline bool gives_values(Role role) { return role == Role::kCritic || role == Role::kReward; }
 
 // The spec of a role as it is run: mode training where it is trained, else forward, in which
 // techniques of a backward change nothing.

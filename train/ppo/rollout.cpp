@@ -74,15 +74,19 @@ Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const P
 }
 
 Generate generate_with_cache(const KvCacheShape& cache) {
-  return [cache](Step& actor, const Prompts& prompts, const PpoSpec& spec, uint64_t seed) {
-    Generation settings = {.response_len = spec.response_length,
-                           .end_token = spec.end_token,
-                           .sampling = {.temperature = spec.temperature},
-                           .seed = seed,
-                           .cache = cache};
+  return generate_with(Generation{.cache = cache});
+}
+
+Generate generate_with(const Generation& how) {
+  return [how](Step& actor, const Prompts& prompts, const PpoSpec& spec, uint64_t seed) {
+    Generation settings = how;
+    settings.response_len = spec.response_length;
+    settings.end_token = spec.end_token;
+    settings.sampling.temperature = spec.temperature;
+    settings.seed = seed;
     const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
     settings.cache.tokens = longest + spec.response_length;
-    if (cache.sequences == 0) settings.cache.sequences = prompts.tokens_BP.size(0);
+    if (how.cache.sequences == 0) settings.cache.sequences = prompts.tokens_BP.size(0);
     actor.generation = settings;
     if (actor.parameters) actor.parameters->begin_step();
     const Generated made = actor.generate(prompts);

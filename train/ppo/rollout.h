@@ -27,5 +27,7 @@ Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const P
 // With a cache of keys and values (train/generate): of the given form, type and model; its tokens
 // are those of the longest prompt and a response, its sequences all where it says 0.
 Generate generate_with_cache(const KvCacheShape& cache);
+// The same with what else a generation may be: chunks of the prefill, cuts of the draw, a graph.
+Generate generate_with(const Generation& how);
 
 }  // namespace headroom

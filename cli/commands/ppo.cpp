@@ -1,0 +1,80 @@
+// headroom ppo: iterations of PPO, measured phase by phase beside what is computed of them.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/launch/cell.h"
+#include "bench/process/interrupt.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/parse_and_run.h"
+#include "cli/exit_code.h"
+#include "cli/flags/ppo_flags.h"
+#include "cli/flags/run_flags.h"
+#include "cli/log.h"
+#include "cli/output.h"
+#include "files/atomic_file.h"
+#include "plan/ppo/report.h"
+
+namespace headroom {
+namespace {
+
+CommandLine command_line() {
+  std::vector<Flag> flags = ppo_flags();
+  for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
+  flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
+  return {"ppo --model-size NAME [flags]",
+          "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
+          "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
+          "headroom rlhf computes of it; on the CPU also scores. --batch-size: sequences of one.",
+          flags};
+}
+
+int exit_code_of(const Record& record) {
+  if (record.status == Status::kOk) return kExitOk;
+  if (record.status == Status::kUsage) return kExitUsage;
+  const bool environment =
+      record.status == Status::kUnsupported || record.status == Status::kUnwritable;
+  return environment ? kExitEnvironment : kExitAllFailed;
+}
+
+int run_iterations(const Arguments& arguments) {
+  const PpoRequest request = ppo_request_from(arguments);
+  const std::string format = format_from(arguments);
+  CellOptions options = limits_from(arguments);
+  options.on_talk = log_line;
+  options.ppo = request.setup;
+  if (!request.shared.snapshot.empty()) check_writable(request.shared.snapshot);
+  const std::string program = cell_program(options);
+  if (::access(program.c_str(), X_OK) != 0) {
+    throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
+  }
+  Record record;
+  {
+    const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
+    record = run_cell(request.shared, options);
+    if (interrupted()) {
+      log_error("interrupted");
+      return kExitInterrupted;
+    }
+  }
+  if (record.status != Status::kOk) {
+    log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
+  }
+  for (const std::string& note : record.notes) log_line(note);
+  if (is_record_format(format)) {
+    print(to_json_line(record) + "\n");
+  } else {
+    print_tables(ppo_report(record), parse_table_format("--format", format));
+  }
+  return exit_code_of(record);
+}
+
+}  // namespace
+
+int run_ppo_command(int argc, char** argv) {
+  return parse_and_run(command_line(), argc, argv, run_iterations);
+}
+
+}  // namespace headroom

@@ -1,0 +1,144 @@
+#include "cli/flags/ppo_flags.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/flags/run_flags.h"
+#include "files/whole_file.h"
+#include "text/quantity.h"
+#include "text/words.h"
+#include "train/generate/rules.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kMostBytes = int64_t{1} << 20;  // of a set-up file
+
+// What a RunSpec says of steps, which an iteration has otherwise or not at all.
+bool is_of_iterations(const std::string& field) {
+  static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
+                                                "measure_steps", "record_steps",  "save_weights"};
+  return std::find(kNot.begin(), kNot.end(), field) == kNot.end();
+}
+
+std::string without_dashes(const std::string& flag) { return flag.substr(2); }
+
+std::string flag_name(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string help_of(const PpoField& field) {
+  std::string help = field.help;
+  if (!field.choices.empty()) help += ": " + join(field.choices);
+  const std::string usual = field.get(PpoSetup{});
+  return usual.empty() ? help : help + " (default " + usual + ")";
+}
+
+std::string value_of(const PpoField& field) {
+  const std::string usual = field.get(PpoSetup{});
+  const bool is_number =
+      !usual.empty() && usual.find_first_not_of("0123456789.") == std::string::npos;
+  return is_number ? "N" : "WORD";
+}
+
+// The file's settings as if they had been typed; what was typed wins.
+Arguments with_file(Arguments arguments) {
+  if (!arguments.has("setup")) return arguments;
+  const std::string path = arguments.get("setup");
+  const json document =
+      json::parse(read_whole_file(path, kMostBytes), nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) {
+    throw UsageError("--setup", path, "is no JSON object of settings", "--setup ppo.json");
+  }
+  std::vector<std::string> known;
+  for (const Flag& flag : ppo_flags()) known.push_back(flag.name);
+  for (const auto& [key, value] : document.items()) {
+    const std::string name = flag_name(key);
+    if (std::find(known.begin(), known.end(), name) == known.end() || name == "setup") {
+      throw UsageError("--setup", path, "names '" + key + "', which is no setting",
+                       "headroom ppo --help");
+    }
+    if (arguments.has(name)) continue;
+    arguments.values[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return arguments;
+}
+
+PpoSetup setup_from(const Arguments& arguments) {
+  PpoSetup setup;
+  for (const PpoField& field : ppo_fields()) {
+    const std::string name = without_dashes(field.flag());
+    if (arguments.has(name)) field.set(field.flag(), setup, arguments.get(name));
+  }
+  for (const RoleField& one : role_fields()) {
+    const std::string name = flag_name(one.name());
+    if (!arguments.has(name)) continue;
+    RunSpec tried;
+    one.field->set(tried, arguments.get(name));  // refused here where it does not parse
+    setup.of_role[one.role][one.field->name] = arguments.get(name);
+  }
+  return setup;
+}
+
+// Lengths that were given make the context; sampling draws.
+RunSpec shared_from(const Arguments& arguments) {
+  RunSpec base;
+  base.temperature = 1;
+  base.batch_size = 4;
+  base.max_grad_norm = 1;
+  RunSpec spec = typed_over(base, arguments);
+  if (!arguments.has("context-length") && spec.prompt_len > 0 && spec.response_len > 0) {
+    spec.context_length = spec.prompt_len + spec.response_len;
+  }
+  return spec;
+}
+
+}  // namespace
+
+std::vector<Flag> ppo_flags() {
+  std::vector<Flag> flags;
+  std::vector<std::string> left_out;
+  for (const Field& field : fields()) {
+    if (!is_of_iterations(field.name)) left_out.push_back(without_dashes(field.flag()));
+  }
+  for (Flag& flag : cell_flags()) {
+    if (std::find(left_out.begin(), left_out.end(), flag.name) == left_out.end()) {
+      flags.push_back(std::move(flag));
+    }
+  }
+  for (const PpoField& field : ppo_fields()) {
+    flags.push_back({.name = without_dashes(field.flag()),
+                     .value = value_of(field),
+                     .help = help_of(field),
+                     .group = "Iteration",
+                     .alone = field.is_switch ? "true" : ""});
+  }
+  for (const RoleField& one : role_fields()) {
+    flags.push_back({.name = flag_name(one.name()),
+                     .value = one.field->numeric()   ? "N"
+                              : one.field->is_file() ? "FILE"
+                                                     : "WORD",
+                     .help = one.field->flag() + " of the " + word_of(one.role),
+                     .group = "Of one role",
+                     .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone});
+  }
+  flags.push_back({"setup", "FILE", "settings as JSON, by the names of the flags", "Iteration",
+                   FileUse::kRead});
+  return flags;
+}
+
+PpoRequest ppo_request_from(const Arguments& given) {
+  const Arguments arguments = with_file(given);
+  PpoRequest request{.shared = shared_from(arguments), .setup = setup_from(arguments)};
+  validate(request.shared, request.setup);
+  std::vector<RunSpec> settled = {request.shared};
+  settle_devices(settled);
+  request.shared = settled.front();
+  return request;
+}
+
+}  // namespace headroom

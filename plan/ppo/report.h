@@ -1,0 +1,15 @@
+// What headroom ppo prints, as tables: computed beside measured. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "profiling/record.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// Of a Record of an iteration: the phases, each phase's components beside what plan/rlhf computes
+// of them, and what the iterations came to. Only what there is: a run that failed has fewer.
+std::vector<Table> ppo_report(const Record& record);
+
+}  // namespace headroom

@@ -1,0 +1,34 @@
+// What iterations of PPO came to, as plain data of a Record. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiling/named.h"
+#include "text/shared_json.h"
+
+namespace headroom {
+
+// What was live at the fullest instant of an outermost phase: profiling/phase_breakdown.h.
+struct PhaseComponents {
+  std::string phase;
+  int64_t requested = 0;      // bytes, the sum of the components
+  Named<int64_t> components;  // "actor parameters", "kv_cache", "temporaries"
+};
+
+// One iteration; zeros where there are no values (a virtual card).
+struct IterationFigures {
+  double score = 0;            // mean over sequences
+  double kl = 0;               // of actor to reference, nats a token
+  double reward = 0;           // of a sequence, score less KL penalty: mean over sequences
+  double response_tokens = 0;  // of a sequence: mean
+};
+
+struct PpoFigures {
+  SharedJson setup;  // train/ppo/setup.h, what is not the default
+  std::vector<PhaseComponents> phases;
+  std::vector<IterationFigures> iterations;  // that were measured
+};
+
+}  // namespace headroom

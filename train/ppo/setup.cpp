@@ -1,0 +1,202 @@
+#include "train/ppo/setup.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "text/quantity.h"
+#include "text/words.h"
+#include "train/generate/rules.h"
+
+namespace headroom {
+namespace {
+
+using nlohmann::json;
+
+std::string with_dashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+// What one role may have otherwise than the others.
+const std::vector<std::string>& fields_of_roles() {
+  static const std::vector<std::string> kFields = {
+      "checkpoint",        "activations",   "param_offload", "optimizer",   "optimizer_impl",
+      "optimizer_offload", "learning_rate", "max_grad_norm", "load_weights"};
+  return kFields;
+}
+
+bool changes_nothing_without_training(const std::string& field) {
+  return field != "param_offload" && field != "load_weights";
+}
+
+// Of a step that generates: what only a backward or an update has is not looked at.
+RunSpec as_generation(RunSpec spec) {
+  const RunSpec defaults;
+  spec.profile_type = Mode::kGenerate;
+  spec.checkpoint = defaults.checkpoint;
+  spec.activations = defaults.activations;
+  spec.optimizer_offload = {};
+  spec.max_grad_norm = 0;
+  spec.release_gradients = false;
+  return spec;
+}
+
+void set_shape(RunSpec& spec, const std::string& size) {
+  spec.model_size = size;
+  spec.d_model = spec.d_ff = spec.layers = spec.heads = spec.kv_heads = spec.vocab_size = 0;
+}
+
+void check_size(const std::string& flag, const std::string& size, bool may_be_none) {
+  if (size.empty()) return;
+  std::vector<std::string> words;
+  if (may_be_none) words.emplace_back("none");
+  for (const ModelConfig& config : named_configs()) words.push_back(config.name);
+  check_name(flag, size, words, flag + " small");
+}
+
+// Values and scores read tokens of the actor's vocabulary.
+void check_vocabulary(const RunSpec& shared, const RunSpec& other, Role role) {
+  const int64_t actors = model_config(shared).vocab_size;
+  const int64_t others = model_config(other).vocab_size;
+  if (actors == others) return;
+  throw UsageError("--" + word_of(role) + "-size", other.model_size,
+                   "has a vocabulary of " + std::to_string(others) + ", the actor's has " +
+                       std::to_string(actors) + "; allowed: a shape with that one",
+                   "--" + word_of(role) + "-size " + shared.model_size);
+}
+
+}  // namespace
+
+const EnumWords<ReferencePlace>& words_of(ReferencePlace) {
+  static const EnumWords<ReferencePlace> kWords = {
+      {ReferencePlace::kResident, "resident", "on the card"},
+      {ReferencePlace::kOffload, "offload", "in host memory, block by block on the card"},
+      {ReferencePlace::kNone, "none", "no reference model: no KL penalty"}};
+  return kWords;
+}
+
+const EnumWords<Role>& words_of(Role) {
+  static const EnumWords<Role> kWords = {
+      {Role::kActor, "actor", "samples, and is trained"},
+      {Role::kCritic, "critic", "says what a state is worth, and is trained"},
+      {Role::kReward, "reward", "scores a finished sequence"},
+      {Role::kReference, "reference", "what the actor is kept near to"}};
+  return kWords;
+}
+
+std::string PpoField::flag() const { return with_dashes(name); }
+
+const std::vector<RoleField>& role_fields() {
+  static const std::vector<RoleField> kFields = [] {
+    std::vector<RoleField> all;
+    for (const Role role : {Role::kActor, Role::kCritic, Role::kReward, Role::kReference}) {
+      for (const std::string& name : fields_of_roles()) {
+        if (!is_trained(role) && changes_nothing_without_training(name)) continue;
+        all.push_back({role, find_field(name)});
+      }
+    }
+    return all;
+  }();
+  return kFields;
+}
+
+std::vector<Role> roles_of(const PpoSetup& setup) {
+  std::vector<Role> roles = {Role::kActor};
+  if (setup.ppo.algorithm == PpoAlgorithm::kPpo) roles.push_back(Role::kCritic);
+  if (setup.reward_size != "none") roles.push_back(Role::kReward);
+  if (setup.reference != ReferencePlace::kNone) roles.push_back(Role::kReference);
+  return roles;
+}
+
+RunSpec spec_of_role(const RunSpec& shared, const PpoSetup& setup, Role role) {
+  RunSpec spec = shared;
+  spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
+  if (role == Role::kCritic && !setup.critic_size.empty()) set_shape(spec, setup.critic_size);
+  if (role == Role::kReward && !setup.reward_size.empty()) set_shape(spec, setup.reward_size);
+  if (gives_values(role)) spec.load_weights.clear();  // the actor's has another head
+  if (role == Role::kReference && setup.reference == ReferencePlace::kOffload) {
+    find_field("param_offload")->set(spec, "cpu");
+  }
+  const auto own = setup.of_role.find(role);
+  if (own == setup.of_role.end()) return spec;
+  for (const auto& [name, text] : own->second) find_field(name)->set(spec, text);
+  return spec;
+}
+
+PpoSpec ppo_spec_of(const RunSpec& shared, const PpoSetup& setup) {
+  PpoSpec spec = setup.ppo;
+  spec.prompts = shared.batch_size / std::max<int64_t>(spec.group_size, 1);
+  spec.response_length = response_tokens(shared);
+  spec.temperature = shared.temperature;
+  spec.end_token = shared.end_token;
+  spec.seed = shared.seed;
+  if (setup.reference == ReferencePlace::kNone) spec.kl_coef = 0;
+  return spec;
+}
+
+void validate(const RunSpec& shared, const PpoSetup& setup) {
+  check_size("--critic-size", setup.critic_size, /*may_be_none=*/false);
+  check_size("--reward-size", setup.reward_size, /*may_be_none=*/true);
+  validate(as_generation(shared));
+  for (const Role role : roles_of(setup)) {
+    const RunSpec spec = without_generation(spec_of_role(shared, setup, role));
+    validate(spec);
+    if (gives_values(role)) check_vocabulary(shared, spec, role);
+  }
+  if (shared.batch_size % std::max<int64_t>(setup.ppo.group_size, 1) != 0) {
+    throw UsageError("--group-size", std::to_string(setup.ppo.group_size),
+                     "does not divide --batch-size " + std::to_string(shared.batch_size) +
+                         ", the sequences of an iteration",
+                     "--batch-size 8 --group-size 4");
+  }
+  validate(ppo_spec_of(shared, setup));
+  const int64_t vocabulary = model_config(shared).vocab_size;
+  if (setup.reward_token >= vocabulary) {
+    throw UsageError("--reward-token", std::to_string(setup.reward_token),
+                     "is no token of a vocabulary of " + std::to_string(vocabulary) +
+                         "; allowed: 0 to " + std::to_string(vocabulary - 1),
+                     "--reward-token 0");
+  }
+  const int64_t budget = setup.ppo.max_tokens_per_micro_batch;
+  if (budget > 0 && budget < sequence_tokens(shared)) {
+    throw UsageError("--max-tokens-per-micro-batch", std::to_string(budget),
+                     "is below a sequence of " + std::to_string(sequence_tokens(shared)) +
+                         " tokens; allowed: 0, or that and more",
+                     "--max-tokens-per-micro-batch " + std::to_string(sequence_tokens(shared)));
+  }
+}
+
+json to_json(const PpoSetup& setup) {
+  json object = json::object();
+  const PpoSetup defaults;
+  for (const PpoField& field : ppo_fields()) {
+    const std::string text = field.get(setup);
+    if (text != field.get(defaults)) object[field.name] = text;
+  }
+  for (const auto& [role, texts] : setup.of_role) {
+    for (const auto& [name, text] : texts) object[word_of(role) + "_" + name] = text;
+  }
+  return object;
+}
+
+PpoSetup ppo_setup_from_json(const json& object) {
+  PpoSetup setup;
+  for (const auto& [name, value] : object.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const auto own = std::find_if(ppo_fields().begin(), ppo_fields().end(),
+                                  [&](const PpoField& field) { return field.name == name; });
+    if (own != ppo_fields().end()) {
+      own->set(own->flag(), setup, text);
+      continue;
+    }
+    const auto of_role = std::find_if(role_fields().begin(), role_fields().end(),
+                                      [&](const RoleField& one) { return one.name() == name; });
+    if (of_role == role_fields().end()) {
+      throw UsageError(with_dashes(name), text, "is no setting of an iteration", "--kl-coef 0.05");
+    }
+    setup.of_role[of_role->role][of_role->field->name] = text;
+  }
+  return setup;
+}
+
+}  // namespace headroom

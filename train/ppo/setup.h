@@ -1,0 +1,75 @@
+// PpoSetup: an iteration as it is asked for, beside the RunSpec that its roles share. No torch
+// here.
+//
+// The RunSpec is the actor's: its shape, batch (sequences of an iteration), prompt and response,
+// sampling and cache, and every technique. The other roles have the same, but for what is said
+// here of one of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "train/ppo/role.h"
+#include "train/ppo/spec.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+enum class ReferencePlace {
+  kResident,  // on the card
+  kOffload,   // in host memory; its blocks come over one by one while it scores
+  kNone,      // there is none, and no KL penalty
+};
+const EnumWords<ReferencePlace>& words_of(ReferencePlace);
+
+struct PpoSetup {
+  // prompts, response_length, temperature, end_token and seed are those of the RunSpec.
+  PpoSpec ppo;
+  std::string critic_size;           // a named shape; "" = the actor's
+  std::string reward_size = "none";  // likewise; "none": a rule scores
+  ReferencePlace reference = ReferencePlace::kResident;
+  int64_t reward_token = 0;  // the rule: the share of a response's tokens that are this one
+  int64_t iterations = 1;    // measured, after one that is not
+  // Settings of RunSpec that one role has otherwise, as they are typed: by role, by field.
+  std::map<Role, std::map<std::string, std::string>> of_role;
+};
+
+// One setting of PpoSetup, as Field is one of RunSpec.
+struct PpoField {
+  std::string name;  // key in a file; the flag is --name with dashes
+  std::string help;
+  std::vector<std::string> choices = {};
+  bool is_switch = false;
+  std::string (*get)(const PpoSetup&) = nullptr;
+  void (*set)(const std::string& flag, PpoSetup&, const std::string& text) = nullptr;
+  std::string flag() const;
+};
+const std::vector<PpoField>& ppo_fields();
+
+// Settings of RunSpec that a role may have otherwise: "actor_checkpoint" is `checkpoint` of the
+// actor.
+struct RoleField {
+  Role role = Role::kActor;
+  const Field* field = nullptr;
+  std::string name() const { return word_of(role) + "_" + field->name; }
+};
+const std::vector<RoleField>& role_fields();
+
+// The roles that take part, in the order of the enumeration.
+std::vector<Role> roles_of(const PpoSetup& setup);
+// What one of them is built from. Throws UsageError.
+RunSpec spec_of_role(const RunSpec& shared, const PpoSetup& setup, Role role);
+// What the iteration computes.
+PpoSpec ppo_spec_of(const RunSpec& shared, const PpoSetup& setup);
+
+// Throws UsageError where a role cannot be built, or the iteration makes no sense.
+void validate(const RunSpec& shared, const PpoSetup& setup);
+
+// By name, what is not the default. from_json throws UsageError on an unknown name.
+nlohmann::json to_json(const PpoSetup& setup);
+PpoSetup ppo_setup_from_json(const nlohmann::json& json);
+
+}  // namespace headroom

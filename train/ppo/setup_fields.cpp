@@ -1,0 +1,136 @@
+// The one list of PpoSetup's settings. The order is the order of --help.
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "text/quantity.h"
+#include "train/ppo/setup.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 40;
+
+std::string shortest(double value) {
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+template <auto kMember>
+PpoField number(const char* name, const char* help) {
+  return {.name = name,
+          .help = help,
+          .get = [](const PpoSetup& setup) { return shortest(setup.ppo.*kMember); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                setup.ppo.*kMember = parse_number(flag, text, 0, 1e6);
+              }};
+}
+
+template <auto kMember, int64_t kLeast>
+PpoField integer(const char* name, const char* help) {
+  return {.name = name,
+          .help = help,
+          .get = [](const PpoSetup& setup) { return std::to_string(setup.ppo.*kMember); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                setup.ppo.*kMember = parse_integer(flag, text, kLeast, kMost);
+              }};
+}
+
+template <auto kMember>
+PpoField word(const char* name, const char* help) {
+  using Enum = std::remove_reference_t<decltype(std::declval<PpoSpec>().*kMember)>;
+  return {
+      .name = name,
+      .help = help,
+      .choices = choices_of<Enum>(),
+      .get = [](const PpoSetup& setup) { return word_of(setup.ppo.*kMember); },
+      .set = [](const std::string& flag, PpoSetup& setup,
+                const std::string& text) { setup.ppo.*kMember = parse_word<Enum>(flag, text); }};
+}
+
+bool parse_switch(const std::string& flag, const std::string& text) {
+  check_choice(flag, text, {"true", "false"}, flag);
+  return text == "true";
+}
+
+template <auto kMember>
+PpoField on_off(const char* name, const char* help) {
+  return {
+      .name = name,
+      .help = help,
+      .is_switch = true,
+      .get =
+          [](const PpoSetup& setup) { return std::string(setup.ppo.*kMember ? "true" : "false"); },
+      .set = [](const std::string& flag, PpoSetup& setup,
+                const std::string& text) { setup.ppo.*kMember = parse_switch(flag, text); }};
+}
+
+template <auto kMember, int64_t kLeast>
+PpoField own_integer(const char* name, const char* help) {
+  return {.name = name,
+          .help = help,
+          .get = [](const PpoSetup& setup) { return std::to_string(setup.*kMember); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                setup.*kMember = parse_integer(flag, text, kLeast, kMost);
+              }};
+}
+
+template <auto kMember>
+PpoField own_text(const char* name, const char* help) {
+  return {.name = name,
+          .help = help,
+          .get = [](const PpoSetup& setup) { return setup.*kMember; },
+          .set = [](const std::string&, PpoSetup& setup,
+                    const std::string& text) { setup.*kMember = text; }};
+}
+
+PpoField reference_place() {
+  return {.name = "reference",
+          .help = "where the reference model is",
+          .choices = choices_of<ReferencePlace>(),
+          .get = [](const PpoSetup& setup) { return word_of(setup.reference); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                setup.reference = parse_word<ReferencePlace>(flag, text);
+              }};
+}
+
+}  // namespace
+
+const std::vector<PpoField>& ppo_fields() {
+  static const std::vector<PpoField> kFields = {
+      word<&PpoSpec::algorithm>("algorithm", "what an iteration is"),
+      own_text<&PpoSetup::critic_size>("critic_size", "a named shape; the actor's if not given"),
+      own_text<&PpoSetup::reward_size>("reward_size",
+                                       "a named shape, or none: --reward-token scores"),
+      reference_place(),
+      own_integer<&PpoSetup::reward_token, 0>(
+          "reward_token", "without a reward model: a score is the share of this token"),
+      integer<&PpoSpec::group_size, 1>("group_size", "responses to each prompt"),
+      number<&PpoSpec::kl_coef>("kl_coef", "of the KL penalty, in rewards (ppo) or loss (grpo)"),
+      word<&PpoSpec::kl_estimator>("kl_estimator", "of the penalty in the rewards"),
+      number<&PpoSpec::gamma>("gamma", "discount of a token"),
+      number<&PpoSpec::lambda>("lambda", "of generalized advantages"),
+      on_off<&PpoSpec::whiten_advantages>("whiten_advantages", "to mean 0 and variance 1"),
+      on_off<&PpoSpec::scale_by_group_std>("scale_by_group_std", "grpo: by a group's deviation"),
+      number<&PpoSpec::clip>("clip", "of the ratio of probabilities, around 1"),
+      number<&PpoSpec::value_clip>("value_clip", "of a value, around what it was; 0 = not"),
+      number<&PpoSpec::value_coef>("value_coef", "of the critic's loss"),
+      number<&PpoSpec::entropy_coef>("entropy_coef", "of the entropy bonus"),
+      word<&PpoSpec::loss_agg_mode>("loss_agg_mode", "what a loss is of its tokens' losses"),
+      integer<&PpoSpec::epochs, 1>("epochs", "times that every sequence is trained on"),
+      integer<&PpoSpec::minibatches, 1>("minibatches", "updates in an epoch"),
+      integer<&PpoSpec::max_tokens_per_micro_batch, 0>(
+          "max_tokens_per_micro_batch",
+          "prompt and response of the sequences that go through together; 0 = all"),
+      integer<&PpoSpec::chunk_tokens, 1>("chunk_tokens", "tokens whose logits are there at once"),
+      own_integer<&PpoSetup::iterations, 1>("iterations",
+                                            "that are measured, after one that is not")};
+  return kFields;
+}
+
+}  // namespace headroom
