@@ -3,9 +3,7 @@
 #include <algorithm>
 
 namespace headroom {
-namespace {
 
-// "actor parameters", or "temporaries" where no role claimed it.
 std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles) {
   const std::string category = to_string(lifetime.category);
   const std::string role = lifetime.name.substr(0, lifetime.name.find('.'));
@@ -13,6 +11,8 @@ std::string component_of(const Lifetime& lifetime, const std::vector<std::string
                         std::find(roles.begin(), roles.end(), role) != roles.end();
   return has_role ? role + " " + category : category;
 }
+
+namespace {
 
 // Components by number, so that a state is a row of figures.
 struct Components {

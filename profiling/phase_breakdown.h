@@ -11,13 +11,16 @@
 
 namespace headroom {
 
+// "actor parameters": the role, where the name that it was claimed under begins with one of them and
+// a dot, and the category; else the category alone.
+std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles);
+
 // Of one phase of the workload, the outermost around an event; of one that ran several times the
 // fullest run.
 struct PhaseBreakdown {
   std::string phase;
   int64_t peak_bytes = 0;  // requested bytes live at its fullest instant
-  // By component, "actor parameters": the role, where the name it was claimed under begins with one
-  // of them and a dot, and the category. No zeros; sums to peak_bytes.
+  // By component. No zeros; sums to peak_bytes.
   std::map<std::string, int64_t> components;
   // How it went: by component, what was live at the fullest instant of each of kInstants equal
   // shares of the phase's events. The highest sum of one instant is peak_bytes.

@@ -51,6 +51,8 @@ json to_json(const SpaceFigures& space) {
 
 json to_json(const OutOfMemory& moment) {
   json object = {{"during", moment.during}, {"phase", moment.phase}, {"memory", moment.memory}};
+  if (!moment.grew_last.empty()) object["grew_last"] = moment.grew_last;
+  if (!moment.components.empty()) object["component_bytes"] = named_to_json(moment.components);
   if (!moment.refusal) return object;
   const Refusal& refusal = *moment.refusal;
   object.update(to_json(refusal.live));

@@ -67,6 +67,9 @@ struct OutOfMemory {
   std::string phase;   // of that step; "" outside of any
   std::string memory;  // which one was full: "device", "host"; "" = unknown, as is refusal
   std::optional<Refusal> refusal;
+  // Of iterations of PPO: whose bytes were live then, by role and category, and whose came last.
+  std::string grew_last;  // "actor optimizer_state"; "" = unknown
+  Named<int64_t> components;
 };
 
 // What the steps leave on the device, step by step (headroom profile --watch).

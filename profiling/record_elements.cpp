@@ -153,6 +153,8 @@ void read(const element& value, std::shared_ptr<const OutOfMemory>& where) {
   read(of, "during", moment.during);
   read(of, "phase", moment.phase);
   read(of, "memory", moment.memory);
+  read(of, "grew_last", moment.grew_last);
+  read(of, "component_bytes", moment.components);
   if (of["tried_bytes"].error() == SUCCESS) {
     Refusal& refusal = moment.refusal.emplace();
     read(of, "tried_bytes", refusal.tried);

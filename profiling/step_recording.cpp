@@ -1,5 +1,8 @@
 #include "profiling/step_recording.h"
 
+#include <utility>
+
+#include "profiling/instant.h"
 #include "profiling/labels.h"
 
 namespace headroom {
@@ -34,8 +37,13 @@ void StepRecording::claim(Category category, MemorySpace space, uint64_t address
   }
 }
 
+StepRecording::Instant StepRecording::now(size_t memory) const {
+  return {memory, memories_[memory].tracker->events()};
+}
+
 std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot,
-                                                         const std::vector<std::string>& roles) {
+                                                         const std::vector<std::string>& roles,
+                                                         const std::optional<Instant>& instant) {
   std::vector<Result> results;
   for (size_t i = 0; i < memories_.size(); ++i) {
     MemoryTracker& tracker = *memories_[i].tracker;
@@ -46,6 +54,11 @@ std::vector<StepRecording::Result> StepRecording::finish(Snapshot* snapshot,
     const Recording recording = tracker.stop_recording(wanted, &result.truncated);
     result.attribution = attribute(recording, owned_[i]);
     if (!roles.empty()) result.phases = phase_breakdowns(recording, owned_[i], roles);
+    if (instant && instant->memory == i) {
+      InstantBreakdown found = breakdown_at(recording, owned_[i], roles, instant->event);
+      result.live = std::move(found.live);
+      result.grew = std::move(found.grew);
+    }
     if (wanted != nullptr) label_blocks(*wanted, recording, lifetimes_of(recording, owned_[i]));
   }
   return results;

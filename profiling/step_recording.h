@@ -1,6 +1,9 @@
 // Steps with every allocation recorded, in every memory that they use. No torch here.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "profiling/attribution.h"
@@ -26,10 +29,20 @@ class StepRecording final : public ScopeListener, public MemoryClaims {
     int64_t events = 0;
     bool truncated = false;  // the snapshot lost the oldest events
     std::vector<PhaseBreakdown> phases;
+    std::map<std::string, int64_t> live;  // at the instant asked for, of its memory alone
+    std::string grew;                     // likewise
   };
+  // One that is to be looked at afterwards: profiling/instant.h.
+  struct Instant {
+    size_t memory = 0;
+    int64_t event = 0;
+  };
+  Instant now(size_t memory) const;
+
   // Stops recording. By memory; `snapshot` (may be null) is of the first. Where there are `roles`,
   // with what was live at the fullest instant of each phase.
-  std::vector<Result> finish(Snapshot* snapshot, const std::vector<std::string>& roles = {});
+  std::vector<Result> finish(Snapshot* snapshot, const std::vector<std::string>& roles = {},
+                             const std::optional<Instant>& instant = std::nullopt);
 
   const PhasePeaks& peaks() const { return peaks_; }
 

@@ -63,6 +63,12 @@ try_example() {
           [[ $example == *--context-length* ]] || words+=(--context-length 128)
         fi
         ;;
+      ppo)
+        [[ $example == *--model-size* || $example == *--setup* ]] || words+=(--model-size small)
+        [[ $example == *--prompt-len* ]] || words+=(--prompt-len 32 --response-len 32)
+        [[ $example == *--reward-size* ]] || words+=(--reward-size actor)
+        [[ $example == *--device* ]] || words+=(--device virtual:h200)
+        ;;
       dryrun) [[ $example == *--card* ]] || words+=(--card h200) && words+=(-- true) ;;
       table) words=(summary records.jsonl "${words[@]}") ;;
       snapshot) words=(top run.pickle "${words[@]}") ;;

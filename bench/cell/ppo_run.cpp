@@ -4,171 +4,81 @@
 #include <torch/torch.h>
 
 #include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <set>
 
-#include "bench/cell/device.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
-#include "bench/cell/traffic.h"
+#include "bench/cell/ppo_bench.h"
+#include "bench/cell/ppo_refusal.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/step_recording.h"
-#include "train/data/data.h"
-#include "train/generate/rules.h"
-#include "train/ppo/iteration.h"
-#include "train/ppo/placement.h"
 
 namespace headroom {
 namespace {
 
-// Of one role: what it claims has its name before it.
-class RoleClaims final : public MemoryClaims {
+// Peaks of phases, and which of them ended as they should: what there is of an iteration that
+// failed.
+class FinishedPhases final : public ScopeListener {
  public:
-  RoleClaims(Role role, MemoryClaims* next) : prefix_(word_of(role) + "."), next_(next) {}
-  void claim(Category category, MemorySpace space, uint64_t address,
-             const std::string& name) override {
-    next_->claim(category, space, address, prefix_ + name);
+  explicit FinishedPhases(PpoBench& bench)
+      : peaks_({&bench.tracker()}), phase_(bench.failed_in, &peaks_) {}
+
+  void on_scope(const Scope& scope, bool begins) override {
+    phase_.on_scope(scope, begins);
+    if (begins || !scope.is_phase()) return;
+    (std::uncaught_exceptions() > 0 ? failed_ : finished_).insert(scope.name);
+  }
+
+  const PhasePeaks& peaks() const { return peaks_; }
+
+  void fill_finished(Record& record) const {
+    peaks_.fill_phases(record);
+    const auto is_whole = [&](const std::string& name) {
+      return finished_.contains(name) && !failed_.contains(name);
+    };
+    record.phases = {};
+    record.phase_runs = {};
+    record.phase_order = {};
+    for (const std::string& name : peaks_.order()) {
+      if (!is_whole(name)) continue;
+      record.phases[name] = peaks_.phases(0).at(name);
+      record.phase_runs[name] = peaks_.runs().at(name);
+      record.phase_order.push_back(name);
+    }
   }
 
  private:
-  std::string prefix_;
-  MemoryClaims* next_;
+  PhasePeaks peaks_;
+  FailedPhase phase_;
+  std::set<std::string> finished_, failed_;
 };
 
-// Everything that one run needs.
-struct PpoBench {
-  const RunSpec& shared;
-  const PpoSetup& setup;
-  torch::Device device = torch::Device(torch::kCPU);
-  Memories memories = {};
-  Roles roles = {};
-  std::optional<Placement> placement = {};  // none: all are on the card in every phase
-  std::unique_ptr<Data> data = nullptr;
-  int64_t next = 0;                         // iteration
-  std::string during = "the start";         // what it is at, for people
-  std::string failed_in = {};               // see FailedPhase
-  std::optional<OutOfMemory> refused = {};  // the last allocation that was
-
-  std::unique_ptr<Step>& step_of(Role role) {
-    if (role == Role::kActor) return roles.actor;
-    if (role == Role::kCritic) return roles.critic;
-    return role == Role::kReward ? roles.reward : roles.reference;
-  }
-};
-
-void open_memories(PpoBench& bench, int64_t host_memory_bytes) {
-  bench.memories = track_memories(bench.device, host_memory_bytes);
-  for (const TrackedMemory& memory : bench.memories) {
-    memory.tracker->on_refusal([&bench, &memory](const Refusal& refusal) {
-      bench.refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
-    });
-  }
-  bench.memories.front().tracker->release_cached();
-  bench.memories.front().tracker->reset_peak();
-}
-
-void build(PpoBench& bench, Record& record) {
-  if (bench.setup.swap_phases) bench.placement.emplace(bench.device);
-  for (const Role role : roles_of(bench.setup)) {
-    bench.during = "building the " + word_of(role);
-    const RunSpec spec = spec_of_role(bench.shared, bench.setup, role);
-    bench.step_of(role) = build_role(role, spec, bench.device, &record.notes);
-    if (bench.placement) bench.placement->add(role, *bench.step_of(role));
-  }
-  if (!bench.roles.reward) bench.roles.rule = share_of_token(bench.setup.reward_token);
-  bench.during = "reading the prompts";
-  RunSpec prompts = bench.shared;
-  prompts.profile_type = Mode::kGenerate;
-  const PpoSpec ppo = ppo_spec_of(bench.shared, bench.setup);
-  prompts.batch_size = ppo.prompts;
-  bench.data = std::make_unique<Data>(prompts, model_config(prompts).vocab_size, bench.device,
-                                      bench.setup.iterations + 2);
-}
-
-Prompts next_prompts(PpoBench& bench) {
-  Prompts prompts{.tokens_BP = bench.data->batch(bench.next).tokens_BS, .lengths = {}};
-  prompts.lengths.assign(static_cast<size_t>(prompts.tokens_BP.size(0)),
-                         prompt_tokens(bench.shared));
-  return prompts;
-}
-
-// The roles' Steps tell the same listeners as the iteration does.
-class ListeningRoles {
- public:
-  ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryClaims* claims) {
-    for (const Role role : roles_of(bench.setup)) {
-      Step& step = *bench.step_of(role);
-      if (claims != nullptr) claims_.push_back(std::make_unique<RoleClaims>(role, claims));
-      step.listen(scopes, claims != nullptr ? claims_.back().get() : nullptr);
-      steps_.push_back(&step);
-    }
-  }
-  ~ListeningRoles() {
-    for (Step* step : steps_) step->listen(nullptr, nullptr);
-  }
-  ListeningRoles(const ListeningRoles&) = delete;
-  ListeningRoles& operator=(const ListeningRoles&) = delete;
-
- private:
-  std::vector<std::unique_ptr<RoleClaims>> claims_;
-  std::vector<Step*> steps_;
-};
-
-Generation generation_of(RunSpec shared, torch::Device device) {
-  shared.profile_type = Mode::kGenerate;
-  return {.prefill_chunk = shared.prefill_chunk,
-          .decode_graph = shared.decode_graph && device.is_cuda(),
-          .sampling = {.top_k = shared.top_k, .top_p = shared.top_p},
-          .cache = kv_cache_shape(shared)};
-}
-
-// What an exception in here is thrown by is no scope's; the phase it was to be is known all the
-// same.
-void change_phase(PpoBench& bench, const std::string& phase, MemoryClaims* claims) {
-  const auto empty = [&] {
-    if (bench.setup.empty_cache_between_phases) {
-      bench.memories.front().tracker->release_cached();
-    }
-  };
-  if (!bench.placement) return empty();
+// What finished before a failure stays in the Record.
+IterationReport listened_to(PpoBench& bench, const char* what, FinishedPhases& phases,
+                            Record& record) {
   try {
-    bench.placement->before(phase, claims, empty);
+    return bench.iterate(what, &phases, nullptr);
   } catch (...) {
-    bench.failed_in = phase;
+    phases.fill_finished(record);
     throw;
   }
 }
 
-IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* scopes,
-                        MemoryClaims* claims) {
-  bench.during = std::string(what) + " iteration";
-  const ListeningRoles listening(bench, scopes, claims);
-  const Prompts prompts = next_prompts(bench);
-  claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
-  const IterationReport report = run_iteration(
-      ppo_spec_of(bench.shared, bench.setup), bench.roles, prompts, bench.next++,
-      generate_with(generation_of(bench.shared, bench.device)),
-      {.scopes = scopes, .claims = claims, .before_phase = [&](const std::string& phase) {
-         change_phase(bench, phase, claims);
-       }});
-  synchronize(bench.device);
-  return report;
-}
-
-void warm_up(PpoBench& bench) {
-  FailedPhase phase(bench.failed_in);
-  iterate(bench, "warm-up", &phase, nullptr);
-  bench.memories.front().tracker->release_cached();
+void warm_up(PpoBench& bench, Record& record) {
+  FinishedPhases phases(bench);
+  listened_to(bench, "warm-up", phases, record);
+  bench.tracker().release_cached();
 }
 
 void measure(PpoBench& bench, Record& record) {
-  PhasePeaks peaks({bench.memories.front().tracker.get()});
-  FailedPhase phase(bench.failed_in, &peaks);
+  FinishedPhases phases(bench);
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.setup.iterations; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const IterationReport report = iterate(bench, "measured", &phase, nullptr);
+    const IterationReport report = listened_to(bench, "measured", phases, record);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     if (!has_values) continue;
     record.step_ms.push_back(time.count());
@@ -177,29 +87,20 @@ void measure(PpoBench& bench, Record& record) {
                                       .reward = report.reward,
                                       .response_tokens = report.response_length});
   }
-  record.peak = peaks.overall(0);
-  peaks.fill_phases(record);
-}
-
-// So far, of all roles and of what moves between phases.
-Traffic traffic_of(PpoBench& bench) {
-  Traffic sum;
-  if (bench.placement) sum.link = bench.placement->traffic();
-  for (const Role role : roles_of(bench.setup)) sum = sum + traffic_of(*bench.step_of(role));
-  return sum;
+  record.peak = phases.peaks().overall(0);
+  phases.peaks().fill_phases(record);
 }
 
 void record_iteration(PpoBench& bench, Record& record) {
   const RunSpec& spec = bench.shared;
   StepRecording recording(bench.memories, {.stacks = spec.stacks, .max_entries = spec.max_entries});
   FailedPhase phase(bench.failed_in, &recording);
-  const Traffic before = traffic_of(bench);
-  iterate(bench, "recorded", &phase, &recording);
-  fill_traffic(traffic_of(bench).since(before), record);
-  std::vector<std::string> roles;
-  for (const Role role : roles_of(bench.setup)) roles.push_back(word_of(role));
+  const Traffic before = bench.traffic();
+  bench.iterate("recorded", &phase, &recording);
+  fill_traffic(bench.traffic().since(before), record);
   Snapshot snapshot;
-  const auto results = recording.finish(spec.snapshot.empty() ? nullptr : &snapshot, roles);
+  const auto results =
+      recording.finish(spec.snapshot.empty() ? nullptr : &snapshot, bench.role_words());
   const StepRecording::Result& main = results.front();
   record.recorded_peak = main.peak;
   record.trace_events = main.events;
@@ -224,23 +125,14 @@ void run_to_the_end(PpoBench& bench, const RunOptions& options, Record& record) 
   if (bench.shared.threads > 0) at::set_num_threads(static_cast<int>(bench.shared.threads));
   bench.device = resolve_device(bench.shared.device);
   record.environment = environment(bench.device);
-  open_memories(bench, options.host_memory_bytes);
+  bench.open_memories(options.host_memory_bytes);
   record.space = bench.memories.front().space;
-  build(bench, record);
-  warm_up(bench);
+  bench.build(&record.notes);
+  warm_up(bench, record);
   measure(bench, record);
-  record_iteration(bench, record);
+  if (bench.shared.record_steps > 0) record_iteration(bench, record);
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
   record.status = Status::kOk;
-}
-
-void describe_out_of_memory(const PpoBench& bench, const Failure& failure, Record& record) {
-  OutOfMemory moment = bench.refused.value_or(OutOfMemory{});
-  moment.during = bench.during;
-  moment.phase = bench.failed_in;
-  record.reason =
-      moment.during + (moment.phase.empty() ? "" : ", " + moment.phase) + ": " + failure.reason;
-  record.out_of_memory = std::make_shared<const OutOfMemory>(std::move(moment));
 }
 
 }  // namespace
@@ -249,15 +141,19 @@ Record run_ppo(const RunSpec& shared, const PpoSetup& setup, const RunOptions& o
   Record record;
   record.spec = shared;
   record.ppo.emplace().setup = to_json(setup);
-  PpoBench bench{.shared = shared, .setup = setup};
-  try {
-    run_to_the_end(bench, options, record);
-  } catch (const std::exception&) {
-    const Failure failure = current_failure();
-    record.status = failure.status;
-    record.reason = failure.reason;
-    if (failure.status == Status::kOom) describe_out_of_memory(bench, failure, record);
+  std::optional<OutOfMemory> moment;
+  {
+    PpoBench bench{.shared = shared, .setup = setup};
+    try {
+      run_to_the_end(bench, options, record);
+    } catch (const std::exception&) {
+      const Failure failure = current_failure();
+      record.status = failure.status;
+      record.reason = failure.reason;
+      if (failure.status == Status::kOom) moment = moment_of(bench);
+    }
   }
+  if (moment) describe_refusal(shared, setup, options, std::move(*moment), record);
   return record;
 }
 

@@ -19,6 +19,8 @@
 #include "files/atomic_file.h"
 #include "plan/ppo/drawing.h"
 #include "plan/ppo/report.h"
+#include "plan/remedies/remedies.h"
+#include "profiling/report/out_of_memory.h"
 
 namespace headroom {
 namespace {
@@ -43,8 +45,15 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
-void print_report(const Record& record, TableFormat format) {
-  const std::vector<Table> tables = ppo_report(record);
+void print_report(const Record& record, const std::vector<TriedRemedy>& tried, TableFormat format) {
+  std::vector<Table> tables = ppo_report(record);
+  if (record.out_of_memory && record.out_of_memory->refusal) {
+    tables.push_back(out_of_memory_table(*record.out_of_memory));
+  }
+  if (record.out_of_memory && !record.out_of_memory->components.empty()) {
+    tables.push_back(live_table(*record.out_of_memory));
+  }
+  if (!tried.empty()) tables.push_back(remedies_table(tried));
   const std::optional<Timeline> timeline = ppo_timeline(record);
   if (format != TableFormat::kText || !timeline) return print_tables(tables, format);
   const TextStyle style{
@@ -73,6 +82,7 @@ int run_iterations(const Arguments& arguments) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
   }
   Record record;
+  std::vector<TriedRemedy> tried;
   {
     const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
     record = run_cell(request.shared, options);
@@ -80,16 +90,20 @@ int run_iterations(const Arguments& arguments) {
       log_error("interrupted");
       return kExitInterrupted;
     }
-  }
-  if (record.status != Status::kOk) {
-    log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
+    if (record.status != Status::kOk) {
+      log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
+    }
+    if (record.status == Status::kOom) {
+      tried = try_remedies(record, options, log_line);
+      record.notes.push_back(conclusion(tried));
+    }
   }
   for (const std::string& note : record.notes) log_line(note);
   if (!output.empty()) write_svg(record, output);
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
-    print_report(record, parse_table_format("--format", format));
+    print_report(record, tried, parse_table_format("--format", format));
   }
   return exit_code_of(record);
 }

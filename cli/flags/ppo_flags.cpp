@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "bench/launch/ppo_card.h"
 #include "cli/flags/run_flags.h"
 #include "files/whole_file.h"
 #include "text/quantity.h"
@@ -104,6 +105,20 @@ RunSpec shared_from(Arguments arguments) {
   return spec;
 }
 
+void check_share(const Arguments& arguments, const RunSpec& shared) {
+  const std::string flag = "--gpu-memory-utilization";
+  const std::string value = arguments.get("gpu-memory-utilization");
+  if (arguments.has("kv-cache-tokens")) {
+    throw UsageError(flag, value,
+                     "says in shares what --kv-cache-tokens says in tokens; allowed: one of them",
+                     flag + " 0.4");
+  }
+  if (shared.device.kind == DeviceKind::kCpu) {
+    throw UsageError(flag, value, "is of a card, and --device cpu is none; allowed: on a card",
+                     flag + " 0.4 --device virtual:h200");
+  }
+}
+
 }  // namespace
 
 std::vector<Flag> ppo_flags() {
@@ -145,6 +160,8 @@ PpoRequest ppo_request_from(const Arguments& given) {
   std::vector<RunSpec> settled = {request.shared};
   settle_devices(settled);
   request.shared = settled.front();
+  if (request.setup.gpu_memory_utilization > 0) check_share(arguments, request.shared);
+  settle_on_card(request.shared, request.setup);
   check_disk_places(role_specs(request.shared, request.setup));
   return request;
 }

@@ -1,5 +1,8 @@
 #include "profiling/report/out_of_memory.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 
@@ -20,6 +23,20 @@ Table out_of_memory_table(const OutOfMemory& moment) {
   add("allocated", refusal.live.allocated);
   add("reserved, not allocated", refusal.live.reserved - refusal.live.allocated);
   add("total", refusal.total);
+  return table;
+}
+
+Table live_table(const OutOfMemory& moment) {
+  Table table{.title = "Live when memory ran out",
+              .columns = {{"component"}, {"size", true}, {"bytes", true}}};
+  std::vector<std::pair<std::string, int64_t>> rows;
+  for (const auto& [name, bytes] : moment.components) rows.emplace_back(name.text(), bytes);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [name, bytes] : rows) {
+    table.rows.push_back({readable(name), format_bytes(bytes), std::to_string(bytes)});
+  }
+  table.notes.push_back("requested bytes; grew last: " + readable(moment.grew_last));
   return table;
 }
 

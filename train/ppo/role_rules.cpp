@@ -40,6 +40,17 @@ RunSpec role_spec(Role role, RunSpec spec) {
   return without_generation(std::move(spec));
 }
 
+RunSpec as_generation(RunSpec spec) {
+  const RunSpec defaults;
+  spec.profile_type = Mode::kGenerate;
+  spec.checkpoint = defaults.checkpoint;
+  spec.activations = defaults.activations;
+  spec.optimizer_offload = {};
+  spec.max_grad_norm = 0;
+  spec.release_gradients = false;
+  return spec;
+}
+
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup) {
   std::vector<RunSpec> specs;
   for (const Role role : roles_of(setup)) {

@@ -15,6 +15,9 @@ namespace headroom {
 // techniques of a backward change nothing.
 RunSpec role_spec(Role role, RunSpec spec);
 
+// Of a step that generates: what only a backward or an update has is not in it.
+RunSpec as_generation(RunSpec spec);
+
 // Of every role that takes part, in their order, as they are run.
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup);
 

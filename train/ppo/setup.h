@@ -35,6 +35,8 @@ struct PpoSetup {
   int64_t reward_token = 0;         // the rule: the share of a response's tokens that are this one
   int64_t iterations = 1;           // measured, after one that is not
   bool swap_phases = false;         // what a phase does not need is in host memory: placement.h
+  // Share of the card that the actor and the cache of generation may fill, in (0, 1]; 0 = not said.
+  double gpu_memory_utilization = 0;
   // What the allocator has cached goes back to the card before each phase begins.
   bool empty_cache_between_phases = false;
   // Settings of RunSpec that one role has otherwise, as they are typed: by role, by field.

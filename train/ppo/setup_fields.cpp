@@ -102,6 +102,27 @@ PpoField own_switch(const char* name, const char* help) {
                 const std::string& text) { setup.*kMember = parse_switch(flag, text); }};
 }
 
+void set_share(const std::string& flag, PpoSetup& setup, const std::string& text) {
+  const double share = parse_number(flag, text, 0, 1);
+  if (share == 0) {
+    throw UsageError(flag, text, "is no share of a card; allowed: above 0, up to 1", flag + " 0.4");
+  }
+  setup.gpu_memory_utilization = share;
+}
+
+PpoField share_of_generation() {
+  return {.name = "gpu_memory_utilization",
+          .help =
+              "share of the card that the actor and its cache may fill in generation: "
+              "--kv-cache-tokens in other words",
+          .get =
+              [](const PpoSetup& setup) {
+                const double share = setup.gpu_memory_utilization;
+                return share == 0 ? std::string() : shortest(share);
+              },
+          .set = set_share};
+}
+
 constexpr std::string_view kDisk = "disk";
 
 std::string reference_text(const PpoSetup& setup) {
@@ -170,6 +191,7 @@ const std::vector<PpoField>& ppo_fields() {
                                             "that are measured, after one that is not"),
       own_switch<&PpoSetup::swap_phases>(
           "swap_phases", "models and states that a phase does not need are in host memory"),
+      share_of_generation(),
       own_switch<&PpoSetup::empty_cache_between_phases>(
           "empty_cache_between_phases",
           "what the allocator has cached goes back to the card before each phase")};

@@ -10,18 +10,6 @@
 namespace headroom {
 namespace {
 
-// Of a step that generates: what only a backward or an update has is not looked at.
-RunSpec as_generation(RunSpec spec) {
-  const RunSpec defaults;
-  spec.profile_type = Mode::kGenerate;
-  spec.checkpoint = defaults.checkpoint;
-  spec.activations = defaults.activations;
-  spec.optimizer_offload = {};
-  spec.max_grad_norm = 0;
-  spec.release_gradients = false;
-  return spec;
-}
-
 void check_size(const std::string& flag, const std::string& size, bool may_be_none) {
   if (size.empty()) return;
   std::vector<std::string> words = {"actor"};

@@ -1,0 +1,177 @@
+#include "bench/cell/ppo_bench.h"
+
+#include <ATen/cuda/CUDAContext.h>
+
+#include "profiling/phases.h"
+#include "train/generate/rules.h"
+#include "train/ppo/card_rules.h"
+
+namespace headroom {
+namespace {
+
+// Of one role: what it claims has its name before it.
+class RoleClaims final : public MemoryClaims {
+ public:
+  RoleClaims(Role role, MemoryClaims* next) : prefix_(word_of(role) + "."), next_(next) {}
+  void claim(Category category, MemorySpace space, uint64_t address,
+             const std::string& name) override {
+    next_->claim(category, space, address, prefix_ + name);
+  }
+
+ private:
+  std::string prefix_;
+  MemoryClaims* next_;
+};
+
+// Of one role: notes that it runs.
+class RoleScopes final : public ScopeListener {
+ public:
+  RoleScopes(Role role, std::optional<Role>& running, ScopeListener* next)
+      : role_(role), running_(running), next_(next) {}
+  void on_scope(const Scope& scope, bool begins) override {
+    if (begins) running_ = role_;
+    if (next_ != nullptr) next_->on_scope(scope, begins);
+  }
+
+ private:
+  Role role_;
+  std::optional<Role>& running_;
+  ScopeListener* next_;
+};
+
+// The roles' Steps tell the same listeners as the iteration does.
+class ListeningRoles {
+ public:
+  ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryClaims* claims) {
+    for (const Role role : roles_of(bench.setup)) {
+      Step& step = *bench.step_of(role);
+      if (claims != nullptr) claims_.push_back(std::make_unique<RoleClaims>(role, claims));
+      scopes_.push_back(std::make_unique<RoleScopes>(role, bench.running, scopes));
+      step.listen(scopes_.back().get(), claims != nullptr ? claims_.back().get() : nullptr);
+      steps_.push_back(&step);
+    }
+  }
+  ~ListeningRoles() {
+    for (Step* step : steps_) step->listen(nullptr, nullptr);
+  }
+  ListeningRoles(const ListeningRoles&) = delete;
+  ListeningRoles& operator=(const ListeningRoles&) = delete;
+
+  void claim_what_is_there() {
+    for (Step* step : steps_) step->claim_what_is_there();
+  }
+
+ private:
+  std::vector<std::unique_ptr<RoleClaims>> claims_;
+  std::vector<std::unique_ptr<RoleScopes>> scopes_;
+  std::vector<Step*> steps_;
+};
+
+// Of a card that only this process can ask. Of a virtual one the launcher has (settle_on_card).
+void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& shared) {
+  if (!device.is_cuda() || is_virtual(shared)) return;
+  const CardBytes card{
+      .total = static_cast<int64_t>(at::cuda::getDeviceProperties(device.index())->totalGlobalMem)};
+  check_weights_fit(shared, setup, card);
+  if (setup.gpu_memory_utilization > 0) {
+    shared.kv_cache_tokens = tokens_of_share(shared, setup, card);
+  }
+}
+
+Generation generation_of(RunSpec shared, torch::Device device) {
+  shared.profile_type = Mode::kGenerate;
+  return {.prefill_chunk = shared.prefill_chunk,
+          .decode_graph = shared.decode_graph && device.is_cuda(),
+          .sampling = {.top_k = shared.top_k, .top_p = shared.top_p},
+          .cache = kv_cache_shape(shared)};
+}
+
+}  // namespace
+
+std::unique_ptr<Step>& PpoBench::step_of(Role role) {
+  if (role == Role::kActor) return roles.actor;
+  if (role == Role::kCritic) return roles.critic;
+  return role == Role::kReward ? roles.reward : roles.reference;
+}
+
+std::vector<std::string> PpoBench::role_words() const {
+  std::vector<std::string> words;
+  for (const Role role : roles_of(setup)) words.push_back(word_of(role));
+  return words;
+}
+
+Traffic PpoBench::traffic() {
+  Traffic sum;
+  if (placement) sum.link = placement->traffic();
+  for (const Role role : roles_of(setup)) sum = sum + traffic_of(*step_of(role));
+  return sum;
+}
+
+void PpoBench::open_memories(int64_t host_memory_bytes) {
+  memories = track_memories(device, host_memory_bytes);
+  for (const TrackedMemory& memory : memories) {
+    memory.tracker->on_refusal([this, &memory](const Refusal& refusal) {
+      refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
+    });
+  }
+  tracker().release_cached();
+  tracker().reset_peak();
+}
+
+void PpoBench::build(std::vector<std::string>* notes) {
+  settle_on_real_card(setup, device, shared);
+  if (setup.swap_phases) placement.emplace(device);
+  for (const Role role : roles_of(setup)) {
+    during = "building the " + word_of(role);
+    step_of(role) = build_role(role, spec_of_role(shared, setup, role), device, notes);
+    if (placement) placement->add(role, *step_of(role));
+  }
+  if (!roles.reward) roles.rule = share_of_token(setup.reward_token);
+  during = "reading the prompts";
+  RunSpec prompts = shared;
+  prompts.profile_type = Mode::kGenerate;
+  prompts.batch_size = ppo_spec_of(shared, setup).prompts;
+  data = std::make_unique<Data>(prompts, model_config(prompts).vocab_size, device,
+                                setup.iterations + 2);
+}
+
+Prompts PpoBench::next_prompts() {
+  Prompts prompts{.tokens_BP = data->batch(next).tokens_BS, .lengths = {}};
+  prompts.lengths.assign(static_cast<size_t>(prompts.tokens_BP.size(0)), prompt_tokens(shared));
+  return prompts;
+}
+
+// What fails in here fails in no scope; the phase it was to be is known all the same.
+void PpoBench::change_phase(const std::string& to, MemoryClaims* claims) {
+  phase = to;
+  running.reset();
+  const auto empty = [&] {
+    if (setup.empty_cache_between_phases) tracker().release_cached();
+  };
+  if (!placement) return empty();
+  placement->before(to, claims, empty);
+}
+
+IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, MemoryClaims* claims) {
+  during = std::string(what) + " iteration";
+  ListeningRoles listening(*this, scopes, claims);
+  const Prompts prompts = next_prompts();
+  claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
+  IterationReport report;
+  try {
+    report = run_iteration(
+        ppo_spec_of(shared, setup), roles, prompts, next++,
+        generate_with(generation_of(shared, device)),
+        {.scopes = scopes, .claims = claims, .before_phase = [&](const std::string& to) {
+           change_phase(to, claims);
+         }});
+  } catch (...) {
+    listening.claim_what_is_there();
+    throw;
+  }
+  synchronize(device);
+  phase.clear();
+  return report;
+}
+
+}  // namespace headroom

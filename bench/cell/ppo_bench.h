@@ -1,0 +1,55 @@
+// Iterations of PPO while they run: the roles, and where in an iteration they are.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cell/device.h"
+#include "bench/cell/traffic.h"
+#include "profiling/record.h"
+#include "train/data/data.h"
+#include "train/ppo/iteration.h"
+#include "train/ppo/placement.h"
+#include "train/ppo/setup.h"
+
+namespace headroom {
+
+struct PpoBench {
+  RunSpec shared;  // of a real card the share of generation as tokens
+  const PpoSetup& setup;
+  torch::Device device = torch::Device(torch::kCPU);
+  Memories memories = {};
+  Roles roles = {};
+  std::optional<Placement> placement = {};  // none: all are on the card in every phase
+  std::unique_ptr<Data> data = nullptr;
+  int64_t next = 0;                         // iteration
+  std::string during = "the start";         // what it is at, for people
+  std::string phase = {};                   // of the iteration, from when the change to it begins
+  std::optional<Role> running = {};         // in that phase: the role whose Step told a scope last
+  std::string failed_in = {};               // see FailedPhase
+  std::optional<OutOfMemory> refused = {};  // the last allocation that was
+
+  MemoryTracker& tracker() { return *memories.front().tracker; }
+  std::unique_ptr<Step>& step_of(Role role);
+  std::vector<std::string> role_words() const;
+  // So far, of all roles and of what moves between phases.
+  Traffic traffic();
+
+  // Opens the memories of the device; host_memory_bytes: as in RunOptions.
+  void open_memories(int64_t host_memory_bytes);
+  // Notes: what was done otherwise than asked.
+  void build(std::vector<std::string>* notes);
+  // The next one. `what` is for people: "warm-up". Either listener may be null. What is there when
+  // it fails is claimed once more: an update that was interrupted has claimed nothing yet.
+  IterationReport iterate(const char* what, ScopeListener* scopes, MemoryClaims* claims);
+
+ private:
+  void change_phase(const std::string& to, MemoryClaims* claims);
+  Prompts next_prompts();
+};
+
+}  // namespace headroom
