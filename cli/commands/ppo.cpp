@@ -19,7 +19,7 @@
 #include "files/atomic_file.h"
 #include "plan/ppo/drawing.h"
 #include "plan/ppo/report.h"
-#include "plan/remedies/remedies.h"
+#include "plan/remedies/trials.h"
 #include "profiling/report/out_of_memory.h"
 
 namespace headroom {
@@ -95,7 +95,8 @@ int run_iterations(const Arguments& arguments) {
     }
     if (record.status == Status::kOom) {
       tried = try_remedies(record, options, log_line);
-      record.notes.push_back(conclusion(tried));
+      record.notes.push_back(interrupted() ? "the search for what avoids it was interrupted"
+                                           : conclusion(tried));
     }
   }
   for (const std::string& note : record.notes) log_line(note);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bench/launch/ppo_card.h"
-#include "bench/process/interrupt.h"
 #include "text/quantity.h"
 #include "train/generate/rules.h"
 #include "train/ppo/phase_names.h"
@@ -18,12 +17,7 @@ const PpoField* ppo_field(const std::string& name) {
   return nullptr;
 }
 
-struct Request {
-  RunSpec shared;
-  PpoSetup setup;
-};
-
-void set(Request& request, const std::string& name, const std::string& value) {
+void set(PpoCell& request, const std::string& name, const std::string& value) {
   if (const PpoField* field = ppo_field(name))
     return field->set(field->flag(), request.setup, value);
   for (const RoleField& one : role_fields()) {
@@ -33,21 +27,6 @@ void set(Request& request, const std::string& name, const std::string& value) {
     }
   }
   find_field(name)->set(request.shared, value);
-}
-
-// nullopt where it changes nothing, or where the set-up does not allow it.
-std::optional<Request> with(const RunSpec& shared, const PpoSetup& setup, const Remedy& remedy) {
-  Request request{shared, setup};
-  try {
-    for (const auto& [name, value] : remedy) set(request, name, value);
-    validate(request.shared, request.setup);
-    settle_on_card(request.shared, request.setup);
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-  const bool changes =
-      to_json(request.shared) != to_json(shared) || to_json(request.setup) != to_json(setup);
-  return changes ? std::optional(std::move(request)) : std::nullopt;
 }
 
 // What takes what, in the settings of this run.
@@ -120,35 +99,6 @@ struct Candidates {
   }
 };
 
-Remedy joined(Remedy one, const Remedy& more) {
-  for (const auto& setting : more) {
-    if (std::find(one.begin(), one.end(), setting) == one.end()) one.push_back(setting);
-  }
-  return one;
-}
-
-std::string outcome(const Record& record) {
-  if (record.status == Status::kOk) return "runs";
-  std::string text = to_string(record.status);
-  if (!record.out_of_memory) return text + (record.reason.empty() ? "" : ": " + record.reason);
-  const std::string& phase = record.out_of_memory->phase;
-  return text + " in " + (phase.empty() ? record.out_of_memory->during : phase);
-}
-
-std::string peak_text(const Record& record) {
-  return record.peak ? format_bytes(record.peak->allocated) + " allocated, " +
-                           format_bytes(record.peak->reserved) + " reserved"
-                     : "";
-}
-
-TriedRemedy run(const Remedy& remedy, Request request, CellOptions options) {
-  request.shared.snapshot.clear();
-  request.shared.record_steps = 0;
-  request.setup.iterations = 1;
-  options.ppo = request.setup;
-  return {remedy, run_cell(request.shared, options)};
-}
-
 }  // namespace
 
 std::string flags_of(const Remedy& remedy) {
@@ -162,95 +112,26 @@ std::string flags_of(const Remedy& remedy) {
   return text;
 }
 
-std::vector<Remedy> remedies_for(const RunSpec& shared, const PpoSetup& setup,
-                                 const OutOfMemory& moment) {
-  std::vector<Remedy> alone;
-  for (const Remedy& remedy : Candidates{shared, setup}.in(moment)) {
-    if (!remedy.empty() && with(shared, setup, remedy)) alone.push_back(remedy);
+std::optional<PpoCell> with(const PpoCell& cell, const Remedy& remedy) {
+  PpoCell changed = cell;
+  try {
+    for (const auto& [name, value] : remedy) set(changed, name, value);
+    validate(changed.shared, changed.setup);
+    settle_on_card(changed.shared, changed.setup);
+  } catch (const UsageError&) {
+    return std::nullopt;
   }
-  std::vector<Remedy> all = alone;
-  Remedy together;
-  for (const Remedy& remedy : alone) {
-    const Remedy more = joined(together, remedy);
-    if (more == together || !with(shared, setup, more)) continue;
-    together = more;
-    if (std::find(all.begin(), all.end(), together) == all.end()) all.push_back(together);
-  }
-  return all;
+  const bool changes = to_json(changed.shared) != to_json(cell.shared) ||
+                       to_json(changed.setup) != to_json(cell.setup);
+  return changes ? std::optional(std::move(changed)) : std::nullopt;
 }
 
-namespace {
-
-// Tries one more. False where the trials are to end.
-bool try_one(const Record& refused, const CellOptions& options, const Remedy& remedy,
-             const std::function<void(const std::string&)>& on_line,
-             std::vector<TriedRemedy>& tried) {
-  auto request = with(refused.spec, *options.ppo, remedy);
-  if (!request) return true;
-  TriedRemedy made = run(remedy, std::move(*request), options);
-  if (interrupted()) return false;
-  on_line("tried " + flags_of(remedy) + ": " + outcome(made.record));
-  tried.push_back(std::move(made));
-  return true;
-}
-
-// Of several settings together that run: whether it runs without each of them in turn.
-void leave_out_what_is_not_needed(const Record& refused, const CellOptions& options,
-                                  const std::function<void(const std::string&)>& on_line,
-                                  std::vector<TriedRemedy>& tried) {
-  TriedRemedy best = tried.back();
-  for (const auto& setting : Remedy(best.remedy)) {
-    Remedy fewer = best.remedy;
-    std::erase(fewer, setting);
-    const bool known = std::any_of(tried.begin(), tried.end(),
-                                   [&](const TriedRemedy& one) { return one.remedy == fewer; });
-    if (fewer.empty() || known) continue;
-    if (!try_one(refused, options, fewer, on_line, tried)) break;
-    if (tried.back().runs()) best = tried.back();
+std::vector<Remedy> remedies_for(const PpoCell& cell, const OutOfMemory& moment) {
+  std::vector<Remedy> found;
+  for (const Remedy& remedy : Candidates{cell.shared, cell.setup}.in(moment)) {
+    if (!remedy.empty() && with(cell, remedy)) found.push_back(remedy);
   }
-  if (tried.back().remedy == best.remedy) return;
-  std::erase_if(tried, [&](const TriedRemedy& one) { return one.remedy == best.remedy; });
-  tried.push_back(std::move(best));  // the answer comes last
-}
-
-}  // namespace
-
-std::vector<TriedRemedy> try_remedies(const Record& refused, const CellOptions& options,
-                                      const std::function<void(const std::string&)>& on_line) {
-  std::vector<TriedRemedy> tried;
-  if (!refused.out_of_memory || !options.ppo) return tried;
-  CellOptions quiet = options;
-  quiet.on_talk = nullptr;
-  for (const Remedy& remedy : remedies_for(refused.spec, *options.ppo, *refused.out_of_memory)) {
-    if (!try_one(refused, quiet, remedy, on_line, tried)) return tried;
-    if (!tried.back().runs()) continue;
-    leave_out_what_is_not_needed(refused, quiet, on_line, tried);
-    break;
-  }
-  return tried;
-}
-
-std::string conclusion(const std::vector<TriedRemedy>& tried) {
-  if (tried.empty()) return "nothing was tried that would avoid it";
-  const TriedRemedy& last = tried.back();
-  if (last.runs()) {
-    return "it runs with " + flags_of(last.remedy) + ", tried: peak " + peak_text(last.record);
-  }
-  return "none of " + std::to_string(tried.size()) +
-         " settings tried avoids it, the last of them " + flags_of(last.remedy);
-}
-
-Table remedies_table(const std::vector<TriedRemedy>& tried) {
-  Table table{
-      .title = "What would avoid it, tried",
-      .columns = {{"with"}, {"outcome"}, {"peak allocated", true}, {"peak reserved", true}}};
-  for (const TriedRemedy& one : tried) {
-    const std::optional<MemoryBytes>& peak = one.record.peak;
-    table.rows.push_back({flags_of(one.remedy), outcome(one.record),
-                          peak ? format_bytes(peak->allocated) : "",
-                          peak ? format_bytes(peak->reserved) : ""});
-  }
-  return table;
+  return found;
 }
 
 }  // namespace headroom

@@ -1,15 +1,12 @@
-// What would have let an iteration run that ran out of memory: tried, not guessed. No torch here.
+// What takes something away where an iteration ran out of memory, by flags. No torch here.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bench/launch/cell.h"
 #include "profiling/record.h"
-#include "text/table.h"
 #include "train/ppo/setup.h"
 
 namespace headroom {
@@ -17,36 +14,21 @@ namespace headroom {
 // Settings by the names of their fields: {"checkpoint", "full"}.
 using Remedy = std::vector<std::pair<std::string, std::string>>;
 
-// Note [Remedies, tried]
-// Rationale: an advice that was not run is a guess: what memory lacks in one phase another flag may
-//   only move to the next one.
-// Approach: each place where memory can run out (a phase, or the building of the models) has a list
-//   of settings, the cheapest in time first. Those that are set already, or that the set-up does
-//   not allow, are left out. Each is run alone; where none is enough, they are added one after
-//   another until a run reaches its end, and then each is left out again that it does without. A
-//   trial is a cell like any other, of two iterations without a recorded one.
-// Limits: the first in this order, not the best; what changes the numbers (8-bit states, caches of
-//   8 bits) comes last. A trial takes as long as the run would.
-std::vector<Remedy> remedies_for(const RunSpec& shared, const PpoSetup& setup,
-                                 const OutOfMemory& moment);
-
 // "--checkpoint full --swap-phases".
 std::string flags_of(const Remedy& remedy);
 
-struct TriedRemedy {
-  Remedy remedy;
-  Record record;
-  bool runs() const { return record.status == Status::kOk; }
+// An iteration as a cell is asked for it.
+struct PpoCell {
+  RunSpec shared;
+  PpoSetup setup;
 };
 
-// `refused` is the Record of a run with these options, which ran out of memory. on_line hears of
-// each trial as it ends. The last is the answer, where one runs. Ends when interrupted() is true.
-std::vector<TriedRemedy> try_remedies(const Record& refused, const CellOptions& options,
-                                      const std::function<void(const std::string&)>& on_line);
+// The same with a remedy; nullopt where that changes nothing, or where the set-up does not allow
+// it.
+std::optional<PpoCell> with(const PpoCell& cell, const Remedy& remedy);
 
-// For the Record's notes: what avoids it, with its peak; or that none of these does.
-std::string conclusion(const std::vector<TriedRemedy>& tried);
-// A row for each.
-Table remedies_table(const std::vector<TriedRemedy>& tried);
+// Of the place where memory ran out, a phase or the building of the models, as far as this set-up
+// takes them: what costs the least time first, what changes the numbers last.
+std::vector<Remedy> remedies_for(const PpoCell& cell, const OutOfMemory& moment);
 
 }  // namespace headroom

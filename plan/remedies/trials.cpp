@@ -1,0 +1,154 @@
+#include "plan/remedies/trials.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "bench/process/interrupt.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+Remedy joined(Remedy one, const Remedy& more) {
+  for (const auto& setting : more) {
+    if (std::find(one.begin(), one.end(), setting) == one.end()) one.push_back(setting);
+  }
+  return one;
+}
+
+std::string outcome(const Record& record) {
+  if (record.status == Status::kOk) return "runs";
+  std::string text = to_string(record.status);
+  if (!record.out_of_memory) return text + (record.reason.empty() ? "" : ": " + record.reason);
+  const std::string& phase = record.out_of_memory->phase;
+  return text + " in " + (phase.empty() ? record.out_of_memory->during : phase);
+}
+
+std::string peak_text(const Record& record) {
+  return record.peak ? format_bytes(record.peak->allocated) + " allocated, " +
+                           format_bytes(record.peak->reserved) + " reserved"
+                     : "";
+}
+
+TriedRemedy run(const Remedy& remedy, PpoCell cell, CellOptions options) {
+  cell.shared.snapshot.clear();
+  cell.shared.record_steps = 0;
+  cell.setup.iterations = 1;
+  options.ppo = cell.setup;
+  options.on_talk = nullptr;
+  return {remedy, run_cell(cell.shared, options)};
+}
+
+class Trials {
+ public:
+  Trials(const Record& refused, const CellOptions& options, const OnTrial& on_line)
+      : cell_{refused.spec, *options.ppo},
+        refused_(*refused.out_of_memory),
+        options_(options),
+        on_line_(on_line) {}
+
+  std::vector<TriedRemedy> take() {
+    if (!each_alone()) together();
+    return std::move(tried_);
+  }
+
+ private:
+  bool runs() const { return !tried_.empty() && tried_.back().runs(); }
+
+  // Whether it is over.
+  bool each_alone() {
+    for (const Remedy& remedy : remedies_for(cell_, refused_)) {
+      if (!attempt(remedy) || runs()) return true;
+    }
+    return false;
+  }
+
+  void together() {
+    Remedy all;
+    OutOfMemory moment = refused_;
+    while (const auto more = one_more(all, moment)) {
+      all = *more;
+      if (find(all) == nullptr && !attempt(all)) return;
+      const TriedRemedy& made = *find(all);
+      if (made.runs()) return leave_out_what_is_not_needed(made);
+      if (made.record.out_of_memory) moment = *made.record.out_of_memory;
+    }
+  }
+
+  // Of a remedy that the set-up takes. False where the trials are to end.
+  bool attempt(const Remedy& remedy) {
+    TriedRemedy made = run(remedy, *with(cell_, remedy), options_);
+    if (interrupted()) return false;
+    on_line_("tried " + flags_of(remedy) + ": " + outcome(made.record));
+    tried_.push_back(std::move(made));
+    return true;
+  }
+
+  const TriedRemedy* find(const Remedy& remedy) const {
+    const auto found = std::find_if(tried_.begin(), tried_.end(),
+                                    [&](const TriedRemedy& one) { return one.remedy == remedy; });
+    return found == tried_.end() ? nullptr : &*found;
+  }
+
+  // With the first on the list of that place that adds something; nullopt where none does.
+  std::optional<Remedy> one_more(const Remedy& all, const OutOfMemory& moment) const {
+    for (const Remedy& remedy : remedies_for(cell_, moment)) {
+      Remedy more = joined(all, remedy);
+      if (more != all && with(cell_, more)) return more;
+    }
+    return std::nullopt;
+  }
+
+  // Whether it runs without each of its settings in turn. The answer comes last.
+  void leave_out_what_is_not_needed(TriedRemedy best) {
+    for (const auto& setting : Remedy(best.remedy)) {
+      Remedy fewer = best.remedy;
+      std::erase(fewer, setting);
+      if (fewer.empty() || find(fewer) != nullptr || !with(cell_, fewer)) continue;
+      if (!attempt(fewer)) break;
+      if (runs()) best = tried_.back();
+    }
+    std::erase_if(tried_, [&](const TriedRemedy& one) { return one.remedy == best.remedy; });
+    tried_.push_back(std::move(best));
+  }
+
+  PpoCell cell_;
+  OutOfMemory refused_;
+  const CellOptions& options_;
+  const OnTrial& on_line_;
+  std::vector<TriedRemedy> tried_;
+};
+
+}  // namespace
+
+std::vector<TriedRemedy> try_remedies(const Record& refused, const CellOptions& options,
+                                      const OnTrial& on_line) {
+  if (!refused.out_of_memory || !options.ppo) return {};
+  return Trials(refused, options, on_line).take();
+}
+
+std::string conclusion(const std::vector<TriedRemedy>& tried) {
+  if (tried.empty()) return "nothing was tried that would avoid it";
+  const TriedRemedy& last = tried.back();
+  if (last.runs()) {
+    return "it runs with " + flags_of(last.remedy) + ", tried: peak " + peak_text(last.record);
+  }
+  return "none of " + std::to_string(tried.size()) +
+         " settings tried avoids it, the last of them " + flags_of(last.remedy);
+}
+
+Table remedies_table(const std::vector<TriedRemedy>& tried) {
+  Table table{
+      .title = "What would avoid it, tried",
+      .columns = {{"with"}, {"outcome"}, {"peak allocated", true}, {"peak reserved", true}}};
+  for (const TriedRemedy& one : tried) {
+    const std::optional<MemoryBytes>& peak = one.record.peak;
+    table.rows.push_back({flags_of(one.remedy), outcome(one.record),
+                          peak ? format_bytes(peak->allocated) : "",
+                          peak ? format_bytes(peak->reserved) : ""});
+  }
+  return table;
+}
+
+}  // namespace headroom
