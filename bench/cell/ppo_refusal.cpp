@@ -1,5 +1,7 @@
 #include "bench/cell/ppo_refusal.h"
 
+#include <ATen/cuda/CUDAContextLight.h>
+
 #include <exception>
 
 #include "bench/cell/out_of_memory.h"
@@ -49,6 +51,7 @@ void keep_finished(const std::vector<PhaseBreakdown>& phases, Record& record) {
 // Runs until memory runs out as it did, with every allocation recorded.
 void repeat(PpoBench& bench, const RunOptions& options, OutOfMemory& moment, Record& record) {
   bench.device = resolve_device(bench.shared.device);
+  if (bench.device.is_cuda()) at::cuda::clearCublasWorkspaces();  // the first time's
   bench.open_memories(options.host_memory_bytes);
   std::vector<std::string> notes;
   bench.build(&notes);

@@ -35,6 +35,7 @@ struct Candidates {
   const PpoSetup& setup;
 
   Remedy swap() const { return {{"swap_phases", "true"}}; }
+  Remedy emptied() const { return {{"empty_cache_between_phases", "true"}}; }
   Remedy checkpoint() const { return {{"checkpoint", "full"}}; }
   Remedy activations() const { return {{"activations", "offload"}}; }
   Remedy reference() const {
@@ -84,16 +85,16 @@ struct Candidates {
 
   std::vector<Remedy> in(const OutOfMemory& moment) const {
     if (moment.phase.starts_with(kGenerationPhase)) {
-      return {swap(),   prefill(),   cache(),      reference(),
-              reward(), optimizer(), parameters(), cache_of_8_bits()};
+      return {emptied(), swap(),      prefill(),    cache(),          reference(),
+              reward(),  optimizer(), parameters(), cache_of_8_bits()};
     }
     if (moment.phase.starts_with(kScoringPhase)) {
-      return {micro_batches(), swap(),      logits(),     reference(),
-              reward(),        optimizer(), parameters(), states_of_8_bits()};
+      return {emptied(), micro_batches(), swap(),       logits(),          reference(),
+              reward(),  optimizer(),     parameters(), states_of_8_bits()};
     }
     if (moment.phase.starts_with(kTrainingPhase)) {
-      return {swap(),        checkpoint(), micro_batches(), logits(),          reference(),
-              activations(), optimizer(),  parameters(),    states_of_8_bits()};
+      return {emptied(),   swap(),        checkpoint(), micro_batches(), logits(),
+              reference(), activations(), optimizer(),  parameters(),    states_of_8_bits()};
     }
     return {swap(), reference(), reward(), optimizer(), parameters()};  // while models are built
   }

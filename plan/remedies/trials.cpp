@@ -100,9 +100,10 @@ class Trials {
     return std::nullopt;
   }
 
-  // Whether it runs without each of its settings in turn. The answer comes last.
+  // Whether it runs without each of its settings in turn, the dearest first. The answer comes last.
   void leave_out_what_is_not_needed(TriedRemedy best) {
-    for (const auto& setting : Remedy(best.remedy)) {
+    const Remedy dearest_first(best.remedy.rbegin(), best.remedy.rend());
+    for (const auto& setting : dearest_first) {
       Remedy fewer = best.remedy;
       std::erase(fewer, setting);
       if (fewer.empty() || find(fewer) != nullptr || !with(cell_, fewer)) continue;

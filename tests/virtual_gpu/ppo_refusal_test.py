@@ -62,7 +62,7 @@ class PpoRefusalTest(unittest.TestCase):
                              record["phases"][phase["phase"]]["requested_bytes"])
 
     def test_models_that_do_not_fit_together_are_refused_while_they_are_built(self):
-        record, words, _ = self.refused(*FOUR, "--device", "virtual:h200,bytes=1800MiB")
+        record, words, _ = self.refused(*FOUR, "--device", "virtual:h200,bytes=2200MiB")
         self.assertEqual(record["out_of_memory"]["grew_last"], "reference parameters")
         self.assertEqual(record["out_of_memory"]["during"], "building the reference")
         self.assertIn("building the reference; reference parameters grew last", record["reason"])
@@ -72,8 +72,8 @@ class PpoRefusalTest(unittest.TestCase):
         record, words, _ = self.refused(
             "--model-size", "small", "--prompt-len", "128", "--response-len", "128", "--epochs",
             "1", "--algorithm", "grpo", "--group-size", "2", "--reference", "none", "--batch-size",
-            "96", "--max-tokens-per-micro-batch", "2048", "--optimizer-offload", "cpu",
-            "--prefill-chunk", "1024", "--device", "virtual:h200,bytes=2300MiB")
+            "96", "--max-tokens-per-micro-batch", "512", "--optimizer-offload", "cpu",
+            "--checkpoint", "full", "--prefill-chunk", "1024", "--device", "virtual:h200,bytes=2300MiB")
         self.assertEqual(record["out_of_memory"]["phase"], "generation")
         self.assertEqual(record["out_of_memory"]["grew_last"], "actor kv_cache")
         self.assertEqual(words[0], "--kv-cache-tokens")
