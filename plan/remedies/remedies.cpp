@@ -96,7 +96,8 @@ struct Candidates {
       return {emptied(),   swap(),        checkpoint(), micro_batches(), logits(),
               reference(), activations(), optimizer(),  parameters(),    states_of_8_bits()};
     }
-    return {swap(), reference(), reward(), optimizer(), parameters()};  // while models are built
+    return {emptied(), swap(),      reference(),
+            reward(),  optimizer(), parameters()};  // while models are built
   }
 };
 

@@ -56,16 +56,21 @@ class Trials {
  private:
   bool runs() const { return !tried_.empty() && tried_.back().runs(); }
 
-  // Whether it is over.
+  // Whether it is over. With the cache emptied: what is only scattered is no reason.
   bool each_alone() {
+    const Remedy emptied = {{"empty_cache_between_phases", "true"}};
     for (const Remedy& remedy : remedies_for(cell_, refused_)) {
-      if (!attempt(remedy) || runs()) return true;
+      const Remedy both = joined(with(cell_, emptied) ? emptied : Remedy(), remedy);
+      if (!attempt(both)) return true;
+      if (!runs()) continue;
+      leave_out_what_is_not_needed(tried_.back());
+      return true;
     }
     return false;
   }
 
   void together() {
-    Remedy all;
+    Remedy all;  // the first on every list is the emptied cache
     OutOfMemory moment = refused_;
     while (const auto more = one_more(all, moment)) {
       all = *more;
