@@ -11,8 +11,8 @@
 
 namespace headroom {
 
-// "actor parameters": the role, where the name that it was claimed under begins with one of them and
-// a dot, and the category; else the category alone.
+// "actor parameters": the role, where the name that it was claimed under begins with one of them
+// and a dot, and the category; else the category alone.
 std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles);
 
 // Of one phase of the workload, the outermost around an event; of one that ran several times the

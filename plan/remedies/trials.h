@@ -20,8 +20,8 @@ namespace headroom {
 //   not allow, are left out. Each is run alone, with the allocator's cache emptied between phases:
 //   what is only scattered is not counted against it. Where none is enough, they are added one
 //   after another, from the list of the place where the last trial ended, until a run reaches its
-//   end; then each is left out again that it does without. A trial is a cell like any other, of two
-//   iterations without a recorded one.
+//   end; then each is left out again that it does without, the dearest first. A trial is a cell
+//   like any other, of two iterations without a recorded one.
 // Limits: the first in this order, not the best; what changes the numbers (8-bit states, caches of
 //   8 bits) comes last. A trial takes as long as the run would.
 
