@@ -124,6 +124,24 @@ class OnAVirtualCard(WithFolders):
         self.assertGreaterEqual(record["spaces"]["disk"]["peak_allocated_bytes"], 12 * block)
         self.assertGreaterEqual(record["host_traffic_bytes"]["from_disk"], 12 * block)
 
+    def test_the_share_of_generation_is_the_actors_weights_and_a_cache_of_whole_sequences(self):
+        for form, share in (("contiguous", 0.15), ("paged", 0.2)):
+            with self.subTest(form=form):
+                record = ppo("--model-size", "small", "--batch-size", "64", "--prompt-len", "128",
+                             "--response-len", "128", "--epochs", "1", "--checkpoint", "full",
+                             "--max-tokens-per-micro-batch", "2048", "--kv-cache", form,
+                             "--gpu-memory-utilization", str(share), "--device",
+                             "virtual:h200,bytes=10GiB")
+                card = record["environment"]["virtual_card"]
+                held = record["ppo"]["phases"][0]["component_bytes"]
+                left = int(share * card["total_bytes"]) - card["context_bytes"]
+                left -= held["actor parameters"]
+                sequence = 256 * 2 * 12 * 768 * 4  # tokens, keys and values, layers, width, FP32
+                block = sequence // 16
+                unit = block if form == "paged" else sequence
+                self.assertEqual(held["actor kv_cache"], left // unit * unit)
+                self.assertLess(held["actor kv_cache"], 64 * sequence)
+
     def test_everything_at_once_runs_7b_on_24_gb(self):
         trained = ("checkpoint full", "activations offload", "optimizer-offload cpu",
                    "param-offload cpu")
