@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/flags/ppo_flags.h"
 #include "cli/flags/run_flags.h"
+#include "cli/flags/setup_file.h"
 #include "cli/flags/timeline_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -23,16 +24,20 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+std::vector<Flag> all_flags() {
   std::vector<Flag> flags = ppo_flags();
   for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
   flags.push_back(timeline_flag());
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
+  return flags;
+}
+
+CommandLine command_line() {
   return {"ppo --model-size NAME [flags]",
           "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
           "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
           "headroom rlhf computes of it; on the CPU also scores. --batch-size: sequences of one.",
-          flags};
+          all_flags()};
 }
 
 int exit_code_of(const Record& record) {
@@ -59,7 +64,8 @@ void write_svg(const Record& record, const std::string& path) {
                         svg(*timeline, "Memory of a PPO iteration: " + row_name(record.spec)));
 }
 
-int run_iterations(const Arguments& arguments) {
+int run_iterations(const Arguments& typed) {
+  const Arguments arguments = with_setup_file(typed, all_flags());
   const PpoRequest request = ppo_request_from(arguments);
   const std::string format = format_from(arguments);
   const std::string output = timeline_file_from(arguments);
