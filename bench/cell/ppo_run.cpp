@@ -10,6 +10,7 @@
 #include "bench/cell/device.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
+#include "bench/cell/traffic.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/step_recording.h"
@@ -180,11 +181,11 @@ void measure(PpoBench& bench, Record& record) {
   peaks.fill_phases(record);
 }
 
-// Over the host link so far, of all roles and of who moves between phases.
-HostTraffic host_traffic(PpoBench& bench) {
-  HostTraffic sum;
-  if (bench.placement) sum = bench.placement->traffic();
-  for (const Role role : roles_of(bench.setup)) sum = sum + bench.step_of(role)->host_traffic();
+// So far, of all roles and of what moves between phases.
+Traffic traffic_of(PpoBench& bench) {
+  Traffic sum;
+  if (bench.placement) sum.link = bench.placement->traffic();
+  for (const Role role : roles_of(bench.setup)) sum = sum + traffic_of(*bench.step_of(role));
   return sum;
 }
 
@@ -192,11 +193,9 @@ void record_iteration(PpoBench& bench, Record& record) {
   const RunSpec& spec = bench.shared;
   StepRecording recording(bench.memories, {.stacks = spec.stacks, .max_entries = spec.max_entries});
   FailedPhase phase(bench.failed_in, &recording);
-  const HostTraffic before = host_traffic(bench);
+  const Traffic before = traffic_of(bench);
   iterate(bench, "recorded", &phase, &recording);
-  if (const HostTraffic made = host_traffic(bench) - before; made.any()) {
-    record.host_traffic = {{"to_host", made.to_host}, {"to_card", made.to_card}};
-  }
+  fill_traffic(traffic_of(bench).since(before), record);
   std::vector<std::string> roles;
   for (const Role role : roles_of(bench.setup)) roles.push_back(word_of(role));
   Snapshot snapshot;

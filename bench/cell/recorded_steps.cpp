@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bench/cell/device.h"
-#include "train/offload/offloaded_optimizer.h"
 
 namespace headroom {
 namespace {
@@ -32,17 +31,6 @@ void fill_blocks(const Attribution& attribution, Record& record) {
   record.residual_blocks = attribution.blocks;
 }
 
-DiskFigures disk_figures(const Step& step) {
-  DiskFigures figures;
-  if (const HostStates* states = host_states(step.taker.get())) figures = states->disk();
-  return step.parameters ? figures + step.parameters->disk() : figures;
-}
-
-// Memory that is there all the time.
-SpaceFigures constant(int64_t bytes) {
-  return {.peak = {.allocated = bytes, .reserved = bytes, .requested = bytes}};
-}
-
 void find_growth(const Snapshot& snapshot, Record& record) {
   if (record.trace_truncated) {
     record.notes.emplace_back("what grows is not known: the trace is truncated (--max-entries)");
@@ -68,24 +56,10 @@ RecordedSteps::RecordedSteps(Step& step, const Memories& memories, const RunSpec
 }
 
 void RecordedSteps::run(const Batch& batch) {
-  const HostTraffic before = step_.host_traffic();
-  const DiskFigures disk_before = disk_figures(step_);
+  const Traffic before = traffic_of(step_);
   step_.run(batch);
-  traffic_ = step_.host_traffic() - before;
-  disk_ = disk_figures(step_);
-  disk_.read -= disk_before.read;
-  disk_.written -= disk_before.written;
+  traffic_ = traffic_of(step_).since(before);
   synchronize(step_.device());
-}
-
-void RecordedSteps::fill_traffic(Record& record) const {
-  if (traffic_.any()) {
-    record.host_traffic = {{"to_host", traffic_.to_host}, {"to_card", traffic_.to_card}};
-  }
-  if (disk_.any()) {
-    record.host_traffic["from_disk"] = disk_.read;
-    record.host_traffic["to_disk"] = disk_.written;
-  }
 }
 
 Snapshot RecordedSteps::finish(Record& record) {
@@ -103,7 +77,6 @@ Snapshot RecordedSteps::finish(Record& record) {
   if (const int64_t bytes = main.attribution.recomputed_bytes; bytes > 0) {
     record.recomputed_bytes = bytes;
   }
-  fill_traffic(record);
   const PhasePeaks& peaks = recording_.peaks();
   for (size_t i = 1; i < memories_.size(); ++i) {
     SpaceFigures& space = record.spaces[memories_[i].name];
@@ -111,10 +84,7 @@ Snapshot RecordedSteps::finish(Record& record) {
     space.phases = peaks.phases(i);
     if (results[i].events > 0) space.categories_at_peak = categories_of(results[i]);
   }
-  if (disk_.any()) {
-    record.spaces["disk"] = constant(disk_.files);
-    if (disk_.buffers > 0) record.spaces["disk_buffers"] = constant(disk_.buffers);
-  }
+  fill_traffic(traffic_, record);
   if (!record.peak) {
     record.peak = record.recorded_peak;
     peaks.fill_phases(record);

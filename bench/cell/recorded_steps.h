@@ -3,12 +3,12 @@
 
 #include <optional>
 
+#include "bench/cell/traffic.h"
 #include "profiling/phases.h"
 #include "profiling/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
 #include "profiling/tracker/forward_calls.h"
-#include "train/offload/host_states.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -26,8 +26,6 @@ class RecordedSteps {
   Snapshot finish(Record& record);
 
  private:
-  void fill_traffic(Record& record) const;
-
   Step& step_;
   const Memories& memories_;
   const RunSpec& spec_;
@@ -35,8 +33,7 @@ class RecordedSteps {
   StepRecording recording_;
   FailedPhase phase_;
   Listening listening_;
-  HostTraffic traffic_;  // of the last step
-  DiskFigures disk_;     // its reads and writes, too
+  Traffic traffic_;  // of the last step
 };
 
 }  // namespace headroom

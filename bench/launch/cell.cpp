@@ -11,6 +11,7 @@
 #include "profiling/record_reader.h"
 #include "text/quantity.h"
 #include "train/offload/disk/state_directory.h"
+#include "train/ppo/role_rules.h"
 
 namespace headroom {
 namespace {
@@ -23,15 +24,21 @@ void name_files_as_typed(const RunSpec& spec, Record& record) {
 }
 
 // A process that was killed could not remove the files of its states.
-Record explained(const CellProcess& process, const RunSpec& spec, const std::string& problem) {
-  Record record = process.explained(spec, problem);
-  if (spec.optimizer_offload.space != MemorySpace::kDisk || is_virtual(spec)) return record;
+void remove_states(const RunSpec& spec, Record& record) {
+  if (spec.optimizer_offload.space != MemorySpace::kDisk || is_virtual(spec)) return;
   const std::string& directory = spec.optimizer_offload.directory;
   try {
     StateDirectory::remove(directory);
   } catch (const WriteError& error) {
     record.notes.push_back("files of its states may be left in " + directory + ": " + error.what());
   }
+}
+
+Record explained(const CellProcess& process, const RunSpec& spec, const std::string& problem) {
+  Record record = process.explained(spec, problem);
+  std::vector<RunSpec> specs = {spec};
+  if (process.options().ppo) specs = role_specs(spec, *process.options().ppo);
+  for (const RunSpec& one : specs) remove_states(one, record);
   return record;
 }
 

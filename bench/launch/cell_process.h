@@ -22,6 +22,7 @@ class CellProcess {
   void run(const std::vector<RunSpec>& specs,
            const std::function<void(const std::string& line)>& on_output_line);
 
+  const CellOptions& options() const { return options_; }
   const Outcome& outcome() const { return outcome_; }
   std::string end() const;  // why, where it should not have ended so; "" = as it should
 

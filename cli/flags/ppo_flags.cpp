@@ -8,6 +8,8 @@
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
+#include "train/offload/disk/places.h"
+#include "train/ppo/role_rules.h"
 
 namespace headroom {
 namespace {
@@ -49,9 +51,13 @@ PpoSetup setup_from(const Arguments& arguments) {
   for (const RoleField& one : role_fields()) {
     const std::string name = flag_name(one.name());
     if (!arguments.has(name)) continue;
-    RunSpec tried;
-    one.field->set(tried, arguments.get(name));  // refused here where it does not parse
     setup.of_role[one.role][one.field->name] = arguments.get(name);
+    try {
+      RunSpec tried;
+      one.field->set(tried, arguments.get(name));  // refused here where it does not parse
+    } catch (const UsageError& error) {
+      throw UsageError(said_of_role(error.what(), one.role, setup));
+    }
   }
   return setup;
 }
@@ -109,6 +115,7 @@ PpoRequest ppo_request_from(const Arguments& arguments) {
   std::vector<RunSpec> settled = {request.shared};
   settle_devices(settled);
   request.shared = settled.front();
+  check_disk_places(role_specs(request.shared, request.setup));
   return request;
 }
 

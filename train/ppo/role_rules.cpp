@@ -40,6 +40,14 @@ RunSpec role_spec(Role role, RunSpec spec) {
   return without_generation(std::move(spec));
 }
 
+std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup) {
+  std::vector<RunSpec> specs;
+  for (const Role role : roles_of(setup)) {
+    specs.push_back(role_spec(role, spec_of_role(shared, setup, role)));
+  }
+  return specs;
+}
+
 void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length) {
   const int64_t tokens = prompt_length + ppo.response_length;
   if (spec.context_length < tokens) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "train/ppo/role.h"
 #include "train/ppo/setup.h"
@@ -13,6 +14,9 @@ namespace headroom {
 // The spec of a role as it is run: mode training where it is trained, else forward, in which
 // techniques of a backward change nothing.
 RunSpec role_spec(Role role, RunSpec spec);
+
+// Of every role that takes part, in their order, as they are run.
+std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup);
 
 // Throws UsageError where the role cannot take part: a context that does not hold prompt and
 // response, gradients released in backward where micro-batches may be several, FP8 on a card.

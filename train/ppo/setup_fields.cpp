@@ -81,13 +81,14 @@ PpoField own_integer(const char* name, const char* help) {
               }};
 }
 
+// "actor": the actor's shape, which is "".
 template <auto kMember>
-PpoField own_text(const char* name, const char* help) {
+PpoField size_of_model(const char* name, const char* help) {
   return {.name = name,
           .help = help,
           .get = [](const PpoSetup& setup) { return setup.*kMember; },
           .set = [](const std::string&, PpoSetup& setup,
-                    const std::string& text) { setup.*kMember = text; }};
+                    const std::string& text) { setup.*kMember = text == "actor" ? "" : text; }};
 }
 
 template <auto kMember>
@@ -140,9 +141,10 @@ PpoField reference_place() {
 const std::vector<PpoField>& ppo_fields() {
   static const std::vector<PpoField> kFields = {
       word<&PpoSpec::algorithm>("algorithm", "what an iteration is"),
-      own_text<&PpoSetup::critic_size>("critic_size", "a named shape; the actor's if not given"),
-      own_text<&PpoSetup::reward_size>("reward_size",
-                                       "a named shape, or none: --reward-token scores"),
+      size_of_model<&PpoSetup::critic_size>("critic_size",
+                                            "a named shape; actor, the actor's, if not given"),
+      size_of_model<&PpoSetup::reward_size>("reward_size",
+                                            "a named shape, actor, or none: --reward-token scores"),
       reference_place(),
       own_integer<&PpoSetup::reward_token, 0>(
           "reward_token", "without a reward model: a score is the share of this token"),

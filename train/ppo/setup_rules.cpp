@@ -24,7 +24,7 @@ RunSpec as_generation(RunSpec spec) {
 
 void check_size(const std::string& flag, const std::string& size, bool may_be_none) {
   if (size.empty()) return;
-  std::vector<std::string> words;
+  std::vector<std::string> words = {"actor"};
   if (may_be_none) words.emplace_back("none");
   for (const ModelConfig& config : named_configs()) words.push_back(config.name);
   check_name(flag, size, words, flag + " small");
@@ -91,6 +91,37 @@ void check_tokens(const RunSpec& shared, const PpoSetup& setup) {
       "--max-tokens-per-micro-batch " + least);
 }
 
+// What is said of a role that does not take part would be said for nothing.
+void check_takes_part(const PpoSetup& setup) {
+  const std::vector<Role> roles = roles_of(setup);
+  for (const auto& [role, settings] : setup.of_role) {
+    if (settings.empty() || std::find(roles.begin(), roles.end(), role) != roles.end()) continue;
+    const auto& [name, text] = *settings.begin();
+    const std::string flag = find_field(name)->flag();
+    const bool critic = role == Role::kCritic;
+    const std::string why = critic                  ? "--algorithm grpo has none"
+                            : role == Role::kReward ? "--reward-size none is a rule"
+                                                    : "--reference none has none";
+    throw UsageError("--" + word_of(role) + "-" + flag.substr(2), text,
+                     "is of a " + word_of(role) + " model, and " + why + "; allowed: with one",
+                     critic                  ? "--algorithm ppo"
+                     : role == Role::kReward ? "--reward-size actor"
+                                             : "--reference resident");
+  }
+}
+
+// Two optimizers' states are two runs' in the eyes of their directory.
+void check_directories(const RunSpec& shared, const PpoSetup& setup) {
+  const auto of = [&](Role role) { return spec_of_role(shared, setup, role).optimizer_offload; };
+  const std::vector<Role> roles = roles_of(setup);
+  if (std::find(roles.begin(), roles.end(), Role::kCritic) == roles.end()) return;
+  const Offload actors = of(Role::kActor);
+  if (actors.space != MemorySpace::kDisk || actors.directory != of(Role::kCritic).directory) return;
+  throw UsageError("--optimizer-offload", to_string(actors),
+                   "would hold the states of actor and critic; allowed: a directory for each",
+                   "--actor-optimizer-offload nvme:/mnt/a --critic-optimizer-offload nvme:/mnt/c");
+}
+
 }  // namespace
 
 void validate(const RunSpec& shared, const PpoSetup& setup) {
@@ -98,7 +129,9 @@ void validate(const RunSpec& shared, const PpoSetup& setup) {
   check_size("--reward-size", setup.reward_size, /*may_be_none=*/true);
   check_groups(shared, setup);
   validate(ppo_spec_of(shared, setup));
+  check_takes_part(setup);
   for (const Role role : roles_of(setup)) check_role(shared, setup, role);
+  check_directories(shared, setup);
   check_tokens(shared, setup);
 }
 

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Techniques of one role of an iteration, by their flags: on the CPU scores, on a virtual card bytes.
+
+usage: ppo_roles_test.py HEADROOM
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HEADROOM = sys.argv[1]
+
+
+def ppo(*flags):
+    command = [HEADROOM, "ppo", "--format", "json", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+    record = json.loads(done.stdout)
+    if record["status"] != "ok":
+        sys.exit(f"{' '.join(command)}\n{record['status']}: {record['reason']}")
+    return record
+
+
+class WithFolders(unittest.TestCase):
+    def setUp(self):
+        folders = [tempfile.TemporaryDirectory() for _ in range(2)]
+        for folder in folders:
+            self.addCleanup(folder.cleanup)
+        self.one, self.other = (folder.name for folder in folders)
+
+
+class OnTheCpu(WithFolders):
+    TINY = ("--model-size", "custom", "--d-model", "64", "--d-ff", "128", "--layers", "3", "--heads",
+            "4", "--vocab-size", "50", "--reward-size", "actor", "--batch-size", "4", "--prompt-len",
+            "8", "--response-len", "8", "--iterations", "2", "--device", "cpu")
+
+    def scores(self, *flags):
+        iterations = ppo(*self.TINY, *flags)["ppo"]["iterations"]
+        self.assertEqual(len(iterations), 2)
+        return [(one["score"], one["kl"], one["reward"]) for one in iterations]
+
+    def test_what_computes_the_same_numbers_elsewhere_or_again_gives_the_same_scores(self):
+        plain = self.scores()
+        self.assertNotEqual(plain[1][1], 0)
+        for flags in (["--swap-phases"], ["--empty-cache-between-phases"],
+                      ["--actor-checkpoint", "full"], ["--critic-checkpoint", "every:2"],
+                      ["--actor-activations", "offload:min=1B"],
+                      ["--critic-activations", "offload:min=1B"],
+                      ["--reward-param-offload", "cpu"],
+                      ["--reward-param-offload", f"nvme:{self.one}"],
+                      ["--reference", "offload"], ["--reference", f"disk:{self.one}"],
+                      ["--reference-param-offload", "cpu"]):
+            with self.subTest(flags=flags):
+                self.assertEqual(self.scores(*flags), plain)
+
+    def test_the_hosts_adamw_gives_the_scores_to_rounding(self):
+        plain = self.scores()
+        for flags in (["--actor-optimizer-offload", "cpu"], ["--critic-optimizer-offload", "cpu"],
+                      ["--actor-optimizer-offload", "cpu", "--actor-param-offload", "cpu"],
+                      ["--critic-optimizer-offload", "cpu", "--critic-param-offload", "cpu"],
+                      ["--actor-optimizer-offload", f"nvme:{self.one}",
+                       "--critic-optimizer-offload", f"nvme:{self.other}",
+                       "--param-offload", f"nvme:{self.one}", "--swap-phases"]):
+            with self.subTest(flags=flags):
+                for ours, theirs in zip(self.scores(*flags), plain):
+                    for one, other in zip(ours, theirs):
+                        self.assertAlmostEqual(one, other, delta=1e-5)
+
+    def test_what_is_of_one_role_changes_that_role(self):
+        plain = self.scores()
+        self.assertNotEqual(self.scores("--actor-learning-rate", "0.0001"), plain)
+        self.assertNotEqual(self.scores("--critic-learning-rate", "0.01"), plain)
+
+
+class OnAVirtualCard(WithFolders):
+    SMALL = ("--model-size", "small", "--reward-size", "actor", "--batch-size", "8", "--prompt-len",
+             "128", "--response-len", "128", "--device", "virtual:h200")
+
+    def components(self, *flags):
+        record = ppo(*self.SMALL, *flags)
+        return {phase["phase"]: phase["component_bytes"] for phase in record["ppo"]["phases"]}
+
+    def backward(self, *flags):
+        return ppo(*self.SMALL, *flags)["phases"]["backward"]["requested_bytes"]
+
+    def test_checkpointing_and_activations_of_one_role_leave_the_others_peak(self):
+        for technique, plain in (("checkpoint", "none"), ("activations", "exact")):
+            value = {"checkpoint": "full", "activations": "offload"}[technique]
+            of_both = self.backward(f"--{technique}", value)
+            of_none = self.backward()
+            self.assertLess(of_both, 0.8 * of_none)
+            for role in ("actor", "critic"):
+                with self.subTest(technique=technique, role=role):
+                    alone = self.backward(f"--{technique}", value, f"--{role}-{technique}", plain)
+                    self.assertGreater(alone, 1.1 * of_both)
+                    self.assertLessEqual(alone, of_none)
+
+    def test_an_optimizer_on_the_host_has_no_states_on_the_card(self):
+        for role in ("actor", "critic"):
+            phases = self.components(f"--{role}-optimizer-offload", "cpu")
+            other = {"actor": "critic", "critic": "actor"}[role]
+            for phase, held in phases.items():
+                self.assertNotIn(f"{role} optimizer_state", held, phase)
+                self.assertIn(f"{other} optimizer_state", held, phase)
+
+    def test_offloaded_parameters_leave_what_is_outside_the_blocks(self):
+        vocabulary, width = 10000, 768
+        for flags, role in ((("--reference", "offload"), "reference"),
+                            (("--reference", f"disk:{self.one}"), "reference"),
+                            (("--reward-param-offload", "cpu"), "reward"),
+                            (("--critic-param-offload", "cpu", "--critic-optimizer-offload", "cpu"),
+                             "critic")):
+            with self.subTest(flags=flags):
+                held = self.components(*flags)["generation"][f"{role} parameters"]
+                head = vocabulary if role == "reference" else 1
+                self.assertEqual(held, 4 * width * (vocabulary + head + 1))
+
+    def test_a_directory_is_counted_as_a_disk(self):
+        record = ppo(*self.SMALL, "--reference", f"disk:{self.one}")
+        block = 4 * (4 * 768 * 768 + 3 * 768 * 3072 + 2 * 768)
+        self.assertGreaterEqual(record["spaces"]["disk"]["peak_allocated_bytes"], 12 * block)
+        self.assertGreaterEqual(record["host_traffic_bytes"]["from_disk"], 12 * block)
+
+    def test_everything_at_once_runs_7b_on_24_gb(self):
+        trained = ("checkpoint full", "activations offload", "optimizer-offload cpu",
+                   "param-offload cpu")
+        flags = [word for role in ("actor", "critic") for text in trained
+                 for word in f"--{role}-{text}".split()]
+        record = ppo("--model-size", "7b", "--reward-size", "actor", "--weights", "bf16",
+                     "--master-weights", "fp32", "--attention", "sdpa", "--batch-size", "4",
+                     "--prompt-len", "512", "--response-len", "8", "--minibatches", "2", "--epochs",
+                     "1", "--max-tokens-per-micro-batch", "1040", "--device", "virtual:rtx4090",
+                     "--reference", "offload", "--reward-param-offload", "cpu", *flags)
+        self.assertLess(record["peak_allocated_bytes"], 12 << 30)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
