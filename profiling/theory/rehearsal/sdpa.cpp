@@ -212,28 +212,40 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
   return out;
 }
 
+// Autocast's rule. GCC makes the last argument first.
+struct InComputeType {
+  InComputeType(const ShapeTensor& q_given, const ShapeTensor& k_given, const ShapeTensor& v_given)
+      : v(cast_for_product(v_given)), k(cast_for_product(k_given)), q(cast_for_product(q_given)) {}
+  static ShapeTensor cast_for_product(const ShapeTensor& x) {
+    return x.run->autocast ? cast(x, *x.run->autocast) : x;
+  }
+  ShapeTensor v, k, q;
+};
+
+ShapeTensor by_kernel(AttentionKernel kernel, const AttentionDevice& device,
+                      const InComputeType& in) {
+  switch (kernel) {
+    case AttentionKernel::kCudnn:
+      return cudnn_attention(in.q, in.k, in.v);
+    case AttentionKernel::kFlash:
+      return flash_attention(device, in.q, in.k, in.v);
+    case AttentionKernel::kMath:
+      return math_attention(in.q, in.k, in.v);
+    default:
+      return efficient_attention(in.q, in.k, in.v);
+  }
+}
+
 }  // namespace
 
 ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
                                          const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
-  const Run& run = *q_BHSK.run;
-  // Autocast's rule. GCC makes the last argument first.
-  const auto in_low = [&](const ShapeTensor& x) {
-    return run.autocast ? cast(x, *run.autocast) : x;
-  };
-  const ShapeTensor v = in_low(v_BGTK);
-  const ShapeTensor k = in_low(k_BGTK);
-  const ShapeTensor q = in_low(q_BHSK);
-  switch (device.kernel) {
-    case AttentionKernel::kCudnn:
-      return cudnn_attention(q, k, v);
-    case AttentionKernel::kFlash:
-      return flash_attention(device, q, k, v);
-    case AttentionKernel::kMath:
-      return math_attention(q, k, v);
-    default:
-      return efficient_attention(q, k, v);
-  }
+  return by_kernel(device.kernel, device, InComputeType(q_BHSK, k_BGTK, v_BGTK));
+}
+
+ShapeTensor decoding_attention(const AttentionDevice& device, const ShapeTensor& q_BGSK,
+                               const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
+  return by_kernel(device.of_decode, device, InComputeType(q_BGSK, k_BGTK, v_BGTK));
 }
 
 }  // namespace headroom

@@ -107,7 +107,10 @@ ShapeTensor squeeze(const ShapeTensor& a, int64_t dim) {
   Dims strides = a.strides;
   sizes.erase(dim);
   strides.erase(dim);
-  return viewed(a, sizes, strides);
+  ShapeTensor seen = viewed(a, sizes, strides);
+  attach_view("SqueezeBackward1", seen, a,
+              [dim](const ShapeTensor& grad) { return unsqueeze(grad, dim); });
+  return seen;
 }
 
 // Its derivative: zeros of the whole, the gradient copied into its place.
