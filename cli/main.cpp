@@ -24,7 +24,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"profile", "one configuration: peaks, breakdown, theory, snapshot", run_profile_command},
     {"sweep", "a grid of configurations, one process per cell, resumable", run_sweep_command},
     {"table", "tables from saved Records", run_table_command},

@@ -68,6 +68,11 @@ std::vector<Stretch> outermost_phases(const Recording& recording) {
   return found;
 }
 
+struct Instant {
+  int64_t bytes = 0;
+  std::vector<int64_t> live;  // by component
+};
+
 // Memory as it goes through time.
 class Walk {
  public:
@@ -79,14 +84,11 @@ class Walk {
     while (next_ < changes_.size() && changes_[next_].index < index) apply();
   }
   // The fullest instant from here to before event `end`, this one included.
-  std::vector<int64_t> fullest_until(int64_t end) {
-    std::vector<int64_t> fullest = live_;
-    int64_t most = bytes_;
+  Instant fullest_until(int64_t end) {
+    Instant fullest = {bytes_, live_};
     while (next_ < changes_.size() && changes_[next_].index < end) {
       apply();
-      if (bytes_ <= most) continue;
-      most = bytes_;
-      fullest = live_;
+      if (bytes_ > fullest.bytes) fullest = {bytes_, live_};
     }
     return fullest;
   }
@@ -104,6 +106,31 @@ class Walk {
   size_t next_ = 0;
 };
 
+// One run of a phase. `walk` stands before it, and behind it afterwards.
+PhaseBreakdown breakdown_of_run(const Stretch& stretch, Walk& walk,
+                                const std::vector<std::string>& names) {
+  PhaseBreakdown run{.phase = stretch.phase};
+  walk.go_to(stretch.begin);
+  std::vector<Instant> instants;
+  for (int64_t i = 0; i < kInstants; ++i) {
+    const int64_t events = stretch.end - stretch.begin;
+    instants.push_back(walk.fullest_until(stretch.begin + events * (i + 1) / kInstants));
+  }
+  const Instant& fullest =
+      *std::max_element(instants.begin(), instants.end(),
+                        [](const Instant& a, const Instant& b) { return a.bytes < b.bytes; });
+  run.peak_bytes = fullest.bytes;
+  for (size_t component = 0; component < names.size(); ++component) {
+    if (fullest.live[component] != 0) run.components[names[component]] = fullest.live[component];
+    std::vector<int64_t> over_time;
+    for (const Instant& instant : instants) over_time.push_back(instant.live[component]);
+    const bool was_there =
+        std::any_of(over_time.begin(), over_time.end(), [](int64_t bytes) { return bytes != 0; });
+    if (was_there) run.instants[names[component]] = std::move(over_time);
+  }
+  return run;
+}
+
 PhaseBreakdown& breakdown_of(const std::string& phase, std::vector<PhaseBreakdown>& found) {
   const auto known = std::find_if(found.begin(), found.end(),
                                   [&](const PhaseBreakdown& one) { return one.phase == phase; });
@@ -120,13 +147,7 @@ std::vector<PhaseBreakdown> phase_breakdowns(const Recording& recording,
   Walk walk(std::move(changes), components.names.size());
   std::vector<PhaseBreakdown> found;
   for (const Stretch& stretch : outermost_phases(recording)) {
-    walk.go_to(stretch.begin);
-    const std::vector<int64_t> fullest = walk.fullest_until(stretch.end);
-    PhaseBreakdown run{.phase = stretch.phase};
-    for (size_t i = 0; i < fullest.size(); ++i) {
-      run.peak_bytes += fullest[i];
-      if (fullest[i] != 0) run.components[components.names[i]] = fullest[i];
-    }
+    PhaseBreakdown run = breakdown_of_run(stretch, walk, components.names);
     PhaseBreakdown& kept = breakdown_of(stretch.phase, found);
     if (run.peak_bytes >= kept.peak_bytes) kept = std::move(run);
   }

@@ -13,8 +13,9 @@ namespace headroom {
 // What was live at the fullest instant of an outermost phase: profiling/phase_breakdown.h.
 struct PhaseComponents {
   std::string phase;
-  int64_t requested = 0;      // bytes, the sum of the components
-  Named<int64_t> components;  // "actor parameters", "kv_cache", "temporaries"
+  int64_t requested = 0;                 // bytes, the sum of the components
+  Named<int64_t> components;             // "actor parameters", "kv_cache", "temporaries"
+  Named<std::vector<int64_t>> instants;  // by component, through the phase
 };
 
 // One iteration; zeros where there are no values (a virtual card).

@@ -23,6 +23,7 @@ constexpr std::array<std::pair<Status, const char*>, 8> kStatusWords = {
      {Status::kTimeout, "timeout"}}};
 
 json to_json(int64_t figure) { return figure; }
+json to_json(const std::vector<int64_t>& figures) { return figures; }
 
 json to_json(const MemoryBytes& bytes) {
   return {{"allocated_bytes", bytes.allocated},
@@ -92,7 +93,8 @@ json to_json(const PpoFigures& figures) {
   for (const PhaseComponents& phase : figures.phases) {
     object["phases"].push_back({{"phase", phase.phase},
                                 {"requested_bytes", phase.requested},
-                                {"component_bytes", named_to_json(phase.components)}});
+                                {"component_bytes", named_to_json(phase.components)},
+                                {"instant_bytes", named_to_json(phase.instants)}});
   }
   for (const IterationFigures& one : figures.iterations) {
     object["iterations"].push_back({{"score", finite(one.score)},

@@ -111,6 +111,7 @@ void read(const element& value, PhaseComponents& phase) {
   read(of, "phase", phase.phase);
   read(of, "requested_bytes", phase.requested);
   read(of, "component_bytes", phase.components);
+  read(of, "instant_bytes", phase.instants);
 }
 
 void read(const element& value, IterationFigures& one) {

@@ -4,6 +4,15 @@
 #include <cstdio>
 
 namespace headroom {
+namespace {
+
+std::string line(double x1, double y1, double x2, double y2, const char* dashes) {
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) +
+         "\" stroke=\"#000000\" stroke-width=\"1.5\"" + dashes + "/>\n";
+}
+
+}  // namespace
 
 std::string svg_escaped(const std::string& text) {
   std::string safe;
@@ -47,10 +56,21 @@ std::string svg_label(double x, double y, const char* anchor, const std::string&
          "\">" + svg_escaped(text) + "</text>\n";
 }
 
+std::string svg_line(double x1, double y1, double x2, double y2) {
+  return line(x1, y1, x2, y2, "");
+}
+
 std::string svg_dashed_line(double x1, double y1, double x2, double y2) {
-  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
-         svg_number(x2) + "\" y2=\"" + svg_number(y2) +
-         "\" stroke=\"#000000\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"/>\n";
+  return line(x1, y1, x2, y2, " stroke-dasharray=\"6 4\"");
+}
+
+std::string svg_area(const std::vector<SvgPoint>& points, const char* colour,
+                     const std::string& tip) {
+  std::string text = "<polygon points=\"";
+  for (const SvgPoint& point : points)
+    text += svg_number(point.x) + "," + svg_number(point.y) + " ";
+  if (!points.empty()) text.pop_back();
+  return text + "\" fill=\"" + colour + "\"><title>" + svg_escaped(tip) + "</title></polygon>\n";
 }
 
 std::string svg_head(double width, double height, const std::string& title) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace headroom {
 
@@ -17,7 +18,15 @@ std::string svg_rectangle(double x, double y, double width, double height, const
 // anchor: "start", "middle", "end".
 std::string svg_label(double x, double y, const char* anchor, const std::string& text);
 
+std::string svg_line(double x1, double y1, double x2, double y2);
 std::string svg_dashed_line(double x1, double y1, double x2, double y2);
+
+struct SvgPoint {
+  double x = 0, y = 0;
+};
+// A filled polygon.
+std::string svg_area(const std::vector<SvgPoint>& points, const char* colour,
+                     const std::string& tip);
 
 // Begins a drawing on white with its title; to be closed by "</svg>\n".
 std::string svg_head(double width, double height, const std::string& title);

@@ -22,7 +22,11 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
 void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
   claims_ = claims;
-  if (taker) taker->listen(scopes, claims);
+  claim_what_is_there();
+}
+
+void Step::claim_what_is_there() {
+  if (taker) taker->listen(scopes_, claims_);
   if (parameters) parameters->listen(claims_, model_->named_parameters());
   if (claims_ == nullptr) return;
   claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});

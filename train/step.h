@@ -71,6 +71,8 @@ class Step {
   // Who hears the scopes and who the claims of every run from now on; null: nobody, and it costs
   // nothing. What is there already is claimed at once.
   void listen(ScopeListener* scopes, MemoryClaims* claims);
+  // Claims it again: what came back to the card is not where it was.
+  void claim_what_is_there();
 
   // What the techniques of train/build.h set.
   BlockRunner run_block;                            // how each block is run

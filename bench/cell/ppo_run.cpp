@@ -16,6 +16,7 @@
 #include "train/data/data.h"
 #include "train/generate/rules.h"
 #include "train/ppo/iteration.h"
+#include "train/ppo/placement.h"
 
 namespace headroom {
 namespace {
@@ -41,6 +42,7 @@ struct PpoBench {
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
   Roles roles = {};
+  std::optional<Placement> placement = {};  // none: all are on the card in every phase
   std::unique_ptr<Data> data = nullptr;
   int64_t next = 0;                         // iteration
   std::string during = "the start";         // what it is at, for people
@@ -66,10 +68,12 @@ void open_memories(PpoBench& bench, int64_t host_memory_bytes) {
 }
 
 void build(PpoBench& bench, Record& record) {
+  if (bench.setup.swap_phases) bench.placement.emplace(bench.device);
   for (const Role role : roles_of(bench.setup)) {
     bench.during = "building the " + word_of(role);
     const RunSpec spec = spec_of_role(bench.shared, bench.setup, role);
     bench.step_of(role) = build_role(role, spec, bench.device, &record.notes);
+    if (bench.placement) bench.placement->add(role, *bench.step_of(role));
   }
   if (!bench.roles.reward) bench.roles.rule = share_of_token(bench.setup.reward_token);
   bench.during = "reading the prompts";
@@ -118,16 +122,35 @@ Generation generation_of(RunSpec shared, torch::Device device) {
           .cache = kv_cache_shape(shared)};
 }
 
+// What an exception in here is thrown by is no scope's; the phase it was to be is known all the
+// same.
+void change_phase(PpoBench& bench, const std::string& phase, MemoryClaims* claims) {
+  const auto empty = [&] {
+    if (bench.setup.empty_cache_between_phases) {
+      bench.memories.front().tracker->release_cached();
+    }
+  };
+  if (!bench.placement) return empty();
+  try {
+    bench.placement->before(phase, claims, empty);
+  } catch (...) {
+    bench.failed_in = phase;
+    throw;
+  }
+}
+
 IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* scopes,
                         MemoryClaims* claims) {
   bench.during = std::string(what) + " iteration";
   const ListeningRoles listening(bench, scopes, claims);
   const Prompts prompts = next_prompts(bench);
   claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
-  const IterationReport report =
-      run_iteration(ppo_spec_of(bench.shared, bench.setup), bench.roles, prompts, bench.next++,
-                    generate_with(generation_of(bench.shared, bench.device)),
-                    {.scopes = scopes, .claims = claims});
+  const IterationReport report = run_iteration(
+      ppo_spec_of(bench.shared, bench.setup), bench.roles, prompts, bench.next++,
+      generate_with(generation_of(bench.shared, bench.device)),
+      {.scopes = scopes, .claims = claims, .before_phase = [&](const std::string& phase) {
+         change_phase(bench, phase, claims);
+       }});
   synchronize(bench.device);
   return report;
 }
@@ -157,11 +180,23 @@ void measure(PpoBench& bench, Record& record) {
   peaks.fill_phases(record);
 }
 
+// Over the host link so far, of all roles and of who moves between phases.
+HostTraffic host_traffic(PpoBench& bench) {
+  HostTraffic sum;
+  if (bench.placement) sum = bench.placement->traffic();
+  for (const Role role : roles_of(bench.setup)) sum = sum + bench.step_of(role)->host_traffic();
+  return sum;
+}
+
 void record_iteration(PpoBench& bench, Record& record) {
   const RunSpec& spec = bench.shared;
   StepRecording recording(bench.memories, {.stacks = spec.stacks, .max_entries = spec.max_entries});
   FailedPhase phase(bench.failed_in, &recording);
+  const HostTraffic before = host_traffic(bench);
   iterate(bench, "recorded", &phase, &recording);
+  if (const HostTraffic made = host_traffic(bench) - before; made.any()) {
+    record.host_traffic = {{"to_host", made.to_host}, {"to_card", made.to_card}};
+  }
   std::vector<std::string> roles;
   for (const Role role : roles_of(bench.setup)) roles.push_back(word_of(role));
   Snapshot snapshot;
@@ -173,8 +208,10 @@ void record_iteration(PpoBench& bench, Record& record) {
   record.categories_at_peak = main.attribution.categories;
   record.category_peaks = main.attribution.category_peaks;
   for (const PhaseBreakdown& one : main.phases) {
-    record.ppo->phases.push_back(
-        {.phase = one.phase, .requested = one.peak_bytes, .components = one.components});
+    record.ppo->phases.push_back({.phase = one.phase,
+                                  .requested = one.peak_bytes,
+                                  .components = one.components,
+                                  .instants = one.instants});
   }
   for (size_t i = 1; i < bench.memories.size(); ++i) {
     SpaceFigures& space = record.spaces[bench.memories[i].name];

@@ -12,9 +12,12 @@
 #include "cli/exit_code.h"
 #include "cli/flags/ppo_flags.h"
 #include "cli/flags/run_flags.h"
+#include "cli/flags/timeline_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "files/atomic_file.h"
+#include "plan/ppo/drawing.h"
 #include "plan/ppo/report.h"
 
 namespace headroom {
@@ -23,6 +26,7 @@ namespace {
 CommandLine command_line() {
   std::vector<Flag> flags = ppo_flags();
   for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
+  flags.push_back(timeline_flag());
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
   return {"ppo --model-size NAME [flags]",
           "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
@@ -39,13 +43,31 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
+void print_report(const Record& record, TableFormat format) {
+  const std::vector<Table> tables = ppo_report(record);
+  const std::optional<Timeline> timeline = ppo_timeline(record);
+  if (format != TableFormat::kText || !timeline) return print_tables(tables, format);
+  const TextStyle style{
+      .ascii = !locale_is_utf8(), .colour = takes_colour(), .width = terminal_width()};
+  print(to_string(tables, format, style.width) + "\n" + drawing(*timeline, style));
+}
+
+void write_svg(const Record& record, const std::string& path) {
+  const std::optional<Timeline> timeline = ppo_timeline(record);
+  if (!timeline) return;
+  write_file_atomically(path,
+                        svg(*timeline, "Memory of a PPO iteration: " + row_name(record.spec)));
+}
+
 int run_iterations(const Arguments& arguments) {
   const PpoRequest request = ppo_request_from(arguments);
   const std::string format = format_from(arguments);
+  const std::string output = timeline_file_from(arguments);
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
   options.ppo = request.setup;
   if (!request.shared.snapshot.empty()) check_writable(request.shared.snapshot);
+  if (!output.empty()) check_writable(output);
   const std::string program = cell_program(options);
   if (::access(program.c_str(), X_OK) != 0) {
     throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
@@ -63,10 +85,11 @@ int run_iterations(const Arguments& arguments) {
     log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
   }
   for (const std::string& note : record.notes) log_line(note);
+  if (!output.empty()) write_svg(record, output);
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {
-    print_tables(ppo_report(record), parse_table_format("--format", format));
+    print_report(record, parse_table_format("--format", format));
   }
   return exit_code_of(record);
 }

@@ -4,12 +4,12 @@
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/rlhf_flags.h"
+#include "cli/flags/timeline_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/record_files.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
-#include "files/links.h"
 #include "plan/closed_form/report.h"
 #include "plan/measured.h"
 #include "plan/rlhf/report.h"
@@ -31,17 +31,6 @@ CommandLine command_line() {
 std::vector<Record> records_from(const Arguments& arguments) {
   if (!arguments.has("records")) return {};
   return records_of(arguments.get("records"), Keep::kFigures, "--records: ").records;
-}
-
-// The name of the file to write; "" = none.
-std::string output_from(const Arguments& arguments) {
-  if (!arguments.has("output")) return "";
-  std::string path = arguments.get("output");
-  if (!path.ends_with(".svg") && !named_descriptor(path)) {
-    throw UsageError("--output", path, "is not a name for the timeline; allowed: FILE.svg",
-                     "--output timeline.svg");
-  }
-  return path;
 }
 
 void write_svg(const RlhfPlan& plan, const std::string& path) {
@@ -75,7 +64,7 @@ int print_rlhf(const Arguments& arguments) {
   const RlhfSpec spec = rlhf_spec_from(arguments);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   const Formula formula = formula_from(arguments);
-  const std::string output = output_from(arguments);
+  const std::string output = timeline_file_from(arguments);
   const std::vector<Record> records = records_from(arguments);
   const bool closed_form = formula == Formula::kClosedForm;
   if (closed_form && (!output.empty() || !records.empty())) {

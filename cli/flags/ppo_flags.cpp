@@ -85,11 +85,12 @@ PpoSetup setup_from(const Arguments& arguments) {
 }
 
 // Lengths that were given make the context; sampling draws.
-RunSpec shared_from(const Arguments& arguments) {
+RunSpec shared_from(Arguments arguments) {
   RunSpec base;
   base.temperature = 1;
   base.batch_size = 4;
   base.max_grad_norm = 1;
+  arguments.values.erase("output");  // not the snapshot that it is for profile
   RunSpec spec = typed_over(base, arguments);
   if (!arguments.has("context-length") && spec.prompt_len > 0 && spec.response_len > 0) {
     spec.context_length = spec.prompt_len + spec.response_len;
@@ -101,7 +102,7 @@ RunSpec shared_from(const Arguments& arguments) {
 
 std::vector<Flag> ppo_flags() {
   std::vector<Flag> flags;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out = {"output"};  // here it is the timeline
   for (const Field& field : fields()) {
     if (!is_of_iterations(field.name)) left_out.push_back(without_dashes(field.flag()));
   }

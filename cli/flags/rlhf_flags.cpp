@@ -5,6 +5,7 @@
 #include "cli/flags/card_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/model_flags.h"
+#include "cli/flags/timeline_flag.h"
 #include "plan/rlhf/memory.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -150,8 +151,7 @@ std::vector<Flag> rlhf_flags() {
       {"records", "FILE",
        "Records of headroom profile: what was measured of the same shape is shown beside", "Output",
        FileUse::kRead},
-      {"output", "FILE.svg", "write the timeline there, whole or not at all", "Output",
-       FileUse::kWritten},
+      timeline_flag(),
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
   for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
     flags.insert(flags.end(), group.begin(), group.end());

@@ -156,18 +156,32 @@ Table iterations_table(const PpoFigures& figures) {
   return table;
 }
 
+std::optional<RankMemory> computed_of(const Record& record, std::vector<std::string>* left_out) {
+  const PpoSetup setup = ppo_setup_from_json(record.ppo->setup);
+  const auto spec = computed_spec(record.spec, setup, left_out);
+  if (!spec) return std::nullopt;
+  return worst_rank(*spec, RlhfModels(*spec));
+}
+
 }  // namespace
+
+std::map<std::string, int64_t> computed_peaks(const Record& record) {
+  std::map<std::string, int64_t> peaks;
+  std::vector<std::string> left_out;
+  const std::optional<RankMemory> memory = computed_of(record, &left_out);
+  if (!memory) return peaks;
+  for (const RlhfPhase phase : kRlhfPhases) {
+    peaks[to_string(phase)] = sum_of(computed_rows(*memory, phase));
+  }
+  return peaks;
+}
 
 std::vector<Table> ppo_report(const Record& record) {
   std::vector<Table> tables;
   if (!record.ppo) return tables;
   if (!record.phases.empty()) tables.push_back(phases_table(record));
-  const PpoSetup setup = ppo_setup_from_json(record.ppo->setup);
   std::vector<std::string> left_out;
-  std::optional<RankMemory> memory;
-  if (const auto spec = computed_spec(record.spec, setup, &left_out)) {
-    memory = worst_rank(*spec, RlhfModels(*spec));
-  }
+  const std::optional<RankMemory> memory = computed_of(record, &left_out);
   for (const PhaseComponents& phase : record.ppo->phases) {
     tables.push_back(phase_table(phase, memory));
   }

@@ -33,6 +33,8 @@ std::string glyph_of(size_t kind, const TextStyle& style) {
   return style.colour ? "\033[" + std::string(glyph.colour) + "m" + text + "\033[0m" : text;
 }
 
+const char* level_glyph(const TextStyle& style) { return style.ascii ? "=" : "\u2550"; }
+
 std::string right_aligned(const std::string& text, size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
@@ -43,26 +45,48 @@ std::string centred(const std::string& text, size_t width) {
   return std::string(before, ' ') + shown + std::string(width - shown.size() - before, ' ');
 }
 
-size_t width_of(const Stretch& stretch) { return stretch.is_phase ? kPhaseWidth : kSwapWidth; }
+size_t width_of(const TimelineStretch& stretch) {
+  return stretch.is_phase ? kPhaseWidth : kSwapWidth;
+}
 
-// The kind found at a height of a stretch's stack; kComponentKinds above it.
-size_t kind_at(const Stretch& stretch, double height) {
+// The kind found at a height of an instant's stack; kComponentKinds above it.
+size_t kind_at(const KindBytes& bytes, double height) {
   double below = 0;
   for (size_t kind = 0; kind < kComponentKinds; ++kind) {
-    below += static_cast<double>(stretch.bytes.at(kind));
+    below += static_cast<double>(bytes.at(kind));
     if (height < below) return kind;
   }
   return kComponentKinds;
+}
+
+// Of the instants that one column of a stretch stands for, the fullest.
+const KindBytes& column_of(const TimelineStretch& stretch, size_t column) {
+  const size_t count = stretch.instants.size();
+  const size_t first = column * count / width_of(stretch);
+  const size_t last = std::max(first + 1, (column + 1) * count / width_of(stretch));
+  return *std::max_element(stretch.instants.begin() + static_cast<std::ptrdiff_t>(first),
+                           stretch.instants.begin() + static_cast<std::ptrdiff_t>(last),
+                           [](const KindBytes& a, const KindBytes& b) { return sum(a) < sum(b); });
+}
+
+size_t row_of(const Timeline& timeline, int64_t bytes) {
+  const int64_t step = std::max<int64_t>(timeline.highest() / static_cast<int64_t>(kRows), 1);
+  return static_cast<size_t>(std::min<int64_t>(bytes / step, kRows - 1));
 }
 
 std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const TextStyle& style) {
   const double height = (static_cast<double>(row) + 0.5) * static_cast<double>(timeline.highest()) /
                         static_cast<double>(kRows);
   std::string text;
-  for (const Stretch& stretch : timeline.stretches) {
-    const size_t kind = kind_at(stretch, height);
-    const std::string cell = kind < kComponentKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
-    for (size_t i = 0; i < width_of(stretch); ++i) text += cell;
+  for (const TimelineStretch& stretch : timeline.stretches) {
+    if (stretch.level && row_of(timeline, *stretch.level) == row) {
+      for (size_t i = 0; i < width_of(stretch); ++i) text += level_glyph(style);
+      continue;
+    }
+    for (size_t i = 0; i < width_of(stretch); ++i) {
+      const size_t kind = kind_at(column_of(stretch, i), height);
+      text += kind < kComponentKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
+    }
   }
   return text;
 }
@@ -74,7 +98,8 @@ std::string legend(const Timeline& timeline, const TextStyle& style) {
       entries.push_back(glyph_of(kind, style) + " " + to_string(static_cast<ComponentKind>(kind)));
     }
   }
-  entries.emplace_back("--- the GPU's memory");
+  if (!timeline.level.empty()) entries.push_back(level_glyph(style) + (" " + timeline.level));
+  if (timeline.available > 0) entries.emplace_back("--- the GPU's memory");
   std::string text = "legend:";
   size_t used = text.size();
   for (const std::string& entry : entries) {  // a glyph stays with its name
@@ -88,13 +113,13 @@ std::string legend(const Timeline& timeline, const TextStyle& style) {
   return text + "\n";
 }
 
-Stretch stretch_of(const std::string& name, bool is_phase,
-                   const std::vector<Component>& components) {
-  Stretch stretch{.name = name, .is_phase = is_phase};
+TimelineStretch stretch_of(const std::string& name, bool is_phase,
+                           const std::vector<Component>& components) {
+  KindBytes bytes{};
   for (const Component& component : components) {
-    stretch.bytes.at(static_cast<size_t>(component.kind)) += component.bytes;
+    bytes.at(static_cast<size_t>(component.kind)) += component.bytes;
   }
-  return stretch;
+  return {.name = name, .is_phase = is_phase, .instants = {bytes}};
 }
 
 std::vector<Component> in_both(const RlhfPlan& plan, RlhfPhase from, RlhfPhase to) {
@@ -126,21 +151,33 @@ std::string to_string(ComponentKind kind) {
   return "?";
 }
 
-int64_t Stretch::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+int64_t sum(const KindBytes& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
+
+int64_t TimelineStretch::total() const {
+  int64_t most = 0;
+  for (const KindBytes& instant : instants) most = std::max(most, sum(instant));
+  return most;
+}
 
 int64_t Timeline::highest() const {
   int64_t most = available;
-  for (const Stretch& stretch : stretches) most = std::max(most, stretch.total());
+  for (const TimelineStretch& stretch : stretches) {
+    most = std::max({most, stretch.total(), stretch.level.value_or(0)});
+  }
   return most;
 }
 
 bool Timeline::has(size_t kind) const {
-  return std::any_of(stretches.begin(), stretches.end(),
-                     [&](const Stretch& stretch) { return stretch.bytes.at(kind) > 0; });
+  return std::any_of(stretches.begin(), stretches.end(), [&](const TimelineStretch& stretch) {
+    return std::any_of(stretch.instants.begin(), stretch.instants.end(),
+                       [&](const KindBytes& instant) { return instant.at(kind) > 0; });
+  });
 }
 
 Timeline timeline(const RlhfPlan& plan) {
-  Timeline timeline{.available = plan.spec.card.total_bytes};
+  Timeline timeline{.title = "Memory timeline, one GPU", .available = plan.spec.card.total_bytes};
   const std::vector<RlhfPhase> phases = phases_of(plan.spec);
   for (size_t i = 0; i < phases.size(); ++i) {
     if (i > 0) {
@@ -156,9 +193,8 @@ Timeline timeline(const RlhfPlan& plan) {
 std::string drawing(const Timeline& timeline, const TextStyle& style) {
   const int64_t highest = timeline.highest();
   const auto step = highest / static_cast<int64_t>(kRows);
-  const auto limit = static_cast<size_t>(
-      std::min<int64_t>(timeline.available / std::max<int64_t>(step, 1), kRows - 1));
-  std::string text = "Memory timeline, one GPU\n";
+  const size_t limit = timeline.available > 0 ? row_of(timeline, timeline.available) : kRows;
+  std::string text = timeline.title + "\n";
   const std::string edge = style.ascii ? "|" : "\u2502";
   for (size_t row = kRows; row-- > 0;) {
     std::string label;
@@ -174,7 +210,7 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
         .append(end + "\n");
   }
   std::string base, names, totals;
-  for (const Stretch& stretch : timeline.stretches) {
+  for (const TimelineStretch& stretch : timeline.stretches) {
     for (size_t i = 0; i < width_of(stretch); ++i) base += style.ascii ? "-" : "\u2500";
     names += centred(stretch.name, width_of(stretch));
     totals += centred(stretch.is_phase ? format_bytes(stretch.total()) : "", width_of(stretch));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,22 @@ namespace headroom {
 inline constexpr size_t kComponentKinds = 7;
 std::string to_string(ComponentKind kind);  // "KV cache"
 
+using KindBytes = std::array<int64_t, kComponentKinds>;  // by ComponentKind
+int64_t sum(const KindBytes& bytes);
+
 // One stretch of the timeline, a phase or the swap between two.
-struct Stretch {
+struct TimelineStretch {
   std::string name;  // "generation"; "swap"
   bool is_phase = true;
-  std::array<int64_t, kComponentKinds> bytes{};  // by ComponentKind
-  int64_t total() const;
+  std::vector<KindBytes> instants;    // one after the other, at least one, of equal widths
+  std::optional<int64_t> level = {};  // another total, to set beside them: a line across
+  int64_t total() const;              // of the fullest instant
 };
 struct Timeline {
-  std::vector<Stretch> stretches;
-  int64_t available = 0;        // memory of the GPU
+  std::string title;  // "Memory timeline, one GPU"
+  std::vector<TimelineStretch> stretches;
+  int64_t available = 0;        // memory of the GPU; 0 = no limit is drawn
+  std::string level;            // what the stretches' levels are; "" = there are none
   int64_t highest() const;      // of the stretches and what is available
   bool has(size_t kind) const;  // anywhere
 };

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <vector>
 
 #include "plan/rlhf/timeline.h"
 #include "text/quantity.h"
@@ -17,19 +19,39 @@ constexpr double kSwap = 40;
 constexpr std::array<const char*, kComponentKinds> kColours = {
     "#0072b2", "#cc79a7", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#999999"};
 
-double width_of(const Stretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
+double width_of(const TimelineStretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
 
-std::string stack(const Stretch& stretch, double x, double scale) {
+// What one kind holds through a stretch: the band between the kinds below it and its own top.
+std::string band(const TimelineStretch& stretch, size_t kind, double x, double scale) {
+  const double width = width_of(stretch) / static_cast<double>(stretch.instants.size());
+  std::vector<SvgPoint> top, bottom;
+  int64_t most = 0;
+  for (size_t i = 0; i < stretch.instants.size(); ++i) {
+    const KindBytes& instant = stretch.instants[i];
+    const int64_t below = std::accumulate(
+        instant.begin(), instant.begin() + static_cast<std::ptrdiff_t>(kind), int64_t{0});
+    const int64_t bytes = instant.at(kind);
+    most = std::max(most, bytes);
+    const double low = kTop + kHeight - static_cast<double>(below) * scale;
+    const double high = kTop + kHeight - static_cast<double>(below + bytes) * scale;
+    for (const size_t edge : {i, i + 1}) {
+      top.push_back({x + static_cast<double>(edge) * width, high});
+      bottom.push_back({x + static_cast<double>(edge) * width, low});
+    }
+  }
+  if (most == 0) return "";
+  top.insert(top.end(), bottom.rbegin(), bottom.rend());
+  return svg_area(
+      top, kColours.at(kind),
+      stretch.name + ": " + to_string(static_cast<ComponentKind>(kind)) + " " + format_bytes(most));
+}
+
+std::string stack(const TimelineStretch& stretch, double x, double scale) {
   std::string text;
-  double y = kTop + kHeight;
-  for (size_t kind = 0; kind < kComponentKinds; ++kind) {
-    const int64_t bytes = stretch.bytes.at(kind);
-    if (bytes == 0) continue;
-    const double height = static_cast<double>(bytes) * scale;
-    y -= height;
-    text += svg_rectangle(x, y, width_of(stretch), height, kColours.at(kind),
-                          stretch.name + ": " + to_string(static_cast<ComponentKind>(kind)) + " " +
-                              format_bytes(bytes));
+  for (size_t kind = 0; kind < kComponentKinds; ++kind) text += band(stretch, kind, x, scale);
+  if (stretch.level) {
+    const double y = kTop + kHeight - static_cast<double>(*stretch.level) * scale;
+    text += svg_line(x, y, x + width_of(stretch), y);
   }
   if (!stretch.is_phase) return text;
   const double middle = x + width_of(stretch) / 2;
@@ -47,6 +69,10 @@ std::string legend(const Timeline& timeline, double top) {
             svg_label(x + 17, top + 11, "start", name);
     x += 30 + 7.5 * static_cast<double>(name.size());
   }
+  if (!timeline.level.empty()) {
+    text += svg_line(x, top + 6, x + 12, top + 6) +
+            svg_label(x + 17, top + 11, "start", timeline.level);
+  }
   return text;
 }
 
@@ -54,14 +80,14 @@ std::string legend(const Timeline& timeline, double top) {
 
 std::string svg(const Timeline& timeline, const std::string& title) {
   double width = 0;
-  for (const Stretch& stretch : timeline.stretches) width += width_of(stretch);
+  for (const TimelineStretch& stretch : timeline.stretches) width += width_of(stretch);
   width = std::max(width, 600.0);
   const double all = kLeft + width + 30;
   const double bottom = kTop + kHeight + 85;
   const double scale = kHeight / static_cast<double>(std::max<int64_t>(timeline.highest(), 1));
   std::string text = svg_head(all, bottom, title) + svg_label(kLeft, 30, "start", title);
   double x = kLeft;
-  for (const Stretch& stretch : timeline.stretches) {
+  for (const TimelineStretch& stretch : timeline.stretches) {
     text += stack(stretch, x, scale);
     x += width_of(stretch);
   }
@@ -69,10 +95,12 @@ std::string svg(const Timeline& timeline, const std::string& title) {
     const double y = kTop + kHeight * (4 - quarter) / 4;
     text += svg_label(kLeft - 8, y + 4, "end", format_bytes(timeline.highest() / 4 * quarter));
   }
-  const double limit = kTop + kHeight - static_cast<double>(timeline.available) * scale;
-  text += svg_dashed_line(kLeft, limit, kLeft + width, limit);
-  text +=
-      svg_label(kLeft + width, limit - 5, "end", "one GPU: " + format_bytes(timeline.available));
+  if (timeline.available > 0) {
+    const double limit = kTop + kHeight - static_cast<double>(timeline.available) * scale;
+    text +=
+        svg_dashed_line(kLeft, limit, kLeft + width, limit) +
+        svg_label(kLeft + width, limit - 5, "end", "one GPU: " + format_bytes(timeline.available));
+  }
   return text + legend(timeline, kTop + kHeight + 58) + "</svg>\n";
 }
 

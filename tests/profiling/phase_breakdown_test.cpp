@@ -69,5 +69,22 @@ TEST(PhaseBreakdown, WhatThePhaseFindsIsItsPeakWhereItOnlyFrees) {
   EXPECT_EQ(breakdowns(script).front().peak_bytes, 64);
 }
 
+TEST(PhaseBreakdown, TheInstantsFollowThePhaseAndTheHighestIsItsPeak) {
+  Script script;
+  script.before(100, 7).begin(kTraining);
+  for (uint64_t address = 1; address <= 2 * kInstants; ++address) script.alloc(address, 10);
+  for (uint64_t address = 1; address <= 2 * kInstants; ++address) script.free(address);
+  script.end(kTraining);
+  const PhaseBreakdown run = breakdowns(script).front();
+  ASSERT_EQ(run.instants.at("temporaries").size(), kInstants);
+  EXPECT_EQ(run.instants.at("other"), std::vector<int64_t>(kInstants, 7));
+  const std::vector<int64_t>& live = run.instants.at("temporaries");
+  EXPECT_EQ(live[0], 40);                   // four events to each
+  EXPECT_EQ(live[1], 80);                   // and four more
+  EXPECT_EQ(live[kInstants / 2 - 1], 960);  // all of them
+  EXPECT_EQ(live.back(), 40);               // the last four as that stretch begins
+  EXPECT_EQ(run.peak_bytes, 967);
+}
+
 }  // namespace
 }  // namespace headroom

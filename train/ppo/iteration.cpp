@@ -2,6 +2,7 @@
 
 #include "text/quantity.h"
 #include "train/ppo/advantages.h"
+#include "train/ppo/phase_names.h"
 #include "train/ppo/scoring.h"
 
 namespace headroom {
@@ -57,16 +58,16 @@ IterationReport run_iteration(const PpoSpec& spec, Roles& roles, const Prompts& 
   };
   IterationReport report;
   Experience experience;
-  in_phase("generation", [&] {
+  in_phase(kGenerationPhase, [&] {
     experience = generate(*roles.actor, repeated(prompts, spec.group_size), spec, seed);
     experience.claim_all(listener.claims);
   });
-  in_phase("scoring", [&] {
+  in_phase(kScoringPhase, [&] {
     score(experience, roles, spec);
     experience.claim_all(listener.claims);
     report_scores(experience, &report);
   });
-  in_phase("training", [&] {
+  in_phase(kTrainingPhase, [&] {
     if (roles.critic) report.critic = train_critic(experience, *roles.critic, spec, seed);
     report.actor = train_actor(experience, *roles.actor, spec, seed);
   });

@@ -8,19 +8,12 @@
 
 #include "train/ppo/experience.h"
 #include "train/ppo/role.h"
+#include "train/ppo/role_rules.h"
 #include "train/ppo/spec.h"
 #include "train/spec.h"
 #include "train/step.h"
 
 namespace headroom {
-
-// The spec of a role as it is run: mode training where it is trained, else forward, in which
-// techniques of a backward change nothing.
-RunSpec role_spec(Role role, RunSpec spec);
-
-// Throws UsageError where the role cannot take part: a context that does not hold prompt and
-// response, gradients released in backward where micro-batches may be several, FP8 on a card.
-void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length);
 
 // By build_step(), of role_spec(). What it notes begins with the role's word.
 std::unique_ptr<Step> build_role(Role role, const RunSpec& spec, torch::Device device,

@@ -29,40 +29,9 @@ bool changes_nothing_without_training(const std::string& field) {
   return field != "param_offload" && field != "load_weights";
 }
 
-// Of a step that generates: what only a backward or an update has is not looked at.
-RunSpec as_generation(RunSpec spec) {
-  const RunSpec defaults;
-  spec.profile_type = Mode::kGenerate;
-  spec.checkpoint = defaults.checkpoint;
-  spec.activations = defaults.activations;
-  spec.optimizer_offload = {};
-  spec.max_grad_norm = 0;
-  spec.release_gradients = false;
-  return spec;
-}
-
 void set_shape(RunSpec& spec, const std::string& size) {
   spec.model_size = size;
   spec.d_model = spec.d_ff = spec.layers = spec.heads = spec.kv_heads = spec.vocab_size = 0;
-}
-
-void check_size(const std::string& flag, const std::string& size, bool may_be_none) {
-  if (size.empty()) return;
-  std::vector<std::string> words;
-  if (may_be_none) words.emplace_back("none");
-  for (const ModelConfig& config : named_configs()) words.push_back(config.name);
-  check_name(flag, size, words, flag + " small");
-}
-
-// Values and scores read tokens of the actor's vocabulary.
-void check_vocabulary(const RunSpec& shared, const RunSpec& other, Role role) {
-  const int64_t actors = model_config(shared).vocab_size;
-  const int64_t others = model_config(other).vocab_size;
-  if (actors == others) return;
-  throw UsageError("--" + word_of(role) + "-size", other.model_size,
-                   "has a vocabulary of " + std::to_string(others) + ", the actor's has " +
-                       std::to_string(actors) + "; allowed: a shape with that one",
-                   "--" + word_of(role) + "-size " + shared.model_size);
 }
 
 }  // namespace
@@ -115,7 +84,8 @@ RunSpec spec_of_role(const RunSpec& shared, const PpoSetup& setup, Role role) {
   if (role == Role::kReward && !setup.reward_size.empty()) set_shape(spec, setup.reward_size);
   if (gives_values(role)) spec.load_weights.clear();  // the actor's has another head
   if (role == Role::kReference && setup.reference == ReferencePlace::kOffload) {
-    find_field("param_offload")->set(spec, "cpu");
+    const std::string& directory = setup.reference_directory;
+    find_field("param_offload")->set(spec, directory.empty() ? "cpu" : "nvme:" + directory);
   }
   const auto own = setup.of_role.find(role);
   if (own == setup.of_role.end()) return spec;
@@ -132,38 +102,6 @@ PpoSpec ppo_spec_of(const RunSpec& shared, const PpoSetup& setup) {
   spec.seed = shared.seed;
   if (setup.reference == ReferencePlace::kNone) spec.kl_coef = 0;
   return spec;
-}
-
-void validate(const RunSpec& shared, const PpoSetup& setup) {
-  check_size("--critic-size", setup.critic_size, /*may_be_none=*/false);
-  check_size("--reward-size", setup.reward_size, /*may_be_none=*/true);
-  validate(as_generation(shared));
-  for (const Role role : roles_of(setup)) {
-    const RunSpec spec = without_generation(spec_of_role(shared, setup, role));
-    validate(spec);
-    if (gives_values(role)) check_vocabulary(shared, spec, role);
-  }
-  if (shared.batch_size % std::max<int64_t>(setup.ppo.group_size, 1) != 0) {
-    throw UsageError("--group-size", std::to_string(setup.ppo.group_size),
-                     "does not divide --batch-size " + std::to_string(shared.batch_size) +
-                         ", the sequences of an iteration",
-                     "--batch-size 8 --group-size 4");
-  }
-  validate(ppo_spec_of(shared, setup));
-  const int64_t vocabulary = model_config(shared).vocab_size;
-  if (setup.reward_token >= vocabulary) {
-    throw UsageError("--reward-token", std::to_string(setup.reward_token),
-                     "is no token of a vocabulary of " + std::to_string(vocabulary) +
-                         "; allowed: 0 to " + std::to_string(vocabulary - 1),
-                     "--reward-token 0");
-  }
-  const int64_t budget = setup.ppo.max_tokens_per_micro_batch;
-  if (budget > 0 && budget < sequence_tokens(shared)) {
-    throw UsageError("--max-tokens-per-micro-batch", std::to_string(budget),
-                     "is below a sequence of " + std::to_string(sequence_tokens(shared)) +
-                         " tokens; allowed: 0, or that and more",
-                     "--max-tokens-per-micro-batch " + std::to_string(sequence_tokens(shared)));
-  }
 }
 
 json to_json(const PpoSetup& setup) {

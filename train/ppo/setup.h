@@ -20,7 +20,7 @@ namespace headroom {
 
 enum class ReferencePlace {
   kResident,  // on the card
-  kOffload,   // in host memory; its blocks come over one by one while it scores
+  kOffload,   // in host memory, or in a file; its blocks come over one by one while it scores
   kNone,      // there is none, and no KL penalty
 };
 const EnumWords<ReferencePlace>& words_of(ReferencePlace);
@@ -31,8 +31,12 @@ struct PpoSetup {
   std::string critic_size;           // a named shape; "" = the actor's
   std::string reward_size = "none";  // likewise; "none": a rule scores
   ReferencePlace reference = ReferencePlace::kResident;
-  int64_t reward_token = 0;  // the rule: the share of a response's tokens that are this one
-  int64_t iterations = 1;    // measured, after one that is not
+  std::string reference_directory;  // of its file, where it is offloaded to a disk; "" = to memory
+  int64_t reward_token = 0;         // the rule: the share of a response's tokens that are this one
+  int64_t iterations = 1;           // measured, after one that is not
+  bool swap_phases = false;         // what a phase does not need is in host memory: placement.h
+  // What the allocator has cached goes back to the card before each phase begins.
+  bool empty_cache_between_phases = false;
   // Settings of RunSpec that one role has otherwise, as they are typed: by role, by field.
   std::map<Role, std::map<std::string, std::string>> of_role;
 };

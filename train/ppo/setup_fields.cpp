@@ -1,9 +1,11 @@
 // The one list of PpoSetup's settings. The order is the order of --help.
 #include <array>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "text/quantity.h"
+#include "text/words.h"
 #include "train/ppo/setup.h"
 
 namespace headroom {
@@ -88,15 +90,49 @@ PpoField own_text(const char* name, const char* help) {
                     const std::string& text) { setup.*kMember = text; }};
 }
 
+template <auto kMember>
+PpoField own_switch(const char* name, const char* help) {
+  return {
+      .name = name,
+      .help = help,
+      .is_switch = true,
+      .get = [](const PpoSetup& setup) { return std::string(setup.*kMember ? "true" : "false"); },
+      .set = [](const std::string& flag, PpoSetup& setup,
+                const std::string& text) { setup.*kMember = parse_switch(flag, text); }};
+}
+
+constexpr std::string_view kDisk = "disk";
+
+std::string reference_text(const PpoSetup& setup) {
+  const std::string& directory = setup.reference_directory;
+  return directory.empty() ? word_of(setup.reference) : std::string(kDisk) + ":" + directory;
+}
+
+// A place, or "disk:DIR".
+void set_reference(const std::string& flag, PpoSetup& setup, const std::string& text) {
+  setup.reference_directory.clear();
+  if (text.substr(0, text.find(':')) != kDisk) {
+    std::vector<std::string> words = choices_of<ReferencePlace>();
+    words.emplace_back("disk:DIR");
+    check_name(flag, text, words, flag + " offload");
+    setup.reference = parse_word<ReferencePlace>(flag, text);
+    return;
+  }
+  const std::string directory =
+      text.size() > kDisk.size() ? text.substr(kDisk.size() + 1) : std::string();
+  if (directory.empty() || directory.find(',') != std::string::npos) {
+    throw UsageError(flag, text, "names no directory, or one with a comma; allowed: disk:DIR",
+                     flag + " disk:/mnt/nvme");
+  }
+  setup.reference = ReferencePlace::kOffload;
+  setup.reference_directory = directory;
+}
+
 PpoField reference_place() {
   return {.name = "reference",
-          .help = "where the reference model is",
-          .choices = choices_of<ReferencePlace>(),
-          .get = [](const PpoSetup& setup) { return word_of(setup.reference); },
-          .set =
-              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                setup.reference = parse_word<ReferencePlace>(flag, text);
-              }};
+          .help = "where the reference model is: resident, offload, disk:DIR, none",
+          .get = reference_text,
+          .set = set_reference};
 }
 
 }  // namespace
@@ -129,7 +165,12 @@ const std::vector<PpoField>& ppo_fields() {
           "prompt and response of the sequences that go through together; 0 = all"),
       integer<&PpoSpec::chunk_tokens, 1>("chunk_tokens", "tokens whose logits are there at once"),
       own_integer<&PpoSetup::iterations, 1>("iterations",
-                                            "that are measured, after one that is not")};
+                                            "that are measured, after one that is not"),
+      own_switch<&PpoSetup::swap_phases>(
+          "swap_phases", "models and states that a phase does not need are in host memory"),
+      own_switch<&PpoSetup::empty_cache_between_phases>(
+          "empty_cache_between_phases",
+          "what the allocator has cached goes back to the card before each phase")};
   return kFields;
 }
 

@@ -19,6 +19,12 @@ RlhfPlan plan(bool swap) {
   return RlhfPlan(spec);
 }
 
+KindBytes weights(int64_t bytes) {
+  KindBytes instant{};
+  instant.at(static_cast<size_t>(ComponentKind::kWeights)) = bytes;
+  return instant;
+}
+
 TEST(Timeline, HasThePhasesWithASwapBetweenThem) {
   const RlhfPlan one = plan(false);
   const Timeline drawn = timeline(one);
@@ -55,14 +61,28 @@ TEST(Drawing, IsPlainAsciiWhenAskedAndColouredOnlyWhenAsked) {
 
 // A column is as high as its bytes: weights of half the GPU's memory fill half of the rows.
 TEST(Drawing, IsToScale) {
-  Timeline half{.available = 1600};
-  half.stretches.push_back({.name = "training"});
-  half.stretches[0].bytes[static_cast<size_t>(ComponentKind::kWeights)] = 800;
+  const Timeline half{.stretches = {{.name = "training", .instants = {weights(800)}}},
+                      .available = 1600};
   const std::string text = drawing(half, {.ascii = true});
   EXPECT_EQ(
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find('+')), 'W'),
       8 * 18);
   EXPECT_THAT(text, HasSubstr("1.562 KiB|------------------<")) << "where the GPU's memory ends";
+}
+
+// Two instants share a stretch's 18 columns; between rows nothing is averaged.
+TEST(Drawing, HasAnInstantBesideTheOtherAndALevelAcross) {
+  const Timeline drawn{
+      .title = "measured",
+      .stretches = {{.name = "training", .instants = {weights(800), weights(1600)}, .level = 1600}},
+      .level = "computed"};
+  const std::string text = drawing(drawn, {.ascii = true});
+  EXPECT_THAT(text, HasSubstr("measured\n"));
+  EXPECT_THAT(text, HasSubstr("|==================|")) << "at the top row";
+  EXPECT_THAT(text, HasSubstr("|         WWWWWWWWW|")) << "the second instant alone";
+  EXPECT_THAT(text, HasSubstr("|WWWWWWWWWWWWWWWWWW|"));
+  EXPECT_THAT(text, HasSubstr("= computed"));
+  EXPECT_THAT(text, Not(HasSubstr("GPU's memory"))) << "there is no limit";
 }
 
 TEST(Svg, IsSelfContainedAndEscapesEveryText) {

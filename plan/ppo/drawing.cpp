@@ -1,0 +1,54 @@
+#include "plan/ppo/drawing.h"
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "cards/cards.h"
+#include "plan/ppo/report.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+// Of "actor parameters", "kv_cache".
+ComponentKind kind_of(const std::string& component) {
+  static const std::map<std::string, ComponentKind> kKinds = {
+      {"parameters", ComponentKind::kWeights},       {"cast_cache", ComponentKind::kWeights},
+      {"gradients", ComponentKind::kGradients},      {"optimizer_state", ComponentKind::kOptimizer},
+      {"master_weights", ComponentKind::kOptimizer}, {"kv_cache", ComponentKind::kKvCache},
+      {"other", ComponentKind::kExperience},         {"workspaces", ComponentKind::kContext}};
+  const auto known = kKinds.find(component.substr(component.find(' ') + 1));
+  return known == kKinds.end() ? ComponentKind::kActivations : known->second;
+}
+
+TimelineStretch stretch_of(const PhaseComponents& phase) {
+  TimelineStretch stretch{.name = phase.phase};
+  for (const auto& [component, bytes] : phase.instants) {
+    stretch.instants.resize(std::max(stretch.instants.size(), bytes.size()));
+    const auto kind = static_cast<size_t>(kind_of(component));
+    for (size_t i = 0; i < bytes.size(); ++i) stretch.instants[i].at(kind) += bytes[i];
+  }
+  return stretch;
+}
+
+}  // namespace
+
+std::optional<Timeline> ppo_timeline(const Record& record) {
+  if (!record.ppo || record.ppo->phases.empty()) return std::nullopt;
+  const std::map<std::string, int64_t> computed = computed_peaks(record);
+  Timeline drawn{.title = "Memory of an iteration, requested bytes; widths are no times"};
+  if (!computed.empty()) drawn.level = "computed peak";
+  if (is_virtual(record.spec)) drawn.available = find_card(record.spec.device.card).total_bytes;
+  for (const PhaseComponents& phase : record.ppo->phases) {
+    TimelineStretch stretch = stretch_of(phase);
+    if (stretch.instants.empty()) continue;
+    const auto level = computed.find(phase.phase);
+    if (level != computed.end()) stretch.level = level->second;
+    drawn.stretches.push_back(std::move(stretch));
+  }
+  if (drawn.stretches.empty()) return std::nullopt;
+  return drawn;
+}
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+// An iteration that was measured, over time. No torch here.
+#pragma once
+
+#include <optional>
+
+#include "plan/rlhf/timeline.h"
+#include "profiling/record.h"
+
+namespace headroom {
+
+// The phases of the recorded iteration, by kind of component, each with its computed peak as its
+// level. nullopt where no iteration was recorded.
+std::optional<Timeline> ppo_timeline(const Record& record);
+
+}  // namespace headroom

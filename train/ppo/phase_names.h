@@ -1,0 +1,10 @@
+// The phases of an iteration, as scopes and listeners hear them. No torch here.
+#pragma once
+
+namespace headroom {
+
+inline constexpr const char* kGenerationPhase = "generation";
+inline constexpr const char* kScoringPhase = "scoring";
+inline constexpr const char* kTrainingPhase = "training";
+
+}  // namespace headroom

@@ -1,0 +1,78 @@
+#include "train/ppo/placement.h"
+
+#include "train/offload/offloaded_optimizer.h"
+#include "train/ppo/phase_names.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+Placement::Placement(torch::Device device)
+    : copies_(make_copy_queue(device)),
+      arena_(HostArena::make(/*pinned=*/device.is_cuda(), /*limit_bytes=*/0)) {}
+
+void Placement::add(Role role, Part part, Step& step) {
+  const auto numbers =
+      is_trained(role) ? TensorsAway::Numbers::kChange : TensorsAway::Numbers::kConstant;
+  components_.push_back({role, part, &step, TensorsAway(numbers, copies_, arena_)});
+}
+
+void Placement::add(Role role, Step& step) {
+  add(role, Part::kWeights, step);
+  if (is_trained(role)) add(role, Part::kOptimizer, step);
+  leave_but_for(kGenerationPhase);
+}
+
+bool Placement::is_needed(const Component& component, const std::string& phase) {
+  if (component.part == Part::kOptimizer) return phase == kTrainingPhase;
+  switch (component.role) {
+    case Role::kActor:
+      return true;
+    case Role::kCritic:
+      return phase != kGenerationPhase;
+    case Role::kReward:
+    case Role::kReference:
+      return phase == kScoringPhase;
+  }
+  return true;
+}
+
+std::vector<Tensor> Placement::tensors_of(const Component& component) {
+  Step& step = *component.step;
+  std::vector<Tensor> all;
+  const auto add_all = [&](const std::vector<Tensor>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  if (component.part == Part::kWeights) {
+    for (const Tensor& parameter : step.model()->parameters()) {
+      if (!step.parameters || !step.parameters->is_away(parameter)) all.push_back(parameter);
+    }
+  } else if (step.optimizer) {
+    add_all(step.optimizer->master_weights());
+    add_all(step.optimizer->state());
+  } else if (step.taker && host_states(step.taker.get()) == nullptr) {
+    add_all(step.taker->master_weights());
+    add_all(step.taker->state());
+  }
+  return all;
+}
+
+void Placement::leave_but_for(const std::string& phase) {
+  for (Component& component : components_) {
+    if (!is_needed(component, phase)) component.tensors.leave(tensors_of(component));
+  }
+}
+
+void Placement::before(const std::string& phase, MemoryClaims* claims,
+                       const std::function<void()>& between) {
+  leave_but_for(phase);
+  if (between) between();
+  for (Component& component : components_) {
+    if (!is_needed(component, phase) || !component.tensors.are_away()) continue;
+    component.tensors.come_back();
+    component.step->claim_what_is_there();
+  }
+  claim(claims, Category::kOther, arena_->slabs(), {"what is off the card"});
+}
+
+}  // namespace headroom
