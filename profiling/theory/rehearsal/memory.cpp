@@ -5,7 +5,9 @@
 
 namespace headroom {
 
-Storage::Storage(Memory& memory, int64_t bytes) : memory_(memory), index_(memory.make(bytes)) {}
+// Of no bytes there is no block.
+Storage::Storage(Memory& memory, int64_t bytes)
+    : memory_(memory), index_(bytes > 0 ? memory.make(bytes) : kNone), is_there_(bytes > 0) {}
 
 Storage::~Storage() {
   if (is_there_) memory_.let_go(index_);
@@ -17,7 +19,12 @@ void Storage::leave() {
 }
 
 void Storage::come_back() {
-  index_ = memory_.make(bytes());
+  const Made was = memory_.made_[static_cast<size_t>(index_)];
+  const char* const group = std::exchange(memory_.group, was.group);
+  const char* const owner = std::exchange(memory_.owner, was.owner);
+  index_ = memory_.make(was.bytes);
+  memory_.group = group;
+  memory_.owner = owner;
   is_there_ = true;
 }
 
@@ -38,10 +45,12 @@ void Memory::let_go(int64_t index) {
   requested_ -= made_[static_cast<size_t>(index)].bytes;
 }
 
-int64_t Storage::bytes() const { return memory_.made_[static_cast<size_t>(index_)].bytes; }
+int64_t Storage::bytes() const {
+  return index_ == kNone ? 0 : memory_.made_[static_cast<size_t>(index_)].bytes;
+}
 
 void Storage::belongs_to(const char* group) {
-  memory_.made_[static_cast<size_t>(index_)].group = group;
+  if (index_ != kNone) memory_.made_[static_cast<size_t>(index_)].group = group;
 }
 
 void Memory::note_peak(int64_t now, const Place& where) {

@@ -41,11 +41,13 @@ class Storage {
   int64_t bytes() const;
   // What it turned out to be: a gradient, a state.
   void belongs_to(const char* group);
-  // Its memory goes while tensors refer to it, and comes back, as memory of Memory::group.
+  // Its memory goes while tensors refer to it, and comes back as what it was.
   void leave();
   void come_back();
 
  private:
+  static constexpr int64_t kNone = -1;
+
   Memory& memory_;
   int64_t index_;
   bool is_there_ = true;

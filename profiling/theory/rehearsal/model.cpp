@@ -132,6 +132,11 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
   add_parameter(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
 }
 
+std::vector<Parameter*> RehearsedModel::parameters_that_stay() {
+  return offloaded_ ? std::vector<Parameter*>{&token_embeddings_, &ln_final_, &lm_head_}
+                    : parameters_;
+}
+
 void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
   ShapeTensor drawn;  // matrices are drawn in FP32 and rounded
   const DType dtype = spec_.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32;

@@ -63,7 +63,8 @@ class RehearsedModel {
   void begin_step() {
     if (offloaded_) offloaded_->begin_step();
   }
-  const ModelConfig& config() const { return config_; }
+  // Those that no block takes along when it leaves.
+  std::vector<Parameter*> parameters_that_stay();
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
 
  private:

@@ -133,7 +133,10 @@ Tensors cudnn_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
   return {to_q, to_k, to_v};
 }
 
-ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
+// Of 9.19, the engine that it takes for a causal mask wants 256 bytes, and the one for none
+// nothing.
+ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v,
+                            bool causal) {
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
@@ -144,7 +147,7 @@ ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const Sh
   if (inputs.recorded) {
     others.push_back(empty(run, {q.size(0), q.size(1), q.size(2), 1}, DType::kFp32));
   }
-  { const ShapeTensor workspace = bytes(run, 256); }
+  if (causal) const ShapeTensor workspace = bytes(run, 256);
   keep("ScaledDotProductCudnnAttentionBackward0", out, inputs, others, cudnn_backward);
   return out;
 }
@@ -223,10 +226,10 @@ struct InComputeType {
 };
 
 ShapeTensor by_kernel(AttentionKernel kernel, const AttentionDevice& device,
-                      const InComputeType& in) {
+                      const InComputeType& in, bool causal) {
   switch (kernel) {
     case AttentionKernel::kCudnn:
-      return cudnn_attention(in.q, in.k, in.v);
+      return cudnn_attention(in.q, in.k, in.v, causal);
     case AttentionKernel::kFlash:
       return flash_attention(device, in.q, in.k, in.v);
     case AttentionKernel::kMath:
@@ -240,12 +243,14 @@ ShapeTensor by_kernel(AttentionKernel kernel, const AttentionDevice& device,
 
 ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
                                          const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
-  return by_kernel(device.kernel, device, InComputeType(q_BHSK, k_BGTK, v_BGTK));
+  return by_kernel(device.kernel, device, InComputeType(q_BHSK, k_BGTK, v_BGTK),
+                   /*causal=*/true);
 }
 
 ShapeTensor decoding_attention(const AttentionDevice& device, const ShapeTensor& q_BGSK,
                                const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
-  return by_kernel(device.of_decode, device, InComputeType(q_BGSK, k_BGTK, v_BGTK));
+  return by_kernel(device.of_decode, device, InComputeType(q_BGSK, k_BGTK, v_BGTK),
+                   /*causal=*/false);
 }
 
 }  // namespace headroom

@@ -233,6 +233,29 @@ void RehearsedStep::free_gradients() {
   for (Parameter* parameter : model_.parameters()) parameter->gradient = {};
 }
 
+std::vector<std::shared_ptr<Storage>> RehearsedStep::weight_storages() {
+  std::vector<std::shared_ptr<Storage>> all;
+  for (Parameter* parameter : model_.parameters_that_stay()) {
+    all.push_back(parameter->value.storage);
+  }
+  return all;
+}
+
+std::vector<std::shared_ptr<Storage>> RehearsedStep::state_storages() {
+  std::vector<RehearsedOptimizer*> optimizers;
+  if (optimizer_) optimizers.push_back(optimizer_.get());
+  for (const RehearsedOptimizerPtr& released : released_) optimizers.push_back(released.get());
+  std::vector<std::shared_ptr<Storage>> all;
+  const auto add = [&](const std::vector<ShapeTensor*>& tensors) {
+    for (const ShapeTensor* tensor : tensors) {
+      if (tensor->defined() && tensor->storage->bytes() > 0) all.push_back(tensor->storage);
+    }
+  };
+  for (RehearsedOptimizer* optimizer : optimizers) add(optimizer->master_weights());
+  for (RehearsedOptimizer* optimizer : optimizers) add(optimizer->state());
+  return all;
+}
+
 void RehearsedStep::run(const std::vector<ShapeLossPart>& parts) {
   const Owning owning(run_.memory, owner_);
   model_.begin_step();

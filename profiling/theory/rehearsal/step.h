@@ -36,6 +36,9 @@ class RehearsedStep {
   ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use, const ShapePass& pass);
   ShapeTensor generate(const ShapePrompts& prompts, const ShapeGeneration& settings);
   void free_gradients();
+  // What may leave the card between phases: weights; master copies and states of an optimizer.
+  std::vector<std::shared_ptr<Storage>> weight_storages();
+  std::vector<std::shared_ptr<Storage>> state_storages();
 
   // Host memory beside the card's that is held from step to step.
   int64_t host_bytes() const { return saved_ ? saved_->host_bytes() : 0; }

@@ -16,6 +16,7 @@ ShapeTensor viewed(const ShapeTensor& a, const Dims& sizes, const Dims& strides)
 
 // Strides that give the memory of `a` other sizes, where there are such: at::detail::computeStride.
 std::optional<Dims> strides_of_view(const ShapeTensor& a, const Dims& sizes) {
+  if (a.elements() == 0) return contiguous_strides(sizes);
   Dims strides = sizes;
   int64_t at = sizes.size() - 1;
   int64_t base = a.dim() == 0 ? 1 : a.strides.back();

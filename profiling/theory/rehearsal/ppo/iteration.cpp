@@ -5,7 +5,8 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/generate/rules.h"
-#include "train/ppo/role.h"
+#include "train/ppo/phase_names.h"
+#include "train/ppo/role_rules.h"
 
 namespace headroom {
 namespace {
@@ -22,18 +23,6 @@ const char* literal_of(Role role) {
       break;
   }
   return "reference";
-}
-
-// As role_spec() of train/ppo/roles.cpp.
-RunSpec role_spec(Role role, RunSpec spec) {
-  spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
-  if (!is_trained(role)) {
-    spec.optimizer_offload = {};
-    spec.max_grad_norm = 0;
-    spec.release_gradients = false;
-  }
-  spec.micro_batches = 1;
-  return without_generation(std::move(spec));
 }
 
 ShapeGeneration generation_of(RunSpec shared, const PpoSpec& ppo) {
@@ -64,11 +53,14 @@ RehearsedIteration::RehearsedIteration(Run& run, const RunSpec& shared, const Pp
     : run_(run),
       shared_(shared),
       spec_(ppo_spec_of(shared, setup)),
-      generation_(generation_of(shared, spec_)) {
+      generation_(generation_of(shared, spec_)),
+      empties_cache_(setup.empty_cache_between_phases) {
+  if (setup.swap_phases) placement_.emplace();
   for (const Role role : roles_of(setup)) {
     const RunSpec spec = role_spec(role, spec_of_role(shared, setup, role));
     roles_.step_of(role) = std::make_unique<RehearsedStep>(
         run, spec, gives_values(role) ? Head::kValue : Head::kLanguage, literal_of(role));
+    if (placement_) placement_->add(role, *roles_.step_of(role));
   }
 }
 
@@ -79,24 +71,35 @@ void RehearsedIteration::go(const OnPhase& on_phase) {
   const ShapePrompts prompts = {empty(run_, {spec_.prompts, tokens}, DType::kInt64)};
   ShapeExperience experience;
   const auto in_phase = [&](const char* phase, const auto& goes) {
+    before(phase);
     run_.memory.place = {.phase = phase};
     run_.memory.group = kExperience;
     on_phase(phase, true);
     goes();
     on_phase(phase, false);
   };
-  in_phase("generation", [&] {
+  in_phase(kGenerationPhase, [&] {
     const ShapePrompts repeated = {empty(run_, {spec_.sequences(), tokens}, DType::kInt64)};
     generate(repeated, experience);
   });
-  in_phase("scoring", [&] {
+  in_phase(kScoringPhase, [&] {
     score(experience, roles_, spec_);
     report_scores(experience);
   });
-  in_phase("training", [&] {
+  in_phase(kTrainingPhase, [&] {
     if (roles_.critic) train_critic(experience, *roles_.critic, spec_);
     train_actor(experience, *roles_.actor, spec_);
   });
+}
+
+// As change_phase() of bench/cell/ppo_run.cpp.
+void RehearsedIteration::before(const char* phase) {
+  run_.memory.place = {.phase = "change of phase"};
+  const auto empty = [this] {
+    if (empties_cache_) run_.memory.release_cached();
+  };
+  if (!placement_) return empty();
+  placement_->before(phase, empty);
 }
 
 void RehearsedIteration::generate(const ShapePrompts& prompts, ShapeExperience& experience) {

@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "profiling/theory/rehearsal/ppo/experience.h"
+#include "profiling/theory/rehearsal/ppo/placement.h"
 #include "profiling/theory/rehearsal/step.h"
 #include "train/ppo/setup.h"
 
@@ -31,6 +33,7 @@ class RehearsedIteration {
   void go(const OnPhase& on_phase);
 
  private:
+  void before(const char* phase);
   void generate(const ShapePrompts& prompts, ShapeExperience& experience);
 
   Run& run_;
@@ -38,6 +41,8 @@ class RehearsedIteration {
   PpoSpec spec_;
   ShapeGeneration generation_;
   RehearsedRoles roles_;
+  std::optional<RehearsedPlacement> placement_;  // none: all are on the card in every phase
+  bool empties_cache_ = false;                   // before each phase
 };
 
 // scoring.cpp: as score(), and what an iteration reports of it.

@@ -63,8 +63,10 @@ Tensors backward_of(const Kept& kept, const PpoSpec& spec, const Wanted& wanted,
   if (wanted.weight) d_weight_VD = more(weight_VD);
   inputs.for_each_chunk([&](int64_t count) {
     ShapeTensor d_logits_CV = inputs.logits(count);
-    const ShapeTensor negative_C = empty(inputs.run(), {count}, DType::kFp32);
-    if (of_entropy) const ShapeTensor p_CV = more(d_logits_CV);
+    {  // gradient_of_logits()
+      const ShapeTensor p_CV = of_entropy ? more(d_logits_CV) : ShapeTensor();
+      const ShapeTensor negative_C = empty(inputs.run(), {count}, DType::kFp32);
+    }
     d_logits_CV = to(d_logits_CV, hidden_TD.dtype);
     inputs.run().use_workspace();
     if (d_weight_VD.defined() && d_weight_VD.dtype != d_logits_CV.dtype) {
