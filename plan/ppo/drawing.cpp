@@ -32,6 +32,13 @@ TimelineStretch stretch_of(const PhaseComponents& phase) {
   return stretch;
 }
 
+// Of a card that is all but empty only what is there is drawn, and no limit: 0.
+int64_t limit_to_draw(const RunSpec& spec, int64_t highest) {
+  if (!is_virtual(spec)) return 0;
+  const int64_t available = find_card(spec.device.card).total_bytes;
+  return highest < available / 4 ? 0 : available;
+}
+
 }  // namespace
 
 std::optional<Timeline> ppo_timeline(const Record& record) {
@@ -39,7 +46,6 @@ std::optional<Timeline> ppo_timeline(const Record& record) {
   const std::map<std::string, int64_t> computed = computed_peaks(record);
   Timeline drawn{.title = "Memory of an iteration, requested bytes; widths are no times"};
   if (!computed.empty()) drawn.level = "computed peak";
-  if (is_virtual(record.spec)) drawn.available = find_card(record.spec.device.card).total_bytes;
   for (const PhaseComponents& phase : record.ppo->phases) {
     TimelineStretch stretch = stretch_of(phase);
     if (stretch.instants.empty()) continue;
@@ -48,6 +54,7 @@ std::optional<Timeline> ppo_timeline(const Record& record) {
     drawn.stretches.push_back(std::move(stretch));
   }
   if (drawn.stretches.empty()) return std::nullopt;
+  drawn.available = limit_to_draw(record.spec, drawn.highest());
   return drawn;
 }
 

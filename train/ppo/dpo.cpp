@@ -4,6 +4,7 @@
 
 #include "train/ppo/losses.h"
 #include "train/ppo/passes.h"
+#include "train/real_device.h"
 
 namespace headroom {
 
@@ -98,7 +99,7 @@ DpoReport train_dpo(const Experience& pairs, Step& actor, Step& reference, const
   }
   actor.free_gradients();
   const auto mean = [&](const Tensor& sum) {
-    return sum.item<double>() / static_cast<double>(report.updates);
+    return value_of(sum) / static_cast<double>(report.updates);
   };
   report.loss = mean(sums.loss);
   report.accuracy = mean(sums.accuracy);

@@ -4,6 +4,7 @@
 #include "train/ppo/advantages.h"
 #include "train/ppo/phase_names.h"
 #include "train/ppo/scoring.h"
+#include "train/real_device.h"
 
 namespace headroom {
 
@@ -18,16 +19,15 @@ uint64_t seed_of(const PpoSpec& spec, int64_t iteration) {
 }
 
 void report_scores(const Experience& experience, IterationReport* report) {
-  report->score = experience.scores_B.mean().item<double>();
-  report->response_length = experience.mask_BR.sum(-1).to(torch::kFloat32).mean().item<double>();
+  report->score = value_of(experience.scores_B.mean());
+  report->response_length = value_of(experience.mask_BR.sum(-1).to(torch::kFloat32).mean());
   if (experience.reference_log_probs_BR.defined()) {
     const Tensor kl_BR =
         kl_estimate(KlEstimator::kK1, experience.log_probs_BR, experience.reference_log_probs_BR);
-    report->kl = masked_mean(kl_BR, experience.mask_BR).item<double>();
+    report->kl = value_of(masked_mean(kl_BR, experience.mask_BR));
   }
-  report->reward = experience.rewards_BR.defined()
-                       ? experience.rewards_BR.sum(-1).mean().item<double>()
-                       : report->score;
+  report->reward = experience.rewards_BR.defined() ? value_of(experience.rewards_BR.sum(-1).mean())
+                                                   : report->score;
 }
 
 }  // namespace

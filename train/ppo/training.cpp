@@ -6,6 +6,7 @@
 #include "train/ppo/losses.h"
 #include "train/ppo/passes.h"
 #include "train/ppo/scoring.h"
+#include "train/real_device.h"
 
 namespace headroom {
 
@@ -28,7 +29,7 @@ struct Sum {
     if (more.defined()) total = total.defined() ? total + more.detach() : more.detach();
   }
   double over(int64_t count) const {
-    return total.defined() ? total.item<double>() / static_cast<double>(count) : 0;
+    return total.defined() ? value_of(total) / static_cast<double>(count) : 0;
   }
 };
 
