@@ -133,7 +133,10 @@ Tensors cudnn_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
   return {to_q, to_k, to_v};
 }
 
-ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
+// Of 9.19, the engine that it takes for a causal mask wants 256 bytes, and the one for none
+// nothing.
+ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v,
+                            bool causal) {
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
@@ -144,7 +147,7 @@ ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const Sh
   if (inputs.recorded) {
     others.push_back(empty(run, {q.size(0), q.size(1), q.size(2), 1}, DType::kFp32));
   }
-  { const ShapeTensor workspace = bytes(run, 256); }
+  if (causal) const ShapeTensor workspace = bytes(run, 256);
   keep("ScaledDotProductCudnnAttentionBackward0", out, inputs, others, cudnn_backward);
   return out;
 }
@@ -212,28 +215,42 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
   return out;
 }
 
+// Autocast's rule. GCC makes the last argument first.
+struct InComputeType {
+  InComputeType(const ShapeTensor& q_given, const ShapeTensor& k_given, const ShapeTensor& v_given)
+      : v(cast_for_product(v_given)), k(cast_for_product(k_given)), q(cast_for_product(q_given)) {}
+  static ShapeTensor cast_for_product(const ShapeTensor& x) {
+    return x.run->autocast ? cast(x, *x.run->autocast) : x;
+  }
+  ShapeTensor v, k, q;
+};
+
+ShapeTensor by_kernel(AttentionKernel kernel, const AttentionDevice& device,
+                      const InComputeType& in, bool causal) {
+  switch (kernel) {
+    case AttentionKernel::kCudnn:
+      return cudnn_attention(in.q, in.k, in.v, causal);
+    case AttentionKernel::kFlash:
+      return flash_attention(device, in.q, in.k, in.v);
+    case AttentionKernel::kMath:
+      return math_attention(in.q, in.k, in.v);
+    default:
+      return efficient_attention(in.q, in.k, in.v);
+  }
+}
+
 }  // namespace
 
 ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
                                          const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
-  const Run& run = *q_BHSK.run;
-  // Autocast's rule. GCC makes the last argument first.
-  const auto in_low = [&](const ShapeTensor& x) {
-    return run.autocast ? cast(x, *run.autocast) : x;
-  };
-  const ShapeTensor v = in_low(v_BGTK);
-  const ShapeTensor k = in_low(k_BGTK);
-  const ShapeTensor q = in_low(q_BHSK);
-  switch (device.kernel) {
-    case AttentionKernel::kCudnn:
-      return cudnn_attention(q, k, v);
-    case AttentionKernel::kFlash:
-      return flash_attention(device, q, k, v);
-    case AttentionKernel::kMath:
-      return math_attention(q, k, v);
-    default:
-      return efficient_attention(q, k, v);
-  }
+  return by_kernel(device.kernel, device, InComputeType(q_BHSK, k_BGTK, v_BGTK),
+                   /*causal=*/true);
+}
+
+ShapeTensor decoding_attention(const AttentionDevice& device, const ShapeTensor& q_BGSK,
+                               const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
+  return by_kernel(device.of_decode, device, InComputeType(q_BGSK, k_BGTK, v_BGTK),
+                   /*causal=*/false);
 }
 
 }  // namespace headroom
