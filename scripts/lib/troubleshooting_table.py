@@ -20,7 +20,8 @@ TRAINING = [
     ("Enable activation offloading", "", "--activations offload"),
     ("Fewer tokens in a micro-batch", "--max-tokens-per-micro-batch 5120",
      "--max-tokens-per-micro-batch 1280"),
-    ("Enable parameter offloading", "", "--param-offload cpu"),
+    ("Enable parameter offloading", "--master-weights fp32 --optimizer-offload cpu",
+     "--master-weights fp32 --optimizer-offload cpu --param-offload cpu"),
     ("Enable optimizer offloading", "--master-weights fp32 --swap-phases",
      "--master-weights fp32 --swap-phases --optimizer-offload cpu"),
     ("Optimizer states in 8 bits", "", "--optimizer adam8bit"),
@@ -39,7 +40,11 @@ ROLLOUT = [
 ]
 HOST = [
     ("No activations on the host", "--activations offload", ""),
-    ("Parameters stay on the card", "--param-offload cpu", ""),
+    ("Parameters stay on the card",
+     "--master-weights fp32 --optimizer-offload cpu --param-offload cpu",
+     "--master-weights fp32 --optimizer-offload cpu"),
+    ("Optimizer states stay on the card", "--master-weights fp32 --optimizer-offload cpu",
+     "--master-weights fp32"),
     ("The reference stays on the card", "--reference offload", "--reference resident"),
     ("No swapping between phases", "--swap-phases", ""),
     ("The reference on a disk", "--reference offload", "--reference disk:{disk}"),
