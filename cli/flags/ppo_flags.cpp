@@ -14,13 +14,6 @@
 namespace headroom {
 namespace {
 
-// What a RunSpec says of steps, which an iteration has otherwise or not at all.
-bool is_of_iterations(const std::string& field) {
-  static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
-                                                "measure_steps", "record_steps",  "save_weights"};
-  return std::find(kNot.begin(), kNot.end(), field) == kNot.end();
-}
-
 std::string without_dashes(const std::string& flag) { return flag.substr(2); }
 
 std::string flag_name(std::string name) {
@@ -82,7 +75,7 @@ std::vector<Flag> ppo_flags() {
   std::vector<Flag> flags;
   std::vector<std::string> left_out = {"output"};  // here it is the timeline
   for (const Field& field : fields()) {
-    if (!is_of_iterations(field.name)) left_out.push_back(without_dashes(field.flag()));
+    if (!is_of_iterations(field)) left_out.push_back(without_dashes(field.flag()));
   }
   for (Flag& flag : cell_flags()) {
     if (std::find(left_out.begin(), left_out.end(), flag.name) == left_out.end()) {

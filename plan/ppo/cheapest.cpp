@@ -103,7 +103,7 @@ class Search {
     for (size_t i = chosen.size(); i < techniques_.size(); ++i) {
       most.push_back(techniques_[i].levels.size());
     }
-    constexpr size_t kMostLeftOut = 3;
+    constexpr size_t kMostLeftOut = 5;
     for (size_t left_out = 0; left_out <= kMostLeftOut; ++left_out) {
       std::optional<PpoSet> found;
       without(most, chosen.size(), left_out, found);

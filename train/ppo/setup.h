@@ -62,6 +62,10 @@ struct RoleField {
 };
 const std::vector<RoleField>& role_fields();
 
+// Whether a setting of RunSpec is one of an iteration: steps have others, which it has otherwise or
+// not at all.
+bool is_of_iterations(const Field& field);
+
 // The roles that take part, in the order of the enumeration.
 std::vector<Role> roles_of(const PpoSetup& setup);
 // What one of them is built from. Throws UsageError.
