@@ -31,12 +31,16 @@ void check(const Prompts& prompts, const Generation& settings) {
 Generator::Generator(Transformer model, Generation settings, PassForward forward)
     : model_(std::move(model)), settings_(settings), forward_(std::move(forward)) {}
 
+// What leaves it is made before inference mode begins, whose tensors nothing can be trained with.
 Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
   const torch::NoGradGuard no_grad;
   check(prompts, settings_);
   const torch::Device device = prompts.tokens_BP.device();
   const auto count = static_cast<int64_t>(prompts.lengths.size());
-  cache_ = make_kv_cache(settings_.cache, device);
+  {
+    const c10::InferenceMode inference;
+    cache_ = make_kv_cache(settings_.cache, device);
+  }
   claim(claims, Category::kKvCache, cache_->storages(), {"kv cache", "kv cache scales"});
   sampler_ = std::make_unique<Sampler>(settings_.sampling, settings_.seed, device);
   const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
@@ -49,6 +53,7 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryCl
     const int64_t length = prompts.lengths[static_cast<size_t>(i)];
     out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));
   }
+  const c10::InferenceMode inference;
   const int64_t at_once = settings_.cache.at_once();
   for (int64_t begin = 0; begin < count; begin += at_once) {
     Round round{.prompts = prompts, .begin = begin, .end = std::min(begin + at_once, count)};

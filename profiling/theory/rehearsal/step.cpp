@@ -248,7 +248,7 @@ std::vector<std::shared_ptr<Storage>> RehearsedStep::state_storages() {
   std::vector<std::shared_ptr<Storage>> all;
   const auto add = [&](const std::vector<ShapeTensor*>& tensors) {
     for (const ShapeTensor* tensor : tensors) {
-      if (tensor->defined() && tensor->storage->bytes() > 0) all.push_back(tensor->storage);
+      if (tensor->defined() && tensor->storage->is_there()) all.push_back(tensor->storage);
     }
   };
   for (RehearsedOptimizer* optimizer : optimizers) add(optimizer->master_weights());
