@@ -1,8 +1,11 @@
 #include "train/generate/generator.h"
 
+#include <ATen/autocast_mode.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace headroom {
 
@@ -31,16 +34,15 @@ void check(const Prompts& prompts, const Generation& settings) {
 Generator::Generator(Transformer model, Generation settings, PassForward forward)
     : model_(std::move(model)), settings_(settings), forward_(std::move(forward)) {}
 
-// What leaves it is made before inference mode begins, whose tensors nothing can be trained with.
+// Without a graph operations need not remember what they are views of: inference mode. What leaves
+// here is made before it begins, as nothing can be trained with its tensors; and not under autocast,
+// which in it casts weights anew for every product and keeps none.
 Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
   const torch::NoGradGuard no_grad;
   check(prompts, settings_);
   const torch::Device device = prompts.tokens_BP.device();
   const auto count = static_cast<int64_t>(prompts.lengths.size());
-  {
-    const c10::InferenceMode inference;
-    cache_ = make_kv_cache(settings_.cache, device);
-  }
+  cache_ = make_kv_cache(settings_.cache, device);
   claim(claims, Category::kKvCache, cache_->storages(), {"kv cache", "kv cache scales"});
   sampler_ = std::make_unique<Sampler>(settings_.sampling, settings_.seed, device);
   const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
@@ -53,7 +55,8 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryCl
     const int64_t length = prompts.lengths[static_cast<size_t>(i)];
     out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));
   }
-  const c10::InferenceMode inference;
+  std::optional<c10::InferenceMode> inference;
+  if (!at::autocast::is_autocast_enabled(device.type())) inference.emplace();
   const int64_t at_once = settings_.cache.at_once();
   for (int64_t begin = 0; begin < count; begin += at_once) {
     Round round{.prompts = prompts, .begin = begin, .end = std::min(begin + at_once, count)};
