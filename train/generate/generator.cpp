@@ -35,8 +35,8 @@ Generator::Generator(Transformer model, Generation settings, PassForward forward
     : model_(std::move(model)), settings_(settings), forward_(std::move(forward)) {}
 
 // Without a graph operations need not remember what they are views of: inference mode. What leaves
-// here is made before it begins, as nothing can be trained with its tensors; and not under autocast,
-// which in it casts weights anew for every product and keeps none.
+// here is made before it begins, as nothing can be trained with its tensors; and not under
+// autocast, which in it casts weights anew for every product and keeps none.
 Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
   const torch::NoGradGuard no_grad;
   check(prompts, settings_);
