@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
+#include "plan/ppo/computed.h"
 #include "plan/ppo/drawing.h"
 #include "plan/ppo/report.h"
 
@@ -48,17 +49,19 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
-void print_report(const Record& record, TableFormat format) {
-  const std::vector<Table> tables = ppo_report(record);
-  const std::optional<Timeline> timeline = ppo_timeline(record);
+using Computed = std::optional<ComputedIteration>;
+
+void print_report(const Record& record, const Computed& computed, TableFormat format) {
+  const std::vector<Table> tables = ppo_report(record, computed);
+  const std::optional<Timeline> timeline = ppo_timeline(record, computed);
   if (format != TableFormat::kText || !timeline) return print_tables(tables, format);
   const TextStyle style{
       .ascii = !locale_is_utf8(), .colour = takes_colour(), .width = terminal_width()};
   print(to_string(tables, format, style.width) + "\n" + drawing(*timeline, style));
 }
 
-void write_svg(const Record& record, const std::string& path) {
-  const std::optional<Timeline> timeline = ppo_timeline(record);
+void write_svg(const Record& record, const Computed& computed, const std::string& path) {
+  const std::optional<Timeline> timeline = ppo_timeline(record, computed);
   if (!timeline) return;
   write_file_atomically(path,
                         svg(*timeline, "Memory of a PPO iteration: " + row_name(record.spec)));
@@ -91,11 +94,14 @@ int run_iterations(const Arguments& typed) {
     log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
   }
   for (const std::string& note : record.notes) log_line(note);
-  if (!output.empty()) write_svg(record, output);
-  if (is_record_format(format)) {
+  const bool prints_record = is_record_format(format);
+  Computed computed;
+  if (!prints_record || !output.empty()) computed = computed_iteration(record.spec, request.setup);
+  if (!output.empty()) write_svg(record, computed, output);
+  if (prints_record) {
     print(to_json_line(record) + "\n");
   } else {
-    print_report(record, parse_table_format("--format", format));
+    print_report(record, computed, parse_table_format("--format", format));
   }
   return exit_code_of(record);
 }

@@ -1,15 +1,13 @@
 #include "profiling/theory/iteration.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "cards/cublas_workspace.h"
 #include "profiling/theory/compute_capability.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/ppo/iteration.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "profiling/theory/sheet.h"
-#include "train/generate/rules.h"
+#include "train/ppo/role_rules.h"
 
 namespace headroom {
 namespace {
@@ -39,15 +37,17 @@ PhasePeak peak_of(const char* phase, const Memory& memory) {
 
 std::vector<std::string> not_rehearsed(const RunSpec& shared, const PpoSetup& setup) {
   std::vector<std::string> flags;
+  const auto add = [&](const std::string& flag) {
+    if (std::find(flags.begin(), flags.end(), flag) == flags.end()) flags.push_back(flag);
+  };
   const RunSpec defaults;
-  for (const char* name : {"decode_graph", "top_k", "top_p", "end_token", "alloc_conf"}) {
+  for (const char* name : {"decode_graph", "top_k", "top_p", "end_token"}) {
     const Field& field = *find_field(name);
-    if (!field.same(shared, defaults)) flags.push_back(field.flag());
+    if (!field.same(shared, defaults)) add(field.flag());
   }
   for (const Role role : roles_of(setup)) {
-    RunSpec spec = without_generation(spec_of_role(shared, setup, role));
-    spec.alloc_conf.clear();
-    if (!has_predicted_peak(spec)) flags.push_back("--" + word_of(role) + "-...");
+    const RunSpec spec = role_spec(role, spec_of_role(shared, setup, role));
+    for (const std::string& flag : flags_not_followed(spec)) add(flag);
   }
   return flags;
 }

@@ -12,6 +12,9 @@
 
 namespace headroom {
 
+// A group beside those of rows.h and peak.h: prompts, responses and what is known of their tokens.
+inline constexpr const char* kExperience = "experience";
+
 // Note [An iteration rehearsed]
 // Rationale: an iteration is several models on one card, none of which is alone: the states of two
 //   are there while a third one scores, and the blocks that one phase leaves cached are those that

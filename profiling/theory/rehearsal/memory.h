@@ -39,6 +39,7 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   int64_t bytes() const;
+  bool is_there() const { return is_there_; }  // not of no bytes
   // What it turned out to be: a gradient, a state.
   void belongs_to(const char* group);
   // Its memory goes while tensors refer to it, and comes back as what it was.

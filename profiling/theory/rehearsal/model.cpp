@@ -58,15 +58,21 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
   return sub(shifted_BSV, log(sum_BS1));
 }
 
-// Grouped heads of queries stand in the place of queries there.
-AttentionKernel kernel_of_decode(const RunSpec& spec) {
+// Of queries that come later, by libtorch's choice. In a decode grouped heads of queries stand in
+// the place of queries; flash takes no mask.
+void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
   constexpr int64_t kLeastKeys = 2;
   const Sheet sheet(spec);
   AttentionCall call = attention_call(spec, sheet.config(), sheet.compute());
-  call.heads = call.kv_heads;
   call.context = kLeastKeys;
   call.backward = false;
-  return chosen_kernel(call);
+  device.of_later = chosen_kernel(call);
+  if (device.of_later == AttentionKernel::kFlash) {
+    const bool takes = refusal(AttentionKernel::kMemoryEfficient, call).empty();
+    device.of_later = takes ? AttentionKernel::kMemoryEfficient : AttentionKernel::kMath;
+  }
+  call.heads = call.kv_heads;
+  device.of_decode = chosen_kernel(call);
 }
 
 // What it makes on the way leaves holes, which the first steps fill.
@@ -92,7 +98,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
     : run_(run), spec_(spec), config_(model_config(spec)) {
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
-  attention_.of_decode = kernel_of_decode(spec);
+  choose_later_kernels(spec, attention_);
   run.fp8 = spec.precision == Precision::kFp8;
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);

@@ -1,4 +1,3 @@
-#include <cassert>
 #include <vector>
 
 #include "profiling/theory/rehearsal/kv_cache.h"
@@ -65,7 +64,9 @@ ShapeTensor attend_batch(const ShapePass& pass, const PassAttention& attention, 
   const KeyValueShapes cached = pass.cache->read(batch.begin, batch.end, q_1HTK.dtype);
   const ShapeTensor k_BGTK = narrow(cached.k_BGTK, 2, keys);
   const ShapeTensor v_BGTK = narrow(cached.v_BGTK, 2, keys);
-  assert(attention.kind == Attention::kEager);
+  if (attention.kind != Attention::kEager) {
+    return as_tokens(later_attention(attention.device, q_BHSK, k_BGTK, v_BGTK));
+  }
   const ShapeTensor v_BHTK = repeat_heads(v_BGTK, q_BHSK.size(1));
   return as_tokens(eager_attention(q_BHSK, repeat_heads(k_BGTK, q_BHSK.size(1)), v_BHTK));
 }

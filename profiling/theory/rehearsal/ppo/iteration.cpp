@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "profiling/theory/iteration.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/generate/rules.h"

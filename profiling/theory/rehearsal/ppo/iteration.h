@@ -56,7 +56,4 @@ void train_actor(const ShapeExperience& experience, RehearsedStep& actor, const 
 // scoring.cpp: of the outputs of a pass, (1, N, D), what a head of one output gives, (N) FP32.
 ShapeTensor values_of(const RehearsedModel& model, const ShapeTensor& hidden_1ND);
 
-// Of all tensors that an experience holds.
-inline constexpr const char* kExperience = "experience";
-
 }  // namespace headroom
