@@ -8,6 +8,9 @@
 namespace headroom {
 namespace {
 
+// Decodes that are gone through: Note [Decodes gone through].
+constexpr int64_t kMostDecodes = 256;
+
 ShapeTensor integers(Run& run, int64_t count) { return empty(run, {count}, DType::kInt64); }
 
 }  // namespace
@@ -22,7 +25,6 @@ ShapeTensor RehearsedGenerator::generate(const ShapePrompts& prompts) {
     Round round{.sequences = std::min(at_once, count - begin), .prompt = prompts.length()};
     prefill(round);
     decode(round);
-    for (int64_t row = 0; row < round.sequences; ++row) cache_->release(row);
   }
   cache_.reset();
   return tokens_BT;
@@ -82,18 +84,21 @@ void RehearsedGenerator::prefill(Round& round) {
 }
 
 void RehearsedGenerator::decode(Round& round) {
+  const int64_t count = settings_.response_len - 1;
+  if (count == 0) return;
   model_.shorten(true);
-  for (int64_t step = 1; step < settings_.response_len; ++step) {
-    round.next_B = next(decode_logits(round));
+  const int64_t stride = (count + kMostDecodes - 1) / kMostDecodes;
+  for (int64_t step = (count - 1) % stride; step < count; step += stride) {
+    round.next_B = next(decode_logits(round, round.prompt + step));
     take(round);
   }
   model_.shorten(false);
 }
 
-ShapeTensor RehearsedGenerator::decode_logits(const Round& round) {
+ShapeTensor RehearsedGenerator::decode_logits(const Round& round, int64_t position) {
   std::vector<ShapeStretch> stretches;
   for (int64_t row = 0; row < round.sequences; ++row) {
-    stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
+    stretches.push_back({.length = 1, .first = position, .row = row});
   }
   cache_->begin(stretches);
   const ShapePass pass = make_shape_pass(run_, std::move(stretches), cache_.get());

@@ -27,6 +27,13 @@ struct ShapePrompts {
   int64_t length() const { return tokens_BP.size(1); }
 };
 
+// Note [Decodes gone through]
+// Rationale: thousands of decodes differ by a token each.
+// Approach: what a decode makes grows with its position, and with nothing else. Of more than some
+//   hundreds so many are gone through, evenly apart, the last one, which is the largest, among
+//   them.
+// Limits: where a tensor of many MiB grows with every token, blocks of the sizes between are not
+//   among what is cached afterwards: reserved memory may be less by them. What is allocated is not.
 class RehearsedGenerator {
  public:
   RehearsedGenerator(Run& run, RehearsedModel& model, const ShapeGeneration& settings)
@@ -46,7 +53,7 @@ class RehearsedGenerator {
   void prefill(Round& round);
   void decode(Round& round);
   ShapeTensor run_chunk(const Round& round, const std::vector<ShapeStretch>& stretches);
-  ShapeTensor decode_logits(const Round& round);
+  ShapeTensor decode_logits(const Round& round, int64_t position);
   ShapeTensor forward(const ShapeTensor& tokens_1T, const ShapePass& pass);
   std::vector<std::vector<ShapeStretch>> chunks(const Round& round) const;
   ShapeTensor next(const ShapeTensor& logits_BV) const;

@@ -120,8 +120,7 @@ ShapeTensor one_of(const ShapeTensor& all, const Dims& sizes) {
 
 }  // namespace
 
-ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes)
-    : run_(run), shape_(shape), lengths_(static_cast<size_t>(shape.sequences)) {
+ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes) : run_(run), shape_(shape) {
   const char* const group = std::exchange(run.memory.group, kKvCacheRows);
   run.memory.place.operation = "zeros";
   const int64_t all = 2 * shape.layers * sizes.product();
@@ -136,7 +135,7 @@ void ShapeCache::begin(const std::vector<ShapeStretch>& stretches) {
   longest_ = 0;
   bool even = true;
   for (const ShapeStretch& stretch : stretches) {
-    const int64_t end = lengths_[static_cast<size_t>(stretch.row)] = stretch.first + stretch.length;
+    const int64_t end = stretch.first + stretch.length;
     even &= longest_ == 0 || end == longest_;
     longest_ = std::max(longest_, end);
   }

@@ -15,7 +15,8 @@ struct KeyValueShapes {
   ShapeTensor k_BGTK, v_BGTK;
 };
 
-// What is in which block changes no shape: a paged cache is known by how many it has.
+// What is in which block changes no shape, nor does what came before: a paged cache is known by how
+// many blocks it has, and stretches say where they begin.
 class ShapeCache {
  public:
   virtual ~ShapeCache() = default;
@@ -24,8 +25,6 @@ class ShapeCache {
   void append(const ShapeTensor& k_TGK, const ShapeTensor& v_TGK);
   KeyValueShapes read(int64_t begin, int64_t end, DType type) const;
   const ShapeTensor& mask_B11T() const { return mask_B11T_; }
-  void release(int64_t row) { lengths_[static_cast<size_t>(row)] = 0; }
-  int64_t length(int64_t row) const { return lengths_[static_cast<size_t>(row)]; }
 
  protected:
   ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes);
@@ -47,7 +46,6 @@ class ShapeCache {
   KvCacheShape shape_;
   ShapeTensor codes_;   // one layer's keys or values, a view
   ShapeTensor scales_;  // likewise; undefined where the type has none
-  std::vector<int64_t> lengths_;
   std::vector<ShapeStretch> stretches_;
   int64_t longest_ = 0;
   ShapeTensor mask_B11T_;
