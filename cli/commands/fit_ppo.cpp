@@ -100,14 +100,20 @@ int fit_ppo(const Arguments& typed) {
   base.shared.stacks = Stacks::kNone;
   CellOptions options = limits_from(arguments);
   const std::vector<RunTechnique> techniques = techniques_from(arguments, base);
+  const int64_t capacity = capacity_of(cards.front().card);
   PpoFit found;
   {
     const InterruptGuard guard;
-    found = cheapest_setup(base, techniques,
-                           {.capacity = capacity_of(cards.front().card),
-                            .need = need_of,
-                            .run = [&](const PpoRun& run) { return run_one(run, options); },
-                            .stopped = interrupted});
+    found =
+        cheapest_setup(base, techniques,
+                       {.capacity = capacity,
+                        .need = need_of,
+                        .fits =
+                            [&](const PpoRun& run) {
+                              return iteration_rehearsed_to_fit(run.shared, run.setup, capacity);
+                            },
+                        .run = [&](const PpoRun& run) { return run_one(run, options); },
+                        .stopped = interrupted});
   }
   print_tables(ppo_fit_report(found, cards.front().card), format);
   if (found.stopped) {

@@ -136,10 +136,13 @@ class Search {
     found = PpoSet{.run = *run, .levels = levels, .need = known->second, .record = std::nullopt};
   }
 
-  bool fits(const PpoSet& set) const {
+  bool fits(const PpoSet& set) {
     const auto known = records_.find(set.levels);
     if (known != records_.end()) return known->second.status == Status::kOk;
-    return set.need <= judge_.capacity;
+    if (set.need > judge_.capacity) return false;
+    const auto [rehearsed, is_new] = fits_.try_emplace(set.levels, false);
+    if (is_new) rehearsed->second = judge_.fits(set.run);
+    return rehearsed->second;
   }
 
   void run(PpoSet& set) {
@@ -154,6 +157,7 @@ class Search {
   const std::vector<RunTechnique>& techniques_;
   const PpoJudge& judge_;
   std::map<Levels, int64_t> needs_;
+  std::map<Levels, bool> fits_;
   std::map<Levels, Record> records_;
   PpoFit fit_;
 };

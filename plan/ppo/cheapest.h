@@ -27,6 +27,7 @@ namespace headroom {
 struct PpoJudge {
   int64_t capacity = 0;                        // bytes that a run may have
   std::function<int64_t(const PpoRun&)> need;  // by theory, of its fullest phase; -1: not known
+  std::function<bool(const PpoRun&)> fits;     // by theory, pieces of free memory counted
   std::function<Record(const PpoRun&)> run;    // on the card
   std::function<bool()> stopped = [] { return false; };
 };

@@ -65,4 +65,18 @@ std::vector<PhasePeak> predicted_iteration(const RunSpec& shared, const PpoSetup
   return peaks;
 }
 
+bool iteration_rehearsed_to_fit(const RunSpec& shared, const PpoSetup& setup, int64_t bytes) {
+  Run run(cublas_workspace_bytes(compute_capability(shared)));
+  run.memory.limit(bytes);
+  try {
+    RehearsedIteration iteration(run, shared, setup);
+    iteration.go([](const char*, bool) {});
+    run.memory.release_cached();
+    iteration.go([](const char*, bool) {});
+  } catch (const CardIsFull&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace headroom

@@ -41,4 +41,8 @@ std::vector<std::string> not_rehearsed(const RunSpec& shared, const PpoSetup& se
 // In the order of the phases. not_rehearsed() must be empty.
 std::vector<PhasePeak> predicted_iteration(const RunSpec& shared, const PpoSetup& setup);
 
+// Whether both iterations go through where the allocator may take so many bytes of the card: peaks
+// below them may not, because what is free is in pieces. not_rehearsed() must be empty.
+bool iteration_rehearsed_to_fit(const RunSpec& shared, const PpoSetup& setup, int64_t bytes);
+
 }  // namespace headroom
