@@ -31,9 +31,13 @@ void RehearsedPlacement::leave_but_for(const std::string& phase) {
     if (is_needed(component, phase) || !component.away.empty()) continue;
     component.away = component.part == Part::kWeights ? component.step->weight_storages()
                                                       : component.step->state_storages();
-    // What is on the host for good, and what has no bytes, does not go.
-    std::erase_if(component.away, [](const auto& storage) { return !storage->is_there(); });
-    for (const auto& storage : component.away) storage->leave();
+    // What is on the host for good and what has no bytes does not go, what two tensors share goes
+    // once.
+    std::erase_if(component.away, [](const auto& storage) {
+      if (!storage->is_there()) return true;
+      storage->leave();
+      return false;
+    });
   }
 }
 
