@@ -66,7 +66,8 @@ Flag setup_flag() {
 Arguments with_setup_file(Arguments arguments, const std::vector<Flag>& flags) {
   if (!arguments.has(kName)) return arguments;
   const std::string path = arguments.get(kName);
-  for (const auto& [key, value] : object_in(path).items()) {
+  const json object = object_in(path);
+  for (const auto& [key, value] : object.items()) {
     const Flag& flag = flag_of(key, path, flags);
     const std::string text = text_of(key, value, path);
     const bool absent = flag.value.empty() && text == "false";  // a switch that is not there
