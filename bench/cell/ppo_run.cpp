@@ -88,8 +88,9 @@ void build(PpoBench& bench, Record& record) {
 
 Prompts next_prompts(PpoBench& bench) {
   Prompts prompts{.tokens_BP = bench.data->batch(bench.next).tokens_BS, .lengths = {}};
-  prompts.lengths.assign(static_cast<size_t>(prompts.tokens_BP.size(0)),
-                         prompt_tokens(bench.shared));
+  // Every iteration has the same lengths, so that the next one finds what the one before left.
+  prompts.lengths = prompt_lengths(bench.setup.prompt_lengths, prompts.tokens_BP.size(0),
+                                   prompt_tokens(bench.shared), bench.shared.seed);
   return prompts;
 }
 
@@ -200,7 +201,10 @@ void record_iteration(PpoBench& bench, Record& record) {
   StepRecording recording(bench.memories, {.stacks = spec.stacks, .max_entries = spec.max_entries});
   FailedPhase phase(bench.failed_in, &recording);
   const Traffic before = traffic_of(bench);
-  iterate(bench, "recorded", &phase, &recording);
+  const IterationReport report = iterate(bench, "recorded", &phase, &recording);
+  record.ppo->packing = {.micro_batches = report.actor.micro_batches,
+                         .tokens = report.actor.tokens,
+                         .most_tokens = report.actor.most_tokens};
   fill_traffic(traffic_of(bench).since(before), record);
   if (measures_while_recording(bench)) {
     record.peak = recording.peaks().overall(0);

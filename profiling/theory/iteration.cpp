@@ -45,6 +45,7 @@ std::vector<std::string> not_rehearsed(const RunSpec& shared, const PpoSetup& se
     const Field& field = *find_field(name);
     if (!field.same(shared, defaults)) add(field.flag());
   }
+  if (setup.prompt_lengths != PromptLengths::kEven) add("--prompt-lengths");
   for (const Role role : roles_of(setup)) {
     const RunSpec spec = role_spec(role, spec_of_role(shared, setup, role));
     for (const std::string& flag : flags_not_followed(spec)) add(flag);

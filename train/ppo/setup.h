@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "train/ppo/prompt_lengths.h"
 #include "train/ppo/role.h"
 #include "train/ppo/spec.h"
 #include "train/spec.h"
@@ -33,8 +34,9 @@ struct PpoSetup {
   ReferencePlace reference = ReferencePlace::kResident;
   std::string reference_directory;  // of its file, where it is offloaded to a disk; "" = to memory
   int64_t reward_token = 0;         // the rule: the share of a response's tokens that are this one
-  int64_t iterations = 1;           // measured, after one that is not
-  bool swap_phases = false;         // what a phase does not need is in host memory: placement.h
+  PromptLengths prompt_lengths = PromptLengths::kEven;
+  int64_t iterations = 1;    // measured, after one that is not
+  bool swap_phases = false;  // what a phase does not need is in host memory: placement.h
   // What the allocator has cached goes back to the card before each phase begins.
   bool empty_cache_between_phases = false;
   // Settings of RunSpec that one role has otherwise, as they are typed: by role, by field.
