@@ -1,6 +1,7 @@
 #include "profiling/attribution.h"
 
 #include <algorithm>
+#include <span>
 
 #include "profiling/lifetimes.h"
 #include "profiling/saving.h"
@@ -50,13 +51,22 @@ int64_t live_bytes(const std::vector<Lifetime>& lifetimes, Category category, in
   return bytes;
 }
 
+// What was made in events [begin, end): lifetimes are in the order of allocation.
+std::span<const Lifetime> made_in(const std::vector<Lifetime>& lifetimes, int64_t begin,
+                                  int64_t end) {
+  const auto at = [&](int64_t event) {
+    return std::partition_point(
+        lifetimes.begin(), lifetimes.end(),
+        [event](const Lifetime& lifetime) { return lifetime.allocated < event; });
+  };
+  const auto first = at(begin);
+  return {first, std::max(first, at(end))};
+}
+
 BlockResidual residual_of(const BlockRun& run, const std::vector<Lifetime>& lifetimes) {
   BlockResidual residual{.index = run.index};
-  for (const Lifetime& lifetime : lifetimes) {
-    if (lifetime.category != Category::kActivations || lifetime.allocated < run.begin ||
-        lifetime.allocated >= run.end || !lifetime.live_after(run.cut)) {
-      continue;
-    }
+  for (const Lifetime& lifetime : made_in(lifetimes, run.begin, run.end)) {
+    if (lifetime.category != Category::kActivations || !lifetime.live_after(run.cut)) continue;
     residual.bytes += lifetime.size;
     residual.tensors += 1;
   }
@@ -67,9 +77,8 @@ int64_t largest_recomputation(const std::vector<Lifetime>& lifetimes, const Savi
   int64_t largest = 0;
   for (const Recomputation& one : saving.recomputations) {
     int64_t bytes = 0;
-    for (const Lifetime& lifetime : lifetimes) {
-      const bool is_of_it = lifetime.category == Category::kTemporaries &&
-                            lifetime.allocated >= one.begin && lifetime.allocated < one.end;
+    for (const Lifetime& lifetime : made_in(lifetimes, one.begin, one.end)) {
+      const bool is_of_it = lifetime.category == Category::kTemporaries;
       if (is_of_it && lifetime.live_after(one.end)) bytes += lifetime.size;
     }
     largest = std::max(largest, bytes);

@@ -26,9 +26,17 @@ struct IterationFigures {
   double response_tokens = 0;  // of a sequence: mean
 };
 
+// What the actor was trained on in an iteration, all epochs.
+struct PackingFigures {
+  int64_t micro_batches = 0;
+  int64_t tokens = 0;       // prompt and response; no padding is computed
+  int64_t most_tokens = 0;  // of a micro-batch
+};
+
 struct PpoFigures {
   SharedJson setup;  // train/ppo/setup.h, what is not the default
   std::vector<PhaseComponents> phases;
+  PackingFigures packing;
   std::vector<IterationFigures> iterations;  // that were measured
 };
 

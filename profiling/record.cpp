@@ -90,8 +90,13 @@ json to_json(const GenerationFigures& times) {
 json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
 
 json to_json(const PpoFigures& figures) {
-  json object = {
-      {"setup", figures.setup.get()}, {"phases", json::array()}, {"iterations", json::array()}};
+  json object = {{"setup", figures.setup.get()},
+                 {"phases", json::array()},
+                 {"packing",
+                  {{"micro_batches", figures.packing.micro_batches},
+                   {"tokens", figures.packing.tokens},
+                   {"most_tokens", figures.packing.most_tokens}}},
+                 {"iterations", json::array()}};
   for (const PhaseComponents& phase : figures.phases) {
     object["phases"].push_back({{"phase", phase.phase},
                                 {"requested_bytes", phase.requested},

@@ -59,6 +59,7 @@ template <typename Value>
 void read(const element& value, Named<Value>& named);
 template <typename Value>
 void read(const element& value, std::vector<Value>& list);
+void read(const element& value, PackingFigures& packing);
 
 // Reads the member `key` of an object where it has one.
 template <typename Value>
@@ -112,6 +113,13 @@ void read(const element& value, PhaseComponents& phase) {
   read(of, "requested_bytes", phase.requested);
   read(of, "component_bytes", phase.components);
   read(of, "instant_bytes", phase.instants);
+}
+
+void read(const element& value, PackingFigures& packing) {
+  const object of = members(value);
+  read(of, "micro_batches", packing.micro_batches);
+  read(of, "tokens", packing.tokens);
+  read(of, "most_tokens", packing.most_tokens);
 }
 
 void read(const element& value, IterationFigures& one) {
@@ -191,6 +199,7 @@ void read(const element& value, Rare<PpoFigures>& figures) {
     figures->setup = nlohmann::json::parse(std::string(simdjson::minify(setup)));
   }
   read(of, "phases", figures->phases);
+  read(of, "packing", figures->packing);
   read(of, "iterations", figures->iterations);
 }
 

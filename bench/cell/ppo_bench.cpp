@@ -137,7 +137,9 @@ void PpoBench::build(std::vector<std::string>* notes) {
 
 Prompts PpoBench::next_prompts() {
   Prompts prompts{.tokens_BP = data->batch(next).tokens_BS, .lengths = {}};
-  prompts.lengths.assign(static_cast<size_t>(prompts.tokens_BP.size(0)), prompt_tokens(shared));
+  // Every iteration has the same lengths, so that the next one finds what the one before left.
+  prompts.lengths = prompt_lengths(setup.prompt_lengths, prompts.tokens_BP.size(0),
+                                   prompt_tokens(shared), shared.seed);
   return prompts;
 }
 

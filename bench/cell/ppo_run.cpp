@@ -19,12 +19,11 @@
 namespace headroom {
 namespace {
 
-// Peaks of phases, and which of them ended as they should: what there is of an iteration that
-// failed.
+// Which phases ended as they should: what there is of an iteration that failed. Passes on what it
+// hears.
 class FinishedPhases final : public ScopeListener {
  public:
-  explicit FinishedPhases(PpoBench& bench)
-      : peaks_({&bench.tracker()}), phase_(bench.failed_in, &peaks_) {}
+  FinishedPhases(PpoBench& bench, ScopeListener* next) : phase_(bench.failed_in, next) {}
 
   void on_scope(const Scope& scope, bool begins) override {
     phase_.on_scope(scope, begins);
@@ -32,53 +31,47 @@ class FinishedPhases final : public ScopeListener {
     (std::uncaught_exceptions() > 0 ? failed_ : finished_).insert(scope.name);
   }
 
-  const PhasePeaks& peaks() const { return peaks_; }
-
-  void fill_finished(Record& record) const {
-    peaks_.fill_phases(record);
-    const auto is_whole = [&](const std::string& name) {
-      return finished_.contains(name) && !failed_.contains(name);
-    };
+  void fill(const PhasePeaks& peaks, Record& record) const {
     record.phases = {};
     record.phase_runs = {};
     record.phase_order = {};
-    for (const std::string& name : peaks_.order()) {
-      if (!is_whole(name)) continue;
-      record.phases[name] = peaks_.phases(0).at(name);
-      record.phase_runs[name] = peaks_.runs().at(name);
+    for (const std::string& name : peaks.order()) {
+      if (!finished_.contains(name) || failed_.contains(name)) continue;
+      record.phases[name] = peaks.phases(0).at(name);
+      record.phase_runs[name] = peaks.runs().at(name);
       record.phase_order.push_back(name);
     }
   }
 
  private:
-  PhasePeaks peaks_;
   FailedPhase phase_;
   std::set<std::string> finished_, failed_;
 };
 
-// What finished before a failure stays in the Record.
-IterationReport listened_to(PpoBench& bench, const char* what, FinishedPhases& phases,
-                            Record& record) {
+// What finished before a failure stays in the Record. peaks: of what `next` hears.
+IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next,
+                        MemoryClaims* claims, const PhasePeaks& peaks, Record& record) {
+  FinishedPhases phases(bench, next);
   try {
-    return bench.iterate(what, &phases, nullptr);
+    return bench.iterate(what, &phases, claims);
   } catch (...) {
-    phases.fill_finished(record);
+    phases.fill(peaks, record);
     throw;
   }
 }
 
 void warm_up(PpoBench& bench, Record& record) {
-  FinishedPhases phases(bench);
-  listened_to(bench, "warm-up", phases, record);
+  PhasePeaks peaks({&bench.tracker()});
+  iterate(bench, "warm-up", &peaks, nullptr, peaks, record);
   bench.tracker().release_cached();
 }
 
 void measure(PpoBench& bench, Record& record) {
-  FinishedPhases phases(bench);
+  PhasePeaks peaks({&bench.tracker()});
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.setup.iterations; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const IterationReport report = listened_to(bench, "measured", phases, record);
+    const IterationReport report = iterate(bench, "measured", &peaks, nullptr, peaks, record);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     if (!has_values) continue;
     record.step_ms.push_back(time.count());
@@ -87,17 +80,30 @@ void measure(PpoBench& bench, Record& record) {
                                       .reward = report.reward,
                                       .response_tokens = report.response_length});
   }
-  record.peak = phases.peaks().overall(0);
-  phases.peaks().fill_phases(record);
+  record.peak = peaks.overall(0);
+  peaks.fill_phases(record);
+}
+
+// Whether the one iteration that is measured is also the one that is recorded: where no time passes
+// there is none to disturb, and who listens takes nothing of the card.
+bool measures_while_recording(const PpoBench& bench) {
+  return !is_real(bench.device) && bench.setup.iterations == 1 && bench.shared.record_steps > 0;
 }
 
 void record_iteration(PpoBench& bench, Record& record) {
   const RunSpec& spec = bench.shared;
   StepRecording recording(bench.memories, {.stacks = spec.stacks, .max_entries = spec.max_entries});
-  FailedPhase phase(bench.failed_in, &recording);
   const Traffic before = bench.traffic();
-  bench.iterate("recorded", &phase, &recording);
+  const IterationReport report =
+      iterate(bench, "recorded", &recording, &recording, recording.peaks(), record);
+  record.ppo->packing = {.micro_batches = report.actor.micro_batches,
+                         .tokens = report.actor.tokens,
+                         .most_tokens = report.actor.most_tokens};
   fill_traffic(bench.traffic().since(before), record);
+  if (measures_while_recording(bench)) {
+    record.peak = recording.peaks().overall(0);
+    recording.peaks().fill_phases(record);
+  }
   Snapshot snapshot;
   const auto results =
       recording.finish(spec.snapshot.empty() ? nullptr : &snapshot, bench.role_words());
@@ -129,7 +135,7 @@ void run_to_the_end(PpoBench& bench, const RunOptions& options, Record& record) 
   record.space = bench.memories.front().space;
   bench.build(&record.notes);
   warm_up(bench, record);
-  measure(bench, record);
+  if (!measures_while_recording(bench)) measure(bench, record);
   if (bench.shared.record_steps > 0) record_iteration(bench, record);
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
   record.status = Status::kOk;

@@ -5,6 +5,7 @@
 #include "bench/process/interrupt.h"
 #include "bench/sweep/remembered_cells.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/fit_ppo.h"
 #include "cli/commands/fit_program.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -64,6 +65,7 @@ void tell_why_nothing(const FitFound& found) {
 }
 
 int fit(const Arguments& arguments) {
+  check_choice("--workload", arguments.get("workload", "step"), {"step", "ppo"}, "--workload ppo");
   const std::vector<FitCard> cards = fit_cards(arguments);
   const FitQuestion question = fit_question(arguments, cards);
   const std::string format = arguments.get("format", "table");
@@ -113,6 +115,7 @@ int fit(const Arguments& arguments) {
 }  // namespace
 
 int run_fit_command(int argc, char** argv) {
+  if (asks_for_ppo(argc, argv)) return run_fit_ppo_command(argc, argv);
   // What stands behind "--" is the program's, its --help too.
   char** const end = argv + argc;
   char** const dashes =

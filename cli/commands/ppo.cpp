@@ -12,11 +12,13 @@
 #include "cli/exit_code.h"
 #include "cli/flags/ppo_flags.h"
 #include "cli/flags/run_flags.h"
+#include "cli/flags/setup_file.h"
 #include "cli/flags/timeline_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "files/atomic_file.h"
+#include "plan/ppo/computed.h"
 #include "plan/ppo/drawing.h"
 #include "plan/ppo/report.h"
 #include "plan/remedies/trials.h"
@@ -25,16 +27,20 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+std::vector<Flag> all_flags() {
   std::vector<Flag> flags = ppo_flags();
   for (Flag& flag : limit_flags()) flags.push_back(std::move(flag));
   flags.push_back(timeline_flag());
   flags.push_back({"format", "WORD", "table, csv, md; json or jsonl: the Record itself", "Other"});
+  return flags;
+}
+
+CommandLine command_line() {
   return {"ppo --model-size NAME [flags]",
           "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
           "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
           "headroom rlhf computes of it; on the CPU also scores. --batch-size: sequences of one.",
-          flags};
+          all_flags()};
 }
 
 int exit_code_of(const Record& record) {
@@ -45,8 +51,11 @@ int exit_code_of(const Record& record) {
   return environment ? kExitEnvironment : kExitAllFailed;
 }
 
-void print_report(const Record& record, const std::vector<TriedRemedy>& tried, TableFormat format) {
-  std::vector<Table> tables = ppo_report(record);
+using Computed = std::optional<ComputedIteration>;
+
+void print_report(const Record& record, const Computed& computed,
+                  const std::vector<TriedRemedy>& tried, TableFormat format) {
+  std::vector<Table> tables = ppo_report(record, computed);
   if (record.out_of_memory && record.out_of_memory->refusal) {
     tables.push_back(out_of_memory_table(*record.out_of_memory));
   }
@@ -54,21 +63,22 @@ void print_report(const Record& record, const std::vector<TriedRemedy>& tried, T
     tables.push_back(live_table(*record.out_of_memory));
   }
   if (!tried.empty()) tables.push_back(remedies_table(tried));
-  const std::optional<Timeline> timeline = ppo_timeline(record);
+  const std::optional<Timeline> timeline = ppo_timeline(record, computed);
   if (format != TableFormat::kText || !timeline) return print_tables(tables, format);
   const TextStyle style{
       .ascii = !locale_is_utf8(), .colour = takes_colour(), .width = terminal_width()};
   print(to_string(tables, format, style.width) + "\n" + drawing(*timeline, style));
 }
 
-void write_svg(const Record& record, const std::string& path) {
-  const std::optional<Timeline> timeline = ppo_timeline(record);
+void write_svg(const Record& record, const Computed& computed, const std::string& path) {
+  const std::optional<Timeline> timeline = ppo_timeline(record, computed);
   if (!timeline) return;
   write_file_atomically(path,
                         svg(*timeline, "Memory of a PPO iteration: " + row_name(record.spec)));
 }
 
-int run_iterations(const Arguments& arguments) {
+int run_iterations(const Arguments& typed) {
+  const Arguments arguments = with_setup_file(typed, all_flags());
   const PpoRequest request = ppo_request_from(arguments);
   const std::string format = format_from(arguments);
   const std::string output = timeline_file_from(arguments);
@@ -100,11 +110,14 @@ int run_iterations(const Arguments& arguments) {
     }
   }
   for (const std::string& note : record.notes) log_line(note);
-  if (!output.empty()) write_svg(record, output);
-  if (is_record_format(format)) {
+  const bool prints_record = is_record_format(format);
+  Computed computed;
+  if (!prints_record || !output.empty()) computed = computed_iteration(record.spec, request.setup);
+  if (!output.empty()) write_svg(record, computed, output);
+  if (prints_record) {
     print(to_json_line(record) + "\n");
   } else {
-    print_report(record, tried, parse_table_format("--format", format));
+    print_report(record, computed, tried, parse_table_format("--format", format));
   }
   return exit_code_of(record);
 }

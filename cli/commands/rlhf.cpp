@@ -4,6 +4,7 @@
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/rlhf_flags.h"
+#include "cli/flags/setup_file.h"
 #include "cli/flags/timeline_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -60,7 +61,8 @@ void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableF
   print(colour ? with_coloured_verdicts(page) : page);
 }
 
-int print_rlhf(const Arguments& arguments) {
+int print_rlhf(const Arguments& typed) {
+  const Arguments arguments = with_setup_file(typed, rlhf_flags());
   const RlhfSpec spec = rlhf_spec_from(arguments);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   const Formula formula = formula_from(arguments);

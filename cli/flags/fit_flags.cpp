@@ -98,6 +98,10 @@ std::vector<Flag> fit_flags() {
       {"forbid", "WORD,...", "all but these", kFit},
       {"disk", "DIR", "states and weights may lie there too, as with --optimizer-offload nvme:DIR",
        kFit},
+      {"workload", "WORD",
+       "step, or ppo: the cheapest set-up of an iteration (fit --workload ppo --help) (default "
+       "step)",
+       kFit},
       {"answers", "N", "at most so many sets, 1 to 10 (default 10)", kFit}};
   for (Flag& flag : cell_flags()) {
     if (is_of_one_run(flag)) continue;

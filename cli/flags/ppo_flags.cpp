@@ -1,12 +1,11 @@
 #include "cli/flags/ppo_flags.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bench/launch/ppo_card.h"
 #include "cli/flags/run_flags.h"
-#include "files/whole_file.h"
+#include "cli/flags/setup_file.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
@@ -15,17 +14,6 @@
 
 namespace headroom {
 namespace {
-
-using nlohmann::json;
-
-constexpr int64_t kMostBytes = int64_t{1} << 20;  // of a set-up file
-
-// What a RunSpec says of steps, which an iteration has otherwise or not at all.
-bool is_of_iterations(const std::string& field) {
-  static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
-                                                "measure_steps", "record_steps",  "save_weights"};
-  return std::find(kNot.begin(), kNot.end(), field) == kNot.end();
-}
 
 std::string without_dashes(const std::string& flag) { return flag.substr(2); }
 
@@ -46,29 +34,6 @@ std::string value_of(const PpoField& field) {
   const bool is_number =
       !usual.empty() && usual.find_first_not_of("0123456789.") == std::string::npos;
   return is_number ? "N" : "WORD";
-}
-
-// The file's settings as if they had been typed; what was typed wins.
-Arguments with_file(Arguments arguments) {
-  if (!arguments.has("setup")) return arguments;
-  const std::string path = arguments.get("setup");
-  const json document =
-      json::parse(read_whole_file(path, kMostBytes), nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) {
-    throw UsageError("--setup", path, "is no JSON object of settings", "--setup ppo.json");
-  }
-  std::vector<std::string> known;
-  for (const Flag& flag : ppo_flags()) known.push_back(flag.name);
-  for (const auto& [key, value] : document.items()) {
-    const std::string name = flag_name(key);
-    if (std::find(known.begin(), known.end(), name) == known.end() || name == "setup") {
-      throw UsageError("--setup", path, "names '" + key + "', which is no setting",
-                       "headroom ppo --help");
-    }
-    if (arguments.has(name)) continue;
-    arguments.values[name] = value.is_string() ? value.get<std::string>() : value.dump();
-  }
-  return arguments;
 }
 
 PpoSetup setup_from(const Arguments& arguments) {
@@ -125,7 +90,7 @@ std::vector<Flag> ppo_flags() {
   std::vector<Flag> flags;
   std::vector<std::string> left_out = {"output"};  // here it is the timeline
   for (const Field& field : fields()) {
-    if (!is_of_iterations(field.name)) left_out.push_back(without_dashes(field.flag()));
+    if (!is_of_iterations(field)) left_out.push_back(without_dashes(field.flag()));
   }
   for (Flag& flag : cell_flags()) {
     if (std::find(left_out.begin(), left_out.end(), flag.name) == left_out.end()) {
@@ -148,13 +113,11 @@ std::vector<Flag> ppo_flags() {
                      .group = "Of one role",
                      .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone});
   }
-  flags.push_back({"setup", "FILE", "settings as JSON, by the names of the flags", "Iteration",
-                   FileUse::kRead});
+  flags.push_back(setup_flag());
   return flags;
 }
 
-PpoRequest ppo_request_from(const Arguments& given) {
-  const Arguments arguments = with_file(given);
+PpoRequest ppo_request_from(const Arguments& arguments) {
   PpoRequest request{.shared = shared_from(arguments), .setup = setup_from(arguments)};
   validate(request.shared, request.setup);
   std::vector<RunSpec> settled = {request.shared};

@@ -15,8 +15,7 @@ struct PpoRequest {
   PpoSetup setup;
 };
 
-// What --setup FILE says (JSON, the names of the flags with underscores), then what was typed over
-// it. Throws UsageError; the request is valid.
+// Throws UsageError; the request is valid.
 PpoRequest ppo_request_from(const Arguments& arguments);
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include "cli/flags/card_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/model_flags.h"
+#include "cli/flags/setup_file.h"
 #include "cli/flags/timeline_flag.h"
 #include "plan/rlhf/memory.h"
 #include "text/quantity.h"
@@ -152,6 +153,7 @@ std::vector<Flag> rlhf_flags() {
        "Records of headroom profile: what was measured of the same shape is shown beside", "Output",
        FileUse::kRead},
       timeline_flag(),
+      setup_flag(),
       {"format", "WORD", "table, csv, md, json (default table)", "Output"}};
   for (const std::vector<Flag>& group : {models_and_batch, card_flags(kMachine), more}) {
     flags.insert(flags.end(), group.begin(), group.end());

@@ -1,18 +1,24 @@
-// What plan/rlhf computes of an iteration that was run. No torch here.
+// What theory says of an iteration, beside which it was measured. No torch here.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "plan/rlhf/spec.h"
-#include "train/ppo/setup.h"
+#include "profiling/theory/iteration.h"
 
 namespace headroom {
 
-// The plan of the same models, batch and techniques on one GPU; nullopt on what is no virtual
-// card. What a plan knows nothing of (8-bit activations, offloaded parameters but the
-// reference's, packed micro-batches, 8-bit caches' scales) is left out of it: `left_out` names
-// each, as a flag.
-std::optional<RlhfSpec> computed_spec(const RunSpec& shared, const PpoSetup& setup,
-                                      std::vector<std::string>* left_out);
+struct ComputedIteration {
+  std::vector<PhasePeak> phases;      // in their order
+  std::vector<std::string> left_out;  // flags that are not in the computation
+
+  // nullptr where there is no such phase.
+  const PhasePeak* find(const std::string& phase) const;
+};
+
+// Of a virtual card, gone through with shapes (Note [An iteration rehearsed]), what theory does not
+// follow left out; nullopt on what is no virtual card. A second at most.
+std::optional<ComputedIteration> computed_iteration(const RunSpec& shared, const PpoSetup& setup);
 
 }  // namespace headroom

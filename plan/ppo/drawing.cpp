@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cards/cards.h"
-#include "plan/ppo/report.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -41,16 +40,16 @@ int64_t limit_to_draw(const RunSpec& spec, int64_t highest) {
 
 }  // namespace
 
-std::optional<Timeline> ppo_timeline(const Record& record) {
+std::optional<Timeline> ppo_timeline(const Record& record,
+                                     const std::optional<ComputedIteration>& computed) {
   if (!record.ppo || record.ppo->phases.empty()) return std::nullopt;
-  const std::map<std::string, int64_t> computed = computed_peaks(record);
   Timeline drawn{.title = "Memory of an iteration, requested bytes; widths are no times"};
-  if (!computed.empty()) drawn.level = "computed peak";
+  if (computed) drawn.level = "computed peak";
   for (const PhaseComponents& phase : record.ppo->phases) {
     TimelineStretch stretch = stretch_of(phase);
     if (stretch.instants.empty()) continue;
-    const auto level = computed.find(phase.phase);
-    if (level != computed.end()) stretch.level = level->second;
+    const PhasePeak* const peak = computed ? computed->find(phase.phase) : nullptr;
+    if (peak != nullptr) stretch.level = peak->requested;
     drawn.stretches.push_back(std::move(stretch));
   }
   if (drawn.stretches.empty()) return std::nullopt;

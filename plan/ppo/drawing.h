@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "plan/ppo/computed.h"
 #include "plan/rlhf/timeline.h"
 #include "profiling/record.h"
 
@@ -10,6 +11,7 @@ namespace headroom {
 
 // The phases of the recorded iteration, by kind of component, each with its computed peak as its
 // level. nullopt where no iteration was recorded.
-std::optional<Timeline> ppo_timeline(const Record& record);
+std::optional<Timeline> ppo_timeline(const Record& record,
+                                     const std::optional<ComputedIteration>& computed);
 
 }  // namespace headroom

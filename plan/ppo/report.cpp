@@ -5,20 +5,26 @@
 #include <optional>
 #include <string>
 
-#include "plan/ppo/computed.h"
-#include "plan/rlhf/memory.h"
 #include "profiling/report/rows/cells.h"
+#include "profiling/theory/kv_cache.h"
+#include "profiling/theory/peak.h"
+#include "profiling/theory/rows.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
 
+// What is there beside the models: prompts, responses and what is known of their tokens; rotary
+// tables; what a loss is scaled by.
+constexpr const char* kBesideThem = "experience, tables";
+
 // Rows of a phase's table, in this order; both sides are sorted into them.
 constexpr std::array kRows = {"actor weights",  "actor gradients",   "actor optimizer",
                               "critic weights", "critic gradients",  "critic optimizer",
                               "reward weights", "reference weights", "KV cache",
-                              "activations",    "experience",        "workspaces"};
+                              "activations",    kBesideThem,         kWorkspaces};
+const std::vector<std::string> kOwners = {"actor", "critic", "reward", "reference"};
 
 std::string role_row(const std::string& role, const std::string& category) {
   if (category == "parameters") return role + " weights";
@@ -37,49 +43,31 @@ std::string row_of_measured(const std::string& component) {
   }
   if (category == "kv_cache") return "KV cache";
   if (category == "workspaces") return "workspaces";
-  return category == "other" ? "experience" : "activations";
+  return category == "other" ? kBesideThem : "activations";
 }
 
-std::string row_of_computed(const Component& component) {
-  static const std::map<std::string, std::string> kNames = {
-      {"Actor (weights)", "actor weights"},
-      {"Actor (gradients)", "actor gradients"},
-      {"Actor (optimizer)", "actor optimizer"},
-      {"Critic (weights)", "critic weights"},
-      {"Critic (gradients)", "critic gradients"},
-      {"Critic (optimizer)", "critic optimizer"},
-      {"Reward model (weights)", "reward weights"},
-      {"Reference model (weights)", "reference weights"}};
-  const auto known = kNames.find(component.name);
-  if (known != kNames.end()) return known->second;
-  switch (component.kind) {
-    case ComponentKind::kKvCache:
-      return "KV cache";
-    case ComponentKind::kExperience:
-      return "experience";
-    case ComponentKind::kContext:
-      return std::string(component.name).starts_with("cuBLAS") ? "workspaces" : "";
-    default:
-      return "activations";
+// Of theory's groups, "actor optimizer state": every other one is made by the phase.
+std::string row_of_computed(const std::string& component) {
+  const size_t space = component.find(' ');
+  const std::string owner = component.substr(0, std::min(space, component.size()));
+  const bool has_owner = std::find(kOwners.begin(), kOwners.end(), owner) != kOwners.end();
+  const std::string group = has_owner ? component.substr(space + 1) : component;
+  if (group == kParameters) return owner + " weights";
+  if (group == kGradients) return owner + " gradients";
+  if (is_one_of(group, {kOptimizerState, kOptimizerNextState, kMasterWeights})) {
+    return owner + " optimizer";
   }
+  if (group == kKvCacheRows) return "KV cache";
+  if (group == kWorkspaces) return kWorkspaces;
+  if (is_one_of(group, {kExperience, kTables, kInputs, kLossScaler})) return kBesideThem;
+  return "activations";
 }
 
 using ByRow = std::map<std::string, int64_t>;
 
-std::optional<RlhfPhase> phase_of(const std::string& name) {
-  for (const RlhfPhase phase : kRlhfPhases) {
-    if (to_string(phase) == name) return phase;
-  }
-  return std::nullopt;
-}
-
-// What lies in libtorch's allocator: the CUDA context does not.
-ByRow computed_rows(const RankMemory& memory, RlhfPhase phase) {
+ByRow computed_rows(const PhasePeak& peak) {
   ByRow rows;
-  for (const Component& component : memory.in_phase(phase, /*swap_phases=*/false)) {
-    const std::string row = row_of_computed(component);
-    if (!row.empty()) rows[row] += component.bytes;
-  }
+  for (const auto& [component, bytes] : peak.components) rows[row_of_computed(component)] += bytes;
   return rows;
 }
 
@@ -87,12 +75,6 @@ ByRow measured_rows(const PhaseComponents& phase) {
   ByRow rows;
   for (const auto& [component, bytes] : phase.components) rows[row_of_measured(component)] += bytes;
   return rows;
-}
-
-int64_t sum_of(const ByRow& rows) {
-  int64_t bytes = 0;
-  for (const auto& [row, of_row] : rows) bytes += of_row;
-  return bytes;
 }
 
 void add_row(Table& table, const std::string& name, std::optional<int64_t> computed,
@@ -104,15 +86,14 @@ void add_row(Table& table, const std::string& name, std::optional<int64_t> compu
   table.rows.push_back(std::move(cells));
 }
 
-Table phase_table(const PhaseComponents& phase, const std::optional<RankMemory>& memory) {
+Table phase_table(const PhaseComponents& phase, const PhasePeak* peak) {
   Table table{.title = "Phase: " + phase.phase, .columns = {{"component"}}};
   add_bytes_columns(table, "computed");
   add_bytes_columns(table, "measured");
   table.columns.push_back({"difference"});
   const ByRow measured = measured_rows(phase);
-  const std::optional<RlhfPhase> known = phase_of(phase.phase);
   std::optional<ByRow> computed;
-  if (memory && known) computed = computed_rows(*memory, *known);
+  if (peak != nullptr) computed = computed_rows(*peak);
   const auto of = [](const ByRow& rows, const std::string& row) {
     const auto found = rows.find(row);
     return found == rows.end() ? int64_t{0} : found->second;
@@ -123,20 +104,33 @@ Table phase_table(const PhaseComponents& phase, const std::optional<RankMemory>&
     if (bytes == 0 && beside.value_or(0) == 0) continue;
     add_row(table, row, beside, bytes);
   }
-  add_row(table, "TOTAL", computed ? std::optional(sum_of(*computed)) : std::nullopt,
+  add_row(table, "TOTAL", peak != nullptr ? std::optional(peak->requested) : std::nullopt,
           phase.requested);
+  if (peak != nullptr) table.notes.push_back("most is allocated in " + peak->where);
   return table;
 }
 
-Table phases_table(const Record& record) {
+// Phases inside a phase have no computed peak of their own.
+Table phases_table(const Record& record, const std::optional<ComputedIteration>& computed) {
   Table table{.title = "Peak per phase", .columns = {{"phase"}}};
-  for (const char* name : {"allocated", "reserved", "requested"}) add_bytes_columns(table, name);
+  if (computed) add_bytes_columns(table, "computed");
+  add_bytes_columns(table, "allocated");
+  if (computed) table.columns.push_back({"difference", true});
+  for (const char* name : {"reserved", "requested"}) add_bytes_columns(table, name);
   for (const std::string& name : record.phase_order) {
     const MemoryBytes& bytes = record.phases.at(name);
+    const PhasePeak* const peak = computed ? computed->find(name) : nullptr;
     std::vector<std::string> cells = {name};
-    for (const int64_t one : {bytes.allocated, bytes.reserved, bytes.requested}) {
-      add_bytes_cells(cells, one);
+    if (computed) {
+      add_bytes_cells(cells, peak != nullptr ? std::optional(peak->allocated) : std::nullopt, "");
     }
+    add_bytes_cells(cells, bytes.allocated);
+    if (computed) {
+      cells.push_back(peak == nullptr
+                          ? ""
+                          : signed_percent(bytes.allocated - peak->allocated, peak->allocated));
+    }
+    for (const int64_t one : {bytes.reserved, bytes.requested}) add_bytes_cells(cells, one);
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -156,41 +150,22 @@ Table iterations_table(const PpoFigures& figures) {
   return table;
 }
 
-std::optional<RankMemory> computed_of(const Record& record, std::vector<std::string>* left_out) {
-  const PpoSetup setup = ppo_setup_from_json(record.ppo->setup);
-  const auto spec = computed_spec(record.spec, setup, left_out);
-  if (!spec) return std::nullopt;
-  return worst_rank(*spec, RlhfModels(*spec));
-}
-
 }  // namespace
 
-std::map<std::string, int64_t> computed_peaks(const Record& record) {
-  std::map<std::string, int64_t> peaks;
-  std::vector<std::string> left_out;
-  const std::optional<RankMemory> memory = computed_of(record, &left_out);
-  if (!memory) return peaks;
-  for (const RlhfPhase phase : kRlhfPhases) {
-    peaks[to_string(phase)] = sum_of(computed_rows(*memory, phase));
-  }
-  return peaks;
-}
-
-std::vector<Table> ppo_report(const Record& record) {
+std::vector<Table> ppo_report(const Record& record,
+                              const std::optional<ComputedIteration>& computed) {
   std::vector<Table> tables;
   if (!record.ppo) return tables;
-  if (!record.phases.empty()) tables.push_back(phases_table(record));
-  std::vector<std::string> left_out;
-  const std::optional<RankMemory> memory = computed_of(record, &left_out);
+  if (!record.phases.empty()) tables.push_back(phases_table(record, computed));
   for (const PhaseComponents& phase : record.ppo->phases) {
-    tables.push_back(phase_table(phase, memory));
+    tables.push_back(phase_table(phase, computed ? computed->find(phase.phase) : nullptr));
   }
-  if (!tables.empty() && memory) {
+  if (!tables.empty() && computed) {
     tables.back().notes.push_back(
-        "computed: headroom rlhf's sum of components of the same set-up; measured: requested bytes "
-        "at each phase's fullest instant of a recorded iteration");
-    if (!left_out.empty()) {
-      tables.back().notes.push_back("not in the computation: " + join(left_out));
+        "computed: the iteration gone through with shapes for tensors, on the allocator's rules; "
+        "components: requested bytes at each phase's fullest instant");
+    if (!computed->left_out.empty()) {
+      tables.back().notes.push_back("not in the computation: " + join(computed->left_out));
     }
   }
   if (!record.ppo->iterations.empty()) tables.push_back(iterations_table(*record.ppo));

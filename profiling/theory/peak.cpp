@@ -94,7 +94,7 @@ bool follows_attention(const RunSpec& spec) {
 
 }  // namespace
 
-bool has_predicted_peak(const RunSpec& spec) {
+std::vector<std::string> flags_not_followed(const RunSpec& spec) {
   // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
   // at its default: better no peak than the peak of another step.
   static const std::vector<std::string> kFollowed = {
@@ -105,15 +105,25 @@ bool has_predicted_peak(const RunSpec& spec) {
       "master_weights", "rounding",     "max_grad_norm",  "release_gradients",
       "checkpoint",     "activations",  "device",         "optimizer_offload",
       "param_offload"};
-  if (spec.profile_type == Mode::kGenerate) return false;
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
+  std::vector<std::string> flags;
   for (const Field& field : fields()) {
     const bool followed = !field.sizes || is_one_of(field.name, kFollowed);
-    if (!followed && field.get(spec) != field.get(kDefaults)) return false;
+    const bool is_generations = field.group == FieldGroup::kGeneration;
+    if (!followed && !is_generations && field.get(spec) != field.get(kDefaults)) {
+      flags.push_back(field.flag());
+    }
   }
-  return !follows_cpu_policy(spec) && spec.alloc_conf.empty() && follows_attention(spec) &&
-         model_config(spec).layers <= kMostLayers;
+  if (follows_cpu_policy(spec)) flags.emplace_back("--device");
+  if (!spec.alloc_conf.empty()) flags.emplace_back("--alloc-conf");
+  if (!follows_attention(spec)) flags.emplace_back("--attention");
+  if (model_config(spec).layers > kMostLayers) flags.emplace_back("--layers");
+  return flags;
+}
+
+bool has_predicted_peak(const RunSpec& spec) {
+  return spec.profile_type != Mode::kGenerate && flags_not_followed(spec).empty();
 }
 
 Peak predicted_peak(const RunSpec& spec, Head head) {

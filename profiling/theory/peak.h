@@ -41,6 +41,9 @@ struct Peak {
   std::vector<Row> rows;
 };
 
+// Settings that the rehearsal of a step does not follow, as flags; generation's are not looked at.
+std::vector<std::string> flags_not_followed(const RunSpec& spec);
+
 // Whether predicted_peak() knows the device and the allocator's settings.
 bool has_predicted_peak(const RunSpec& spec);
 

@@ -64,9 +64,17 @@ BASE = {
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",
+    "ppo": "--model-size small --device virtual:h200 --prompt-len 256 --response-len 256",
 }
 MIXED = "--use-mixed-precision"
 NOT_ALONE = {"custom"}  # "custom, with every dimension given"
+
+REFUSED = {
+    # The plan's own model has grouped heads, which this kernel takes none of.
+    ("rlhf", "attention", "efficient"),
+    # Packed sequences are of any number of tokens.
+    ("ppo", "precision", "fp8"),
+}
 
 
 def help_of(*words):
@@ -112,9 +120,19 @@ BESIDE = {
     ("master-weights", "fp32"): BF16_WEIGHTS,
     ("attention", "flash"): AUTOCAST,
     ("attention", "cudnn"): AUTOCAST,
+    ("algorithm", "grpo"): "--group-size 4",
     ("optimizer-offload", "cpu"): "--profile-type training",
     ("param-offload", "cpu"): "--profile-type training --optimizer-offload cpu",
 }
+
+
+def beside(command, flag, value):
+    words = BESIDE.get((flag, value), "")
+    if flag.startswith("kv-cache"):
+        words = "--profile-type generate"
+    if command == "ppo":  # has none
+        words = re.sub(r"--profile-type \w+", "", words)
+    return words.split()
 
 
 def examples_of_help(command):
@@ -124,8 +142,7 @@ def examples_of_help(command):
         lines += typed(usage)
     for flag, takes, words in flags(text):
         for value in dict.fromkeys(values(takes, words)):
-            # The plan's own model has grouped heads, which this kernel takes none of.
-            if value in NOT_ALONE or (command, value) == ("rlhf", "efficient"):
+            if value in NOT_ALONE or (command, flag, value) in REFUSED:
                 continue
             base = BASE.get(command, "").split()
             if "--" + flag in base:
@@ -133,7 +150,7 @@ def examples_of_help(command):
                 del base[at : at + 2]
             if flag == "dtype" and MIXED in text:
                 base.append(MIXED)
-            base += BESIDE.get((flag, value), "").split()
+            base += beside(command, flag, value)
             line = ["headroom", command, *base, "--" + flag, value]
             lines.append(" ".join(line) + (" -- true" if command == "dryrun" else ""))
     return list(dict.fromkeys(lines))

@@ -79,10 +79,11 @@ TEST(PhaseBreakdown, TheInstantsFollowThePhaseAndTheHighestIsItsPeak) {
   ASSERT_EQ(run.instants.at("temporaries").size(), kInstants);
   EXPECT_EQ(run.instants.at("other"), std::vector<int64_t>(kInstants, 7));
   const std::vector<int64_t>& live = run.instants.at("temporaries");
-  EXPECT_EQ(live[0], 60);                   // six events to each: an allocation is one of them
-  EXPECT_EQ(live[1], 120);                  // and six more
+  // An allocation is one event, a release two: six events to each share.
+  EXPECT_EQ(live[0], 60);
+  EXPECT_EQ(live[1], 120);
   EXPECT_EQ(live[kInstants / 3 - 1], 960);  // all of them
-  EXPECT_EQ(live.back(), 30);               // the last three as that stretch begins: two to each
+  EXPECT_EQ(live.back(), 30);               // the last three as that share begins
   EXPECT_EQ(run.peak_bytes, 967);
 }
 

@@ -32,6 +32,8 @@ void drop_mode(std::string& line) {
 RunSpec role_spec(Role role, RunSpec spec) {
   spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
   if (!is_trained(role)) {
+    spec.checkpoint = {};
+    spec.activations = {};
     spec.optimizer_offload = {};
     spec.max_grad_norm = 0;
     spec.release_gradients = false;

@@ -69,6 +69,12 @@ const std::vector<RoleField>& role_fields() {
   return kFields;
 }
 
+bool is_of_iterations(const Field& field) {
+  static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
+                                                "measure_steps", "record_steps",  "save_weights"};
+  return !is_one_of(field.name, kNot);
+}
+
 std::vector<Role> roles_of(const PpoSetup& setup) {
   std::vector<Role> roles = {Role::kActor};
   if (setup.ppo.algorithm == PpoAlgorithm::kPpo) roles.push_back(Role::kCritic);

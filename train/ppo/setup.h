@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "train/ppo/prompt_lengths.h"
 #include "train/ppo/role.h"
 #include "train/ppo/spec.h"
 #include "train/spec.h"
@@ -33,8 +34,9 @@ struct PpoSetup {
   ReferencePlace reference = ReferencePlace::kResident;
   std::string reference_directory;  // of its file, where it is offloaded to a disk; "" = to memory
   int64_t reward_token = 0;         // the rule: the share of a response's tokens that are this one
-  int64_t iterations = 1;           // measured, after one that is not
-  bool swap_phases = false;         // what a phase does not need is in host memory: placement.h
+  PromptLengths prompt_lengths = PromptLengths::kEven;
+  int64_t iterations = 1;    // measured, after one that is not
+  bool swap_phases = false;  // what a phase does not need is in host memory: placement.h
   // Share of the card that the actor and the cache of generation may fill, in (0, 1]; 0 = not said.
   double gpu_memory_utilization = 0;
   // What the allocator has cached goes back to the card before each phase begins.
@@ -63,6 +65,10 @@ struct RoleField {
   std::string name() const { return word_of(role) + "_" + field->name; }
 };
 const std::vector<RoleField>& role_fields();
+
+// Whether a setting of RunSpec is one of an iteration: steps have others, which it has otherwise or
+// not at all.
+bool is_of_iterations(const Field& field);
 
 // The roles that take part, in the order of the enumeration.
 std::vector<Role> roles_of(const PpoSetup& setup);

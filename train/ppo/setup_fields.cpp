@@ -150,6 +150,17 @@ void set_reference(const std::string& flag, PpoSetup& setup, const std::string& 
   setup.reference_directory = directory;
 }
 
+PpoField lengths_of_prompts() {
+  return {.name = "prompt_lengths",
+          .help = "of the prompts",
+          .choices = choices_of<PromptLengths>(),
+          .get = [](const PpoSetup& setup) { return word_of(setup.prompt_lengths); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                setup.prompt_lengths = parse_word<PromptLengths>(flag, text);
+              }};
+}
+
 PpoField reference_place() {
   return {.name = "reference",
           .help = "where the reference model is: resident, offload, disk:DIR, none",
@@ -169,6 +180,7 @@ const std::vector<PpoField>& ppo_fields() {
       reference_place(),
       own_integer<&PpoSetup::reward_token, 0>(
           "reward_token", "without a reward model: a score is the share of this token"),
+      lengths_of_prompts(),
       integer<&PpoSpec::group_size, 1>("group_size", "responses to each prompt"),
       number<&PpoSpec::kl_coef>("kl_coef", "of the KL penalty, in rewards (ppo) or loss (grpo)"),
       word<&PpoSpec::kl_estimator>("kl_estimator", "of the penalty in the rewards"),

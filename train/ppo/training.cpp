@@ -1,5 +1,6 @@
 #include "train/ppo/training.h"
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -46,6 +47,10 @@ class Training {
         step.run(parts);
         ++report_.updates;
         report_.micro_batches += static_cast<int64_t>(parts.size());
+        for (const LossPart& part : parts) {
+          report_.tokens += part.tokens_BS.numel();
+          report_.most_tokens = std::max(report_.most_tokens, part.tokens_BS.numel());
+        }
       }
     }
     step.free_gradients();

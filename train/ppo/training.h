@@ -11,6 +11,8 @@ namespace headroom {
 struct TrainingReport {
   int64_t updates = 0;
   int64_t micro_batches = 0;  // of all updates together
+  int64_t tokens = 0;         // prompt and response, that went forward and backward in them
+  int64_t most_tokens = 0;    // of a micro-batch
   double loss = 0;  // the policy's without KL and entropy; the critic's before its coefficient
   double clip_fraction = 0;  // tokens whose clipped term counts
   double approx_kl = 0;      // of the policy to what it was when it sampled

@@ -46,8 +46,10 @@ ShapeTensor eager_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK
   Run& run = *q_BHSK.run;
   run.memory.place.operation = "arange";
   const ShapeTensor positions_T = empty(run, {k_BHTK.size(2)}, DType::kInt64);
-  const ShapeTensor mask_11ST = greater_equal(view(positions_T, {1, 1, k_BHTK.size(2), 1}),
-                                              view(positions_T, {1, 1, 1, k_BHTK.size(2)}));
+  const int64_t queries = q_BHSK.size(2);
+  const ShapeTensor mask_11ST =
+      greater_equal(view(narrow(positions_T, 0, queries), {1, 1, queries, 1}),
+                    view(positions_T, {1, 1, 1, k_BHTK.size(2)}));
   ShapeTensor scores_BHST = div_scalar(einsum("bhsk,bhtk->bhst", q_BHSK, k_BHTK));
   scores_BHST = where(mask_11ST, scores_BHST);
   const ShapeTensor weights_BHST = softmax(scores_BHST);

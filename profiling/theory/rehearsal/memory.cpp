@@ -5,7 +5,9 @@
 
 namespace headroom {
 
-Storage::Storage(Memory& memory, int64_t bytes) : memory_(memory), index_(memory.make(bytes)) {}
+// Of no bytes there is no block.
+Storage::Storage(Memory& memory, int64_t bytes)
+    : memory_(memory), index_(bytes > 0 ? memory.make(bytes) : kNone), is_there_(bytes > 0) {}
 
 Storage::~Storage() {
   if (is_there_) memory_.let_go(index_);
@@ -17,15 +19,21 @@ void Storage::leave() {
 }
 
 void Storage::come_back() {
-  index_ = memory_.make(bytes());
+  const Made was = memory_.made_[static_cast<size_t>(index_)];
+  const char* const group = std::exchange(memory_.group, was.group);
+  const char* const owner = std::exchange(memory_.owner, was.owner);
+  index_ = memory_.make(was.bytes);
+  memory_.group = group;
+  memory_.owner = owner;
   is_there_ = true;
 }
 
 int64_t Memory::make(int64_t bytes) {
   const auto index = static_cast<int64_t>(made_.size());
   blocks_.push_back(allocator_->allocate(bytes));
-  made_.push_back({.group = group, .place = place, .bytes = bytes, .born = ++now_});
+  made_.push_back({.group = group, .owner = owner, .place = place, .bytes = bytes, .born = ++now_});
   events_.push_back({bytes, index});
+  requested_ += bytes;
   note_peak(now_, place);
   return index;
 }
@@ -34,31 +42,40 @@ void Memory::let_go(int64_t index) {
   allocator_->release(blocks_[static_cast<size_t>(index)]);
   made_[static_cast<size_t>(index)].died = now_;
   events_.push_back({0, index});
+  requested_ -= made_[static_cast<size_t>(index)].bytes;
 }
 
-int64_t Storage::bytes() const { return memory_.made_[static_cast<size_t>(index_)].bytes; }
+int64_t Storage::bytes() const {
+  return index_ == kNone ? 0 : memory_.made_[static_cast<size_t>(index_)].bytes;
+}
 
 void Storage::belongs_to(const char* group) {
-  memory_.made_[static_cast<size_t>(index_)].group = group;
+  if (index_ != kNone) memory_.made_[static_cast<size_t>(index_)].group = group;
 }
 
 void Memory::note_peak(int64_t now, const Place& where) {
+  reserved_peak_ = std::max(reserved_peak_, allocator_->reserved());
+  if (requested_ > requested_peak_) {
+    requested_peak_ = requested_;
+    requested_peak_now_ = now;
+  }
   if (allocator_->allocated() <= peak_) return;
   peak_ = allocator_->allocated();
   peak_now_ = now;
   peak_place_ = where;
+  peak_owner_ = owner;
 }
 
 void Memory::begin_peak() {
-  peak_ = 0;
+  peak_ = requested_peak_ = reserved_peak_ = 0;
   note_peak(++now_, place);
 }
 
 // A storage that died when `now_` was n was alive at n.
-std::vector<Made> Memory::alive_at_peak() const {
+std::vector<Made> Memory::alive_at(int64_t now) const {
   std::vector<Made> alive;
   for (const Made& made : made_) {
-    if (made.born <= peak_now_ && made.died >= peak_now_) alive.push_back(made);
+    if (made.born <= now && made.died >= now) alive.push_back(made);
   }
   return alive;
 }
@@ -96,8 +113,10 @@ void Memory::repeat_step() {
     const auto made = static_cast<std::ptrdiff_t>(events_[i].made - step_.first_made);
     if (events_[i].bytes > 0) {
       now_made.push_back(allocator_->allocate(events_[i].bytes));
+      requested_ += events_[i].bytes;
       note_peak(++now, made_[static_cast<size_t>(events_[i].made)].place);
     } else {
+      requested_ -= made_[static_cast<size_t>(events_[i].made)].bytes;
       allocator_->release(made >= 0 ? now_made[static_cast<size_t>(made)]
                                     : *(last + static_cast<std::ptrdiff_t>(count) + made));
     }

@@ -21,6 +21,7 @@ struct Place {
 // One storage, from when it is made to when it is let go.
 struct Made {
   const char* group = "";  // of rows.h, or one of peak.h
+  const char* owner = "";  // whose it is, where several models share the card: "actor"
   Place place;
   int64_t bytes = 0;  // as requested
   int64_t born = 0;   // of Memory::now()
@@ -38,13 +39,16 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   int64_t bytes() const;
+  bool is_there() const { return is_there_; }  // not of no bytes
   // What it turned out to be: a gradient, a state.
   void belongs_to(const char* group);
-  // Its memory goes while tensors refer to it, and comes back, as memory of Memory::group.
+  // Its memory goes while tensors refer to it, and comes back as what it was.
   void leave();
   void come_back();
 
  private:
+  static constexpr int64_t kNone = -1;
+
   Memory& memory_;
   int64_t index_;
   bool is_there_ = true;
@@ -54,6 +58,7 @@ class Memory {
  public:
   Place place;                  // of what is made from now on
   const char* group = kTables;  // likewise
+  const char* owner = "";       // likewise
 
   // The allocator's rules are the default's unless others are given, before anything is made.
   explicit Memory(std::unique_ptr<AllocatorRules> allocator = std::make_unique<AllocatorRules>())
@@ -64,7 +69,12 @@ class Memory {
   void begin_peak();  // from now on
   int64_t peak() const { return peak_; }
   const Place& peak_place() const { return peak_place_; }
-  std::vector<Made> alive_at_peak() const;
+  const char* peak_owner() const { return peak_owner_; }
+  std::vector<Made> alive_at_peak() const { return alive_at(peak_now_); }
+  int64_t reserved_peak() const { return reserved_peak_; }
+  // The same of bytes as requested, whose fullest instant may be another.
+  int64_t requested_peak() const { return requested_peak_; }
+  std::vector<Made> alive_when_most_requested() const { return alive_at(requested_peak_now_); }
 
   // What happens from now on is a step.
   void begin_step();
@@ -92,6 +102,7 @@ class Memory {
   int64_t make(int64_t bytes);  // index in made_
   void let_go(int64_t index);
   void note_peak(int64_t now, const Place& where);
+  std::vector<Made> alive_at(int64_t now) const;
   Event relative(const Step& step, size_t event) const;
 
   std::unique_ptr<AllocatorRules> allocator_;
@@ -103,6 +114,11 @@ class Memory {
   int64_t peak_ = 0;
   int64_t peak_now_ = 0;
   Place peak_place_;
+  const char* peak_owner_ = "";
+  int64_t reserved_peak_ = 0;
+  int64_t requested_ = 0;  // of what is alive
+  int64_t requested_peak_ = 0;
+  int64_t requested_peak_now_ = 0;
 };
 
 }  // namespace headroom

@@ -58,6 +58,23 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
   return sub(shifted_BSV, log(sum_BS1));
 }
 
+// Of queries that come later, by libtorch's choice. In a decode grouped heads of queries stand in
+// the place of queries; flash takes no mask.
+void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
+  constexpr int64_t kLeastKeys = 2;
+  const Sheet sheet(spec);
+  AttentionCall call = attention_call(spec, sheet.config(), sheet.compute());
+  call.context = kLeastKeys;
+  call.backward = false;
+  device.of_later = chosen_kernel(call);
+  if (device.of_later == AttentionKernel::kFlash) {
+    const bool takes = refusal(AttentionKernel::kMemoryEfficient, call).empty();
+    device.of_later = takes ? AttentionKernel::kMemoryEfficient : AttentionKernel::kMath;
+  }
+  call.heads = call.kv_heads;
+  device.of_decode = chosen_kernel(call);
+}
+
 // What it makes on the way leaves holes, which the first steps fill.
 RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) {
   const auto vector = [&](int64_t size) { return empty(run, {size}, DType::kFp32); };
@@ -81,6 +98,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
     : run_(run), spec_(spec), config_(model_config(spec)) {
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
+  choose_later_kernels(spec, attention_);
   run.fp8 = spec.precision == Precision::kFp8;
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
@@ -120,6 +138,11 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
   add_parameter(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
 }
 
+std::vector<Parameter*> RehearsedModel::parameters_that_stay() {
+  return offloaded_ ? std::vector<Parameter*>{&token_embeddings_, &ln_final_, &lm_head_}
+                    : parameters_;
+}
+
 void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
   ShapeTensor drawn;  // matrices are drawn in FP32 and rounded
   const DType dtype = spec_.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32;
@@ -137,15 +160,27 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   ShapeTensor q_BHSK = split_heads(projection(x_BSD, block.q_proj), config_.heads);
   ShapeTensor k_BGTK = split_heads(projection(x_BSD, block.k_proj), config_.kv_heads);
   const ShapeTensor v_BGTK = split_heads(projection(x_BSD, block.v_proj), config_.kv_heads);
-  q_BHSK = to(rotate(rotary_, q_BHSK), x_BSD.dtype);
-  k_BGTK = to(rotate(rotary_, k_BGTK), x_BSD.dtype);
-  ShapeTensor heads_BHSK =
-      spec_.attention == Attention::kEager
-          ? core(q_BHSK, repeat_heads(k_BGTK, config_.heads), repeat_heads(v_BGTK, config_.heads))
-          : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
+  const RotaryTables& tables = pass_ == nullptr ? rotary_ : of_pass_;
+  q_BHSK = to(rotate(tables, q_BHSK), x_BSD.dtype);
+  k_BGTK = to(rotate(tables, k_BGTK), x_BSD.dtype);
+  if (pass_ != nullptr) {
+    const PassAttention attend = {spec_.attention, attention_,
+                                  [this](const ShapeTensor& q, const ShapeTensor& k,
+                                         const ShapeTensor& v) { return whole(q, k, v); }};
+    return projection(attend_shape_pass(*pass_, attend, q_BHSK, k_BGTK, v_BGTK), block.output_proj);
+  }
+  ShapeTensor heads_BHSK = whole(q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
                        {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
   return projection(contiguous(heads_BHSK), block.output_proj);
+}
+
+ShapeTensor RehearsedModel::whole(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
+                                  const ShapeTensor& v_BGTK) const {
+  return spec_.attention == Attention::kEager
+             ? core(q_BHSK, repeat_heads(k_BGTK, config_.heads),
+                    repeat_heads(v_BGTK, config_.heads))
+             : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
 }
 
 ShapeTensor RehearsedModel::core(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK,
@@ -163,7 +198,8 @@ ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const Sha
 }
 
 ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x_BSD) {
-  for (int64_t i = first; i < end; ++i) {
+  const int64_t last = last_to_run(first, end);
+  for (int64_t i = first; i < last; ++i) {
     run_.memory.place.block = i;
     const auto block = [&](const ShapeTensor& in_BSD) {
       return forward_block(blocks_[static_cast<size_t>(i)], in_BSD);
@@ -174,14 +210,39 @@ ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x
   return x_BSD;
 }
 
-ShapeTensor RehearsedModel::forward(const ShapeTensor& tokens_BS) {
+int64_t RehearsedModel::last_to_run(int64_t first, int64_t end) const {
+  constexpr int64_t kThatTell = 4;
+  if (!shortened_ || run_.grad_mode || offloaded_ || end - first <= kThatTell + 1) return end;
+  return first + kThatTell + (end - first) % 2;
+}
+
+ShapeTensor RehearsedModel::hidden(const ShapeTensor& tokens_BS, bool in_groups) {
+  if (pass_ != nullptr) {
+    of_pass_.cos_SR = index_select(rotary_.cos_SR, 0, pass_->positions_T);
+    of_pass_.sin_SR = index_select(rotary_.sin_SR, 0, pass_->positions_T);
+  }
   ShapeTensor x_BSD = index(token_embeddings_.value, tokens_BS);
   const ShapeSpan run = [this](int64_t first, int64_t end, ShapeTensor span_BSD) {
     return run_blocks(first, end, std::move(span_BSD));
   };
-  x_BSD = run_groups(block_groups(checkpoint_, config_.layers), run, std::move(x_BSD));
+  // Without a graph a group of one block is as that block.
+  const bool grouped = in_groups && (run_.grad_mode || checkpoint_.kind == CheckpointKind::kEvery);
+  const auto groups = block_groups(grouped ? checkpoint_ : Checkpoint(), config_.layers);
+  x_BSD = run_groups(groups, run, std::move(x_BSD));
+  if (pass_ != nullptr && pass_->outputs_N.defined()) {
+    x_BSD = index_select(x_BSD, 1, pass_->outputs_N);
+  }
   x_BSD = rms_norm(x_BSD, ln_final_);
-  return linear(x_BSD, lm_head_);
+  return x_BSD;
+}
+
+ShapeTensor RehearsedModel::head(const ShapeTensor& hidden) const {
+  return linear(hidden, lm_head_);
+}
+
+void RehearsedModel::set_pass(const ShapePass* pass) {
+  pass_ = pass;
+  of_pass_ = {};
 }
 
 ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS) {

@@ -13,11 +13,9 @@ void OffloadedParameterShapes::take(std::vector<ShapeTensor> parameters) {
 }
 
 void OffloadedParameterShapes::fetch(int64_t index) {
-  const char* const group = std::exchange(run_.memory.group, kParameters);
   for (const ShapeTensor& parameter : parameters_[static_cast<size_t>(index)]) {
     parameter.storage->come_back();
   }
-  run_.memory.group = group;
 }
 
 void OffloadedParameterShapes::drop(int64_t index) {

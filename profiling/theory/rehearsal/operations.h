@@ -4,6 +4,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "profiling/theory/rehearsal/graph.h"
 #include "profiling/theory/rehearsal/tensor.h"
@@ -35,8 +36,22 @@ ShapeTensor mean_last(const ShapeTensor& a);  // likewise
 ShapeTensor mean(const ShapeTensor& a);
 std::pair<ShapeTensor, ShapeTensor> max_last(const ShapeTensor& a);  // values, indices
 ShapeTensor sum_to(const ShapeTensor& a, const Dims& sizes);
+ShapeTensor sum(const ShapeTensor& a);
+ShapeTensor amax_last(const ShapeTensor& a);
+ShapeTensor argmax_last(const ShapeTensor& a);  // without that dimension
+ShapeTensor index_select(const ShapeTensor& a, int64_t dim, const ShapeTensor& ids);
 ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index);
 ShapeTensor index(const ShapeTensor& table, const ShapeTensor& ids);  // rows of a table
+
+// pointwise.cpp
+ShapeTensor comparison(const ShapeTensor& a);  // with a number
+ShapeTensor masked_fill(const ShapeTensor& a, const ShapeTensor& mask);
+ShapeTensor clamp(const ShapeTensor& a);  // from both sides, by numbers
+ShapeTensor maximum(const ShapeTensor& a, const ShapeTensor& b);
+ShapeTensor minimum(const ShapeTensor& a, const ShapeTensor& b);
+ShapeTensor softmax_last(const ShapeTensor& a);    // in no graph
+ShapeTensor logsumexp_last(const ShapeTensor& a);  // likewise; that dimension stays as 1
+ShapeTensor cat(const std::vector<ShapeTensor>& parts, int64_t dim);  // likewise
 
 // views.cpp
 ShapeTensor view(const ShapeTensor& a, const Dims& sizes);

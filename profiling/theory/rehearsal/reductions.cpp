@@ -14,6 +14,7 @@ Dims last_is_one(Dims sizes) {
 
 // Over the last dimension, or all.
 void reduce_inner(const ShapeTensor& a, int64_t outputs, int64_t partial_bytes = 4) {
+  if (outputs == 0) return;
   meet_in_memory(
       *a.run,
       {.outputs = outputs, .inputs = a.elements() / outputs, .partial_bytes = partial_bytes});
@@ -71,6 +72,34 @@ ShapeTensor mean(const ShapeTensor& a) {
   return mean;
 }
 
+ShapeTensor sum(const ShapeTensor& a) {
+  a.run->memory.place.operation = "sum";
+  ShapeTensor sum = empty(*a.run, {}, a.dtype == DType::kBool ? DType::kInt64 : a.dtype);
+  reduce_inner(a, 1);
+  if (is_recorded({&a})) {
+    attach("SumBackward0", sum, {&a},
+           [sizes = a.sizes](ShapeTensor& grad) { return Tensors{expand(grad, sizes)}; });
+  }
+  return sum;
+}
+
+ShapeTensor amax_last(const ShapeTensor& a) {
+  a.run->memory.place.operation = "amax";
+  ShapeTensor largest = empty(*a.run, last_is_one(a.sizes), a.dtype);
+  reduce_inner(a, largest.elements());
+  return largest;
+}
+
+ShapeTensor argmax_last(const ShapeTensor& a) {
+  a.run->memory.place.operation = "argmax";
+  Dims sizes = a.sizes;
+  sizes.erase(a.dim() - 1);
+  ShapeTensor places = empty(*a.run, sizes, DType::kInt64);
+  constexpr int64_t kValueAndPlace = 16;  // bytes
+  reduce_inner(a, places.elements(), kValueAndPlace);
+  return places;
+}
+
 std::pair<ShapeTensor, ShapeTensor> max_last(const ShapeTensor& a) {
   a.run->memory.place.operation = "max";
   ShapeTensor values = empty(*a.run, last_is_one(a.sizes), a.dtype);
@@ -116,6 +145,23 @@ ShapeTensor gather_last(const ShapeTensor& a, const ShapeTensor& index) {
     });
   }
   return gathered;
+}
+
+// Its derivative: zeros of the whole, to which the gradient is added in its places.
+ShapeTensor index_select(const ShapeTensor& a, int64_t dim, const ShapeTensor& ids) {
+  const bool recorded = is_recorded({&a});
+  const Saved saved = save_if(recorded, ids);
+  a.run->memory.place.operation = "index_select";
+  Dims sizes = a.sizes;
+  sizes[dim] = ids.elements();
+  ShapeTensor chosen = empty(*a.run, sizes, a.dtype);
+  if (recorded) {
+    attach("IndexSelectBackward0", chosen, {&a}, [was = a.sizes, saved](ShapeTensor& grad) {
+      const ShapeTensor kept = saved.unpack();
+      return Tensors{empty(*grad.run, was, grad.dtype)};
+    });
+  }
+  return chosen;
 }
 
 // index_put_ with accumulation: it sorts the ids, with their places and what cub needs for both.

@@ -9,6 +9,8 @@
 namespace headroom {
 namespace {
 
+enum class Mask { kNone, kCausal, kGiven };
+
 int64_t parts(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 ShapeTensor bytes(Run& run, int64_t count) { return empty(run, {count}, DType::kBool); }
@@ -133,7 +135,10 @@ Tensors cudnn_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
   return {to_q, to_k, to_v};
 }
 
-ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v) {
+// The engine that 9.19 takes where there is a mask wants 256 bytes, and the one for none
+// nothing.
+ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const ShapeTensor& v,
+                            Mask mask) {
   Run& run = *q.run;
   const Inputs inputs(q, k, v);
   run.memory.place.operation = "_scaled_dot_product_cudnn_attention";
@@ -144,7 +149,7 @@ ShapeTensor cudnn_attention(const ShapeTensor& q, const ShapeTensor& k, const Sh
   if (inputs.recorded) {
     others.push_back(empty(run, {q.size(0), q.size(1), q.size(2), 1}, DType::kFp32));
   }
-  { const ShapeTensor workspace = bytes(run, 256); }
+  if (mask != Mask::kNone) const ShapeTensor workspace = bytes(run, 256);
   keep("ScaledDotProductCudnnAttentionBackward0", out, inputs, others, cudnn_backward);
   return out;
 }
@@ -212,28 +217,63 @@ ShapeTensor flash_attention(const AttentionDevice& device, const ShapeTensor& q,
   return out;
 }
 
+// Autocast's rule. GCC makes the last argument first.
+struct InComputeType {
+  InComputeType(const ShapeTensor& q_given, const ShapeTensor& k_given, const ShapeTensor& v_given)
+      : v(cast_for_product(v_given)), k(cast_for_product(k_given)), q(cast_for_product(q_given)) {}
+  static ShapeTensor cast_for_product(const ShapeTensor& x) {
+    return x.run->autocast ? cast(x, *x.run->autocast) : x;
+  }
+  ShapeTensor v, k, q;
+};
+
+ShapeTensor by_kernel(AttentionKernel kernel, const AttentionDevice& device,
+                      const InComputeType& in, Mask mask) {
+  switch (kernel) {
+    case AttentionKernel::kCudnn:
+      return cudnn_attention(in.q, in.k, in.v, mask);
+    case AttentionKernel::kFlash:
+      return flash_attention(device, in.q, in.k, in.v);
+    case AttentionKernel::kMath:
+      return math_attention(in.q, in.k, in.v, mask == Mask::kCausal);
+    default:
+      return efficient_attention(in.q, in.k, in.v);
+  }
+}
+
 }  // namespace
 
 ShapeTensor scaled_dot_product_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
                                          const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
-  const Run& run = *q_BHSK.run;
-  // Autocast's rule. GCC makes the last argument first.
-  const auto in_low = [&](const ShapeTensor& x) {
-    return run.autocast ? cast(x, *run.autocast) : x;
-  };
-  const ShapeTensor v = in_low(v_BGTK);
-  const ShapeTensor k = in_low(k_BGTK);
-  const ShapeTensor q = in_low(q_BHSK);
-  switch (device.kernel) {
-    case AttentionKernel::kCudnn:
-      return cudnn_attention(q, k, v);
-    case AttentionKernel::kFlash:
-      return flash_attention(device, q, k, v);
-    case AttentionKernel::kMath:
-      return math_attention(q, k, v);
-    default:
-      return efficient_attention(q, k, v);
+  return by_kernel(device.kernel, device, InComputeType(q_BHSK, k_BGTK, v_BGTK), Mask::kCausal);
+}
+
+ShapeTensor later_attention(const AttentionDevice& device, const ShapeTensor& q_BHSK,
+                            const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
+  Run& run = *q_BHSK.run;
+  const Dims sizes = {1, 1, q_BHSK.size(2), k_BGTK.size(2)};
+  ShapeTensor mask;
+  {
+    const ShapeTensor positions_T = empty(run, {k_BGTK.size(2)}, DType::kInt64);
+    mask = empty(run, sizes, DType::kBool);
   }
+  const InComputeType in(q_BHSK, k_BGTK, v_BGTK);
+  ShapeTensor bias;
+  {  // where(mask, 0, -infinity)
+    const ShapeTensor minus_infinity = empty(run, {}, in.q.dtype);
+    const ShapeTensor zero = empty(run, {}, in.q.dtype);
+    bias = empty(run, sizes, in.q.dtype);
+  }
+  constexpr int64_t kAligned = 8;  // keys of a row, for the memory-efficient kernel
+  if (device.of_later == AttentionKernel::kMemoryEfficient && sizes[3] % kAligned != 0) {
+    bias = empty(run, {1, 1, sizes[2], whole_units(sizes[3], kAligned)}, in.q.dtype);
+  }
+  return by_kernel(device.of_later, device, in, Mask::kGiven);
+}
+
+ShapeTensor decoding_attention(const AttentionDevice& device, const ShapeTensor& q_BGSK,
+                               const ShapeTensor& k_BGTK, const ShapeTensor& v_BGTK) {
+  return by_kernel(device.of_decode, device, InComputeType(q_BGSK, k_BGTK, v_BGTK), Mask::kNone);
 }
 
 }  // namespace headroom

@@ -57,14 +57,14 @@ ShapeTensor causal_mask(Run& run, int64_t queries, int64_t keys, DType dtype) {
 // In FP32 whatever it is given. Its second result, the weights, nobody takes: they go when all else
 // has gone.
 ShapeTensor math_attention(const ShapeTensor& q_given, const ShapeTensor& k_given,
-                           const ShapeTensor& v_given) {
+                           const ShapeTensor& v_given, bool causal) {
   ShapeTensor returned_weights;
   const ShapeTensor q_BHSK = to(q_given, DType::kFp32);
   const ShapeTensor k_BGTK = to(k_given, DType::kFp32);
   const ShapeTensor v_BGTK = to(v_given, DType::kFp32);
   ShapeTensor mask;
   const ShapeTensor q = mul_scalar(q_BHSK);
-  mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
+  if (causal) mask = causal_mask(*q.run, q.size(2), k_BGTK.size(2), q.dtype);
   ShapeTensor v_BHTK;
   const ShapeTensor k_BHTK = repeat_heads(k_BGTK, q.size(1));
   v_BHTK = repeat_heads(v_BGTK, q.size(1));

@@ -22,12 +22,19 @@ std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec)
   return std::make_unique<OffloadedShapes>(run, spec.activations, model_config(spec).layers);
 }
 
+// For a constructor's list.
+Run& owned_by(Run& run, const char* owner) {
+  run.memory.owner = owner;
+  return run;
+}
+
 }  // namespace
 
-RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head)
-    : run_(run),
+RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner)
+    : run_(owned_by(run, owner)),
       spec_(spec),
       head_(head),
+      owner_(owner),
       model_(run, spec, head),
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
@@ -47,6 +54,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head)
   } else if (spec.profile_type == Mode::kTraining) {
     optimizer_ = rehearse_updates(spec, model_.parameters());
   }
+  run_.memory.owner = "";
 }
 
 // As train/techniques/gradient_release.cpp: an optimizer for each parameter, run when its gradient
@@ -172,7 +180,10 @@ ShapeTensor RehearsedStep::forward_and_loss(const Batch& data, ShapeTensor* logi
 
 void RehearsedStep::backward_from(ShapeTensor& loss) {
   begin("backward", kTemporaries);
-  ShapeTensor root = micro_batches_ == 1 ? loss : div_scalar(loss);
+  begin_backward(micro_batches_ == 1 ? loss : div_scalar(loss));
+}
+
+void RehearsedStep::begin_backward(ShapeTensor root) {
   if (!loss_scaler_.empty()) root = mul(root, loss_scaler_.front());
   const ShapeTensor ones = empty(run_, {}, root.dtype);
   backward(root, ones);

@@ -1,10 +1,12 @@
 // One step with shapes for tensors. Read beside train/step.cpp. No torch here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "profiling/theory/rehearsal/generator.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -12,11 +14,31 @@
 
 namespace headroom {
 
+// As OfHidden.
+using ShapeOfHidden = std::function<ShapeTensor(RehearsedModel& model, const ShapeTensor& hidden)>;
+
+// As LossPart.
+struct ShapeLossPart {
+  ShapeTensor tokens_1T;
+  ShapeOfHidden loss;
+  std::shared_ptr<const ShapePass> pass;
+};
+
 class RehearsedStep {
  public:
-  RehearsedStep(Run& run, const RunSpec& spec, Head head);
+  // owner: whose step it is, where several share a card; a literal.
+  RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner = "");
 
   void run();
+
+  // As those of Step.
+  void run(const std::vector<ShapeLossPart>& parts);
+  ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use, const ShapePass& pass);
+  ShapeTensor generate(const ShapePrompts& prompts, const ShapeGeneration& settings);
+  void free_gradients();
+  // What may leave the card between phases: weights; master copies and states of an optimizer.
+  std::vector<std::shared_ptr<Storage>> weight_storages();
+  std::vector<std::shared_ptr<Storage>> state_storages();
 
   // Host memory beside the card's that is held from step to step.
   int64_t host_bytes() const { return saved_ ? saved_->host_bytes() : 0; }
@@ -27,6 +49,8 @@ class RehearsedStep {
   };
 
   void begin(const char* phase, const char* group);
+  ShapeTensor run_part(const ShapeLossPart& part);
+  void begin_backward(ShapeTensor root);
   Batch batch();
   Batch part_of(const Batch& whole) const;
   ShapeTensor run_mode(const Batch& batch);
@@ -41,6 +65,7 @@ class RehearsedStep {
   Run& run_;
   RunSpec spec_;
   Head head_;
+  const char* owner_;
   RehearsedModel model_;
   std::optional<DType> autocast_;
   std::unique_ptr<SavedShapes> saved_;    // null: as it is

@@ -16,6 +16,7 @@ ShapeTensor viewed(const ShapeTensor& a, const Dims& sizes, const Dims& strides)
 
 // Strides that give the memory of `a` other sizes, where there are such: at::detail::computeStride.
 std::optional<Dims> strides_of_view(const ShapeTensor& a, const Dims& sizes) {
+  if (a.elements() == 0) return contiguous_strides(sizes);
   Dims strides = sizes;
   int64_t at = sizes.size() - 1;
   int64_t base = a.dim() == 0 ? 1 : a.strides.back();
@@ -107,7 +108,10 @@ ShapeTensor squeeze(const ShapeTensor& a, int64_t dim) {
   Dims strides = a.strides;
   sizes.erase(dim);
   strides.erase(dim);
-  return viewed(a, sizes, strides);
+  ShapeTensor seen = viewed(a, sizes, strides);
+  attach_view("SqueezeBackward1", seen, a,
+              [dim](const ShapeTensor& grad) { return unsqueeze(grad, dim); });
+  return seen;
 }
 
 // Its derivative: zeros of the whole, the gradient copied into its place.

@@ -12,7 +12,9 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
   using RehearsedOptimizer::RehearsedOptimizer;
 
   std::vector<ShapeTensor*> state() override {
-    return pointers_to({&m_, &v_, &m_scale_, &v_scale_});
+    std::vector<ShapeTensor*> all = pointers_to({&m_, &v_, &m_scale_, &v_scale_});
+    if (maps_.defined()) all.push_back(&maps_);
+    return all;
   }
 
  private:
@@ -28,17 +30,17 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
     return empty(run_, {elements}, dtype);
   }
 
-  std::shared_ptr<Storage> maps_;
+  ShapeTensor maps_;
   std::vector<ShapeTensor> m_, v_, m_scale_, v_scale_;  // no scales of a small tensor
 };
 
 bool is_small(const ShapeTensor& tensor) { return tensor.elements() < k8BitSmallest; }
 
 void RehearsedAdam8bit::make_state() {
-  maps_ = run_.maps_of_8_bits.lock();
-  if (maps_ == nullptr) {
-    maps_ = zeros({4, 256}, DType::kFp32).storage;
-    run_.maps_of_8_bits = maps_;
+  maps_.storage = run_.maps_of_8_bits.lock();
+  if (!maps_.defined()) {
+    maps_ = zeros({4, 256}, DType::kFp32);
+    run_.maps_of_8_bits = maps_.storage;
   }
   for (const Parameter* parameter : parameters_) {
     const ShapeTensor& p = parameter->value;

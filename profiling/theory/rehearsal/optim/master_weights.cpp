@@ -28,6 +28,12 @@ class RehearsedMasterWeights : public RehearsedOptimizer {
 
   std::vector<ShapeTensor*> state() override { return states_of(parts_); }
 
+  std::vector<ShapeTensor*> master_weights() override {
+    std::vector<ShapeTensor*> all;
+    for (Parameter& master : masters_) all.push_back(&master.value);
+    return all;
+  }
+
  private:
   struct Part {
     size_t begin = 0;

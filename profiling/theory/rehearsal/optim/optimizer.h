@@ -23,6 +23,7 @@ class RehearsedOptimizer {
 
   // As Optimizer::state(), which others may put into another type; none before the first step.
   virtual std::vector<ShapeTensor*> state() = 0;
+  virtual std::vector<ShapeTensor*> master_weights() { return {}; }
 
  protected:
   virtual void update() = 0;

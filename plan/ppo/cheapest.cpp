@@ -1,0 +1,172 @@
+#include "plan/ppo/cheapest.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+class Search {
+ public:
+  Search(const PpoRun& base, const std::vector<RunTechnique>& techniques, const PpoJudge& judge)
+      : base_(base), techniques_(techniques), judge_(judge) {
+    fit_.techniques = techniques;
+  }
+
+  PpoFit go() {
+    while (!judge_.stopped() && !fit_.answer) {
+      const std::optional<PpoSet> found = proposed();
+      if (!found) {
+        settle_nearest();
+        break;
+      }
+      settle(*found);
+    }
+    fit_.stopped = judge_.stopped();
+    return std::move(fit_);
+  }
+
+ private:
+  // What fits by theory and by all runs so far; nullopt: nothing does.
+  std::optional<PpoSet> proposed() {
+    Levels chosen;
+    std::optional<PpoSet> best = smallest(chosen);
+    if (!best || !fits(*best)) return std::nullopt;
+    for (const RunTechnique& technique : techniques_) {
+      chosen.push_back(0);
+      for (size_t level = 0; level <= technique.levels.size(); ++level) {
+        chosen.back() = level;
+        const std::optional<PpoSet> one = smallest(chosen);
+        if (judge_.stopped()) return std::nullopt;
+        if (!one || !fits(*one)) continue;
+        best = one;
+        break;
+      }
+    }
+    return best;
+  }
+
+  // It is run, and held against what is cheaper and smallest.
+  void settle(PpoSet set) {
+    for (;;) {
+      run(set);
+      if (judge_.stopped()) return;
+      if (set.record->status != Status::kOk) return note_refusal(set);
+      std::optional<PpoSet> cheaper = smallest_cheaper(set.levels);
+      if (!cheaper || judge_.stopped()) return answer(set, std::nullopt);
+      run(*cheaper);
+      if (judge_.stopped()) return;
+      if (cheaper->record->status != Status::kOk) return answer(set, cheaper);
+      fit_.notes.push_back("theory finds " + in_words(techniques_, cheaper->levels) +
+                           " too large, and the card runs it");
+      set = *cheaper;
+    }
+  }
+
+  void answer(const PpoSet& set, const std::optional<PpoSet>& cheaper) {
+    fit_.answer = set;
+    fit_.cheaper = cheaper;
+  }
+
+  void note_refusal(const PpoSet& set) {
+    fit_.notes.push_back("theory finds room for " + in_words(techniques_, set.levels) +
+                         ", and the card has none: " + set.record->reason);
+  }
+
+  void settle_nearest() {
+    std::optional<PpoSet> least = smallest({});
+    if (!least || judge_.stopped()) return;
+    run(*least);
+    fit_.nearest = least;
+  }
+
+  // One technique one step back, and whatever is cheaper.
+  std::optional<PpoSet> smallest_cheaper(const Levels& levels) {
+    std::optional<PpoSet> found;
+    for (size_t i = 0; i < levels.size(); ++i) {
+      if (levels[i] == 0) continue;
+      Levels prefix(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      --prefix.back();
+      const std::optional<PpoSet> one = smallest(prefix);
+      if (one && (!found || one->need < found->need)) found = one;
+    }
+    return found;
+  }
+
+  // The set that needs least of those whose first techniques are `chosen` and all others are used
+  // as far as they go together.
+  std::optional<PpoSet> smallest(const Levels& chosen) {
+    Levels most = chosen;
+    for (size_t i = chosen.size(); i < techniques_.size(); ++i) {
+      most.push_back(techniques_[i].levels.size());
+    }
+    constexpr size_t kMostLeftOut = 5;
+    for (size_t left_out = 0; left_out <= kMostLeftOut; ++left_out) {
+      std::optional<PpoSet> found;
+      without(most, chosen.size(), left_out, found);
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
+  // Of `levels` with so many techniques from `first` on left out the smallest into `found`.
+  void without(const Levels& levels, size_t first, size_t count, std::optional<PpoSet>& found) {
+    if (count == 0) return consider(levels, found);
+    for (size_t i = first; i < levels.size(); ++i) {
+      if (levels[i] == 0) continue;
+      Levels fewer = levels;
+      fewer[i] = 0;
+      without(fewer, i + 1, count - 1, found);
+    }
+  }
+
+  void consider(const Levels& levels, std::optional<PpoSet>& found) {
+    if (judge_.stopped()) return;
+    const auto [known, is_new] = needs_.try_emplace(levels, kImpossible);
+    std::optional<PpoRun> run;
+    if (is_new && (run = with_techniques(base_, techniques_, levels))) {
+      const int64_t need = judge_.need(*run);
+      if (need >= 0) known->second = need;
+    }
+    if (known->second == kImpossible || (found && found->need <= known->second)) return;
+    if (!run) run = with_techniques(base_, techniques_, levels);
+    found = PpoSet{.run = *run, .levels = levels, .need = known->second, .record = std::nullopt};
+  }
+
+  bool fits(const PpoSet& set) {
+    const auto known = records_.find(set.levels);
+    if (known != records_.end()) return known->second.status == Status::kOk;
+    if (set.need > judge_.capacity) return false;
+    const auto [rehearsed, is_new] = fits_.try_emplace(set.levels, false);
+    if (is_new) rehearsed->second = judge_.fits(set.run);
+    return rehearsed->second;
+  }
+
+  void run(PpoSet& set) {
+    const auto known = records_.find(set.levels);
+    set.record = known != records_.end() ? known->second : judge_.run(set.run);
+    records_.emplace(set.levels, *set.record);
+  }
+
+  static constexpr int64_t kImpossible = std::numeric_limits<int64_t>::max();
+
+  const PpoRun& base_;
+  const std::vector<RunTechnique>& techniques_;
+  const PpoJudge& judge_;
+  std::map<Levels, int64_t> needs_;
+  std::map<Levels, bool> fits_;
+  std::map<Levels, Record> records_;
+  PpoFit fit_;
+};
+
+}  // namespace
+
+PpoFit cheapest_setup(const PpoRun& base, const std::vector<RunTechnique>& techniques,
+                      const PpoJudge& judge) {
+  return Search(base, techniques, judge).go();
+}
+
+}  // namespace headroom

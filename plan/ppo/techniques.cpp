@@ -1,0 +1,111 @@
+#include "plan/ppo/techniques.h"
+
+#include <algorithm>
+#include <map>
+
+#include "text/quantity.h"
+#include "text/words.h"
+#include "train/generate/rules.h"
+
+namespace headroom {
+namespace {
+
+// Halves of the batch's tokens down to one sequence.
+RunTechnique token_budgets(const PpoRun& base) {
+  RunTechnique technique{Technique::kMicroBatches, {}};
+  const int64_t sequence = sequence_tokens(base.shared);
+  for (int64_t sequences = base.shared.batch_size / 2; sequences > 0; sequences /= 2) {
+    const std::string tokens = std::to_string(sequences * sequence);
+    technique.levels.push_back(
+        {tokens + " tokens a micro-batch", {{"max_tokens_per_micro_batch", tokens}}});
+  }
+  return technique;
+}
+
+bool is_of_iterations(Technique technique) {
+  switch (technique) {
+    case Technique::kMicroBatches:  // of a step: an iteration has its own
+    case Technique::kFp8Products:   // packed sequences are of any number of tokens
+    case Technique::kOtherOptimizer:
+    case Technique::kAllocator:
+      return false;
+    default:
+      return true;
+  }
+}
+
+const PpoField* ppo_field(const std::string& name) {
+  const auto& fields = ppo_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const PpoField& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+void set(PpoRun& run, const std::string& name, const std::string& value) {
+  if (const PpoField* field = ppo_field(name)) {
+    field->set(field->flag(), run.setup, value);
+  } else {
+    find_field(name)->set(run.shared, value);
+  }
+}
+
+// False where another technique has set one of its fields otherwise.
+bool add(const TechniqueLevel& level, std::map<std::string, std::string>& values) {
+  for (const Setting& setting : level.settings) {
+    const auto [known, is_new] = values.try_emplace(setting.field, setting.value);
+    if (is_new) continue;
+    const auto both = value_of_both(setting.field, known->second, setting.value);
+    if (!both) return false;
+    known->second = *both;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<RunTechnique> ppo_techniques(const PpoRun& base, const CostOrder& order,
+                                         const std::vector<std::string>& typed) {
+  std::vector<RunTechnique> known = technique_list(base.shared);
+  std::erase_if(known, [](const RunTechnique& one) { return !is_of_iterations(one.technique); });
+  known.push_back({Technique::kSwapPhases, {{"swapped phases", {{"swap_phases", "true"}}}}});
+  known.push_back(
+      {Technique::kReferenceOffload, {{"reference offload", {{"reference", "offload"}}}}});
+  known.push_back(token_budgets(base));
+  std::vector<std::string> fields = typed;
+  for (std::string& name : fields) std::replace(name.begin(), name.end(), '-', '_');
+  std::erase_if(known, [&](const RunTechnique& one) { return sets_any(one, fields); });
+  std::vector<RunTechnique> sorted;
+  for (const Technique technique : order.dearest_first()) {
+    for (const RunTechnique& one : known) {
+      if (one.technique == technique) sorted.push_back(one);
+    }
+  }
+  return sorted;
+}
+
+std::optional<PpoRun> with_techniques(const PpoRun& base,
+                                      const std::vector<RunTechnique>& techniques,
+                                      const Levels& levels) {
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] > 0 && !add(techniques[i].levels.at(levels[i] - 1), values)) return std::nullopt;
+  }
+  PpoRun run = base;
+  try {
+    for (const auto& [name, value] : values) set(run, name, value);
+    validate(run.shared, run.setup);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+  return run;
+}
+
+std::string in_words(const std::vector<RunTechnique>& techniques, const Levels& levels) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] > 0) words.push_back(techniques[i].levels.at(levels[i] - 1).name);
+  }
+  return words.empty() ? "nothing" : join(words);
+}
+
+}  // namespace headroom

@@ -1,0 +1,83 @@
+#include "profiling/theory/iteration.h"
+
+#include <algorithm>
+
+#include "cards/cublas_workspace.h"
+#include "profiling/theory/compute_capability.h"
+#include "profiling/theory/peak.h"
+#include "profiling/theory/rehearsal/ppo/iteration.h"
+#include "profiling/theory/rehearsal/run.h"
+#include "train/ppo/role_rules.h"
+
+namespace headroom {
+namespace {
+
+std::string in_words(const Place& place, const char* owner) {
+  std::string words = *owner == '\0' ? "" : std::string(owner) + ": ";
+  words += place.phase;
+  if (place.block >= 0) words += ", block " + std::to_string(place.block);
+  if (*place.operation != '\0') words += std::string(": ") + place.operation;
+  return words;
+}
+
+PhasePeak peak_of(const char* phase, const Memory& memory) {
+  PhasePeak peak{.phase = phase,
+                 .allocated = memory.peak(),
+                 .reserved = memory.reserved_peak(),
+                 .requested = memory.requested_peak(),
+                 .where = in_words(memory.peak_place(), memory.peak_owner())};
+  for (const Made& made : memory.alive_when_most_requested()) {
+    const std::string owner = *made.owner == '\0' ? "" : std::string(made.owner) + " ";
+    peak.components[owner + made.group] += made.bytes;
+  }
+  return peak;
+}
+
+}  // namespace
+
+std::vector<std::string> not_rehearsed(const RunSpec& shared, const PpoSetup& setup) {
+  std::vector<std::string> flags;
+  const auto add = [&](const std::string& flag) {
+    if (std::find(flags.begin(), flags.end(), flag) == flags.end()) flags.push_back(flag);
+  };
+  const RunSpec defaults;
+  for (const char* name : {"decode_graph", "top_k", "top_p", "end_token"}) {
+    const Field& field = *find_field(name);
+    if (!field.same(shared, defaults)) add(field.flag());
+  }
+  if (setup.prompt_lengths != PromptLengths::kEven) add("--prompt-lengths");
+  for (const Role role : roles_of(setup)) {
+    const RunSpec spec = role_spec(role, spec_of_role(shared, setup, role));
+    for (const std::string& flag : flags_not_followed(spec)) add(flag);
+  }
+  return flags;
+}
+
+std::vector<PhasePeak> predicted_iteration(const RunSpec& shared, const PpoSetup& setup) {
+  Run run(cublas_workspace_bytes(compute_capability(shared)));
+  RehearsedIteration iteration(run, shared, setup);
+  iteration.go([](const char*, bool) {});
+  run.memory.release_cached();
+  std::vector<PhasePeak> peaks;
+  iteration.go([&](const char* phase, bool begins) {
+    if (begins) return run.memory.begin_peak();
+    peaks.push_back(peak_of(phase, run.memory));
+  });
+  return peaks;
+}
+
+bool iteration_rehearsed_to_fit(const RunSpec& shared, const PpoSetup& setup, int64_t bytes) {
+  Run run(cublas_workspace_bytes(compute_capability(shared)));
+  run.memory.limit(bytes);
+  try {
+    RehearsedIteration iteration(run, shared, setup);
+    iteration.go([](const char*, bool) {});
+    run.memory.release_cached();
+    iteration.go([](const char*, bool) {});
+  } catch (const CardIsFull&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace headroom

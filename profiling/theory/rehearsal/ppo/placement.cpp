@@ -1,0 +1,54 @@
+#include "profiling/theory/rehearsal/ppo/placement.h"
+
+#include "train/ppo/phase_names.h"
+
+namespace headroom {
+
+void RehearsedPlacement::add(Role role, RehearsedStep& step) {
+  components_.push_back({.role = role, .part = Part::kWeights, .step = &step});
+  if (is_trained(role)) {
+    components_.push_back({.role = role, .part = Part::kOptimizer, .step = &step});
+  }
+  leave_but_for(kGenerationPhase);
+}
+
+bool RehearsedPlacement::is_needed(const Component& component, const std::string& phase) {
+  if (component.part == Part::kOptimizer) return phase == kTrainingPhase;
+  switch (component.role) {
+    case Role::kActor:
+      return true;
+    case Role::kCritic:
+      return phase != kGenerationPhase;
+    case Role::kReward:
+    case Role::kReference:
+      break;
+  }
+  return phase == kScoringPhase;
+}
+
+void RehearsedPlacement::leave_but_for(const std::string& phase) {
+  for (Component& component : components_) {
+    if (is_needed(component, phase) || !component.away.empty()) continue;
+    component.away = component.part == Part::kWeights ? component.step->weight_storages()
+                                                      : component.step->state_storages();
+    // What is on the host for good and what has no bytes does not go, what two tensors share goes
+    // once.
+    std::erase_if(component.away, [](const auto& storage) {
+      if (!storage->is_there()) return true;
+      storage->leave();
+      return false;
+    });
+  }
+}
+
+void RehearsedPlacement::before(const std::string& phase, const std::function<void()>& between) {
+  leave_but_for(phase);
+  between();
+  for (Component& component : components_) {
+    if (!is_needed(component, phase)) continue;
+    for (const auto& storage : component.away) storage->come_back();
+    component.away.clear();
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,38 @@
+// Who is on the card in which phase, with shapes for tensors. Read beside train/ppo/placement.h. No
+// torch here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiling/theory/rehearsal/step.h"
+#include "train/ppo/role.h"
+
+namespace headroom {
+
+class RehearsedPlacement {
+ public:
+  // A role that has just been built; it outlives this.
+  void add(Role role, RehearsedStep& step);
+
+  // A phase is about to begin; `between` as of Placement::before().
+  void before(const std::string& phase, const std::function<void()>& between);
+
+ private:
+  enum class Part { kWeights, kOptimizer };
+  struct Component {
+    Role role;
+    Part part;
+    RehearsedStep* step;
+    std::vector<std::shared_ptr<Storage>> away;
+  };
+
+  void leave_but_for(const std::string& phase);
+  static bool is_needed(const Component& component, const std::string& phase);
+
+  std::vector<Component> components_;
+};
+
+}  // namespace headroom
