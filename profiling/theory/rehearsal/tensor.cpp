@@ -1,6 +1,7 @@
 #include "profiling/theory/rehearsal/tensor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "profiling/theory/rehearsal/run.h"
 #include "text/quantity.h"
@@ -65,6 +66,38 @@ ShapeTensor ShapeTensor::detach() const {
 
 namespace {
 
+// Whether the first of two dimensions lies outside of the second: 1, inside: -1, nobody knows: 0.
+int outside(const ShapeTensor& tensor, int64_t one, int64_t other) {
+  const int64_t stride = tensor.strides[one];
+  const int64_t other_stride = tensor.strides[other];
+  if (stride == 0 || other_stride == 0) return 0;
+  if (stride != other_stride) return stride > other_stride ? 1 : -1;
+  return tensor.sizes[one] > tensor.sizes[other] ? 1 : 0;
+}
+
+// at::infer_dense_strides(): without gaps, the dimensions in the order in which they lie.
+Dims dense_strides(const ShapeTensor& tensor) {
+  Dims order = tensor.sizes;  // the innermost first
+  for (int64_t i = 0; i < tensor.dim(); ++i) order[i] = tensor.dim() - 1 - i;
+  for (int64_t i = 1; i < tensor.dim(); ++i) {
+    int64_t at = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      const int where = outside(tensor, order[j], order[at]);
+      if (where < 0) break;
+      if (where == 0) continue;
+      std::swap(order[j], order[at]);
+      at = j;
+    }
+  }
+  Dims strides = tensor.sizes;
+  int64_t stride = 1;
+  for (const int64_t dim : order) {
+    strides[dim] = stride;
+    stride *= std::max<int64_t>(tensor.sizes[dim], 1);
+  }
+  return strides;
+}
+
 // check_computable() refuses what could get here; a sum that is wrong must not look like one.
 int64_t bytes_of(const Dims& sizes, DType dtype) {
   int64_t bytes = element_size(dtype);
@@ -92,7 +125,7 @@ ShapeTensor empty(Run& run, const Dims& sizes, DType dtype) {
 
 ShapeTensor empty_like(const ShapeTensor& tensor, DType dtype) {
   ShapeTensor made = empty(*tensor.run, tensor.sizes, dtype);
-  if (tensor.is_dense()) made.strides = tensor.strides;
+  made.strides = tensor.is_dense() ? tensor.strides : dense_strides(tensor);
   return made;
 }
 

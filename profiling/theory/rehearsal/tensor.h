@@ -73,7 +73,7 @@ struct ShapeTensor {
 // Of the sizes, contiguous, as the allocator gives it.
 ShapeTensor empty(Run& run, const Dims& sizes, DType dtype);
 
-// With the strides of a dense tensor, else contiguous: as empty_like().
+// With the strides of a dense tensor, else with its dimensions in the same order: as empty_like().
 ShapeTensor empty_like(const ShapeTensor& tensor, DType dtype);
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/ppo/losses.h"
@@ -81,16 +82,16 @@ ShapeTensor cast_for_product(const ShapeTensor& hidden_TD, const ShapeTensor& we
   return to(hidden_TD, hidden_TD.run->autocast.value_or(weight_VD.dtype));
 }
 
-// The second result of a node: its gradient is asked for together with the first one's.
+// The second result of a node: its gradient waits for the first one's.
 void attach_second(ShapeTensor& second, const ShapeTensor& first,
-                   const std::shared_ptr<bool>& arrived) {
+                   const std::shared_ptr<ShapeTensor>& arrived) {
   auto node = std::make_shared<Node>();
   node->name = "ChunkedLogProbs";
   node->sequence = first.made_by->sequence;
   node->next = {first.made_by};
   node->input = {second.sizes, second.dtype};
-  node->apply = [arrived](ShapeTensor&) {
-    *arrived = true;
+  node->apply = [arrived](ShapeTensor& gradient) {
+    *arrived = gradient;
     return Tensors{ShapeTensor()};
   };
   second.made_by = std::move(node);
@@ -127,11 +128,12 @@ ShapeLogProbs token_log_probs(const ShapeTensor& given_TD, const ShapeTensor& we
   }
   if (!recorded) return made;
   Node& node = attach("ChunkedLogProbs", made.log_probs_T, {&hidden_TD, &weight_VD});
-  const auto of_entropy = std::make_shared<bool>(false);
+  const auto of_entropy = std::make_shared<ShapeTensor>();
   Kept kept = {Saved(hidden_TD), Saved(weight_VD), Saved(tokens_T), Saved(log_sums_T), Saved()};
   if (entropy) kept.entropy_T = Saved(kept_entropy_T);
   node.apply = [kept, spec, wanted, of_entropy](ShapeTensor&) {
-    return backward_of(kept, spec, wanted, *of_entropy);
+    const ShapeTensor d_entropy_T = std::exchange(*of_entropy, {});
+    return backward_of(kept, spec, wanted, d_entropy_T.defined());
   };
   if (entropy) attach_second(made.entropy_T, made.log_probs_T, of_entropy);
   return made;
