@@ -26,7 +26,8 @@ inline constexpr const char* kExperience = "experience";
 //   Of what repeats itself only so much is gone through as tells: Note [Blocks gone through once],
 //   Note [Decodes gone through], passes of as many tokens, and 32 updates of a model at most.
 // Limits: those of Note [Rehearsal]. No token ends a response, as on a virtual card, which has no
-//   values. What is not followed is named by not_rehearsed(). Held by tests/virtual_gpu/ppo_test.py.
+//   values. What is not followed is named by not_rehearsed(). Held by
+//   tests/virtual_gpu/ppo_test.py.
 struct PhasePeak {
   std::string phase;      // "generation", "scoring", "training"
   int64_t allocated = 0;  // bytes, in the allocator's blocks
