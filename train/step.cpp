@@ -189,8 +189,12 @@ Generated Step::generate(const Prompts& prompts) {
   TORCH_CHECK(generation.has_value(), "this step was not built for generation");
   const torch::NoGradGuard no_grad;
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
-  Generator generator(model_, *generation,
-                      [this](const Tensor& tokens_1T) { return run_model(tokens_1T); });
+  // Autocast keeps no cast in inference mode, and would cast weights anew for every product; who
+  // moves blocks' parameters keeps what he moves them with.
+  const bool in_inference_mode = !uses_autocast(precision_) && !parameters;
+  Generator generator(
+      model_, *generation, [this](const Tensor& tokens_1T) { return run_model(tokens_1T); },
+      in_inference_mode);
   Generated generated = generator.run(prompts, scopes_, claims_);
   graph_pool_bytes_ = generated.graph_pool_bytes;
   return generated;

@@ -39,7 +39,7 @@ CommandLine command_line() {
   return {"ppo --model-size NAME [flags]",
           "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
           "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
-          "headroom rlhf computes of it; on the CPU also scores. --batch-size: sequences of one.",
+          "is computed of it; on the CPU also scores. --batch-size: sequences of one.",
           all_flags()};
 }
 

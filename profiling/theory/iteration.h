@@ -23,8 +23,11 @@ inline constexpr const char* kExperience = "experience";
 //   beside train/ppo, rehearsal/generator.cpp beside train/generate, rehearsal/pass.h beside
 //   model/pass.h. One iteration to warm up, what is cached goes back, and the next one is looked
 //   at, as bench/cell/ppo_run.cpp does.
+//   Of what repeats itself only so much is gone through as tells: Note [Blocks gone through once],
+//   Note [Decodes gone through], passes of as many tokens, and 32 updates of a model at most.
 // Limits: those of Note [Rehearsal]. No token ends a response, as on a virtual card, which has no
-//   values. What is not followed is named by not_rehearsed().
+//   values. What is not followed is named by not_rehearsed(). Held by
+//   tests/virtual_gpu/ppo_test.py.
 struct PhasePeak {
   std::string phase;      // "generation", "scoring", "training"
   int64_t allocated = 0;  // bytes, in the allocator's blocks

@@ -1,7 +1,5 @@
 #include "train/generate/generator.h"
 
-#include <ATen/autocast_mode.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -31,12 +29,13 @@ void check(const Prompts& prompts, const Generation& settings) {
 
 }  // namespace
 
-Generator::Generator(Transformer model, Generation settings, PassForward forward)
-    : model_(std::move(model)), settings_(settings), forward_(std::move(forward)) {}
+Generator::Generator(Transformer model, Generation settings, PassForward forward,
+                     bool in_inference_mode)
+    : model_(std::move(model)),
+      settings_(settings),
+      forward_(std::move(forward)),
+      in_inference_mode_(in_inference_mode) {}
 
-// Without a graph operations need not remember what they are views of: inference mode. What leaves
-// here is made before it begins, as nothing can be trained with its tensors; and not under
-// autocast, which in it casts weights anew for every product and keeps none.
 Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
   const torch::NoGradGuard no_grad;
   check(prompts, settings_);
@@ -55,8 +54,9 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryCl
     const int64_t length = prompts.lengths[static_cast<size_t>(i)];
     out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));
   }
+  // What leaves here is made by now: nothing can be trained with a tensor of inference mode.
   std::optional<c10::InferenceMode> inference;
-  if (!at::autocast::is_autocast_enabled(device.type())) inference.emplace();
+  if (in_inference_mode_) inference.emplace();
   const int64_t at_once = settings_.cache.at_once();
   for (int64_t begin = 0; begin < count; begin += at_once) {
     Round round{.prompts = prompts, .begin = begin, .end = std::min(begin + at_once, count)};

@@ -45,8 +45,11 @@ struct Generated {
 
 class Generator {
  public:
-  // `forward` runs the model; it is called with a pass set on it.
-  Generator(Transformer model, Generation settings, PassForward forward);
+  // `forward` runs the model; it is called with a pass set on it. in_inference_mode: no operation
+  // notes what its result is a view of, which costs the host time; `forward` may keep no tensor
+  // that is made then.
+  Generator(Transformer model, Generation settings, PassForward forward,
+            bool in_inference_mode = false);
 
   // The cache is made here and gone at the end; claimed as kKvCache. Throws c10::Error where a
   // prompt is empty or its sequence beyond the cache.
@@ -77,6 +80,7 @@ class Generator {
   Transformer model_;
   Generation settings_;
   PassForward forward_;
+  bool in_inference_mode_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<DecodeGraph> graph_;

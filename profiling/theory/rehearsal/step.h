@@ -24,6 +24,10 @@ struct ShapeLossPart {
   std::shared_ptr<const ShapePass> pass;
 };
 
+// Of passes of as many tokens, one after another, the fourth finds what the third one left: whether
+// this one is such, and not the last of all. tokens: of each.
+bool repeats_others(const std::vector<int64_t>& tokens, size_t pass);
+
 class RehearsedStep {
  public:
   // owner: whose step it is, where several share a card; a literal.

@@ -1,4 +1,5 @@
 // What a step does beside a run with its own loss: as Step::run(parts), infer() and generate().
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -47,6 +48,14 @@ class ShapePassScope {
 
 }  // namespace
 
+bool repeats_others(const std::vector<int64_t>& tokens, size_t pass) {
+  constexpr size_t kThatDiffer = 3;
+  if (pass < kThatDiffer || pass + 1 == tokens.size()) return false;
+  const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(pass - kThatDiffer);
+  return std::all_of(begin, begin + kThatDiffer,
+                     [&](int64_t before) { return before == tokens[pass]; });
+}
+
 void RehearsedStep::free_gradients() {
   for (Parameter* parameter : model_.parameters()) parameter->gradient = {};
 }
@@ -80,9 +89,12 @@ void RehearsedStep::run(const std::vector<ShapeLossPart>& parts) {
   const Owning owning(run_.memory, owner_);
   model_.begin_step();
   free_gradients();
+  std::vector<int64_t> tokens;
+  for (const ShapeLossPart& part : parts) tokens.push_back(part.tokens_1T.size(1));
   ShapeTensor sum;
-  for (const ShapeLossPart& part : parts) {
-    const ShapeTensor loss = run_part(part);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (repeats_others(tokens, i)) continue;
+    const ShapeTensor loss = run_part(parts[i]);
     sum = sum.defined() ? add(sum, loss) : loss;
   }
   if (optimizer_) update();

@@ -5,38 +5,45 @@
 namespace headroom {
 namespace {
 
+// What `visit` does with all sequences, pass after pass.
+template <typename Visit>
+void for_each_pass(const ShapeExperience& experience, const PpoSpec& spec, const Visit& visit) {
+  const std::vector<ShapeRows> passes =
+      passes_of(experience, experience.sequences(), spec.max_tokens_per_micro_batch);
+  std::vector<int64_t> tokens;
+  for (const ShapeRows& rows : passes) tokens.push_back(rows.tokens_1S.size(1));
+  for (size_t i = 0; i < passes.size(); ++i) {
+    if (!repeats_others(tokens, i)) visit(passes[i]);
+  }
+}
+
 ShapeTensor all_log_probs(const ShapeExperience& experience, RehearsedStep& step,
                           const PpoSpec& spec) {
   ShapeTensor log_probs_BR = experience.zeros_BR();
-  for (const ShapeRows& rows :
-       passes_of(experience, experience.sequences(), spec.max_tokens_per_micro_batch)) {
+  for_each_pass(experience, spec, [&](const ShapeRows& rows) {
     const ShapeOfHidden use = [&](RehearsedModel& model, const ShapeTensor& hidden_1ND) {
       return token_log_probs(squeeze(hidden_1ND, 0), model.head_weight().value, rows.targets_T,
                              spec, /*entropy=*/false)
           .log_probs_T;
     };
     step.infer(rows.tokens_1S, use, *rows.pass);
-  }
+  });
   return log_probs_BR;
 }
 
 ShapeTensor all_values(const ShapeExperience& experience, RehearsedStep& step,
                        const PpoSpec& spec) {
   ShapeTensor values_BR = experience.zeros_BR();
-  for (const ShapeRows& rows :
-       passes_of(experience, experience.sequences(), spec.max_tokens_per_micro_batch)) {
-    step.infer(rows.tokens_1S, values_of, *rows.pass);
-  }
+  for_each_pass(experience, spec,
+                [&](const ShapeRows& rows) { step.infer(rows.tokens_1S, values_of, *rows.pass); });
   return values_BR;
 }
 
 ShapeTensor model_scores(const ShapeExperience& experience, RehearsedStep& step,
                          const PpoSpec& spec) {
   ShapeTensor scores_B = empty(*experience.mask_BR.run, {experience.sequences()}, DType::kFp32);
-  for (const ShapeRows& rows :
-       passes_of(experience, experience.sequences(), spec.max_tokens_per_micro_batch)) {
-    step.infer(rows.tokens_1S, values_of, *rows.ends);
-  }
+  for_each_pass(experience, spec,
+                [&](const ShapeRows& rows) { step.infer(rows.tokens_1S, values_of, *rows.ends); });
   return scores_B;
 }
 

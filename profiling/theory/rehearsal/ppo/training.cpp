@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -7,6 +8,9 @@
 
 namespace headroom {
 namespace {
+
+// What an update finds of the allocator's blocks changes less and less from one to the next.
+constexpr int64_t kMostUpdates = 32;
 
 struct PassLoss {
   ShapeTensor loss;
@@ -30,12 +34,11 @@ class Training {
 
   void run(RehearsedStep& step) {
     const int64_t sequences = experience_.sequences();
-    for (int64_t epoch = 0; epoch < spec_.epochs; ++epoch) {
-      for (int64_t part = 0; part < spec_.minibatches; ++part) {
-        const int64_t more = part < sequences % spec_.minibatches ? 1 : 0;
-        const std::vector<ShapeLossPart> parts = parts_of(sequences / spec_.minibatches + more);
-        step.run(parts);
-      }
+    const int64_t updates = std::min(spec_.epochs * spec_.minibatches, kMostUpdates);
+    for (int64_t i = 0; i < updates; ++i) {
+      const int64_t more = i % spec_.minibatches < sequences % spec_.minibatches ? 1 : 0;
+      const std::vector<ShapeLossPart> parts = parts_of(sequences / spec_.minibatches + more);
+      step.run(parts);
     }
     step.free_gradients();
   }
