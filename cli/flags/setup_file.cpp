@@ -43,7 +43,7 @@ const Flag& flag_of(const std::string& key, const std::string& path,
                      "has the key '" + key +
                          "', which is no setting; allowed: the names of the "
                          "flags, --help lists them",
-                     R"({"model_size": "7b"})");
+                     "--setup ppo.json");
   }
   return *found;
 }
@@ -53,7 +53,7 @@ std::string text_of(const std::string& key, const json& value, const std::string
   if (value.is_boolean() || value.is_number()) return value.dump();
   throw UsageError(kFlag, path,
                    "has no single value for '" + key + "'; allowed: a text, a number, true, false",
-                   R"({"model_size": "7b"})");
+                   "--setup ppo.json");
 }
 
 }  // namespace

@@ -79,13 +79,13 @@ expect 5 'no/such' ppo --model-size small --device virtual:h200 --reference disk
 
 # A set-up file.
 echo '{"model_size": "small", "swap_phase": true}' >setup.json
-refused "--setup: 'setup.json' names 'swap_phase', which is no setting" --setup setup.json
+refused "--setup: 'setup.json' has the key 'swap_phase', which is no setting" --setup setup.json
 echo '{"model_size": "small", "top_p": 0}' >setup.json
 refused "--top-p: '0'" --setup setup.json
 echo '["small"]' >setup.json
-refused "--setup: 'setup.json' is no JSON object of settings" --setup setup.json
+refused "--setup: 'setup.json' is no JSON object; allowed" --setup setup.json
 head -c 100 /dev/zero >setup.json
-refused "--setup: 'setup.json' is no JSON object of settings" --setup setup.json
+refused "--setup: 'setup.json' is no JSON object; allowed" --setup setup.json
 expect 5 'cannot read missing.json: No such file' ppo --model-size small --setup missing.json
 
 finish
