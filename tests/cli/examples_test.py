@@ -64,7 +64,7 @@ BASE = {
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
     "snapshot": "top step.pickle",
-    "ppo": "--model-size small --device virtual:h200 --prompt-len 256 --response-len 256",
+    "ppo": "--model-size small --device virtual:h200,bytes=4TiB --prompt-len 256 --response-len 256",
 }
 MIXED = "--use-mixed-precision"
 NOT_ALONE = {"custom"}  # "custom, with every dimension given"
