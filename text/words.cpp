@@ -99,6 +99,11 @@ std::string join(const std::vector<std::string>& words, std::string_view between
   return text;
 }
 
+std::string with_dashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 bool is_one_of(std::string_view word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }

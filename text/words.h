@@ -11,6 +11,9 @@ namespace headroom {
 // "a, b, c".
 std::string join(const std::vector<std::string>& words, std::string_view between = ", ");
 
+// The name of a setting as flags have it: "swap-phases" of "swap_phases".
+std::string with_dashes(std::string name);
+
 bool is_one_of(std::string_view word, const std::vector<std::string>& words);
 
 // The name in `candidates` that is at most two edits away from `text`, else "".

@@ -1,5 +1,4 @@
 // The one list of settings: fields(). The order is the order of --help and of the table columns.
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
@@ -318,8 +317,7 @@ std::vector<Field> make_fields() {
   const auto add = [&](FieldGroup group, std::vector<Field> rows) {
     for (Field& row : rows) {
       row.group = group;
-      row.flag_text = "--" + row.name;
-      std::replace(row.flag_text.begin(), row.flag_text.end(), '_', '-');
+      row.flag_text = "--" + with_dashes(row.name);
       if (group == FieldGroup::kMeasurement) row.sizes = false;  // nothing of the model's
       all.push_back(std::move(row));
     }

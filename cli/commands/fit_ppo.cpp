@@ -94,9 +94,8 @@ int fit_ppo(const Arguments& typed) {
   }
   Arguments on_card = arguments;
   on_card.values["device"] = to_string(cards.front().device);
-  const PpoRequest request = ppo_request_from(on_card);
+  PpoRun base = ppo_run_from(on_card);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
-  PpoRun base{.shared = request.shared, .setup = request.setup};
   base.shared.stacks = Stacks::kNone;
   CellOptions options = limits_from(arguments);
   const std::vector<RunTechnique> techniques = techniques_from(arguments, base);

@@ -79,13 +79,13 @@ void write_svg(const Record& record, const Computed& computed, const std::string
 
 int run_iterations(const Arguments& typed) {
   const Arguments arguments = with_setup_file(typed, all_flags());
-  const PpoRequest request = ppo_request_from(arguments);
+  const PpoRun run = ppo_run_from(arguments);
   const std::string format = format_from(arguments);
   const std::string output = timeline_file_from(arguments);
   CellOptions options = limits_from(arguments);
   options.on_talk = log_line;
-  options.ppo = request.setup;
-  if (!request.shared.snapshot.empty()) check_writable(request.shared.snapshot);
+  options.ppo = run.setup;
+  if (!run.shared.snapshot.empty()) check_writable(run.shared.snapshot);
   if (!output.empty()) check_writable(output);
   const std::string program = cell_program(options);
   if (::access(program.c_str(), X_OK) != 0) {
@@ -95,7 +95,7 @@ int run_iterations(const Arguments& typed) {
   std::vector<TriedRemedy> tried;
   {
     const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
-    record = run_cell(request.shared, options);
+    record = run_cell(run.shared, options);
     if (interrupted()) {
       log_error("interrupted");
       return kExitInterrupted;
@@ -112,7 +112,7 @@ int run_iterations(const Arguments& typed) {
   for (const std::string& note : record.notes) log_line(note);
   const bool prints_record = is_record_format(format);
   Computed computed;
-  if (!prints_record || !output.empty()) computed = computed_iteration(record.spec, request.setup);
+  if (!prints_record || !output.empty()) computed = computed_iteration(record.spec, run.setup);
   if (!output.empty()) write_svg(record, computed, output);
   if (prints_record) {
     print(to_json_line(record) + "\n");

@@ -17,11 +17,6 @@ namespace {
 
 std::string without_dashes(const std::string& flag) { return flag.substr(2); }
 
-std::string flag_name(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 std::string help_of(const PpoField& field) {
   std::string help = field.help;
   if (!field.choices.empty()) help += ": " + join(field.choices);
@@ -43,7 +38,7 @@ PpoSetup setup_from(const Arguments& arguments) {
     if (arguments.has(name)) field.set(field.flag(), setup, arguments.get(name));
   }
   for (const RoleField& one : role_fields()) {
-    const std::string name = flag_name(one.name());
+    const std::string name = with_dashes(one.name());
     if (!arguments.has(name)) continue;
     setup.of_role[one.role][one.field->name] = arguments.get(name);
     try {
@@ -105,7 +100,7 @@ std::vector<Flag> ppo_flags() {
                      .alone = field.is_switch ? "true" : ""});
   }
   for (const RoleField& one : role_fields()) {
-    flags.push_back({.name = flag_name(one.name()),
+    flags.push_back({.name = with_dashes(one.name()),
                      .value = one.field->numeric()   ? "N"
                               : one.field->is_file() ? "FILE"
                                                      : "WORD",
@@ -117,16 +112,16 @@ std::vector<Flag> ppo_flags() {
   return flags;
 }
 
-PpoRequest ppo_request_from(const Arguments& arguments) {
-  PpoRequest request{.shared = shared_from(arguments), .setup = setup_from(arguments)};
-  validate(request.shared, request.setup);
-  std::vector<RunSpec> settled = {request.shared};
+PpoRun ppo_run_from(const Arguments& arguments) {
+  PpoRun run{.shared = shared_from(arguments), .setup = setup_from(arguments)};
+  validate(run.shared, run.setup);
+  std::vector<RunSpec> settled = {run.shared};
   settle_devices(settled);
-  request.shared = settled.front();
-  if (request.setup.gpu_memory_utilization > 0) check_share(arguments, request.shared);
-  settle_on_card(request.shared, request.setup);
-  check_disk_places(role_specs(request.shared, request.setup));
-  return request;
+  run.shared = settled.front();
+  if (run.setup.gpu_memory_utilization > 0) check_share(arguments, run.shared);
+  settle_on_card(run.shared, run.setup);
+  check_disk_places(role_specs(run.shared, run.setup));
+  return run;
 }
 
 }  // namespace headroom

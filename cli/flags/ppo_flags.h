@@ -10,12 +10,7 @@ namespace headroom {
 
 std::vector<Flag> ppo_flags();
 
-struct PpoRequest {
-  RunSpec shared;  // the actor's, its device settled
-  PpoSetup setup;
-};
-
-// Throws UsageError; the request is valid.
-PpoRequest ppo_request_from(const Arguments& arguments);
+// Its device settled. Throws UsageError; the run is valid.
+PpoRun ppo_run_from(const Arguments& arguments);
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 
 #include "files/whole_file.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -15,11 +16,6 @@ using nlohmann::json;
 constexpr const char* kFlag = "--setup";
 constexpr const char* kName = "setup";
 constexpr int64_t kMostBytes = int64_t{1} << 20;
-
-std::string flag_name(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return key;
-}
 
 json object_in(const std::string& path) {
   json document = json::parse(read_whole_file(path, kMostBytes), nullptr,
@@ -35,7 +31,7 @@ json object_in(const std::string& path) {
 
 const Flag& flag_of(const std::string& key, const std::string& path,
                     const std::vector<Flag>& flags) {
-  const std::string name = flag_name(key);
+  const std::string name = with_dashes(key);
   const auto found =
       std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) { return flag.name == name; });
   if (found == flags.end() || name == kName) {

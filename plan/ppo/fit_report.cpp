@@ -69,9 +69,7 @@ std::string ppo_command(const PpoRun& run) {
   }
   const nlohmann::json settings = to_json(run.setup);
   for (const auto& [name, value] : settings.items()) {
-    std::string flag = " --" + name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    command += flag + "=" + shell_word(value.get<std::string>());
+    command += " --" + with_dashes(name) + "=" + shell_word(value.get<std::string>());
   }
   return command;
 }

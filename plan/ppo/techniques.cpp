@@ -34,21 +34,6 @@ bool is_of_iterations(Technique technique) {
   }
 }
 
-const PpoField* ppo_field(const std::string& name) {
-  const auto& fields = ppo_fields();
-  const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const PpoField& field) { return field.name == name; });
-  return found == fields.end() ? nullptr : &*found;
-}
-
-void set(PpoRun& run, const std::string& name, const std::string& value) {
-  if (const PpoField* field = ppo_field(name)) {
-    field->set(field->flag(), run.setup, value);
-  } else {
-    find_field(name)->set(run.shared, value);
-  }
-}
-
 // False where another technique has set one of its fields otherwise.
 bool add(const TechniqueLevel& level, std::map<std::string, std::string>& values) {
   for (const Setting& setting : level.settings) {
@@ -92,7 +77,7 @@ std::optional<PpoRun> with_techniques(const PpoRun& base,
   }
   PpoRun run = base;
   try {
-    for (const auto& [name, value] : values) set(run, name, value);
+    for (const auto& [name, value] : values) set_by_name(run, name, value);
     validate(run.shared, run.setup);
   } catch (const UsageError&) {
     return std::nullopt;

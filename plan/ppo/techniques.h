@@ -10,12 +10,6 @@
 
 namespace headroom {
 
-// An iteration as it is asked for.
-struct PpoRun {
-  RunSpec shared;
-  PpoSetup setup;
-};
-
 // Those of plan/fit/technique_list.h that an iteration has, and its own: swapped phases, the
 // reference on the host, fewer tokens in a micro-batch. Dearest first. typed: flags that the user
 // gave, without dashes: a technique that sets what one of them says is left out.

@@ -1,33 +1,13 @@
 #include "plan/remedies/remedies.h"
 
-#include <algorithm>
-
 #include "bench/launch/ppo_card.h"
 #include "text/quantity.h"
+#include "text/words.h"
 #include "train/generate/rules.h"
 #include "train/ppo/phase_names.h"
 
 namespace headroom {
 namespace {
-
-const PpoField* ppo_field(const std::string& name) {
-  for (const PpoField& field : ppo_fields()) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
-void set(PpoCell& request, const std::string& name, const std::string& value) {
-  if (const PpoField* field = ppo_field(name))
-    return field->set(field->flag(), request.setup, value);
-  for (const RoleField& one : role_fields()) {
-    if (one.name() == name) {
-      request.setup.of_role[one.role][one.field->name] = value;
-      return;
-    }
-  }
-  find_field(name)->set(request.shared, value);
-}
 
 // What takes what, in the settings of this run.
 struct Candidates {
@@ -106,32 +86,30 @@ struct Candidates {
 std::string flags_of(const Remedy& remedy) {
   std::string text;
   for (const auto& [name, value] : remedy) {
-    std::string flag = "--" + name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    text += (text.empty() ? "" : " ") + flag;
+    text += (text.empty() ? "--" : " --") + with_dashes(name);
     if (value != "true") text += " " + value;
   }
   return text;
 }
 
-std::optional<PpoCell> with(const PpoCell& cell, const Remedy& remedy) {
-  PpoCell changed = cell;
+std::optional<PpoRun> with(const PpoRun& run, const Remedy& remedy) {
+  PpoRun changed = run;
   try {
-    for (const auto& [name, value] : remedy) set(changed, name, value);
+    for (const auto& [name, value] : remedy) set_by_name(changed, name, value);
     validate(changed.shared, changed.setup);
     settle_on_card(changed.shared, changed.setup);
   } catch (const UsageError&) {
     return std::nullopt;
   }
-  const bool changes = to_json(changed.shared) != to_json(cell.shared) ||
-                       to_json(changed.setup) != to_json(cell.setup);
+  const bool changes = to_json(changed.shared) != to_json(run.shared) ||
+                       to_json(changed.setup) != to_json(run.setup);
   return changes ? std::optional(std::move(changed)) : std::nullopt;
 }
 
-std::vector<Remedy> remedies_for(const PpoCell& cell, const OutOfMemory& moment) {
+std::vector<Remedy> remedies_for(const PpoRun& run, const OutOfMemory& moment) {
   std::vector<Remedy> found;
-  for (const Remedy& remedy : Candidates{cell.shared, cell.setup}.in(moment)) {
-    if (!remedy.empty() && with(cell, remedy)) found.push_back(remedy);
+  for (const Remedy& remedy : Candidates{run.shared, run.setup}.in(moment)) {
+    if (!remedy.empty() && with(run, remedy)) found.push_back(remedy);
   }
   return found;
 }

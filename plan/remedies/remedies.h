@@ -17,18 +17,12 @@ using Remedy = std::vector<std::pair<std::string, std::string>>;
 // "--checkpoint full --swap-phases".
 std::string flags_of(const Remedy& remedy);
 
-// An iteration as a cell is asked for it.
-struct PpoCell {
-  RunSpec shared;
-  PpoSetup setup;
-};
-
 // The same with a remedy; nullopt where that changes nothing, or where the set-up does not allow
 // it.
-std::optional<PpoCell> with(const PpoCell& cell, const Remedy& remedy);
+std::optional<PpoRun> with(const PpoRun& run, const Remedy& remedy);
 
 // Of the place where memory ran out, a phase or the building of the models, as far as this set-up
 // takes them: what costs the least time first, what changes the numbers last.
-std::vector<Remedy> remedies_for(const PpoCell& cell, const OutOfMemory& moment);
+std::vector<Remedy> remedies_for(const PpoRun& run, const OutOfMemory& moment);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ std::string peak_text(const Record& record) {
                      : "";
 }
 
-TriedRemedy run(const Remedy& remedy, PpoCell cell, CellOptions options) {
+TriedRemedy run(const Remedy& remedy, PpoRun cell, CellOptions options) {
   cell.shared.snapshot.clear();
   cell.shared.record_steps = 0;
   cell.setup.iterations = 1;
@@ -119,7 +119,7 @@ class Trials {
     tried_.push_back(std::move(best));
   }
 
-  PpoCell cell_;
+  PpoRun cell_;
   OutOfMemory refused_;
   const CellOptions& options_;
   const OnTrial& on_line_;

@@ -12,11 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string with_dashes(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 // What one role may have otherwise than the others.
 const std::vector<std::string>& fields_of_roles() {
   static const std::vector<std::string> kFields = {
@@ -53,7 +48,7 @@ const EnumWords<Role>& words_of(Role) {
   return kWords;
 }
 
-std::string PpoField::flag() const { return with_dashes(name); }
+std::string PpoField::flag() const { return "--" + with_dashes(name); }
 
 const std::vector<RoleField>& role_fields() {
   static const std::vector<RoleField> kFields = [] {
@@ -73,6 +68,24 @@ bool is_of_iterations(const Field& field) {
   static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
                                                 "measure_steps", "record_steps",  "save_weights"};
   return !is_one_of(field.name, kNot);
+}
+
+bool set_by_name(PpoSetup& setup, const std::string& name, const std::string& text) {
+  for (const PpoField& field : ppo_fields()) {
+    if (field.name != name) continue;
+    field.set(field.flag(), setup, text);
+    return true;
+  }
+  for (const RoleField& one : role_fields()) {
+    if (one.name() != name) continue;
+    setup.of_role[one.role][one.field->name] = text;
+    return true;
+  }
+  return false;
+}
+
+void set_by_name(PpoRun& run, const std::string& name, const std::string& text) {
+  if (!set_by_name(run.setup, name, text)) find_field(name)->set(run.shared, text);
 }
 
 std::vector<Role> roles_of(const PpoSetup& setup) {
@@ -127,18 +140,9 @@ PpoSetup ppo_setup_from_json(const json& object) {
   PpoSetup setup;
   for (const auto& [name, value] : object.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    const auto own = std::find_if(ppo_fields().begin(), ppo_fields().end(),
-                                  [&](const PpoField& field) { return field.name == name; });
-    if (own != ppo_fields().end()) {
-      own->set(own->flag(), setup, text);
-      continue;
-    }
-    const auto of_role = std::find_if(role_fields().begin(), role_fields().end(),
-                                      [&](const RoleField& one) { return one.name() == name; });
-    if (of_role == role_fields().end()) {
-      throw UsageError(with_dashes(name), text, "is no setting of an iteration", "--kl-coef 0.05");
-    }
-    setup.of_role[of_role->role][of_role->field->name] = text;
+    if (set_by_name(setup, name, text)) continue;
+    throw UsageError("--" + with_dashes(name), text, "is no setting of an iteration",
+                     "--kl-coef 0.05");
   }
   return setup;
 }

@@ -45,6 +45,12 @@ struct PpoSetup {
   std::map<Role, std::map<std::string, std::string>> of_role;
 };
 
+// An iteration with all that is asked of it.
+struct PpoRun {
+  RunSpec shared;
+  PpoSetup setup;
+};
+
 // One setting of PpoSetup, as Field is one of RunSpec.
 struct PpoField {
   std::string name;  // key in a file; the flag is --name with dashes
@@ -69,6 +75,11 @@ const std::vector<RoleField>& role_fields();
 // Whether a setting of RunSpec is one of an iteration: steps have others, which it has otherwise or
 // not at all.
 bool is_of_iterations(const Field& field);
+
+// Sets what a file calls so: a PpoField, a RoleField or, of a run, a Field. The first returns false
+// where it is none of the first two. Throws UsageError where the text does not parse.
+bool set_by_name(PpoSetup& setup, const std::string& name, const std::string& text);
+void set_by_name(PpoRun& run, const std::string& name, const std::string& text);
 
 // The roles that take part, in the order of the enumeration.
 std::vector<Role> roles_of(const PpoSetup& setup);
