@@ -149,6 +149,12 @@ std::string exact_bytes(int64_t bytes) {
   return std::to_string(bytes).append(unit);
 }
 
+std::string shortest_text(double value) {
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
 std::string number_text(double value, int decimals) {
   std::array<char, 512> text{};  // a double has up to 309 digits before the point
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,

@@ -44,6 +44,9 @@ std::string format_bytes(int64_t bytes);
 // it.
 std::string exact_bytes(int64_t bytes);
 
+// The shortest text that reads back as the same number.
+std::string shortest_text(double value);
+
 // "0.500": as printf's %.*f, whatever the locale.
 std::string number_text(double value, int decimals);
 

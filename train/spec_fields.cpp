@@ -1,6 +1,4 @@
 // The one list of settings: fields(). The order is the order of --help and of the table columns.
-#include <array>
-#include <charconv>
 #include <functional>
 
 #include "text/quantity.h"
@@ -11,13 +9,6 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 40;
-
-// The shortest text that reads back as the same number.
-std::string shortest(double value) {
-  std::array<char, 64> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
 
 // How two values of a member are told apart.
 template <auto kMember>
@@ -58,7 +49,7 @@ template <auto kMember, int kMaximum = 10>
 Field number(Field field) {
   field = compared<kMember>(std::move(field));
   field.value = FieldValue::kNumber;
-  field.get = [](const RunSpec& spec) { return shortest(spec.*kMember); };
+  field.get = [](const RunSpec& spec) { return shortest_text(spec.*kMember); };
   field.parse = [](const Field& row, RunSpec& spec, std::string_view text) {
     spec.*kMember = parse_number(row.flag(), text, 0.0, kMaximum);
   };

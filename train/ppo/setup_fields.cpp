@@ -1,6 +1,4 @@
 // The one list of PpoSetup's settings. The order is the order of --help.
-#include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -13,20 +11,24 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 40;
 
-std::string shortest(double value) {
-  std::array<char, 64> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
+// A member of PpoSetup, or of what its iteration computes.
+template <auto kMember, typename Setup>
+auto& member_of(Setup& setup) {
+  if constexpr (requires { setup.*kMember; }) {
+    return setup.*kMember;
+  } else {
+    return setup.ppo.*kMember;
+  }
 }
 
 template <auto kMember>
 PpoField number(const char* name, const char* help) {
   return {.name = name,
           .help = help,
-          .get = [](const PpoSetup& setup) { return shortest(setup.ppo.*kMember); },
+          .get = [](const PpoSetup& setup) { return shortest_text(member_of<kMember>(setup)); },
           .set =
               [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                setup.ppo.*kMember = parse_number(flag, text, 0, 1e6);
+                member_of<kMember>(setup) = parse_number(flag, text, 0, 1e6);
               }};
 }
 
@@ -34,50 +36,39 @@ template <auto kMember, int64_t kLeast>
 PpoField integer(const char* name, const char* help) {
   return {.name = name,
           .help = help,
-          .get = [](const PpoSetup& setup) { return std::to_string(setup.ppo.*kMember); },
+          .get = [](const PpoSetup& setup) { return std::to_string(member_of<kMember>(setup)); },
           .set =
               [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                setup.ppo.*kMember = parse_integer(flag, text, kLeast, kMost);
+                member_of<kMember>(setup) = parse_integer(flag, text, kLeast, kMost);
               }};
 }
 
 template <auto kMember>
 PpoField word(const char* name, const char* help) {
-  using Enum = std::remove_reference_t<decltype(std::declval<PpoSpec>().*kMember)>;
-  return {
-      .name = name,
-      .help = help,
-      .choices = choices_of<Enum>(),
-      .get = [](const PpoSetup& setup) { return word_of(setup.ppo.*kMember); },
-      .set = [](const std::string& flag, PpoSetup& setup,
-                const std::string& text) { setup.ppo.*kMember = parse_word<Enum>(flag, text); }};
-}
-
-bool parse_switch(const std::string& flag, const std::string& text) {
-  check_choice(flag, text, {"true", "false"}, flag);
-  return text == "true";
+  using Enum = std::remove_reference_t<decltype(member_of<kMember>(std::declval<PpoSetup&>()))>;
+  return {.name = name,
+          .help = help,
+          .choices = choices_of<Enum>(),
+          .get = [](const PpoSetup& setup) { return word_of(member_of<kMember>(setup)); },
+          .set =
+              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
+                member_of<kMember>(setup) = parse_word<Enum>(flag, text);
+              }};
 }
 
 template <auto kMember>
 PpoField on_off(const char* name, const char* help) {
-  return {
-      .name = name,
-      .help = help,
-      .is_switch = true,
-      .get =
-          [](const PpoSetup& setup) { return std::string(setup.ppo.*kMember ? "true" : "false"); },
-      .set = [](const std::string& flag, PpoSetup& setup,
-                const std::string& text) { setup.ppo.*kMember = parse_switch(flag, text); }};
-}
-
-template <auto kMember, int64_t kLeast>
-PpoField own_integer(const char* name, const char* help) {
   return {.name = name,
           .help = help,
-          .get = [](const PpoSetup& setup) { return std::to_string(setup.*kMember); },
+          .is_switch = true,
+          .get =
+              [](const PpoSetup& setup) {
+                return std::string(member_of<kMember>(setup) ? "true" : "false");
+              },
           .set =
               [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                setup.*kMember = parse_integer(flag, text, kLeast, kMost);
+                check_choice(flag, text, {"true", "false"}, flag);
+                member_of<kMember>(setup) = text == "true";
               }};
 }
 
@@ -89,17 +80,6 @@ PpoField size_of_model(const char* name, const char* help) {
           .get = [](const PpoSetup& setup) { return setup.*kMember; },
           .set = [](const std::string&, PpoSetup& setup,
                     const std::string& text) { setup.*kMember = text == "actor" ? "" : text; }};
-}
-
-template <auto kMember>
-PpoField own_switch(const char* name, const char* help) {
-  return {
-      .name = name,
-      .help = help,
-      .is_switch = true,
-      .get = [](const PpoSetup& setup) { return std::string(setup.*kMember ? "true" : "false"); },
-      .set = [](const std::string& flag, PpoSetup& setup,
-                const std::string& text) { setup.*kMember = parse_switch(flag, text); }};
 }
 
 void set_share(const std::string& flag, PpoSetup& setup, const std::string& text) {
@@ -118,7 +98,7 @@ PpoField share_of_generation() {
           .get =
               [](const PpoSetup& setup) {
                 const double share = setup.gpu_memory_utilization;
-                return share == 0 ? std::string() : shortest(share);
+                return share == 0 ? std::string() : shortest_text(share);
               },
           .set = set_share};
 }
@@ -150,17 +130,6 @@ void set_reference(const std::string& flag, PpoSetup& setup, const std::string& 
   setup.reference_directory = directory;
 }
 
-PpoField lengths_of_prompts() {
-  return {.name = "prompt_lengths",
-          .help = "of the prompts",
-          .choices = choices_of<PromptLengths>(),
-          .get = [](const PpoSetup& setup) { return word_of(setup.prompt_lengths); },
-          .set =
-              [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                setup.prompt_lengths = parse_word<PromptLengths>(flag, text);
-              }};
-}
-
 PpoField reference_place() {
   return {.name = "reference",
           .help = "where the reference model is: resident, offload, disk:DIR, none",
@@ -178,9 +147,9 @@ const std::vector<PpoField>& ppo_fields() {
       size_of_model<&PpoSetup::reward_size>("reward_size",
                                             "a named shape, actor, or none: --reward-token scores"),
       reference_place(),
-      own_integer<&PpoSetup::reward_token, 0>(
+      integer<&PpoSetup::reward_token, 0>(
           "reward_token", "without a reward model: a score is the share of this token"),
-      lengths_of_prompts(),
+      word<&PpoSetup::prompt_lengths>("prompt_lengths", "of the prompts"),
       integer<&PpoSpec::group_size, 1>("group_size", "responses to each prompt"),
       number<&PpoSpec::kl_coef>("kl_coef", "of the KL penalty, in rewards (ppo) or loss (grpo)"),
       word<&PpoSpec::kl_estimator>("kl_estimator", "of the penalty in the rewards"),
@@ -199,12 +168,11 @@ const std::vector<PpoField>& ppo_fields() {
           "max_tokens_per_micro_batch",
           "prompt and response of the sequences that go through together; 0 = all"),
       integer<&PpoSpec::chunk_tokens, 1>("chunk_tokens", "tokens whose logits are there at once"),
-      own_integer<&PpoSetup::iterations, 1>("iterations",
-                                            "that are measured, after one that is not"),
-      own_switch<&PpoSetup::swap_phases>(
+      integer<&PpoSetup::iterations, 1>("iterations", "that are measured, after one that is not"),
+      on_off<&PpoSetup::swap_phases>(
           "swap_phases", "models and states that a phase does not need are in host memory"),
       share_of_generation(),
-      own_switch<&PpoSetup::empty_cache_between_phases>(
+      on_off<&PpoSetup::empty_cache_between_phases>(
           "empty_cache_between_phases",
           "what the allocator has cached goes back to the card before each phase")};
   return kFields;
