@@ -69,23 +69,23 @@ def graphs(headroom):
 
 
 def speed(records):
-    print("| cache | ours, ms | transformers, ms | ratio of the medians | lowest and highest ratio of "
-          "a round |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| cache | threads | ours, ms | transformers, ms | ratio of the medians | lowest and highest "
+          "ratio of a round |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     with open(records, encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     for row in rows:
         ours, theirs = row["ours_ms"], row["transformers_ms"]
         rounds = [a / b for a, b in zip(ours, theirs)]
-        print(f"| {row['shape']['kv_cache']} | {statistics.median(ours):.0f} | "
+        shape = row["shape"]
+        print(f"| {shape['kv_cache']} | {shape['threads']} | {statistics.median(ours):.0f} | "
               f"{statistics.median(theirs):.0f} | {row['ratio']:.2f} | "
               f"{min(rounds):.2f}, {max(rounds):.2f} |")
-    shape = rows[0]["shape"]
     print(f"\nGreedy, equal tokens, {len(rows[0]['ours_ms'])} rounds in turn in one run: "
           f"{shape['layers']} layers of width {shape['d_model']}, {shape['heads']} heads of which "
           f"{shape['kv_heads']} have keys, {shape['batch_size']} sequences, prompts of "
-          f"{shape['prompt_len']} tokens, responses of {shape['response_len']}, FP32, "
-          f"{shape['threads']} thread; transformers {rows[0]['transformers']} with its dynamic "
-          f"cache and sdpa, torch {rows[0]['torch']}. The machine was busy: ratios, not times.")
+          f"{shape['prompt_len']} tokens, responses of {shape['response_len']}, FP32; "
+          f"transformers {rows[0]['transformers']} with its dynamic cache and sdpa, torch "
+          f"{rows[0]['torch']}. On a machine of 2 cores: ratios, not times.")
 
 
 def main():
