@@ -1,75 +1,39 @@
 #include "plan/ppo/report.h"
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "profiling/report/rows/cells.h"
-#include "profiling/theory/kv_cache.h"
 #include "profiling/theory/peak.h"
-#include "profiling/theory/rows.h"
+#include "profiling/theory/phase_components.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
 namespace headroom {
 namespace {
 
-// What is there beside the models: prompts, responses and what is known of their tokens; rotary
-// tables; what a loss is scaled by.
-constexpr const char* kBesideThem = "experience, tables";
-
 // Rows of a phase's table, in this order; both sides are sorted into them.
 constexpr std::array kRows = {"actor weights",  "actor gradients",   "actor optimizer",
                               "critic weights", "critic gradients",  "critic optimizer",
-                              "reward weights", "reference weights", "KV cache",
-                              "activations",    kBesideThem,         kWorkspaces};
-const std::vector<std::string> kOwners = {"actor", "critic", "reward", "reference"};
-
-std::string role_row(const std::string& role, const std::string& category) {
-  if (category == "parameters") return role + " weights";
-  if (category == "gradients") return role + " gradients";
-  if (category == "optimizer_state" || category == "master_weights") return role + " optimizer";
-  return "";
-}
+                              "reward weights", "reference weights", kCacheComponent,
+                              kActivations,     kBesideModels,       kWorkspaces};
 
 // "actor parameters", "kv_cache", "temporaries".
 std::string row_of_measured(const std::string& component) {
   const size_t space = component.find(' ');
   const std::string category = space == std::string::npos ? component : component.substr(space + 1);
   if (space != std::string::npos) {
-    const std::string row = role_row(component.substr(0, space), category);
+    const std::string row = component_of_role(component.substr(0, space), category);
     if (!row.empty()) return row;
   }
-  if (category == "kv_cache") return "KV cache";
-  if (category == "workspaces") return "workspaces";
-  return category == "other" ? kBesideThem : "activations";
-}
-
-// Of theory's groups, "actor optimizer state": every other one is made by the phase.
-std::string row_of_computed(const std::string& component) {
-  const size_t space = component.find(' ');
-  const std::string owner = component.substr(0, std::min(space, component.size()));
-  const bool has_owner = std::find(kOwners.begin(), kOwners.end(), owner) != kOwners.end();
-  const std::string group = has_owner ? component.substr(space + 1) : component;
-  if (group == kParameters) return owner + " weights";
-  if (group == kGradients) return owner + " gradients";
-  if (is_one_of(group, {kOptimizerState, kOptimizerNextState, kMasterWeights})) {
-    return owner + " optimizer";
-  }
-  if (group == kKvCacheRows) return "KV cache";
-  if (group == kWorkspaces) return kWorkspaces;
-  if (is_one_of(group, {kExperience, kTables, kInputs, kLossScaler})) return kBesideThem;
-  return "activations";
+  if (category == "kv_cache") return kCacheComponent;
+  if (category == "workspaces") return kWorkspaces;
+  return category == "other" ? kBesideModels : kActivations;
 }
 
 using ByRow = std::map<std::string, int64_t>;
-
-ByRow computed_rows(const PhasePeak& peak) {
-  ByRow rows;
-  for (const auto& [component, bytes] : peak.components) rows[row_of_computed(component)] += bytes;
-  return rows;
-}
 
 ByRow measured_rows(const PhaseComponents& phase) {
   ByRow rows;
@@ -93,7 +57,7 @@ Table phase_table(const PhaseComponents& phase, const PhasePeak* peak) {
   table.columns.push_back({"difference"});
   const ByRow measured = measured_rows(phase);
   std::optional<ByRow> computed;
-  if (peak != nullptr) computed = computed_rows(*peak);
+  if (peak != nullptr) computed = by_component(*peak);
   const auto of = [](const ByRow& rows, const std::string& row) {
     const auto found = rows.find(row);
     return found == rows.end() ? int64_t{0} : found->second;

@@ -81,9 +81,10 @@ Table offload_table(const RlhfPlan& plan) {
     cells.push_back(verdict(bytes, spec.card.total_bytes));
     table.rows.push_back(std::move(cells));
   }
-  table.notes = {
-      "Gradients stay on the GPU until the step, unless --zero 2 or 3 sends them off as "
-      "backward makes them."};
+  table.notes = {plan.spec.num_gpus == 1
+                     ? "Gradients go to the host as backward makes them."
+                     : "Gradients stay on the GPU until the step, unless --zero 2 or 3 sends them "
+                       "off as backward makes them."};
   return table;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/rlhf/iteration.h"
 #include "plan/rlhf/rank_book.h"
 #include "plan/rlhf/rehearsed.h"
 #include "train/whole_units.h"
@@ -95,7 +96,8 @@ int64_t RankMemory::host_bytes(bool swap_phases) const {
 
 RlhfModels::RlhfModels(const RlhfSpec& spec)
     : actor(model_of(spec, spec.actor, spec.generates() ? Head::kPolicy : Head::kLanguage)),
-      steps(std::make_shared<RehearsedSteps>()) {
+      steps(std::make_shared<RehearsedSteps>()),
+      iterations(std::make_shared<RehearsedIterations>()) {
   if (spec.critic) critic = model_of(spec, *spec.critic, Head::kValue);
   if (spec.reward) reward = model_of(spec, *spec.reward, Head::kValue);
   if (spec.generates()) {
@@ -124,7 +126,10 @@ RankMemory added_up(const RlhfSpec& spec, const RlhfModels& models) {
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
   RankMemory memory = added_up(spec, models);
   const std::string why = why_added_up(spec);
-  if (why.empty()) return rehearsed(spec, models, memory);
+  if (why.empty()) {
+    return spec.generates() ? rehearsed_iteration(spec, models, memory)
+                            : rehearsed(spec, models, memory);
+  }
   memory.training =
       "added up from rows (" + why + "): every gradient, no temporaries but the loss'";
   return memory;
@@ -134,9 +139,21 @@ int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up) {
   const bool swap = spec.setup.swap_phases;
   if (!why_added_up(spec).empty()) return added_up.peak_bytes(swap);
   RankMemory least = added_up;
-  std::erase_if(least.components, [](const Component& component) {
-    return component.in_step && component.kind != ComponentKind::kGradients;
+  if (!spec.generates()) {
+    std::erase_if(least.components, [](const Component& component) {
+      return component.in_step &&
+             (component.kind != ComponentKind::kGradients || component.name == kGradientsInFlight);
+    });
+    return least.peak_bytes(swap);
+  }
+  int64_t gradients = 0;  // one of the trained models is updated after the other
+  std::erase_if(least.components, [&](Component& component) {
+    if (component.kind == ComponentKind::kGradients)
+      gradients = std::max(gradients, component.bytes);
+    return !component.resident && component.kind != ComponentKind::kKvCache;
   });
+  least.components.push_back(
+      {.kind = ComponentKind::kGradients, .bytes = gradients, .needed = bit(RlhfPhase::kTraining)});
   return least.peak_bytes(swap);
 }
 

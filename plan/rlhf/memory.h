@@ -56,6 +56,7 @@ struct Component {
   bool on_gpu_in(RlhfPhase phase, bool swap_phases) const;
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
+inline constexpr std::string_view kGradientsInFlight = "Gradients in flight";
 
 // Names of a trained model's states.
 struct StepNames {
@@ -91,6 +92,7 @@ std::vector<Component> largest_first(std::vector<Component> components);
 std::vector<RlhfPhase> phases_of(const RlhfSpec& spec);
 
 class RehearsedSteps;
+class RehearsedIterations;
 
 // What is the same for every layout: the models' rows of theory. Computed once, asked often.
 class RlhfModels {
@@ -104,8 +106,10 @@ class RlhfModels {
   };
   Model actor;
   std::optional<Model> critic, reward;
-  BatchCost prefill;                      // of the actor over a micro-batch's prompts
-  std::shared_ptr<RehearsedSteps> steps;  // of set-ups for one GPU that were asked for
+  BatchCost prefill;  // of the actor over a micro-batch's prompts
+  // Of set-ups for one GPU that were asked for.
+  std::shared_ptr<RehearsedSteps> steps;
+  std::shared_ptr<RehearsedIterations> iterations;
 };
 
 // One micro-batch of training, of that many tokens a sequence.
@@ -115,11 +119,12 @@ BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens);
 // second, the last (output head). Added up from rows. spec must be valid; models of the same spec.
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models);
 
-// The rank with the highest peak, its training phase as Note [The training phase of one GPU] says.
+// The rank with the highest peak; of one GPU as Note [An iteration on one GPU] says, or Note [The
+// training phase of one GPU].
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models);
 
-// The same, added up; and what it certainly needs, however its training phase is found: all
-// gradients are there when the update begins.
+// The same, added up; and what it certainly needs, however its phases are found: the states, all
+// gradients when the update begins, the whole cache when generation ends.
 RankMemory added_up(const RlhfSpec& spec, const RlhfModels& models);
 int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up);
 

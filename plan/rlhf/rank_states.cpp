@@ -6,11 +6,10 @@ namespace {
 
 using Model = RankBook::Model;
 
-// With its optimizer on the host, a sharded gradient goes there as backward makes it
-// (ZeRO-Offload, Ren et al. 2021): only what is in flight is here.
+// Of gradients that leave, only what is in flight is here.
 void add_gradients(RankBook& book, int64_t elements, const char* name) {
   const int64_t bytes = book.spec().precision.gradient * book.sharded(elements, 2);
-  if (book.spec().setup.offloads_optimizer() && book.layout().zero >= 2) {
+  if (book.gradients_leave()) {
     book.add_to_host(bytes);
     return;
   }
@@ -78,7 +77,7 @@ void add_reference(RankBook& book) {
              book.spec().setup.reference == Reference::kOffload);
 }
 
-// ZeRO-2 and 3: what is whole for a moment, between computing and being sharded.
+// What is whole for a moment, between computing and being sharded or leaving.
 void add_gathered(RankBook& book) {
   const int64_t low = book.spec().precision.low;
   const auto neighbours = [&](const Model& model) {
@@ -96,12 +95,13 @@ void add_gathered(RankBook& book) {
               .needed = kWhenScoring | kWhenTraining,
               .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
   }
-  const bool leaving = book.spec().setup.offloads_optimizer() || book.layout().dp > 1;
-  if (book.layout().zero >= 2 && leaving) {
-    book.add({.name = "Gradients in flight",
+  const bool scattered = book.layout().zero >= 2 && book.layout().dp > 1;
+  if (book.gradients_leave() || scattered) {
+    book.add({.name = kGradientsInFlight.data(),
               .kind = ComponentKind::kGradients,
               .bytes = book.spec().precision.gradient * book.largest(book.trained(), neighbours),
               .needed = kWhenTraining,
+              .in_step = true,
               .why = "two neighbouring layers' whole gradients, before they are sharded or leave"});
   }
 }

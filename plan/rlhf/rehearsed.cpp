@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "cards/cublas_workspace.h"
+#include "plan/rlhf/iteration.h"
 #include "profiling/theory/attention_kernel.h"
+#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -19,23 +21,6 @@ Device device_of(const Card& card) {
                                  [&](const Card& known) { return known.name == card.name; });
   if (!named) return {.kind = DeviceKind::kCuda};
   return {.kind = DeviceKind::kVirtual, .card = card.name};
-}
-
-RunSpec run_of(const RlhfSpec& spec, const ModelConfig& config) {
-  constexpr int64_t kMostPasses = 2;
-  RunSpec run = run_spec(config, batch_shape(spec, spec.seq_len));
-  run.micro_batches = std::min(spec.micro_batches(), kMostPasses);
-  run.batch_size = run.micro_batches * spec.micro_batch();
-  run.checkpoint = spec.setup.checkpoint;
-  run.optimizer = spec.optimizer;
-  run.optimizer_impl = spec.implementation();
-  run.device = device_of(spec.card);
-  if (spec.setup.offloads_optimizer()) {
-    run.profile_type = Mode::kForwardBackward;
-  } else if (spec.precision.master > 0) {
-    run.master_weights = MasterCopy::kFp32;
-  }
-  return run;
 }
 
 bool is_kept_by_runs(const StatePrecision& precision, const RunSpec& run) {
@@ -66,8 +51,10 @@ class StepWriter {
     left_ = peak_.allocated - bytes_named(names_.weights) - optimizer - workspace;
     for (const char* group : {kInputs, kBatchLoss}) left_ -= peak_.of(group);  // the experience's
     std::erase_if(memory_.components, [&](const Component& one) {
-      return one.in_step &&
-             (one.kind != ComponentKind::kGradients || one.name == std::string(names_.gradients));
+      const bool of_the_other = one.kind == ComponentKind::kGradients &&
+                                one.name != std::string_view(names_.gradients) &&
+                                one.name != kGradientsInFlight;
+      return one.in_step && !of_the_other;
     });
     add({.name = names_.gradients,
          .kind = ComponentKind::kGradients,
@@ -131,21 +118,41 @@ bool same_size(const ModelConfig& a, const ModelConfig& b) {
 
 }  // namespace
 
+RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config) {
+  constexpr int64_t kMostPasses = 2;
+  RunSpec run = run_spec(config, batch_shape(spec, spec.seq_len));
+  run.micro_batches = std::min(spec.micro_batches(), kMostPasses);
+  run.batch_size = run.micro_batches * spec.micro_batch();
+  run.checkpoint = spec.setup.checkpoint;
+  run.optimizer = spec.optimizer;
+  run.optimizer_impl = spec.implementation();
+  run.device = device_of(spec.card);
+  if (spec.precision.master > 0) run.master_weights = MasterCopy::kFp32;
+  if (spec.setup.offloads_optimizer()) {
+    run.optimizer_offload.space = spec.setup.optimizer_space;
+    run.optimizer_impl = OptimizerImpl::kReference;  // its own, on the host
+  }
+  return run;
+}
+
 std::string why_added_up(const RlhfSpec& spec) {
   if (spec.setup.layout.ranks() > 1) return "several GPUs";
-  if (spec.setup.offloads_optimizer() && spec.setup.layout.zero >= 2) {
-    return "gradients leave as backward makes them";
-  }
-  const RunSpec run = run_of(spec, spec.actor);
+  const RunSpec run = step_run_of(spec, spec.actor);
   if (!is_kept_by_runs(spec.precision, run)) {
     return "no run keeps its states as " + spec.precision.name;
   }
   if (!attention_refusal(run).empty()) {
     return "attention " + to_string(spec.attention) + " does not run on this card";
   }
-  const bool known =
-      has_predicted_peak(run) && (!spec.critic || has_predicted_peak(run_of(spec, *spec.critic)));
-  return known ? "" : "such a step is not rehearsed";
+  const bool known = has_predicted_peak(run) &&
+                     (!spec.critic || has_predicted_peak(step_run_of(spec, *spec.critic)));
+  if (!known) return "such a step is not rehearsed";
+  try {
+    validate(run);
+  } catch (const UsageError& error) {
+    return std::string("no run is like it: ") + error.what();
+  }
+  return spec.generates() ? why_not_rehearsed(spec) : "";
 }
 
 int64_t StepPeak::of(std::string_view group) const {
@@ -170,7 +177,7 @@ RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, const RankM
   std::optional<RankMemory> fullest;
   const auto consider = [&](const Model& model, const char* word, const StepNames& names) {
     const StepPeak& peak =
-        models.steps->peak(run_of(spec, model.elements.config), model.elements.head);
+        models.steps->peak(step_run_of(spec, model.elements.config), model.elements.head);
     RankMemory memory = StepWriter(added_up, peak, names).write(workspace);
     memory.training =
         std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;

@@ -19,14 +19,17 @@ namespace headroom {
 //   the components that only the step has (Component::in_step). Weights and optimizer states are
 //   counted as before, and so is what stays beside the step: the other models, the other trained
 //   model's gradients, the experience. Of actor and critic the one whose step needs more is shown.
-//   Micro-batches are two at most: a third one finds what the second found. An optimizer on the
-//   host leaves forward and backward.
-// Limits: what is not such a run is added up as before, and the report says so: several GPUs (no
-//   rehearsal knows shards, stages or collectives), gradients that leave inside backward, states
-//   that no run keeps, attention kernels that are not rehearsed. PPO's losses are the assumption of
-//   Note [The loss of a policy], and a critic's is cross entropy over one row.
+//   Micro-batches are two at most: a third one finds what the second found.
+// Limits: of a spec that generates it is a whole iteration: Note [An iteration on one GPU]. What is
+//   no such run is added up, and the report says so: several GPUs (no rehearsal knows shards,
+//   stages or collectives), states that no run keeps, settings that no run has together, attention
+//   kernels that are not rehearsed. A critic's loss is cross entropy over one row.
 
-// "" where the training phase is rehearsed, else why it is added up.
+// The step of one model as `headroom profile` runs it.
+RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config);
+
+// "" where the step or, of a spec that generates, the iteration is rehearsed, else why it is added
+// up.
 std::string why_added_up(const RlhfSpec& spec);
 
 // What a step had alive at its fullest instant, in bytes.

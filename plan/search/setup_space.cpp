@@ -55,10 +55,12 @@ std::vector<Reference> references(const RlhfSpec& spec) {
   return {Reference::kResident, Reference::kOffload};
 }
 
-// Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away.
+// Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away, which
+// one GPU does by itself.
 std::vector<int64_t> zero_stages(const Layout& layout, MemorySpace optimizer) {
   if (layout.dp > 1) return {0, 1, 2, 3};
-  return optimizer != MemorySpace::kDevice ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
+  const bool may_leave = optimizer != MemorySpace::kDevice && layout.ranks() > 1;
+  return may_leave ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
 }
 
 void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {

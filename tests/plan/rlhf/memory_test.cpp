@@ -140,12 +140,24 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
 TEST(RlhfMemory, OffloadTakesTheOptimizerAndWithShardsTheGradientsToo) {
   RlhfSpec spec = small_plan();
   spec.setup.optimizer_space = MemorySpace::kHost;
+  spec.num_gpus = 2;
+  spec.setup.layout.dp = 2;
   RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (optimizer)"), 0);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 2 * kActor);
   EXPECT_EQ(memory.host_bytes(false), 12 * (kActor + kCritic));
   spec.setup.layout.zero = 2;
   memory = memory_of(spec);
+  EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 0);
+  EXPECT_EQ(bytes_of(memory, "Gradients in flight"), 2 * 2 * 592);
+  EXPECT_EQ(memory.host_bytes(false), 14 * (kActor + kCritic) / 2);
+}
+
+// As train/offload does it.
+TEST(RlhfMemory, OffloadOnOneGpuTakesTheGradientsAsTheyAreMade) {
+  RlhfSpec spec = small_plan();
+  spec.setup.optimizer_space = MemorySpace::kHost;
+  const RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 0);
   EXPECT_EQ(bytes_of(memory, "Gradients in flight"), 2 * 2 * 592);
   EXPECT_EQ(memory.host_bytes(false), 14 * (kActor + kCritic));

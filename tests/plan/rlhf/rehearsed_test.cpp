@@ -77,32 +77,18 @@ TEST(RehearsedTraining, HasWhatStaysBesideTheStep) {
 
 TEST(RehearsedTraining, IsOfTheModelWhoseStepNeedsMore) {
   RlhfSpec spec = small_plan();
+  spec.response_len = 0;
   EXPECT_THAT(worst_rank(spec, RlhfModels(spec)).training, HasSubstr("step of the actor"));
   spec.critic->d_ff = 4096;
   EXPECT_THAT(worst_rank(spec, RlhfModels(spec)).training, HasSubstr("step of the critic"));
 }
 
-// Where backward begins is fullest: four numbers a logit, and one of the entropy.
-TEST(RehearsedTraining, OfAPolicyKeepsTheProbabilities) {
-  RlhfSpec spec = training_alone();
-  spec.actor.vocab_size = 50000;
-  spec.batch_size = 64;
-  spec.precision = find_state_precision("fp32");
-  const int64_t language = training_bytes(spec);
-  spec.response_len = 6;
-  const int64_t scores = bytes_of(memory_of(spec), "PPO scores");
-  constexpr int64_t kLogits = 64 * 16 * int64_t{50000};
-  const int64_t policy = training_bytes(spec) - scores;
-  EXPECT_GE(policy - language, 4 * kLogits);
-  EXPECT_LE(policy - language, 4 * kLogits + (2 << 20)) << "a segment is a multiple of 2 MiB";
-}
-
-TEST(RehearsedTraining, OfAnOptimizerOnTheHostIsForwardAndBackward) {
+TEST(RehearsedTraining, OfAnOptimizerOnTheHostIsTheStepThatHasIt) {
   RlhfSpec spec = training_alone();
   spec.setup.optimizer_space = MemorySpace::kHost;
   RunSpec run = run_of_small_model();
-  run.profile_type = Mode::kForwardBackward;
-  run.master_weights = MasterCopy::kNone;
+  run.optimizer_offload.space = MemorySpace::kHost;
+  run.optimizer_impl = OptimizerImpl::kReference;
   EXPECT_EQ(training_bytes(spec), predicted_peak(run).allocated + spec.card.context_bytes);
 }
 
@@ -122,11 +108,11 @@ TEST(RehearsedTraining, IsAddedUpWhereNoRunIsLikeIt) {
               spec.setup.layout.dp = 2;
             }),
             "several GPUs");
-  EXPECT_EQ(why([](RlhfSpec& spec) {
-              spec.setup.optimizer_space = MemorySpace::kHost;
-              spec.setup.layout.zero = 2;
-            }),
-            "gradients leave as backward makes them");
+  EXPECT_THAT(why([](RlhfSpec& spec) {
+                spec.setup.optimizer_space = MemorySpace::kHost;
+                spec.precision = find_state_precision("bf16-pure");
+              }),
+              HasSubstr("--optimizer-offload"));
   for (const char* name : {"fp16-mixed", "bf16-fp32-grads"}) {
     EXPECT_EQ(why([&](RlhfSpec& spec) { spec.precision = find_state_precision(name); }),
               std::string("no run keeps its states as ") + name);
