@@ -107,17 +107,6 @@ Traffic PpoBench::traffic() {
   return sum;
 }
 
-void PpoBench::open_memories(int64_t host_memory_bytes) {
-  memories = track_memories(device, host_memory_bytes);
-  for (const TrackedMemory& memory : memories) {
-    memory.tracker->on_refusal([this, &memory](const Refusal& refusal) {
-      refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
-    });
-  }
-  tracker().release_cached();
-  tracker().reset_peak();
-}
-
 void PpoBench::build(std::vector<std::string>* notes) {
   settle_on_real_card(setup, device, shared);
   if (setup.swap_phases) placement.emplace(device);

@@ -39,8 +39,6 @@ struct PpoBench {
   // So far, of all roles and of what moves between phases.
   Traffic traffic();
 
-  // Opens the memories of the device; host_memory_bytes: as in RunOptions.
-  void open_memories(int64_t host_memory_bytes);
   // Notes: what was done otherwise than asked.
   void build(std::vector<std::string>* notes);
   // The next one. `what` is for people: "warm-up". Either listener may be null. What is there when

@@ -52,7 +52,7 @@ void keep_finished(const std::vector<PhaseBreakdown>& phases, Record& record) {
 void repeat(PpoBench& bench, const RunOptions& options, OutOfMemory& moment, Record& record) {
   bench.device = resolve_device(bench.shared.device);
   if (bench.device.is_cuda()) at::cuda::clearCublasWorkspaces();  // the first time's
-  bench.open_memories(options.host_memory_bytes);
+  bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   std::vector<std::string> notes;
   bench.build(&notes);
   StepRecording recording(bench.memories, {.stacks = Stacks::kNone});

@@ -133,7 +133,7 @@ void run_to_the_end(PpoBench& bench, const RunOptions& options, Record& record) 
   if (bench.shared.threads > 0) at::set_num_threads(static_cast<int>(bench.shared.threads));
   bench.device = resolve_device(bench.shared.device);
   record.environment = environment(bench.device);
-  bench.open_memories(options.host_memory_bytes);
+  bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   record.space = bench.memories.front().space;
   bench.build(&record.notes);
   warm_up(bench, record);
