@@ -38,13 +38,9 @@ std::string what_grew(const std::string& component, const PpoBench& bench) {
   return with_role(component, bench);
 }
 
-void keep_finished(const std::vector<PhaseBreakdown>& phases, Record& record) {
-  for (const PhaseBreakdown& one : phases) {
-    if (!record.phases.contains(one.phase)) continue;
-    record.ppo->phases.push_back({.phase = one.phase,
-                                  .requested = one.peak_bytes,
-                                  .components = one.components,
-                                  .instants = one.instants});
+void keep_finished(const std::vector<PhaseComponents>& phases, Record& record) {
+  for (const PhaseComponents& one : phases) {
+    if (record.phases.contains(one.phase)) record.ppo->phases.push_back(one);
   }
 }
 

@@ -115,12 +115,7 @@ void record_iteration(PpoBench& bench, Record& record) {
   record.trace_truncated = main.truncated;
   record.categories_at_peak = main.attribution.categories;
   record.category_peaks = main.attribution.category_peaks;
-  for (const PhaseBreakdown& one : main.phases) {
-    record.ppo->phases.push_back({.phase = one.phase,
-                                  .requested = one.peak_bytes,
-                                  .components = one.components,
-                                  .instants = one.instants});
-  }
+  record.ppo->phases = main.phases;
   for (size_t i = 1; i < bench.memories.size(); ++i) {
     SpaceFigures& space = record.spaces[bench.memories[i].name];
     space.peak = results[i].peak;
