@@ -70,12 +70,8 @@ class ListeningRoles {
 // Of a card that only this process can ask. Of a virtual one the launcher has (settle_on_card).
 void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& shared) {
   if (!device.is_cuda() || is_virtual(shared)) return;
-  const CardBytes card{
-      .total = static_cast<int64_t>(at::cuda::getDeviceProperties(device.index())->totalGlobalMem)};
-  check_weights_fit(shared, setup, card);
-  if (setup.gpu_memory_utilization > 0) {
-    shared.kv_cache_tokens = tokens_of_share(shared, setup, card);
-  }
+  const size_t bytes = at::cuda::getDeviceProperties(device.index())->totalGlobalMem;
+  settle_on({.total = static_cast<int64_t>(bytes)}, shared, setup);
 }
 
 Generation generation_of(RunSpec shared, torch::Device device) {
