@@ -34,7 +34,6 @@ struct PpoBench {
   std::optional<OutOfMemory> refused = {};  // the last allocation that was
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
-  std::unique_ptr<Step>& step_of(Role role);
   std::vector<std::string> role_words() const;
   // So far, of all roles and of what moves between phases.
   Traffic traffic();

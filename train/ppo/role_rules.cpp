@@ -27,29 +27,29 @@ void drop_mode(std::string& line) {
   line.erase(at, (line[word] == ' ' ? word + 1 : word) - at);
 }
 
+// What only a backward or an update has is at its defaults.
+RunSpec without_backward(RunSpec spec) {
+  const RunSpec defaults;
+  spec.checkpoint = defaults.checkpoint;
+  spec.activations = defaults.activations;
+  spec.optimizer_offload = defaults.optimizer_offload;
+  spec.max_grad_norm = defaults.max_grad_norm;
+  spec.release_gradients = defaults.release_gradients;
+  return spec;
+}
+
 }  // namespace
 
 RunSpec role_spec(Role role, RunSpec spec) {
+  if (!is_trained(role)) spec = without_backward(std::move(spec));
   spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
-  if (!is_trained(role)) {
-    spec.checkpoint = {};
-    spec.activations = {};
-    spec.optimizer_offload = {};
-    spec.max_grad_norm = 0;
-    spec.release_gradients = false;
-  }
   spec.micro_batches = 1;
   return without_generation(std::move(spec));
 }
 
 RunSpec as_generation(RunSpec spec) {
-  const RunSpec defaults;
+  spec = without_backward(std::move(spec));
   spec.profile_type = Mode::kGenerate;
-  spec.checkpoint = defaults.checkpoint;
-  spec.activations = defaults.activations;
-  spec.optimizer_offload = {};
-  spec.max_grad_norm = 0;
-  spec.release_gradients = false;
   return spec;
 }
 
