@@ -2,6 +2,7 @@
 
 #include "text/quantity.h"
 #include "train/generate/rules.h"
+#include "train/ppo/phase_names.h"
 
 namespace headroom {
 namespace {
@@ -51,6 +52,20 @@ RunSpec as_generation(RunSpec spec) {
   spec = without_backward(std::move(spec));
   spec.profile_type = Mode::kGenerate;
   return spec;
+}
+
+bool is_needed(Role role, RolePart part, const std::string& phase) {
+  if (part == RolePart::kOptimizer) return phase == kTrainingPhase;
+  switch (role) {
+    case Role::kActor:
+      return true;
+    case Role::kCritic:
+      return phase != kGenerationPhase;
+    case Role::kReward:
+    case Role::kReference:
+      break;
+  }
+  return phase == kScoringPhase;
 }
 
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup) {
