@@ -9,22 +9,6 @@
 namespace headroom {
 namespace {
 
-DType stored_as(KvCacheType type) {
-  switch (type) {
-    case KvCacheType::kFp32:
-      return DType::kFp32;
-    case KvCacheType::kBf16:
-      return DType::kBf16;
-    case KvCacheType::kFp16:
-      return DType::kFp16;
-    case KvCacheType::kFp8:
-      return DType::kUint8;
-    case KvCacheType::kInt8:
-      break;
-  }
-  return DType::kInt8;
-}
-
 // encode() of model/kv_cache.cpp: what it returns.
 struct Encoded {
   ShapeTensor codes, scales;
@@ -48,9 +32,7 @@ Encoded encode(const ShapeTensor& x_TGK, KvCacheType type) {
     const ShapeTensor rounded = neg(codes);  // round()
     return {to(rounded, DType::kInt8), scales_TG};
   }
-  ShapeTensor bits = to(codes, DType::kFp8);
-  bits.dtype = DType::kUint8;  // view()
-  return {bits, scales_TG};
+  return {to(codes, DType::kFp8), scales_TG};
 }
 
 // A row of memory for every sequence.
@@ -126,7 +108,7 @@ ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes) : run_(r
   const int64_t all = 2 * shape.layers * sizes.product();
   if (has_scales(shape.type)) scales_ = one_of(empty(run, {all}, DType::kFp32), sizes);
   sizes.push_back(shape.head_dim);
-  codes_ = one_of(empty(run, {all * shape.head_dim}, stored_as(shape.type)), sizes);
+  codes_ = one_of(empty(run, {all * shape.head_dim}, dtype_of(shape.type)), sizes);
   run.memory.group = group;
 }
 
