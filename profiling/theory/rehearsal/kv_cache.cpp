@@ -55,7 +55,7 @@ class ContiguousShapeCache final : public ShapeCache {
     for (int64_t i = begin; i < end; ++i) in_order &= row(i) == row(begin) + i - begin;
     const ShapeTensor whole = narrow(stored, 2, longest());
     if (in_order) return narrow(whole, 0, end - begin);
-    const ShapeTensor rows = empty(run_, {end - begin}, DType::kInt64);
+    const ShapeTensor rows = integers(run_, end - begin);
     return index_select(whole, 0, rows);
   }
 
@@ -127,8 +127,8 @@ void ShapeCache::begin(const std::vector<ShapeStretch>& stretches) {
     return;
   }
   const Dims sizes = {static_cast<int64_t>(stretches.size()), 1, 1, longest_};
-  const ShapeTensor ends_B = empty(run_, {sizes[0]}, DType::kInt64);
-  const ShapeTensor positions_T = empty(run_, {longest_}, DType::kInt64);
+  const ShapeTensor ends_B = integers(run_, sizes[0]);
+  const ShapeTensor positions_T = integers(run_, longest_);
   mask_B11T_ = empty(run_, sizes, DType::kBool);
 }
 
