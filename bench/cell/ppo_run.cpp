@@ -60,9 +60,23 @@ IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next,
   }
 }
 
+// Whose phases they are that are left of a warm-up that failed.
+void note_of_warm_up(Record& record) {
+  if (record.phases.empty()) return;
+  record.ppo->of_warm_up = true;
+  record.notes.emplace_back(
+      "the phases are the warm-up's, which begins without optimizer states: what is computed is of "
+      "the iteration after it, and is left out");
+}
+
 void warm_up(PpoBench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
-  iterate(bench, "warm-up", &peaks, nullptr, peaks, record);
+  try {
+    iterate(bench, "warm-up", &peaks, nullptr, peaks, record);
+  } catch (...) {
+    note_of_warm_up(record);
+    throw;
+  }
   bench.tracker().release_cached();
 }
 
