@@ -107,9 +107,9 @@ class Walk {
 };
 
 // One run of a phase. `walk` stands before it, and behind it afterwards.
-PhaseBreakdown breakdown_of_run(const Stretch& stretch, Walk& walk,
-                                const std::vector<std::string>& names) {
-  PhaseBreakdown run{.phase = stretch.phase};
+PhaseComponents breakdown_of_run(const Stretch& stretch, Walk& walk,
+                                 const std::vector<std::string>& names) {
+  PhaseComponents run{.phase = stretch.phase};
   walk.go_to(stretch.begin);
   std::vector<Instant> instants;
   for (int64_t i = 0; i < kInstants; ++i) {
@@ -119,7 +119,7 @@ PhaseBreakdown breakdown_of_run(const Stretch& stretch, Walk& walk,
   const Instant& fullest =
       *std::max_element(instants.begin(), instants.end(),
                         [](const Instant& a, const Instant& b) { return a.bytes < b.bytes; });
-  run.peak_bytes = fullest.bytes;
+  run.requested = fullest.bytes;
   for (size_t component = 0; component < names.size(); ++component) {
     if (fullest.live[component] != 0) run.components[names[component]] = fullest.live[component];
     std::vector<int64_t> over_time;
@@ -131,25 +131,25 @@ PhaseBreakdown breakdown_of_run(const Stretch& stretch, Walk& walk,
   return run;
 }
 
-PhaseBreakdown& breakdown_of(const std::string& phase, std::vector<PhaseBreakdown>& found) {
+PhaseComponents& breakdown_of(const std::string& phase, std::vector<PhaseComponents>& found) {
   const auto known = std::find_if(found.begin(), found.end(),
-                                  [&](const PhaseBreakdown& one) { return one.phase == phase; });
-  return known == found.end() ? found.emplace_back(PhaseBreakdown{.phase = phase}) : *known;
+                                  [&](const PhaseComponents& one) { return one.phase == phase; });
+  return known == found.end() ? found.emplace_back(PhaseComponents{.phase = phase}) : *known;
 }
 
 }  // namespace
 
-std::vector<PhaseBreakdown> phase_breakdowns(const Recording& recording,
-                                             const std::vector<Owned>& owned,
-                                             const std::vector<std::string>& roles) {
+std::vector<PhaseComponents> phase_breakdowns(const Recording& recording,
+                                              const std::vector<Owned>& owned,
+                                              const std::vector<std::string>& roles) {
   Components components;
   std::vector<Change> changes = changes_of(lifetimes_of(recording, owned), roles, components);
   Walk walk(std::move(changes), components.names.size());
-  std::vector<PhaseBreakdown> found;
+  std::vector<PhaseComponents> found;
   for (const Stretch& stretch : outermost_phases(recording)) {
-    PhaseBreakdown run = breakdown_of_run(stretch, walk, components.names);
-    PhaseBreakdown& kept = breakdown_of(stretch.phase, found);
-    if (run.peak_bytes >= kept.peak_bytes) kept = std::move(run);
+    PhaseComponents run = breakdown_of_run(stretch, walk, components.names);
+    PhaseComponents& kept = breakdown_of(stretch.phase, found);
+    if (run.requested >= kept.requested) kept = std::move(run);
   }
   return found;
 }

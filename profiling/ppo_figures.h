@@ -10,12 +10,15 @@
 
 namespace headroom {
 
-// What was live at the fullest instant of an outermost phase: profiling/phase_breakdown.h.
+// Of one phase of the workload, the outermost around an event: profiling/phase_breakdown.h.
 struct PhaseComponents {
   std::string phase;
-  int64_t requested = 0;                 // bytes, the sum of the components
-  Named<int64_t> components;             // "actor parameters", "kv_cache", "temporaries"
-  Named<std::vector<int64_t>> instants;  // by component, through the phase
+  int64_t requested = 0;  // bytes live at its fullest instant
+  // By component: "actor parameters", "kv_cache", "temporaries". No zeros; sums to `requested`.
+  Named<int64_t> components;
+  // How it went: by component, what was live at the fullest instant of each of kInstants equal
+  // shares of the phase's events. The highest sum of one instant is `requested`.
+  Named<std::vector<int64_t>> instants;
 };
 
 // One iteration; zeros where there are no values (a virtual card).
@@ -36,6 +39,7 @@ struct PackingFigures {
 struct PpoFigures {
   SharedJson setup;  // train/ppo/setup.h, what is not the default
   std::vector<PhaseComponents> phases;
+  bool of_warm_up = false;  // phases, the Record's too: the run failed before it measured any
   PackingFigures packing;
   std::vector<IterationFigures> iterations;  // that were measured
 };

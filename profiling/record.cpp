@@ -103,6 +103,7 @@ json to_json(const PpoFigures& figures) {
                                 {"component_bytes", named_to_json(phase.components)},
                                 {"instant_bytes", named_to_json(phase.instants)}});
   }
+  if (figures.of_warm_up) object["of_warm_up"] = true;
   for (const IterationFigures& one : figures.iterations) {
     object["iterations"].push_back({{"score", finite(one.score)},
                                     {"kl", finite(one.kl)},

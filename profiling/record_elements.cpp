@@ -199,6 +199,7 @@ void read(const element& value, Rare<PpoFigures>& figures) {
     figures->setup = nlohmann::json::parse(std::string(simdjson::minify(setup)));
   }
   read(of, "phases", figures->phases);
+  read(of, "of_warm_up", figures->of_warm_up);
   read(of, "packing", figures->packing);
   read(of, "iterations", figures->iterations);
 }

@@ -28,7 +28,7 @@ class StepRecording final : public ScopeListener, public MemoryClaims {
     Attribution attribution;
     int64_t events = 0;
     bool truncated = false;  // the snapshot lost the oldest events
-    std::vector<PhaseBreakdown> phases;
+    std::vector<PhaseComponents> phases;
     std::map<std::string, int64_t> live;  // at the instant asked for, of its memory alone
     std::string grew;                     // likewise
   };

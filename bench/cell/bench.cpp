@@ -9,17 +9,6 @@
 
 namespace headroom {
 
-void Bench::open_memories(int64_t host_memory_bytes) {
-  memories = track_memories(device, host_memory_bytes);
-  for (const TrackedMemory& memory : memories) {
-    memory.tracker->on_refusal([this, &memory](const Refusal& refusal) {
-      refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
-    });
-  }
-  tracker().release_cached();
-  tracker().reset_peak();
-}
-
 void Bench::build(std::vector<std::string>* notes) {
   during = "building the model";
   step = build_step(spec, device, notes);

@@ -35,9 +35,6 @@ struct Bench {
   std::optional<OutOfMemory> refused = {};  // the last allocation that was
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
-  // Opens the memories of the device; what a run before this one in the same process left cached,
-  // and its peaks, are gone. host_memory_bytes: as in RunOptions.
-  void open_memories(int64_t host_memory_bytes);
   // Notes: what was done otherwise than asked.
   void build(std::vector<std::string>* notes);
   // Says where in the run the next step is, and gives its batch.

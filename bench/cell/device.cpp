@@ -70,4 +70,18 @@ Memories track_memories(torch::Device device, int64_t host_memory_bytes) {
   return memories;
 }
 
+Memories open_memories(torch::Device device, int64_t host_memory_bytes,
+                       std::optional<OutOfMemory>& refused) {
+  Memories memories = track_memories(device, host_memory_bytes);
+  for (const TrackedMemory& memory : memories) {
+    memory.tracker->on_refusal([&refused, name = memory.name](const Refusal& refusal) {
+      refused = OutOfMemory{.memory = name, .refusal = refusal};
+    });
+  }
+  MemoryTracker& first = *memories.front().tracker;
+  first.release_cached();
+  first.reset_peak();
+  return memories;
+}
+
 }  // namespace headroom

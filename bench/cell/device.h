@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -36,5 +37,10 @@ std::unique_ptr<MemoryTracker> make_tracker(torch::Device device, int64_t host_m
 // The memories that a run on the device uses: the device's, and beside that of a card the host's,
 // ordinary and pinned under one limit.
 Memories track_memories(torch::Device device, int64_t host_memory_bytes);
+
+// The same for a run that begins: what one before it in the same process left cached, and its
+// peaks, are gone. `refused` gets the last allocation that was; it lives as long as any is made.
+Memories open_memories(torch::Device device, int64_t host_memory_bytes,
+                       std::optional<OutOfMemory>& refused);
 
 }  // namespace headroom

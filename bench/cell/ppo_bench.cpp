@@ -44,7 +44,7 @@ class ListeningRoles {
  public:
   ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryClaims* claims) {
     for (const Role role : roles_of(bench.setup)) {
-      Step& step = *bench.step_of(role);
+      Step& step = *bench.roles.step_of(role);
       if (claims != nullptr) claims_.push_back(std::make_unique<RoleClaims>(role, claims));
       scopes_.push_back(std::make_unique<RoleScopes>(role, bench.running, scopes));
       step.listen(scopes_.back().get(), claims != nullptr ? claims_.back().get() : nullptr);
@@ -70,12 +70,8 @@ class ListeningRoles {
 // Of a card that only this process can ask. Of a virtual one the launcher has (settle_on_card).
 void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& shared) {
   if (!device.is_cuda() || is_virtual(shared)) return;
-  const CardBytes card{
-      .total = static_cast<int64_t>(at::cuda::getDeviceProperties(device.index())->totalGlobalMem)};
-  check_weights_fit(shared, setup, card);
-  if (setup.gpu_memory_utilization > 0) {
-    shared.kv_cache_tokens = tokens_of_share(shared, setup, card);
-  }
+  const size_t bytes = at::cuda::getDeviceProperties(device.index())->totalGlobalMem;
+  settle_on({.total = static_cast<int64_t>(bytes)}, shared, setup);
 }
 
 Generation generation_of(RunSpec shared, torch::Device device) {
@@ -88,12 +84,6 @@ Generation generation_of(RunSpec shared, torch::Device device) {
 
 }  // namespace
 
-std::unique_ptr<Step>& PpoBench::step_of(Role role) {
-  if (role == Role::kActor) return roles.actor;
-  if (role == Role::kCritic) return roles.critic;
-  return role == Role::kReward ? roles.reward : roles.reference;
-}
-
 std::vector<std::string> PpoBench::role_words() const {
   std::vector<std::string> words;
   for (const Role role : roles_of(setup)) words.push_back(word_of(role));
@@ -103,19 +93,8 @@ std::vector<std::string> PpoBench::role_words() const {
 Traffic PpoBench::traffic() {
   Traffic sum;
   if (placement) sum.link = placement->traffic();
-  for (const Role role : roles_of(setup)) sum = sum + traffic_of(*step_of(role));
+  for (const Role role : roles_of(setup)) sum = sum + traffic_of(*roles.step_of(role));
   return sum;
-}
-
-void PpoBench::open_memories(int64_t host_memory_bytes) {
-  memories = track_memories(device, host_memory_bytes);
-  for (const TrackedMemory& memory : memories) {
-    memory.tracker->on_refusal([this, &memory](const Refusal& refusal) {
-      refused = OutOfMemory{.memory = memory.name, .refusal = refusal};
-    });
-  }
-  tracker().release_cached();
-  tracker().reset_peak();
 }
 
 void PpoBench::build(std::vector<std::string>* notes) {
@@ -123,8 +102,8 @@ void PpoBench::build(std::vector<std::string>* notes) {
   if (setup.swap_phases) placement.emplace(device);
   for (const Role role : roles_of(setup)) {
     during = "building the " + word_of(role);
-    step_of(role) = build_role(role, spec_of_role(shared, setup, role), device, notes);
-    if (placement) placement->add(role, *step_of(role));
+    roles.step_of(role) = build_role(role, spec_of_role(shared, setup, role), device, notes);
+    if (placement) placement->add(role, *roles.step_of(role));
   }
   if (!roles.reward) roles.rule = share_of_token(setup.reward_token);
   during = "reading the prompts";

@@ -34,13 +34,10 @@ struct PpoBench {
   std::optional<OutOfMemory> refused = {};  // the last allocation that was
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
-  std::unique_ptr<Step>& step_of(Role role);
   std::vector<std::string> role_words() const;
   // So far, of all roles and of what moves between phases.
   Traffic traffic();
 
-  // Opens the memories of the device; host_memory_bytes: as in RunOptions.
-  void open_memories(int64_t host_memory_bytes);
   // Notes: what was done otherwise than asked.
   void build(std::vector<std::string>* notes);
   // The next one. `what` is for people: "warm-up". Either listener may be null. What is there when

@@ -38,13 +38,9 @@ std::string what_grew(const std::string& component, const PpoBench& bench) {
   return with_role(component, bench);
 }
 
-void keep_finished(const std::vector<PhaseBreakdown>& phases, Record& record) {
-  for (const PhaseBreakdown& one : phases) {
-    if (!record.phases.contains(one.phase)) continue;
-    record.ppo->phases.push_back({.phase = one.phase,
-                                  .requested = one.peak_bytes,
-                                  .components = one.components,
-                                  .instants = one.instants});
+void keep_finished(const std::vector<PhaseComponents>& phases, Record& record) {
+  for (const PhaseComponents& one : phases) {
+    if (record.phases.contains(one.phase)) record.ppo->phases.push_back(one);
   }
 }
 
@@ -52,7 +48,7 @@ void keep_finished(const std::vector<PhaseBreakdown>& phases, Record& record) {
 void repeat(PpoBench& bench, const RunOptions& options, OutOfMemory& moment, Record& record) {
   bench.device = resolve_device(bench.shared.device);
   if (bench.device.is_cuda()) at::cuda::clearCublasWorkspaces();  // the first time's
-  bench.open_memories(options.host_memory_bytes);
+  bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   std::vector<std::string> notes;
   bench.build(&notes);
   StepRecording recording(bench.memories, {.stacks = Stacks::kNone});

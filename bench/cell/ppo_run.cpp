@@ -60,9 +60,23 @@ IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next,
   }
 }
 
+// Whose phases they are that are left of a warm-up that failed.
+void note_of_warm_up(Record& record) {
+  if (record.phases.empty()) return;
+  record.ppo->of_warm_up = true;
+  record.notes.emplace_back(
+      "the phases are the warm-up's, which begins without optimizer states: what is computed is of "
+      "the iteration after it, and is left out");
+}
+
 void warm_up(PpoBench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
-  iterate(bench, "warm-up", &peaks, nullptr, peaks, record);
+  try {
+    iterate(bench, "warm-up", &peaks, nullptr, peaks, record);
+  } catch (...) {
+    note_of_warm_up(record);
+    throw;
+  }
   bench.tracker().release_cached();
 }
 
@@ -115,12 +129,7 @@ void record_iteration(PpoBench& bench, Record& record) {
   record.trace_truncated = main.truncated;
   record.categories_at_peak = main.attribution.categories;
   record.category_peaks = main.attribution.category_peaks;
-  for (const PhaseBreakdown& one : main.phases) {
-    record.ppo->phases.push_back({.phase = one.phase,
-                                  .requested = one.peak_bytes,
-                                  .components = one.components,
-                                  .instants = one.instants});
-  }
+  record.ppo->phases = main.phases;
   for (size_t i = 1; i < bench.memories.size(); ++i) {
     SpaceFigures& space = record.spaces[bench.memories[i].name];
     space.peak = results[i].peak;
@@ -133,7 +142,7 @@ void run_to_the_end(PpoBench& bench, const RunOptions& options, Record& record) 
   if (bench.shared.threads > 0) at::set_num_threads(static_cast<int>(bench.shared.threads));
   bench.device = resolve_device(bench.shared.device);
   record.environment = environment(bench.device);
-  bench.open_memories(options.host_memory_bytes);
+  bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   record.space = bench.memories.front().space;
   bench.build(&record.notes);
   warm_up(bench, record);

@@ -35,7 +35,7 @@ class ScopeMarks final : public ScopeListener {
 //   stack. Memories beside the model's own are not recorded.
 std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
   Bench bench{.spec = spec, .device = resolve_device(spec.device)};
-  bench.open_memories(host_memory_bytes);
+  bench.memories = open_memories(bench.device, host_memory_bytes, bench.refused);
   MemoryTracker& tracker = bench.tracker();
   std::optional<Snapshot> snapshot;
   bool truncated = false;

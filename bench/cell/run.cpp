@@ -142,7 +142,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.device = resolve_device(spec.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
-  bench.open_memories(options.host_memory_bytes);
+  bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   record.space = bench.memories.front().space;
   if (wants_older_stacks(spec)) bench.tracker().keep_stacks(true);
   begin_telling(bench, options.on_progress, record);

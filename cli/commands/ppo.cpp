@@ -53,6 +53,12 @@ int exit_code_of(const Record& record) {
 
 using Computed = std::optional<ComputedIteration>;
 
+// What may stand beside the phases that were measured: not the warm-up's, which a note says.
+Computed computed_beside(const Record& record, const PpoSetup& setup) {
+  if (record.ppo && record.ppo->of_warm_up) return std::nullopt;
+  return computed_iteration(record.spec, setup);
+}
+
 void print_report(const Record& record, const Computed& computed,
                   const std::vector<TriedRemedy>& tried, TableFormat format) {
   std::vector<Table> tables = ppo_report(record, computed);
@@ -112,7 +118,7 @@ int run_iterations(const Arguments& typed) {
   for (const std::string& note : record.notes) log_line(note);
   const bool prints_record = is_record_format(format);
   Computed computed;
-  if (!prints_record || !output.empty()) computed = computed_iteration(record.spec, run.setup);
+  if (!prints_record || !output.empty()) computed = computed_beside(record, run.setup);
   if (!output.empty()) write_svg(record, computed, output);
   if (prints_record) {
     print(to_json_line(record) + "\n");

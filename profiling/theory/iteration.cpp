@@ -12,25 +12,28 @@
 namespace headroom {
 namespace {
 
-std::string in_words(const Place& place, const char* owner) {
-  std::string words = *owner == '\0' ? "" : std::string(owner) + ": ";
-  words += place.phase;
-  if (place.block >= 0) words += ", block " + std::to_string(place.block);
-  if (*place.operation != '\0') words += std::string(": ") + place.operation;
-  return words;
-}
-
 PhasePeak peak_of(const char* phase, const Memory& memory) {
   PhasePeak peak{.phase = phase,
                  .allocated = memory.peak(),
                  .reserved = memory.reserved_peak(),
                  .requested = memory.requested_peak(),
-                 .where = in_words(memory.peak_place(), memory.peak_owner())};
+                 .where = memory.peak_in_words()};
   for (const Made& made : memory.alive_when_most_requested()) {
     const std::string owner = *made.owner == '\0' ? "" : std::string(made.owner) + " ";
     peak.components[owner + made.group] += made.bytes;
   }
   return peak;
+}
+
+void nobody_hears(const char* /*phase*/, bool /*begins*/) {}
+
+// Warm-up, and the iteration after it: of that one's phases is told.
+void rehearse(Run& run, const RunSpec& shared, const PpoSetup& setup,
+              const RehearsedIteration::OnPhase& on_phase) {
+  RehearsedIteration iteration(run, shared, setup);
+  iteration.go(nobody_hears);
+  run.memory.release_cached();
+  iteration.go(on_phase);
 }
 
 }  // namespace
@@ -55,11 +58,8 @@ std::vector<std::string> not_rehearsed(const RunSpec& shared, const PpoSetup& se
 
 std::vector<PhasePeak> predicted_iteration(const RunSpec& shared, const PpoSetup& setup) {
   Run run(cublas_workspace_bytes(compute_capability(shared)));
-  RehearsedIteration iteration(run, shared, setup);
-  iteration.go([](const char*, bool) {});
-  run.memory.release_cached();
   std::vector<PhasePeak> peaks;
-  iteration.go([&](const char* phase, bool begins) {
+  rehearse(run, shared, setup, [&](const char* phase, bool begins) {
     if (begins) return run.memory.begin_peak();
     peaks.push_back(peak_of(phase, run.memory));
   });
@@ -70,10 +70,7 @@ bool iteration_rehearsed_to_fit(const RunSpec& shared, const PpoSetup& setup, in
   Run run(cublas_workspace_bytes(compute_capability(shared)));
   run.memory.limit(bytes);
   try {
-    RehearsedIteration iteration(run, shared, setup);
-    iteration.go([](const char*, bool) {});
-    run.memory.release_cached();
-    iteration.go([](const char*, bool) {});
+    rehearse(run, shared, setup, nobody_hears);
   } catch (const CardIsFull&) {
     return false;
   }

@@ -3,7 +3,6 @@
 #include "train/generate/rules.h"
 
 namespace headroom {
-namespace {
 
 DType dtype_of(KvCacheType type) {
   switch (type) {
@@ -20,8 +19,6 @@ DType dtype_of(KvCacheType type) {
   }
   return DType::kInt8;
 }
-
-}  // namespace
 
 void add_kv_cache_rows(Sheet& sheet) {
   const KvCacheShape cache = kv_cache_shape(sheet.spec());

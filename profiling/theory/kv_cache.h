@@ -1,11 +1,15 @@
-// The cache of --profile-type generate. No torch here.
+// The cache of generation. No torch here.
 #pragma once
 
+#include "model/kv_cache_shape.h"
 #include "profiling/theory/sheet.h"
 
 namespace headroom {
 
 inline constexpr const char* kKvCacheRows = "kv cache";
+
+// Of its codes. FP8 is kept by its bits (model/kv_cache.cpp), which are as many.
+DType dtype_of(KvCacheType type);
 
 // Codes, and scales where there are any: model/kv_cache_shape.h, counted tensor by tensor.
 void add_kv_cache_rows(Sheet& sheet);

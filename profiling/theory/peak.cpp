@@ -14,13 +14,6 @@
 namespace headroom {
 namespace {
 
-std::string in_words(const Place& place) {
-  std::string words = place.phase;
-  if (place.block >= 0) words += ", block " + std::to_string(place.block);
-  if (*place.operation != '\0') words += std::string(": ") + place.operation;
-  return words;
-}
-
 std::vector<Row> rows_of(const std::vector<Made>& alive) {
   using Key = std::tuple<std::string, std::string, int64_t>;
   std::map<Key, Row> rows;
@@ -131,7 +124,7 @@ Peak predicted_peak(const RunSpec& spec, Head head) {
   rehearse(run, spec, head);
   Peak peak;
   peak.allocated = run.memory.peak();
-  peak.where = in_words(run.memory.peak_place());
+  peak.where = run.memory.peak_in_words();
   peak.rows = rows_of(run.memory.alive_at_peak());
   for (const Row& row : peak.rows) peak.requested += row.bytes;
   Row& rounding = peak.rows.emplace_back();

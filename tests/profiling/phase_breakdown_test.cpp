@@ -14,7 +14,7 @@ const Scope kDecode = {ScopeKind::kPhase, "decode"};
 const Scope kTraining = {ScopeKind::kPhase, "training"};
 const std::vector<std::string> kRoles = {"actor", "critic"};
 
-std::vector<PhaseBreakdown> breakdowns(const Script& script) {
+std::vector<PhaseComponents> breakdowns(const Script& script) {
   return phase_breakdowns(script.recording, script.owned, kRoles);
 }
 
@@ -29,10 +29,10 @@ TEST(PhaseBreakdown, EachPhaseHasItsOwnFullestInstantAndWhatLivedBeforeIt) {
   const auto found = breakdowns(script);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].phase, "generation");
-  EXPECT_EQ(found[0].peak_bytes, 157);
+  EXPECT_EQ(found[0].requested, 157);
   EXPECT_EQ(found[0].components, (Components{{"actor parameters", 100}, {"temporaries", 57}}));
   EXPECT_EQ(found[1].phase, "training");
-  EXPECT_EQ(found[1].peak_bytes, 130);
+  EXPECT_EQ(found[1].requested, 130);
   EXPECT_EQ(found[1].components, (Components{{"actor parameters", 100}, {"critic gradients", 30}}));
 }
 
@@ -42,7 +42,7 @@ TEST(PhaseBreakdown, AnInnerPhaseCountsForTheOuterOne) {
   script.free(1).end(kGeneration);
   const auto found = breakdowns(script);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].peak_bytes, 30);
+  EXPECT_EQ(found[0].requested, 30);
 }
 
 TEST(PhaseBreakdown, OfSeveralRunsTheFullestIsKept) {
@@ -52,7 +52,7 @@ TEST(PhaseBreakdown, OfSeveralRunsTheFullestIsKept) {
   }
   const auto found = breakdowns(script);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].peak_bytes, 40);
+  EXPECT_EQ(found[0].requested, 40);
 }
 
 TEST(PhaseBreakdown, ANameThatIsNoRolesHasItsCategoryOnly) {
@@ -66,7 +66,7 @@ TEST(PhaseBreakdown, ANameThatIsNoRolesHasItsCategoryOnly) {
 TEST(PhaseBreakdown, WhatThePhaseFindsIsItsPeakWhereItOnlyFrees) {
   Script script;
   script.alloc(1, 64).begin(kTraining).free(1).alloc(2, 8).end(kTraining);
-  EXPECT_EQ(breakdowns(script).front().peak_bytes, 64);
+  EXPECT_EQ(breakdowns(script).front().requested, 64);
 }
 
 TEST(PhaseBreakdown, TheInstantsFollowThePhaseAndTheHighestIsItsPeak) {
@@ -75,7 +75,7 @@ TEST(PhaseBreakdown, TheInstantsFollowThePhaseAndTheHighestIsItsPeak) {
   for (uint64_t address = 1; address <= 2 * kInstants; ++address) script.alloc(address, 10);
   for (uint64_t address = 1; address <= 2 * kInstants; ++address) script.free(address);
   script.end(kTraining);
-  const PhaseBreakdown run = breakdowns(script).front();
+  const PhaseComponents run = breakdowns(script).front();
   ASSERT_EQ(run.instants.at("temporaries").size(), kInstants);
   EXPECT_EQ(run.instants.at("other"), std::vector<int64_t>(kInstants, 7));
   const std::vector<int64_t>& live = run.instants.at("temporaries");
@@ -84,7 +84,7 @@ TEST(PhaseBreakdown, TheInstantsFollowThePhaseAndTheHighestIsItsPeak) {
   EXPECT_EQ(live[1], 120);
   EXPECT_EQ(live[kInstants / 3 - 1], 960);  // all of them
   EXPECT_EQ(live.back(), 30);               // the last three as that share begins
-  EXPECT_EQ(run.peak_bytes, 967);
+  EXPECT_EQ(run.requested, 967);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class PpoRefusalTest(unittest.TestCase):
         self.assertEqual({"generation", "scoring"} & set(record["phases"]),
                          {"generation", "scoring"})
         self.assertNotIn("training", record["phases"])
+        self.assertTrue(record["ppo"]["of_warm_up"])
         for phase in record["ppo"]["phases"]:
             self.assertEqual(sum(phase["component_bytes"].values()), phase["requested_bytes"])
             self.assertEqual(phase["requested_bytes"],
@@ -87,6 +88,29 @@ class PpoRefusalTest(unittest.TestCase):
             self.assertIn(text, out)
         self.assertIn("tried --empty-cache-between-phases: oom in training", err)
         self.assertIn("it runs with ", err)
+
+    def test_nothing_computed_stands_beside_a_warm_up_and_a_line_says_why(self):
+        _, out, err = run(*FOUR, "--device", "virtual:h200,bytes=4GiB")
+        self.assertEqual(re.findall(r"^phase .*", out, re.M),
+                         ["phase       allocated   reserved  requested"])
+        totals = re.findall(r"^TOTAL +(\S+) +(\S+ \S+)$", out, re.M)
+        self.assertEqual([computed for computed, _ in totals], ["n/a", "n/a"], out)
+        self.assertNotRegex(out, r"[+-]\d+\.\d+ %")
+        self.assertEqual(err.count("the phases are the warm-up's, which begins without optimizer "
+                                   "states"), 1, err)
+
+    def test_phases_of_the_iteration_after_it_are_those_that_are_computed(self):
+        flags = ("--model-size", "small", "--prompt-len", "32", "--response-len", "224",
+                 "--epochs", "1", "--batch-size", "8", "--algorithm", "grpo", "--group-size", "2",
+                 "--reference", "none", "--device", "virtual:h200,bytes=4800MiB")
+        _, record, _ = record_of(*flags)
+        self.assertEqual(record["out_of_memory"]["during"], "recorded iteration")
+        self.assertNotIn("of_warm_up", record["ppo"])
+        _, out, err = run(*flags)
+        rows = re.findall(r"^(generation|scoring) +(\S+) GiB +(\S+) GiB +(\S+) %", out, re.M)
+        self.assertEqual([(name, difference) for name, *_, difference in rows],
+                         [("generation", "+0.00"), ("scoring", "+0.00")], out)
+        self.assertNotIn("the phases are the warm-up's", err)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ std::string two_decimals_up(double share) {
   return number_text(std::ceil(share * 100 - 1e-9) / 100, 2);
 }
 
-}  // namespace
-
+// What of a role's weights is on the card while it computes: all of them, or what is outside of the
+// blocks where these come and go.
 int64_t weight_bytes(const RunSpec& shared, const PpoSetup& setup, Role role) {
   const RunSpec spec = spec_of_role(shared, setup, role);
   ModelConfig config = model_config(spec);
@@ -69,7 +69,6 @@ void check_weights_fit(const RunSpec& shared, const PpoSetup& setup, const CardB
 
 int64_t tokens_of_share(const RunSpec& shared, const PpoSetup& setup, const CardBytes& card) {
   const double share = setup.gpu_memory_utilization;
-  if (share == 0) return 0;
   RunSpec spec = as_generation(spec_of_role(shared, setup, Role::kActor));
   spec.kv_cache_tokens = 0;
   const KvCacheShape shape = kv_cache_shape(spec);
@@ -90,6 +89,14 @@ int64_t tokens_of_share(const RunSpec& shared, const PpoSetup& setup, const Card
                        format_bytes(one * token_bytes) + " of cache for one sequence; allowed: " +
                        (fits ? two_decimals_up(least) + " to 1" : "on a larger card"),
                    fits ? kShare + (" " + two_decimals_up(least)) : "--model-size small");
+}
+
+}  // namespace
+
+void settle_on(const CardBytes& card, RunSpec& shared, const PpoSetup& setup) {
+  check_weights_fit(shared, setup, card);
+  if (setup.gpu_memory_utilization == 0) return;
+  shared.kv_cache_tokens = tokens_of_share(shared, setup, card);
 }
 
 }  // namespace headroom

@@ -12,13 +12,6 @@ struct CardBytes {
   int64_t context = 0;  // of it, what CUDA takes before the first tensor; 0 where nobody knows
 };
 
-// What of a role's weights is on the card while it computes: all of them, or what is outside of the
-// blocks where these come and go.
-int64_t weight_bytes(const RunSpec& shared, const PpoSetup& setup, Role role);
-
-// Throws UsageError where the weights of one role alone are more than the card has.
-void check_weights_fit(const RunSpec& shared, const PpoSetup& setup, const CardBytes& card);
-
 // Note [The share of generation]
 // Rationale: inference engines are told which share of the card they may fill
 //   (gpu_memory_utilization of vLLM), and the set-ups that people have say it so.
@@ -28,8 +21,9 @@ void check_weights_fit(const RunSpec& shared, const PpoSetup& setup, const CardB
 //   run; here it is beside the share. What other roles have on the card is not looked at either:
 //   --swap-phases takes it away.
 //
-// --gpu-memory-utilization as a value of --kv-cache-tokens, never more than the batch needs. 0 =
-// the set-up says no share. Throws UsageError where not one sequence has room.
-int64_t tokens_of_share(const RunSpec& shared, const PpoSetup& setup, const CardBytes& card);
+// Makes --gpu-memory-utilization, where it is given, a value of --kv-cache-tokens, never more than
+// the batch needs. Throws UsageError where not one sequence has room, or where the weights of one
+// role alone are more than the card has.
+void settle_on(const CardBytes& card, RunSpec& shared, const PpoSetup& setup);
 
 }  // namespace headroom

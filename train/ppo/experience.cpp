@@ -8,14 +8,6 @@ namespace headroom {
 
 using torch::Tensor;
 
-namespace {
-
-Tensor on_device(const Indices& numbers, const Tensor& like) {
-  return torch::tensor(numbers, torch::kInt64).to(like.device());
-}
-
-}  // namespace
-
 Indices Experience::lengths() const {
   Indices both(prompt_lengths.size());
   std::transform(prompt_lengths.begin(), prompt_lengths.end(), response_lengths.begin(),
@@ -49,6 +41,10 @@ Experience make_experience(Tensor tokens_BS, Indices prompt_lengths, Indices res
   made.prompt_lengths = std::move(prompt_lengths);
   made.response_lengths = std::move(response_lengths);
   return made;
+}
+
+Tensor on_device(const Indices& numbers, const Tensor& like) {
+  return torch::tensor(numbers, torch::kInt64).to(like.device());
 }
 
 }  // namespace headroom

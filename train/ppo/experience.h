@@ -41,4 +41,7 @@ struct Experience {
 Experience make_experience(torch::Tensor tokens_BS, Indices prompt_lengths,
                            Indices response_lengths);
 
+// (count) int64, on the device that `like` is on.
+torch::Tensor on_device(const Indices& numbers, const torch::Tensor& like);
+
 }  // namespace headroom

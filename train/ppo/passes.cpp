@@ -11,10 +11,6 @@ namespace {
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
-Tensor on_device(const Indices& numbers, const Tensor& like) {
-  return torch::tensor(numbers, torch::kInt64).to(like.device());
-}
-
 Indices part_of(const Indices& all, const Indices& chosen) {
   Indices part;
   for (const int64_t index : chosen) part.push_back(all[static_cast<size_t>(index)]);

@@ -11,30 +11,16 @@ Placement::Placement(torch::Device device)
     : copies_(make_copy_queue(device)),
       arena_(HostArena::make(/*pinned=*/device.is_cuda(), /*limit_bytes=*/0)) {}
 
-void Placement::add(Role role, Part part, Step& step) {
+void Placement::add(Role role, RolePart part, Step& step) {
   const auto numbers =
       is_trained(role) ? TensorsAway::Numbers::kChange : TensorsAway::Numbers::kConstant;
   components_.push_back({role, part, &step, TensorsAway(numbers, copies_, arena_)});
 }
 
 void Placement::add(Role role, Step& step) {
-  add(role, Part::kWeights, step);
-  if (is_trained(role)) add(role, Part::kOptimizer, step);
+  add(role, RolePart::kWeights, step);
+  if (is_trained(role)) add(role, RolePart::kOptimizer, step);
   leave_but_for(kGenerationPhase);
-}
-
-bool Placement::is_needed(const Component& component, const std::string& phase) {
-  if (component.part == Part::kOptimizer) return phase == kTrainingPhase;
-  switch (component.role) {
-    case Role::kActor:
-      return true;
-    case Role::kCritic:
-      return phase != kGenerationPhase;
-    case Role::kReward:
-    case Role::kReference:
-      return phase == kScoringPhase;
-  }
-  return true;
 }
 
 std::vector<Tensor> Placement::tensors_of(const Component& component) {
@@ -43,7 +29,7 @@ std::vector<Tensor> Placement::tensors_of(const Component& component) {
   const auto add_all = [&](const std::vector<Tensor>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
-  if (component.part == Part::kWeights) {
+  if (component.part == RolePart::kWeights) {
     for (const Tensor& parameter : step.model()->parameters()) {
       if (!step.parameters || !step.parameters->is_away(parameter)) all.push_back(parameter);
     }
@@ -59,7 +45,8 @@ std::vector<Tensor> Placement::tensors_of(const Component& component) {
 
 void Placement::leave_but_for(const std::string& phase) {
   for (Component& component : components_) {
-    if (!is_needed(component, phase)) component.tensors.leave(tensors_of(component));
+    if (is_needed(component.role, component.part, phase)) continue;
+    component.tensors.leave(tensors_of(component));
   }
 }
 
@@ -68,7 +55,8 @@ void Placement::before(const std::string& phase, MemoryClaims* claims,
   leave_but_for(phase);
   if (between) between();
   for (Component& component : components_) {
-    if (!is_needed(component, phase) || !component.tensors.are_away()) continue;
+    if (!component.tensors.are_away()) continue;
+    if (!is_needed(component.role, component.part, phase)) continue;
     component.tensors.come_back();
     component.step->claim_what_is_there();
   }

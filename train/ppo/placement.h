@@ -29,7 +29,7 @@
 
 #include "train/memory_claims.h"
 #include "train/offload/tensors_away.h"
-#include "train/ppo/role.h"
+#include "train/ppo/role_rules.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -50,17 +50,15 @@ class Placement {
   int64_t host_bytes() const { return arena_->slab_bytes(); }  // that it holds, in slabs
 
  private:
-  enum class Part { kWeights, kOptimizer };
   struct Component {
     Role role;
-    Part part;
+    RolePart part;
     Step* step;
     TensorsAway tensors;
   };
 
-  void add(Role role, Part part, Step& step);
+  void add(Role role, RolePart part, Step& step);
   void leave_but_for(const std::string& phase);
-  static bool is_needed(const Component& component, const std::string& phase);
   static std::vector<torch::Tensor> tensors_of(const Component& component);
 
   std::shared_ptr<CopyQueue> copies_;

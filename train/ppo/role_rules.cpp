@@ -2,6 +2,7 @@
 
 #include "text/quantity.h"
 #include "train/generate/rules.h"
+#include "train/ppo/phase_names.h"
 
 namespace headroom {
 namespace {
@@ -27,30 +28,44 @@ void drop_mode(std::string& line) {
   line.erase(at, (line[word] == ' ' ? word + 1 : word) - at);
 }
 
+// What only a backward or an update has is at its defaults.
+RunSpec without_backward(RunSpec spec) {
+  const RunSpec defaults;
+  spec.checkpoint = defaults.checkpoint;
+  spec.activations = defaults.activations;
+  spec.optimizer_offload = defaults.optimizer_offload;
+  spec.max_grad_norm = defaults.max_grad_norm;
+  spec.release_gradients = defaults.release_gradients;
+  return spec;
+}
+
 }  // namespace
 
 RunSpec role_spec(Role role, RunSpec spec) {
+  if (!is_trained(role)) spec = without_backward(std::move(spec));
   spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
-  if (!is_trained(role)) {
-    spec.checkpoint = {};
-    spec.activations = {};
-    spec.optimizer_offload = {};
-    spec.max_grad_norm = 0;
-    spec.release_gradients = false;
-  }
   spec.micro_batches = 1;
   return without_generation(std::move(spec));
 }
 
 RunSpec as_generation(RunSpec spec) {
-  const RunSpec defaults;
+  spec = without_backward(std::move(spec));
   spec.profile_type = Mode::kGenerate;
-  spec.checkpoint = defaults.checkpoint;
-  spec.activations = defaults.activations;
-  spec.optimizer_offload = {};
-  spec.max_grad_norm = 0;
-  spec.release_gradients = false;
   return spec;
+}
+
+bool is_needed(Role role, RolePart part, const std::string& phase) {
+  if (part == RolePart::kOptimizer) return phase == kTrainingPhase;
+  switch (role) {
+    case Role::kActor:
+      return true;
+    case Role::kCritic:
+      return phase != kGenerationPhase;
+    case Role::kReward:
+    case Role::kReference:
+      break;
+  }
+  return phase == kScoringPhase;
 }
 
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup) {

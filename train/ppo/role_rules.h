@@ -18,6 +18,12 @@ RunSpec role_spec(Role role, RunSpec spec);
 // Of a step that generates: what only a backward or an update has is not in it.
 RunSpec as_generation(RunSpec spec);
 
+// What of a role is on the card or off it, whole (--swap-phases).
+enum class RolePart { kWeights, kOptimizer };
+
+// Whether a phase needs it on the card: the table of Note [Who is on the card], placement.h.
+bool is_needed(Role role, RolePart part, const std::string& phase);
+
 // Of every role that takes part, in their order, as they are run.
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup);
 

@@ -20,6 +20,20 @@ std::unique_ptr<Step> build_role(Role role, const RunSpec& spec, torch::Device d
   return step;
 }
 
+std::unique_ptr<Step>& Roles::step_of(Role role) {
+  switch (role) {
+    case Role::kActor:
+      return actor;
+    case Role::kCritic:
+      return critic;
+    case Role::kReward:
+      return reward;
+    case Role::kReference:
+      break;
+  }
+  return reference;
+}
+
 RewardRule share_of_token(int64_t token) {
   return [token](const Experience& experience) {
     const PassRows rows = rows_of(experience, all_sequences(experience));

@@ -31,6 +31,8 @@ struct Roles {
   std::unique_ptr<Step> reward;     // null where there is a rule
   std::unique_ptr<Step> reference;  // null: no KL penalty, which kl_coef 0 must say
   RewardRule rule;
+
+  std::unique_ptr<Step>& step_of(Role role);
 };
 
 }  // namespace headroom

@@ -53,8 +53,7 @@ Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const P
   const at::Generator random = seeded(prompts.tokens_BP.device(), seed);
   const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
   const auto integers = prompts.tokens_BP.options();
-  const Tensor lengths_B =
-      torch::tensor(prompts.lengths, torch::kInt64).to(prompts.tokens_BP.device());
+  const Tensor lengths_B = on_device(prompts.lengths, prompts.tokens_BP);
   const Tensor valid_BP = torch::arange(longest, integers) < lengths_B.unsqueeze(-1);
   Tensor tokens_BS =
       torch::zeros({prompts.tokens_BP.size(0), longest + spec.response_length}, integers);

@@ -64,8 +64,7 @@ class Training {
  private:
   // Of every token of the experience; 0 where it is not in the minibatch.
   Tensor weights_of(const Indices& minibatch) const {
-    const Tensor chosen_B =
-        torch::tensor(minibatch, torch::kInt64).to(experience_.mask_BR.device());
+    const Tensor chosen_B = on_device(minibatch, experience_.mask_BR);
     const Tensor mask = experience_.mask_BR.index_select(0, chosen_B);
     return experience_.zeros_BR().index_copy_(
         0, chosen_B, token_weights(spec_.loss_agg_mode, mask, spec_.response_length));

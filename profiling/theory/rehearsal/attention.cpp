@@ -45,7 +45,7 @@ ShapeTensor eager_attention(const ShapeTensor& q_BHSK, const ShapeTensor& k_BHTK
                             const ShapeTensor& v_BHTK) {
   Run& run = *q_BHSK.run;
   run.memory.place.operation = "arange";
-  const ShapeTensor positions_T = empty(run, {k_BHTK.size(2)}, DType::kInt64);
+  const ShapeTensor positions_T = integers(run, k_BHTK.size(2));
   const int64_t queries = q_BHSK.size(2);
   const ShapeTensor mask_11ST =
       greater_equal(view(narrow(positions_T, 0, queries), {1, 1, queries, 1}),

@@ -11,8 +11,6 @@ namespace {
 // Decodes that are gone through: Note [Decodes gone through].
 constexpr int64_t kMostDecodes = 256;
 
-ShapeTensor integers(Run& run, int64_t count) { return empty(run, {count}, DType::kInt64); }
-
 }  // namespace
 
 ShapeTensor RehearsedGenerator::generate(const ShapePrompts& prompts) {

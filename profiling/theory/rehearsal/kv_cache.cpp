@@ -9,22 +9,6 @@
 namespace headroom {
 namespace {
 
-DType stored_as(KvCacheType type) {
-  switch (type) {
-    case KvCacheType::kFp32:
-      return DType::kFp32;
-    case KvCacheType::kBf16:
-      return DType::kBf16;
-    case KvCacheType::kFp16:
-      return DType::kFp16;
-    case KvCacheType::kFp8:
-      return DType::kUint8;
-    case KvCacheType::kInt8:
-      break;
-  }
-  return DType::kInt8;
-}
-
 // encode() of model/kv_cache.cpp: what it returns.
 struct Encoded {
   ShapeTensor codes, scales;
@@ -48,9 +32,7 @@ Encoded encode(const ShapeTensor& x_TGK, KvCacheType type) {
     const ShapeTensor rounded = neg(codes);  // round()
     return {to(rounded, DType::kInt8), scales_TG};
   }
-  ShapeTensor bits = to(codes, DType::kFp8);
-  bits.dtype = DType::kUint8;  // view()
-  return {bits, scales_TG};
+  return {to(codes, DType::kFp8), scales_TG};
 }
 
 // A row of memory for every sequence.
@@ -73,7 +55,7 @@ class ContiguousShapeCache final : public ShapeCache {
     for (int64_t i = begin; i < end; ++i) in_order &= row(i) == row(begin) + i - begin;
     const ShapeTensor whole = narrow(stored, 2, longest());
     if (in_order) return narrow(whole, 0, end - begin);
-    const ShapeTensor rows = empty(run_, {end - begin}, DType::kInt64);
+    const ShapeTensor rows = integers(run_, end - begin);
     return index_select(whole, 0, rows);
   }
 
@@ -126,7 +108,7 @@ ShapeCache::ShapeCache(Run& run, const KvCacheShape& shape, Dims sizes) : run_(r
   const int64_t all = 2 * shape.layers * sizes.product();
   if (has_scales(shape.type)) scales_ = one_of(empty(run, {all}, DType::kFp32), sizes);
   sizes.push_back(shape.head_dim);
-  codes_ = one_of(empty(run, {all * shape.head_dim}, stored_as(shape.type)), sizes);
+  codes_ = one_of(empty(run, {all * shape.head_dim}, dtype_of(shape.type)), sizes);
   run.memory.group = group;
 }
 
@@ -145,8 +127,8 @@ void ShapeCache::begin(const std::vector<ShapeStretch>& stretches) {
     return;
   }
   const Dims sizes = {static_cast<int64_t>(stretches.size()), 1, 1, longest_};
-  const ShapeTensor ends_B = empty(run_, {sizes[0]}, DType::kInt64);
-  const ShapeTensor positions_T = empty(run_, {longest_}, DType::kInt64);
+  const ShapeTensor ends_B = integers(run_, sizes[0]);
+  const ShapeTensor positions_T = integers(run_, longest_);
   mask_B11T_ = empty(run_, sizes, DType::kBool);
 }
 

@@ -66,6 +66,14 @@ void Memory::note_peak(int64_t now, const Place& where) {
   peak_owner_ = owner;
 }
 
+std::string Memory::peak_in_words() const {
+  std::string words = *peak_owner_ == '\0' ? "" : std::string(peak_owner_) + ": ";
+  words += peak_place_.phase;
+  if (peak_place_.block >= 0) words += ", block " + std::to_string(peak_place_.block);
+  if (*peak_place_.operation != '\0') words += std::string(": ") + peak_place_.operation;
+  return words;
+}
+
 void Memory::begin_peak() {
   peak_ = requested_peak_ = reserved_peak_ = 0;
   note_peak(++now_, place);

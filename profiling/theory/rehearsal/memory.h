@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,8 +69,7 @@ class Memory {
   void release_cached() { allocator_->release_cached(); }
   void begin_peak();  // from now on
   int64_t peak() const { return peak_; }
-  const Place& peak_place() const { return peak_place_; }
-  const char* peak_owner() const { return peak_owner_; }
+  std::string peak_in_words() const;  // "actor: backward, block 3: ExpBackward0"
   std::vector<Made> alive_at_peak() const { return alive_at(peak_now_); }
   int64_t reserved_peak() const { return reserved_peak_; }
   // The same of bytes as requested, whose fullest instant may be another.

@@ -34,7 +34,7 @@ ShapePass packed_shape_pass(Run& run, const std::vector<int64_t>& lengths) {
 
 ShapePass make_shape_pass(Run& run, std::vector<ShapeStretch> stretches, ShapeCache* cache) {
   ShapePass pass{.stretches = std::move(stretches), .cache = cache};
-  pass.positions_T = empty(run, {pass.tokens()}, DType::kInt64);
+  pass.positions_T = integers(run, pass.tokens());
   return pass;
 }
 

@@ -254,7 +254,7 @@ ShapeTensor later_attention(const AttentionDevice& device, const ShapeTensor& q_
   const Dims sizes = {1, 1, q_BHSK.size(2), k_BGTK.size(2)};
   ShapeTensor mask;
   {
-    const ShapeTensor positions_T = empty(run, {k_BGTK.size(2)}, DType::kInt64);
+    const ShapeTensor positions_T = integers(run, k_BGTK.size(2));
     mask = empty(run, sizes, DType::kBool);
   }
   const InComputeType in(q_BHSK, k_BGTK, v_BGTK);

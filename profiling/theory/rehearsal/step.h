@@ -40,7 +40,8 @@ class RehearsedStep {
   ShapeTensor infer(const ShapeTensor& tokens_1T, const ShapeOfHidden& use, const ShapePass& pass);
   ShapeTensor generate(const ShapePrompts& prompts, const ShapeGeneration& settings);
   void free_gradients();
-  // What may leave the card between phases: weights; master copies and states of an optimizer.
+  // What may leave the card between phases: weights; master copies and states of an optimizer. Of
+  // what is not there too, and what tensors share as often as they do.
   std::vector<std::shared_ptr<Storage>> weight_storages();
   std::vector<std::shared_ptr<Storage>> state_storages();
 

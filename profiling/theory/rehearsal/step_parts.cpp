@@ -1,6 +1,5 @@
 // What a step does beside a run with its own loss: as Step::run(parts), infer() and generate().
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "profiling/theory/peak.h"
@@ -73,11 +72,9 @@ std::vector<std::shared_ptr<Storage>> RehearsedStep::state_storages() {
   if (optimizer_) optimizers.push_back(optimizer_.get());
   for (const RehearsedOptimizerPtr& released : released_) optimizers.push_back(released.get());
   std::vector<std::shared_ptr<Storage>> all;
-  std::set<const Storage*> known;  // optimizers may share one
   const auto add = [&](const std::vector<ShapeTensor*>& tensors) {
     for (const ShapeTensor* tensor : tensors) {
-      if (!tensor->defined() || !tensor->storage->is_there()) continue;
-      if (known.insert(tensor->storage.get()).second) all.push_back(tensor->storage);
+      if (tensor->defined()) all.push_back(tensor->storage);
     }
   };
   for (RehearsedOptimizer* optimizer : optimizers) add(optimizer->master_weights());

@@ -73,6 +73,9 @@ struct ShapeTensor {
 // Of the sizes, contiguous, as the allocator gives it.
 ShapeTensor empty(Run& run, const Dims& sizes, DType dtype);
 
+// (count) of int64: tokens, positions, lengths, indices.
+inline ShapeTensor integers(Run& run, int64_t count) { return empty(run, {count}, DType::kInt64); }
+
 // With the strides of a dense tensor, else with its dimensions in the same order: as empty_like().
 ShapeTensor empty_like(const ShapeTensor& tensor, DType dtype);
 

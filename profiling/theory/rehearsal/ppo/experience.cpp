@@ -9,8 +9,6 @@
 namespace headroom {
 namespace {
 
-ShapeTensor integers(Run& run, int64_t count) { return empty(run, {count}, DType::kInt64); }
-
 std::shared_ptr<const ShapePass> asking(const ShapePass& pass, ShapeTensor outputs_N) {
   ShapePass asks = pass;
   asks.outputs_N = std::move(outputs_N);

@@ -5,32 +5,18 @@
 namespace headroom {
 
 void RehearsedPlacement::add(Role role, RehearsedStep& step) {
-  components_.push_back({.role = role, .part = Part::kWeights, .step = &step});
+  components_.push_back({.role = role, .part = RolePart::kWeights, .step = &step});
   if (is_trained(role)) {
-    components_.push_back({.role = role, .part = Part::kOptimizer, .step = &step});
+    components_.push_back({.role = role, .part = RolePart::kOptimizer, .step = &step});
   }
   leave_but_for(kGenerationPhase);
 }
 
-bool RehearsedPlacement::is_needed(const Component& component, const std::string& phase) {
-  if (component.part == Part::kOptimizer) return phase == kTrainingPhase;
-  switch (component.role) {
-    case Role::kActor:
-      return true;
-    case Role::kCritic:
-      return phase != kGenerationPhase;
-    case Role::kReward:
-    case Role::kReference:
-      break;
-  }
-  return phase == kScoringPhase;
-}
-
 void RehearsedPlacement::leave_but_for(const std::string& phase) {
   for (Component& component : components_) {
-    if (is_needed(component, phase) || !component.away.empty()) continue;
-    component.away = component.part == Part::kWeights ? component.step->weight_storages()
-                                                      : component.step->state_storages();
+    if (is_needed(component.role, component.part, phase) || !component.away.empty()) continue;
+    component.away = component.part == RolePart::kWeights ? component.step->weight_storages()
+                                                          : component.step->state_storages();
     // What is on the host for good and what has no bytes does not go, what two tensors share goes
     // once.
     std::erase_if(component.away, [](const auto& storage) {
@@ -45,7 +31,7 @@ void RehearsedPlacement::before(const std::string& phase, const std::function<vo
   leave_but_for(phase);
   between();
   for (Component& component : components_) {
-    if (!is_needed(component, phase)) continue;
+    if (!is_needed(component.role, component.part, phase)) continue;
     for (const auto& storage : component.away) storage->come_back();
     component.away.clear();
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/step.h"
-#include "train/ppo/role.h"
+#include "train/ppo/role_rules.h"
 
 namespace headroom {
 
@@ -21,16 +21,14 @@ class RehearsedPlacement {
   void before(const std::string& phase, const std::function<void()>& between);
 
  private:
-  enum class Part { kWeights, kOptimizer };
   struct Component {
     Role role;
-    Part part;
+    RolePart part;
     RehearsedStep* step;
     std::vector<std::shared_ptr<Storage>> away;
   };
 
   void leave_but_for(const std::string& phase);
-  static bool is_needed(const Component& component, const std::string& phase);
 
   std::vector<Component> components_;
 };

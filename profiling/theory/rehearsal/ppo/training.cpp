@@ -46,7 +46,7 @@ class Training {
  private:
   ShapeTensor weights_of(int64_t sequences) const {
     Run& run = *experience_.mask_BR.run;
-    const ShapeTensor chosen_B = empty(run, {sequences}, DType::kInt64);
+    const ShapeTensor chosen_B = integers(run, sequences);
     const ShapeTensor mask = index_select(experience_.mask_BR, 0, chosen_B);
     ShapeTensor weights_BR = experience_.zeros_BR();
     token_weights(spec_.loss_agg_mode, mask);
