@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/fit/judge.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -22,9 +22,7 @@ void add_notes(const PpoFit& fit, const Card& card, Table& table) {
     table.notes.emplace_back("nothing is cheaper: it needs no technique");
   }
   for (const std::string& note : fit.notes) table.notes.push_back(note);
-  table.notes.push_back("margin: " + format_bytes(card.total_bytes) + " of the card less " +
-                        format_bytes(card.context_bytes) + " of its CUDA context (" +
-                        (card.context_measured ? "measured" : "assumed") + ") less the peak");
+  table.notes.push_back(margin_in_words(card));
   std::vector<std::string> names;
   for (const RunTechnique& technique : fit.techniques) {
     names.emplace_back(row_of(technique.technique).name);
