@@ -58,13 +58,10 @@ Table answer_table(const PpoFit& fit, const Card& card) {
 }  // namespace
 
 std::string ppo_command(const PpoRun& run) {
-  static const RunSpec kDefaults;
   std::string command = "headroom ppo";
-  for (const Field& field : fields()) {
-    const std::string value = field.get(run.shared);
-    if (!is_of_iterations(field) || (value == field.get(kDefaults) && !field.required)) continue;
-    command += " " + field.flag() + (field.is_switch() ? "" : " " + shell_word(value));
-  }
+  command += flags_in_words(run.shared, [](const Field& field, bool is_default) {
+    return is_of_iterations(field) && (!is_default || field.required);
+  });
   const nlohmann::json settings = to_json(run.setup);
   for (const auto& [name, value] : settings.items()) {
     command += " --" + with_dashes(name) + "=" + shell_word(value.get<std::string>());
