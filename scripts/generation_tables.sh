@@ -25,10 +25,10 @@ if [[ -x $program ]] && "$python" -c 'import transformers' 2>/dev/null; then
   done >"$rounds.tmp"
   mv "$rounds.tmp" "$rounds"
 fi
-[[ ! -s $rounds ]] || python3 -I scripts/lib/generation_table.py speed "$rounds" | into beside_transformers.md
+[[ ! -s $rounds ]] || python3 -S scripts/lib/generation_table.py speed "$rounds" | into beside_transformers.md
 
 for table in caches graphs; do
-  python3 -I scripts/lib/generation_table.py "$headroom" "$table" >"$output_dir/$table.tmp" || exit 3
+  python3 -S scripts/lib/generation_table.py "$headroom" "$table" >"$output_dir/$table.tmp" || exit 3
   into "$table.md" <"$output_dir/$table.tmp"
   rm "$output_dir/$table.tmp"
 done

@@ -18,7 +18,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 for section in training rollout host; do
-  python3 -I scripts/lib/troubleshooting_table.py "$headroom" "$section" "$scratch" >"$scratch/table" || exit 3
+  python3 -S scripts/lib/troubleshooting_table.py "$headroom" "$section" "$scratch" >"$scratch/table" || exit 3
   into "$section.md" <"$scratch/table"
 done
 

@@ -16,6 +16,6 @@ records=$output_dir/computed_beside_measured.jsonl
 python3 -I scripts/lib/ppo_table.py run "$headroom" >"$records.tmp" || exit 3
 mv "$records.tmp" "$records"
 python3 -I scripts/lib/ppo_table.py table "$records" | into computed_beside_measured.md
-python3 -I scripts/lib/packing_table.py "$headroom" >"$output_dir/packing.tmp" || exit 3
+python3 -S scripts/lib/packing_table.py "$headroom" >"$output_dir/packing.tmp" || exit 3
 into packing.md <"$output_dir/packing.tmp"
 rm "$output_dir/packing.tmp"

@@ -1,13 +1,8 @@
 // headroom ppo: iterations of PPO, measured phase by phase beside what is computed of them.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <stdexcept>
-
 #include "bench/launch/cell.h"
 #include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/one_cell.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/ppo_flags.h"
@@ -41,14 +36,6 @@ CommandLine command_line() {
           "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
           "is computed of it; on the CPU also scores. --batch-size: sequences of one.",
           all_flags()};
-}
-
-int exit_code_of(const Record& record) {
-  if (record.status == Status::kOk) return kExitOk;
-  if (record.status == Status::kUsage) return kExitUsage;
-  const bool environment =
-      record.status == Status::kUnsupported || record.status == Status::kUnwritable;
-  return environment ? kExitEnvironment : kExitAllFailed;
 }
 
 using Computed = std::optional<ComputedIteration>;
@@ -93,10 +80,7 @@ int run_iterations(const Arguments& typed) {
   options.ppo = run.setup;
   if (!run.shared.snapshot.empty()) check_writable(run.shared.snapshot);
   if (!output.empty()) check_writable(output);
-  const std::string program = cell_program(options);
-  if (::access(program.c_str(), X_OK) != 0) {
-    throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
-  }
+  check_cell_program(options);
   Record record;
   std::vector<TriedRemedy> tried;
   {
@@ -106,9 +90,7 @@ int run_iterations(const Arguments& typed) {
       log_error("interrupted");
       return kExitInterrupted;
     }
-    if (record.status != Status::kOk) {
-      log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
-    }
+    log_failure(record);
     if (record.status == Status::kOom) {
       tried = try_remedies(record, options, log_line);
       record.notes.push_back(interrupted() ? "the search for what avoids it was interrupted"

@@ -1,15 +1,10 @@
 // headroom profile: one cell, measured and explained.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <stdexcept>
-
 #include "bench/launch/alloc_confs.h"
 #include "bench/launch/cell.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/sweep.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/one_cell.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/run_flags.h"
@@ -39,14 +34,6 @@ CommandLine command_line() {
           "Runs one configuration in a process of its own and prints its memory: peaks, peak per\n"
           "phase, what is live at the peak, what backward keeps, theory beside it, step times.",
           flags};
-}
-
-int exit_code_of(const Record& record) {
-  if (record.status == Status::kOk) return kExitOk;
-  if (record.status == Status::kUsage) return kExitUsage;
-  const bool environment =
-      record.status == Status::kUnsupported || record.status == Status::kUnwritable;
-  return environment ? kExitEnvironment : kExitAllFailed;
 }
 
 // Growth shows over steps, and what grows only where the later of them could have freed it.
@@ -100,10 +87,7 @@ int profile_cell(const Arguments& arguments) {
     if (!path.empty()) check_writable(path);
   }
   check_disk_places({spec});
-  const std::string program = cell_program(options);
-  if (::access(program.c_str(), X_OK) != 0) {
-    throw std::runtime_error("cannot run " + program + ": " + std::strerror(errno));
-  }
+  check_cell_program(options);
   check_alloc_confs({spec}, options);
   options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
@@ -131,9 +115,7 @@ int profile_cell(const Arguments& arguments) {
     record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +
                            "; --device cpu gives values and times");
   }
-  if (record.status != Status::kOk) {
-    log_error(to_string(record.status) + (record.reason.empty() ? "" : ": " + record.reason));
-  }
+  log_failure(record);
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");
   } else {

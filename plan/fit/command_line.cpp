@@ -19,15 +19,24 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_limit) {
+std::string flags_in_words(const RunSpec& spec,
+                           const std::function<bool(const Field&, bool is_default)>& is_said) {
   static const RunSpec kDefaults;
-  std::string command = "headroom profile";
+  std::string words;
   for (const Field& field : fields()) {
     const std::string value = field.get(spec);
-    if (value == field.get(kDefaults) && !field.required && !field.stated) continue;
-    command += " " + field.flag();
-    if (!field.is_switch()) command += " " + shell_word(value);
+    if (!is_said(field, value == field.get(kDefaults))) continue;
+    words += " " + field.flag();
+    if (!field.is_switch()) words += " " + shell_word(value);
   }
+  return words;
+}
+
+std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_limit) {
+  std::string command = "headroom profile";
+  command += flags_in_words(spec, [](const Field& field, bool is_default) {
+    return !is_default || field.required || field.stated;
+  });
   if (host_limit) command += " --host-memory " + exact_bytes(*host_limit);
   return command;
 }

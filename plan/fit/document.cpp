@@ -1,6 +1,6 @@
 // The answers as one JSON document.
+#include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/fit/judge.h"
 #include "plan/fit/need.h"
 #include "plan/fit/report.h"
 

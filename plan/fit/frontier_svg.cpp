@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "plan/fit/judge.h"
 #include "plan/fit/report.h"
 #include "text/quantity.h"
 #include "text/svg.h"

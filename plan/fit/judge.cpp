@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "bench/process/interrupt.h"
+#include "plan/fit/capacity.h"
 #include "plan/fit/cells_ahead.h"
 #include "plan/fit/need.h"
 #include "plan/fit/side_by_side.h"

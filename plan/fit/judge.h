@@ -35,7 +35,4 @@ class NoCellRuns : public std::runtime_error {
 // What a Record says of its card's memory, and of the host's where that is limited.
 Verdict verdict_of(Record record, bool limits_host);
 
-// What a run may have of a card.
-inline int64_t capacity_of(const Card& card) { return card.total_bytes - card.context_bytes; }
-
 }  // namespace headroom

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/fit/judge.h"
 #include "plan/fit/need.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/peak.h"
@@ -71,10 +71,7 @@ void add_notes(const FitFound& found, Table& table) {
   if (!result.answers.empty()) {
     table.notes.emplace_back(
         "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
-    table.notes.push_back("margin: " + format_bytes(found.card.total_bytes) + " of the card less " +
-                          format_bytes(found.card.context_bytes) + " of its CUDA context (" +
-                          (found.card.context_measured ? "measured" : "assumed") +
-                          ") less the peak.");
+    table.notes.push_back(margin_in_words(found.card) + ".");
   }
   table.notes.push_back(grouped(static_cast<int64_t>(result.sets)) +
                         " sets; cheapest first, in this order of costs: " +

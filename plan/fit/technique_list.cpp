@@ -1,6 +1,7 @@
 #include "plan/fit/technique_list.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "profiling/theory/peak.h"
@@ -27,6 +28,16 @@ RunTechnique offload(Technique technique, const std::string& name, const std::st
   RunTechnique offload{technique, {{name, {{field, "cpu"}}}}};
   if (!disk.empty()) offload.levels.push_back({name + " to disk", {{field, "nvme:" + disk}}});
   return offload;
+}
+
+// The value that is both. Nothing where one run cannot have both.
+std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
+                                         const std::string& other) {
+  static const std::set<std::string> kOffloadAndInt8 = {"offload", "int8"};
+  if (field == "activations" && std::set<std::string>{one, other} == kOffloadAndInt8) {
+    return "offload-int8";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -63,13 +74,26 @@ std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string&
   };
 }
 
-std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
-                                         const std::string& other) {
-  static const std::set<std::string> kOffloadAndInt8 = {"offload", "int8"};
-  if (field == "activations" && std::set<std::string>{one, other} == kOffloadAndInt8) {
-    return "offload-int8";
+std::vector<RunTechnique> dearest_first(const std::vector<RunTechnique>& techniques,
+                                        const CostOrder& order) {
+  std::vector<RunTechnique> sorted;
+  for (const Technique technique : order.dearest_first()) {
+    for (const RunTechnique& one : techniques) {
+      if (one.technique == technique) sorted.push_back(one);
+    }
   }
-  return std::nullopt;
+  return sorted;
+}
+
+bool add_settings(const TechniqueLevel& level, std::map<std::string, std::string>& values) {
+  for (const Setting& setting : level.settings) {
+    const auto [known, is_new] = values.try_emplace(setting.field, setting.value);
+    if (is_new) continue;
+    const auto both = value_of_both(setting.field, known->second, setting.value);
+    if (!both) return false;
+    known->second = *both;
+  }
+  return true;
 }
 
 bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields) {

@@ -4,7 +4,7 @@
 // technique_list().
 #pragma once
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,10 +35,14 @@ struct RunTechnique {
 // files; "" = there is none.
 std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string& disk = "");
 
-// The value that is both where two techniques set one field: offloaded activations in 8 bits.
-// Nothing where one run cannot have both.
-std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
-                                         const std::string& other);
+// Those of the order, the dearest first.
+std::vector<RunTechnique> dearest_first(const std::vector<RunTechnique>& techniques,
+                                        const CostOrder& order);
+
+// Sets what the level sets among the values of fields. Where another technique has set one of them
+// it becomes the value that is both: offloaded activations in 8 bits. False where one run cannot
+// have both.
+bool add_settings(const TechniqueLevel& level, std::map<std::string, std::string>& values);
 
 // Whether the technique sets one of the fields.
 bool sets_any(const RunTechnique& technique, const std::vector<std::string>& fields);

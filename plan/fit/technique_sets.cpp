@@ -1,8 +1,7 @@
 #include "plan/fit/technique_sets.h"
 
-#include <algorithm>
 #include <map>
-#include <optional>
+#include <utility>
 
 #include "text/quantity.h"
 #include "text/words.h"
@@ -17,20 +16,15 @@ bool is_another_in_disguise(const RunSpec& spec) {
 
 class Sets {
  public:
-  Sets(const std::vector<RunTechnique>& techniques, const CostOrder& order) {
-    for (const Technique technique : order.dearest_first()) {
-      for (const RunTechnique& known : techniques) {
-        if (known.technique == technique) techniques_.push_back(&known);
-      }
-    }
-  }
+  // techniques: dearest first.
+  explicit Sets(std::vector<RunTechnique> techniques) : techniques_(std::move(techniques)) {}
 
   // Those of the techniques from `next` on over what is set already: in the order of costs, as
   // level 0 of the dearest comes first.
   void add(const TechniqueSet& so_far, size_t next) {
     if (next == techniques_.size()) return add_valid(so_far);
     add(so_far, next + 1);
-    const RunTechnique& technique = *techniques_[next];
+    const RunTechnique& technique = techniques_[next];
     for (size_t level = 0; level < technique.levels.size(); ++level) {
       TechniqueSet with = so_far;
       with.cost.at(static_cast<size_t>(technique.technique)) = static_cast<int64_t>(level) + 1;
@@ -46,14 +40,9 @@ class Sets {
  private:
   // False where another technique has set one of its fields otherwise.
   bool apply(const TechniqueLevel& level, RunSpec& spec) {
+    if (!add_settings(level, fields_)) return false;
     for (const Setting& setting : level.settings) {
-      const auto [known, is_new] = fields_.try_emplace(setting.field, setting.value);
-      if (!is_new) {
-        const auto both = value_of_both(setting.field, known->second, setting.value);
-        if (!both) return false;
-        known->second = *both;
-      }
-      find_field(setting.field)->set(spec, known->second);
+      find_field(setting.field)->set(spec, fields_.at(setting.field));
     }
     return true;
   }
@@ -67,7 +56,7 @@ class Sets {
     if (!is_another_in_disguise(one.spec)) sets_.push_back(one);
   }
 
-  std::vector<const RunTechnique*> techniques_;
+  std::vector<RunTechnique> techniques_;
   std::map<std::string, std::string> fields_;  // that are set, and to what
   std::vector<TechniqueSet> sets_;
 };
@@ -90,7 +79,7 @@ std::string TechniqueSet::in_words() const { return names.empty() ? "nothing" : 
 std::vector<TechniqueSet> technique_sets(const RunSpec& base,
                                          const std::vector<RunTechnique>& techniques,
                                          const CostOrder& order) {
-  Sets sets(techniques, order);
+  Sets sets(dearest_first(techniques, order));
   sets.add({.spec = base, .cost = {}, .names = {}}, 0);
   return sets.take();
 }

@@ -1,10 +1,6 @@
 #include "plan/ppo/cheapest.h"
 
-#include <algorithm>
-#include <limits>
 #include <map>
-
-#include "text/quantity.h"
 
 namespace headroom {
 namespace {
@@ -125,15 +121,18 @@ class Search {
 
   void consider(const Levels& levels, std::optional<PpoSet>& found) {
     if (judge_.stopped()) return;
-    const auto [known, is_new] = needs_.try_emplace(levels, kImpossible);
-    std::optional<PpoRun> run;
-    if (is_new && (run = with_techniques(base_, techniques_, levels))) {
-      const int64_t need = judge_.need(*run);
-      if (need >= 0) known->second = need;
-    }
-    if (known->second == kImpossible || (found && found->need <= known->second)) return;
-    if (!run) run = with_techniques(base_, techniques_, levels);
-    found = PpoSet{.run = *run, .levels = levels, .need = known->second, .record = std::nullopt};
+    const auto [known, is_new] = sets_.try_emplace(levels);
+    if (is_new) known->second = set_of(levels);
+    const std::optional<PpoSet>& set = known->second;
+    if (set && (!found || set->need < found->need)) found = set;
+  }
+
+  // nullopt where there is none, or what it needs is not known.
+  std::optional<PpoSet> set_of(const Levels& levels) const {
+    const std::optional<PpoRun> run = with_techniques(base_, techniques_, levels);
+    const int64_t need = run ? judge_.need(*run) : -1;
+    if (need < 0) return std::nullopt;
+    return PpoSet{.run = *run, .levels = levels, .need = need, .record = std::nullopt};
   }
 
   bool fits(const PpoSet& set) {
@@ -151,12 +150,10 @@ class Search {
     records_.emplace(set.levels, *set.record);
   }
 
-  static constexpr int64_t kImpossible = std::numeric_limits<int64_t>::max();
-
   const PpoRun& base_;
   const std::vector<RunTechnique>& techniques_;
   const PpoJudge& judge_;
-  std::map<Levels, int64_t> needs_;
+  std::map<Levels, std::optional<PpoSet>> sets_;  // as theory has them
   std::map<Levels, bool> fits_;
   std::map<Levels, Record> records_;
   PpoFit fit_;

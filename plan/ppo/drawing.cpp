@@ -1,11 +1,10 @@
 #include "plan/ppo/drawing.h"
 
-#include <array>
+#include <algorithm>
 #include <map>
 #include <string>
 
-#include "cards/cards.h"
-#include "text/words.h"
+#include "bench/process/virtual_card.h"
 
 namespace headroom {
 namespace {
@@ -34,7 +33,7 @@ TimelineStretch stretch_of(const PhaseComponents& phase) {
 // Of a card that is all but empty only what is there is drawn, and no limit: 0.
 int64_t limit_to_draw(const RunSpec& spec, int64_t highest) {
   if (!is_virtual(spec)) return 0;
-  const int64_t available = find_card(spec.device.card).total_bytes;
+  const int64_t available = virtual_card(spec.device).card.total_bytes;
   return highest < available / 4 ? 0 : available;
 }
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/fit/judge.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -22,9 +22,7 @@ void add_notes(const PpoFit& fit, const Card& card, Table& table) {
     table.notes.emplace_back("nothing is cheaper: it needs no technique");
   }
   for (const std::string& note : fit.notes) table.notes.push_back(note);
-  table.notes.push_back("margin: " + format_bytes(card.total_bytes) + " of the card less " +
-                        format_bytes(card.context_bytes) + " of its CUDA context (" +
-                        (card.context_measured ? "measured" : "assumed") + ") less the peak");
+  table.notes.push_back(margin_in_words(card));
   std::vector<std::string> names;
   for (const RunTechnique& technique : fit.techniques) {
     names.emplace_back(row_of(technique.technique).name);
@@ -60,13 +58,10 @@ Table answer_table(const PpoFit& fit, const Card& card) {
 }  // namespace
 
 std::string ppo_command(const PpoRun& run) {
-  static const RunSpec kDefaults;
   std::string command = "headroom ppo";
-  for (const Field& field : fields()) {
-    const std::string value = field.get(run.shared);
-    if (!is_of_iterations(field) || (value == field.get(kDefaults) && !field.required)) continue;
-    command += " " + field.flag() + (field.is_switch() ? "" : " " + shell_word(value));
-  }
+  command += flags_in_words(run.shared, [](const Field& field, bool is_default) {
+    return is_of_iterations(field) && (!is_default || field.required);
+  });
   const nlohmann::json settings = to_json(run.setup);
   for (const auto& [name, value] : settings.items()) {
     command += " --" + with_dashes(name) + "=" + shell_word(value.get<std::string>());

@@ -34,18 +34,6 @@ bool is_of_iterations(Technique technique) {
   }
 }
 
-// False where another technique has set one of its fields otherwise.
-bool add(const TechniqueLevel& level, std::map<std::string, std::string>& values) {
-  for (const Setting& setting : level.settings) {
-    const auto [known, is_new] = values.try_emplace(setting.field, setting.value);
-    if (is_new) continue;
-    const auto both = value_of_both(setting.field, known->second, setting.value);
-    if (!both) return false;
-    known->second = *both;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<RunTechnique> ppo_techniques(const PpoRun& base, const CostOrder& order,
@@ -59,13 +47,7 @@ std::vector<RunTechnique> ppo_techniques(const PpoRun& base, const CostOrder& or
   std::vector<std::string> fields = typed;
   for (std::string& name : fields) std::replace(name.begin(), name.end(), '-', '_');
   std::erase_if(known, [&](const RunTechnique& one) { return sets_any(one, fields); });
-  std::vector<RunTechnique> sorted;
-  for (const Technique technique : order.dearest_first()) {
-    for (const RunTechnique& one : known) {
-      if (one.technique == technique) sorted.push_back(one);
-    }
-  }
-  return sorted;
+  return dearest_first(known, order);
 }
 
 std::optional<PpoRun> with_techniques(const PpoRun& base,
@@ -73,7 +55,8 @@ std::optional<PpoRun> with_techniques(const PpoRun& base,
                                       const Levels& levels) {
   std::map<std::string, std::string> values;
   for (size_t i = 0; i < levels.size(); ++i) {
-    if (levels[i] > 0 && !add(techniques[i].levels.at(levels[i] - 1), values)) return std::nullopt;
+    if (levels[i] == 0) continue;
+    if (!add_settings(techniques[i].levels.at(levels[i] - 1), values)) return std::nullopt;
   }
   PpoRun run = base;
   try {

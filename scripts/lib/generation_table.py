@@ -8,8 +8,9 @@ usage: generation_table.py HEADROOM caches|graphs
 
 import json
 import statistics
-import subprocess
 import sys
+
+from one_run import record_of_run
 
 CARD = "virtual:h100-80gb"
 MODEL = {"model-size": "7b", "weights": "bf16", "attention": "sdpa", "context-length": "2048"}
@@ -21,11 +22,7 @@ def record_of(headroom, **flags):
              "measure-steps": "1", "stacks": "none", "format": "json",
              **{name.replace("_", "-"): value for name, value in flags.items()}}
     command = [headroom, "profile", *(f"--{name}={value}" for name, value in flags.items())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    record = json.loads(done.stdout) if done.stdout else {"status": done.stderr}
-    if record["status"] != "ok":
-        sys.exit(f"{' '.join(command)}\n{record['status']}: {record.get('reason')}")
-    return record
+    return record_of_run(command)
 
 
 def phase(record, name):

@@ -7,10 +7,10 @@ A fixed number of sequences, padded to the longest, is what prompts of one lengt
 how it is measured.
 """
 
-import json
 import shlex
-import subprocess
 import sys
+
+from one_run import record_of_run
 
 GIB = 1 << 30
 PROMPT, RESPONSE, SEQUENCES = 1024, 256, 32
@@ -23,11 +23,7 @@ BASE = ("--model-size medium --weights bf16 --attention sdpa --context-length 12
 def record_of(headroom, lengths, budget):
     command = [headroom, "ppo", *shlex.split(BASE), "--prompt-lengths", lengths,
                "--max-tokens-per-micro-batch", str(budget)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    record = json.loads(done.stdout) if done.stdout else {"status": done.stderr}
-    if record["status"] != "ok":
-        sys.exit(f"{shlex.join(command)}\n{record['status']}: {record.get('reason')}")
-    return record
+    return record_of_run(command)
 
 
 def main():

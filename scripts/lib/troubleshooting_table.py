@@ -4,10 +4,10 @@ without its flags, measured by `headroom ppo`.
 usage: troubleshooting_table.py HEADROOM training|rollout|host
 """
 
-import json
 import shlex
-import subprocess
 import sys
+
+from one_run import record_of_run
 
 GIB = 1 << 30
 # Everything fits here, so that both sides of a difference can be measured.
@@ -59,11 +59,7 @@ def record_of(headroom, flags):
             at = command.index(name)
             del command[at:at + 2]
     command += [*shlex.split(flags), "--stacks", "none", "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    record = json.loads(done.stdout) if done.stdout else {"status": done.stderr}
-    if record["status"] != "ok":
-        sys.exit(f"{shlex.join(command)}\n{record['status']}: {record.get('reason')}")
-    return record
+    return record_of_run(command)
 
 
 def on_card(phase):
