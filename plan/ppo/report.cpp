@@ -41,20 +41,23 @@ ByRow measured_rows(const PhaseComponents& phase) {
   return rows;
 }
 
+// Rows of one table: what is computed stands beside what was measured where it is known.
 void add_row(Table& table, const std::string& name, std::optional<int64_t> computed,
              int64_t measured) {
   std::vector<std::string> cells = {name};
-  add_bytes_cells(cells, computed);
+  if (computed) add_bytes_cells(cells, *computed);
   add_bytes_cells(cells, measured);
-  cells.push_back(computed && *computed > 0 ? signed_percent(measured - *computed, *computed) : "");
+  if (computed) {
+    cells.push_back(*computed > 0 ? signed_percent(measured - *computed, *computed) : "");
+  }
   table.rows.push_back(std::move(cells));
 }
 
 Table phase_table(const PhaseComponents& phase, const PhasePeak* peak) {
   Table table{.title = "Phase: " + phase.phase, .columns = {{"component"}}};
-  add_bytes_columns(table, "computed");
+  if (peak != nullptr) add_bytes_columns(table, "computed");
   add_bytes_columns(table, "measured");
-  table.columns.push_back({"difference"});
+  if (peak != nullptr) table.columns.push_back({"difference"});
   const ByRow measured = measured_rows(phase);
   std::optional<ByRow> computed;
   if (peak != nullptr) computed = by_component(*peak);
