@@ -25,7 +25,7 @@ std::string row_of_measured(const std::string& component) {
   const size_t space = component.find(' ');
   const std::string category = space == std::string::npos ? component : component.substr(space + 1);
   if (space != std::string::npos) {
-    const std::string row = component_of_role(component.substr(0, space), category);
+    std::string row = component_of_role(component.substr(0, space), category);
     if (!row.empty()) return row;
   }
   if (category == "kv_cache") return kCacheComponent;
