@@ -70,8 +70,8 @@ std::string begun(std::string_view text, const std::vector<std::string>& candida
 
 // What was probably meant; "" = no idea.
 std::string near_word(std::string_view text, const std::vector<std::string>& candidates) {
-  const std::string nearest = nearest_name(text, candidates);
-  const std::string part = begun(text, candidates);
+  std::string nearest = nearest_name(text, candidates);
+  std::string part = begun(text, candidates);
   // An ending that is missing is likelier than one that is wrong: adam8 is adam8bit, not adamw.
   if (part.starts_with(text)) return part;
   if (!nearest.empty()) return nearest;
@@ -144,6 +144,7 @@ void refuse_option(const std::string& typed, const std::vector<std::string>& kno
   std::string near = nearest_name(typed, known);
   if (near.empty()) {  // by the names alone: dashes are no likeness
     std::vector<std::string> names;
+    names.reserve(known.size());
     for (const std::string& flag : known) names.push_back(without_dashes(flag));
     near = near_word(without_dashes(typed), names);
     if (!near.empty()) near.insert(0, "--");

@@ -26,6 +26,7 @@ std::vector<Row> rows_of(const std::vector<Made>& alive) {
     row.bytes += made.bytes;
   }
   std::vector<Row> sorted;
+  sorted.reserve(rows.size());
   for (auto& [key, row] : rows) sorted.push_back(std::move(row));
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Row& a, const Row& b) { return a.bytes > b.bytes; });

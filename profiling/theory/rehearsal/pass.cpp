@@ -28,6 +28,7 @@ bool ShapePass::decodes() const {
 
 ShapePass packed_shape_pass(Run& run, const std::vector<int64_t>& lengths) {
   std::vector<ShapeStretch> stretches;
+  stretches.reserve(lengths.size());
   for (const int64_t length : lengths) stretches.push_back({.length = length});
   return make_shape_pass(run, std::move(stretches));
 }

@@ -65,6 +65,7 @@ void keep(const char* name, ShapeTensor& out, const Inputs& inputs,
     const ShapeTensor q = sq.unpack();
     const ShapeTensor v = sv.unpack();
     std::vector<ShapeTensor> made;
+    made.reserve(left.size());
     for (const Saved& each : left) made.push_back(each.unpack());
     return backward(grad, q, k, v);
   };

@@ -87,6 +87,7 @@ void RehearsedStep::run(const std::vector<ShapeLossPart>& parts) {
   model_.begin_step();
   free_gradients();
   std::vector<int64_t> tokens;
+  tokens.reserve(parts.size());
   for (const ShapeLossPart& part : parts) tokens.push_back(part.tokens_1T.size(1));
   ShapeTensor sum;
   for (size_t i = 0; i < parts.size(); ++i) {
