@@ -8,9 +8,9 @@
 namespace headroom {
 namespace {
 
-// (B, S, heads * K) -> (B, heads, S, K), a view.
-Tensor split_heads(const Tensor& x, int64_t heads) {
-  return x.unflatten(-1, {heads, x.size(-1) / heads}).transpose(1, 2);
+// (B, S, heads * K) -> (B, heads, S, K), a view: of so many heads as the projection has rows for.
+Tensor split_heads(const Tensor& x, int64_t head_dim) {
+  return x.unflatten(-1, {x.size(-1) / head_dim, head_dim}).transpose(1, 2);
 }
 
 // Each key/value head once per query head of its group: (B, G, T, K) -> (B, H, T, K).
@@ -74,7 +74,7 @@ Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGT
 CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config,
                                          Attention kind, const Positions* positions,
                                          const torch::TensorOptions& options)
-    : heads_(config.heads), kv_heads_(config.kv_heads), kind_(kind), positions_(positions) {
+    : head_dim_(config.head_dim()), kind_(kind), positions_(positions) {
   const int64_t d = config.d_model;
   q_proj_ = register_module("q_proj", layers.linear(d, d, options));
   k_proj_ = register_module("k_proj", layers.linear(d, config.kv_dim(), options));
@@ -93,15 +93,16 @@ Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
 // Of sequences from their first token on, without a cache.
 Tensor CausalSelfAttention::whole(const Tensor& q_BHSK, const Tensor& k_BGTK,
                                   const Tensor& v_BGTK) const {
+  const int64_t heads = q_BHSK.size(1);
   return kind_ == Attention::kEager
-             ? eager(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))
+             ? eager(q_BHSK, repeat_heads(k_BGTK, heads), repeat_heads(v_BGTK, heads))
              : fused_attention(kind_, q_BHSK, k_BGTK, v_BGTK);
 }
 
 Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
-  Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), heads_);
-  Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), kv_heads_);
-  const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), kv_heads_);
+  Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), head_dim_);
+  Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), head_dim_);
+  const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), head_dim_);
   // Rotated in the tables' FP32, then in the type of the layer's input again: BF16 in a model of
   // BF16 weights, FP32 under autocast, which casts for the products itself.
   q_BHSK = positions_->rotate(q_BHSK).to(x_BSD.scalar_type());

@@ -49,7 +49,7 @@ class CausalSelfAttention : public LayerModule {
   Tensor eager(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK) const;
   Tensor whole(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK) const;
 
-  int64_t heads_, kv_heads_;
+  int64_t head_dim_;
   Attention kind_;
   const Positions* positions_;  // owned by the transformer
   Layer q_proj_, k_proj_, v_proj_, output_proj_;

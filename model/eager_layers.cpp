@@ -8,6 +8,9 @@ namespace headroom {
 const LayerFactory& eager_layers() {
   using Options = LayerFactory::Options;
   static const LayerFactory kEager = {
+      .embedding = [](int64_t vocab_size, int64_t d_model, const Options& options) -> Layer {
+        return std::make_shared<Embedding>(vocab_size, d_model, options);
+      },
       .linear = [](int64_t in, int64_t out, const Options& options) -> Layer {
         return std::make_shared<Linear>(in, out, options);
       },
@@ -21,6 +24,10 @@ const LayerFactory& eager_layers() {
       .attention = [](const LayerFactory& layers, const ModelConfig& config, Attention kind,
                       const Positions* positions, const Options& options) -> Layer {
         return std::make_shared<CausalSelfAttention>(layers, config, kind, positions, options);
+      },
+      .head = [](const LayerFactory& layers, int64_t d_model, int64_t outputs,
+                 const Options& options) -> Layer {
+        return layers.linear(d_model, outputs, options);
       },
   };
   return kEager;

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 
 #include "model/attention_kernel.h"
@@ -18,6 +19,8 @@ struct Positions;
 class LayerModule : public torch::nn::Module {
  public:
   virtual Tensor forward(const Tensor& x) = 0;
+  // Of a layer around another one the inner one, which computes.
+  virtual LayerModule& inner() { return *this; }
 };
 using Layer = std::shared_ptr<LayerModule>;
 
@@ -28,18 +31,26 @@ using Layer = std::shared_ptr<LayerModule>;
 //   layers asks the factory it was given. A set of kernels is one file with such functions, and a
 //   row in train/build.cpp.
 // Limits: parameters keep their names and shapes (attn.q_proj.weight is (D, D)), by which files of
-//   weights, optimizers and theory know them. The token table, the rotary tables and the loss are
-//   the same in every set.
+//   weights, optimizers and theory know them. The rotary tables and the loss are the same in every
+//   set.
 struct LayerFactory {
   using Options = torch::TensorOptions;
 
-  Layer (*linear)(int64_t in, int64_t out, const Options& options);
-  Layer (*rms_norm)(int64_t d_model, double eps, const Options& options);
-  Layer (*feed_forward)(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
-                        const Options& options);
+  // Tokens (B, S) int64 -> (B, S, D).
+  std::function<Layer(int64_t vocab_size, int64_t d_model, const Options& options)> embedding;
+  std::function<Layer(int64_t in, int64_t out, const Options& options)> linear;
+  std::function<Layer(int64_t d_model, double eps, const Options& options)> rms_norm;
+  std::function<Layer(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
+                      const Options& options)>
+      feed_forward;
   // `positions` outlive the layer.
-  Layer (*attention)(const LayerFactory& layers, const ModelConfig& config, Attention kind,
-                     const Positions* positions, const Options& options);
+  std::function<Layer(const LayerFactory& layers, const ModelConfig& config, Attention kind,
+                      const Positions* positions, const Options& options)>
+      attention;
+  // (..., D) -> (..., O).
+  std::function<Layer(const LayerFactory& layers, int64_t d_model, int64_t outputs,
+                      const Options& options)>
+      head;
 };
 
 // The assignment's own operation sequence, one ATen operation at a time.

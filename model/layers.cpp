@@ -26,12 +26,11 @@ Linear::Linear(int64_t in, int64_t out, const torch::TensorOptions& options) {
 
 Tensor Linear::forward(const Tensor& x) { return torch::einsum("...i,oi->...o", {x, weight}); }
 
-EmbeddingImpl::EmbeddingImpl(int64_t vocab_size, int64_t d_model,
-                             const torch::TensorOptions& options) {
+Embedding::Embedding(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options) {
   weight = register_parameter("weight", truncated_normal({vocab_size, d_model}, 1.0, options));
 }
 
-Tensor EmbeddingImpl::forward(const Tensor& tokens_BS) const { return weight.index({tokens_BS}); }
+Tensor Embedding::forward(const Tensor& tokens_BS) { return weight.index({tokens_BS}); }
 
 RmsNorm::RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& options) : eps_(eps) {
   weight = register_parameter("weight", torch::ones({d_model}, options));

@@ -22,14 +22,13 @@ class Linear : public LayerModule {
 };
 
 // Row lookup in a (vocabulary, d_model) table, by indexing.
-class EmbeddingImpl : public torch::nn::Module {
+class Embedding : public LayerModule {
  public:
-  EmbeddingImpl(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options);
-  Tensor forward(const Tensor& tokens_BS) const;  // (B, S) int64 -> (B, S, D)
+  Embedding(int64_t vocab_size, int64_t d_model, const torch::TensorOptions& options);
+  Tensor forward(const Tensor& tokens_BS) override;  // (B, S) int64 -> (B, S, D)
 
   Tensor weight;
 };
-TORCH_MODULE(Embedding);
 
 // Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), computed in FP32 whatever the input.
 class RmsNorm : public LayerModule {

@@ -1,5 +1,9 @@
 #include "model/transformer.h"
 
+#include <algorithm>
+#include <memory>
+#include <string>
+
 namespace headroom {
 
 TransformerBlockImpl::TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config,
@@ -19,44 +23,67 @@ Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
   return attended_BSD + feed_forward_BSD;
 }
 
+ModelPart whole_model(const ModelConfig& config) {
+  ModelPart whole;
+  for (int64_t layer = 0; layer < config.layers; ++layer) whole.layers.push_back(layer);
+  return whole;
+}
+
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
                                  int64_t context_length, Attention attention, torch::Device device,
                                  torch::Dtype weights, const BlockMade& made)
-    : positions_{.rotary =
+    : TransformerImpl(layers, config, whole_model(config), context_length, attention, device,
+                      weights, made) {}
+
+// What the model has not is made all the same, for its random numbers, and goes.
+TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
+                                 const ModelPart& part, int64_t context_length, Attention attention,
+                                 torch::Device device, torch::Dtype weights, const BlockMade& made)
+    : d_model_(config.d_model),
+      positions_{.rotary =
                      RotaryTable(context_length, config.head_dim(), config.rope_theta, device)} {
   const auto options = torch::dtype(weights).device(device);
-  token_embeddings_ =
-      register_module("token_embeddings", Embedding(config.vocab_size, config.d_model, options));
-  layers_ = register_module("layers", torch::nn::ModuleList());
-  for (int64_t i = 0; i < config.layers; ++i) {
-    blocks_.emplace_back(layers, config, attention, &positions_, options);
-    layers_->push_back(blocks_.back());
-    if (made) made(blocks_.back());
+  token_embeddings_ = layers.embedding(config.vocab_size, config.d_model, options);
+  if (part.has_table) register_module("token_embeddings", token_embeddings_);
+  if (!part.has_table) token_embeddings_ = nullptr;
+  layers_ = register_module("layers", std::make_shared<torch::nn::Module>());
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    TransformerBlock block(layers, config, attention, &positions_, options);
+    if (std::find(part.layers.begin(), part.layers.end(), layer) == part.layers.end()) continue;
+    layers_->register_module(std::to_string(layer), block.ptr());
+    blocks_.push_back(block);
+    if (made) made(layer, blocks_.back());
   }
+  if (!part.has_head) return;
   ln_final_ =
       register_module("ln_final", layers.rms_norm(config.d_model, config.norm_eps, options));
-  lm_head_ =
-      register_module("lm_head", layers.linear(config.d_model, config.head_outputs(), options));
+  lm_head_ = register_module("lm_head",
+                             layers.head(layers, config.d_model, config.head_outputs(), options));
 }
 
-Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
-                               const GroupRunner& run_groups) {
-  const BlockSpan run = [this, run_block](int64_t first, int64_t end, Tensor span_BSD) {
-    for (int64_t i = first; i < end; ++i) {
+Tensor TransformerImpl::blocks(int64_t first, int64_t end, Tensor x_BSD,
+                               const BlockRunner& run_block, const GroupRunner& run_groups) {
+  const BlockSpan run = [this, run_block, first](int64_t from, int64_t to, Tensor span_BSD) {
+    for (int64_t i = first + from; i < first + to; ++i) {
       positions_.layer = i;
       span_BSD = run_block(i, blocks_[static_cast<size_t>(i)], span_BSD);
     }
     return span_BSD;
   };
-  const auto layers = static_cast<int64_t>(blocks_.size());
+  return run_groups ? run_groups(end - first, run, std::move(x_BSD))
+                    : run(0, end - first, std::move(x_BSD));
+}
+
+Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
+                               const GroupRunner& run_groups) {
   const Pass* const pass = positions_.pass;
   if (pass != nullptr) {
     positions_.cos_TR = positions_.rotary.cos().index_select(0, pass->positions_T);
     positions_.sin_TR = positions_.rotary.sin().index_select(0, pass->positions_T);
   }
   // Moved on from one block to the next: without a graph nobody else holds it.
-  Tensor x_BSD = token_embeddings_(tokens_BS);
-  x_BSD = run_groups ? run_groups(layers, run, std::move(x_BSD)) : run(0, layers, std::move(x_BSD));
+  Tensor x_BSD = embed(tokens_BS);
+  x_BSD = blocks(0, static_cast<int64_t>(blocks_.size()), std::move(x_BSD), run_block, run_groups);
   if (pass != nullptr && pass->outputs_N.defined()) x_BSD = x_BSD.index_select(1, pass->outputs_N);
   x_BSD = ln_final_->forward(x_BSD);
   return x_BSD;

@@ -29,10 +29,19 @@ class TransformerBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(TransformerBlock);
 
-using BlockMade = std::function<void(TransformerBlock& block)>;
+// `layer` counts from 0 at the model's input.
+using BlockMade = std::function<void(int64_t layer, TransformerBlock& block)>;
+
+// Which of the layers a model has, and whether it has what is before the first and behind the last.
+struct ModelPart {
+  std::vector<int64_t> layers;  // ascending, from 0 at the input
+  bool has_table = true;
+  bool has_head = true;
+};
+ModelPart whole_model(const ModelConfig& config);
 
 // Runs one block on its input and returns its output. May do more around it. `index` counts from 0
-// at the input.
+// at the first block that the model has.
 using BlockRunner =
     std::function<Tensor(int64_t index, TransformerBlock& block, const Tensor& x_BSD)>;
 
@@ -52,6 +61,10 @@ class TransformerImpl : public torch::nn::Module {
   TransformerImpl(const LayerFactory& layers, const ModelConfig& config, int64_t context_length,
                   Attention attention, torch::Device device, torch::Dtype weights = torch::kFloat32,
                   const BlockMade& made = nullptr);
+  // Of a part: its parameters are those that the whole model has from the same random numbers.
+  TransformerImpl(const LayerFactory& layers, const ModelConfig& config, const ModelPart& part,
+                  int64_t context_length, Attention attention, torch::Device device,
+                  torch::Dtype weights, const BlockMade& made);
 
   // (B, S) int64 -> logits (B, S, O); S may be at most the context length. With a pass set:
   // (1, T) -> (1, T, O), or of the N outputs that the pass wants (1, N, O).
@@ -65,6 +78,12 @@ class TransformerImpl : public torch::nn::Module {
   Tensor hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
                 const GroupRunner& run_groups = nullptr);
   Tensor head(const Tensor& hidden) { return lm_head_->forward(hidden); }
+  // And in smaller ones, which a part of a model may have: rows of the table, (B, S, D); the blocks
+  // [first, end); final norm and head.
+  Tensor embed(const Tensor& tokens_BS) { return token_embeddings_->forward(tokens_BS); }
+  Tensor blocks(int64_t first, int64_t end, Tensor x_BSD, const BlockRunner& run_block,
+                const GroupRunner& run_groups = nullptr);
+  Tensor output(const Tensor& x_BSD) { return head(ln_final_->forward(x_BSD)); }
   // The head's parameter, (O, D), for who multiplies by it in parts.
   Tensor head_weight() const { return lm_head_->named_parameters()["weight"]; }
 
@@ -72,15 +91,17 @@ class TransformerImpl : public torch::nn::Module {
   // c10::Error where a token stands beyond the context length.
   void set_pass(const Pass* pass);
 
+  int64_t d_model() const { return d_model_; }
+
   // Constant tensors that are not parameters: the rotary tables.
   std::vector<Tensor> tables() const { return {positions_.rotary.cos(), positions_.rotary.sin()}; }
 
  private:
+  int64_t d_model_;
   Positions positions_;
-  Embedding token_embeddings_{nullptr};
-  torch::nn::ModuleList layers_{nullptr};
+  std::shared_ptr<torch::nn::Module> layers_;
   std::vector<TransformerBlock> blocks_;
-  Layer ln_final_, lm_head_;
+  Layer token_embeddings_, ln_final_, lm_head_;
 };
 TORCH_MODULE(Transformer);
 

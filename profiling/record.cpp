@@ -49,6 +49,15 @@ json to_json(const SpaceFigures& space) {
           {"categories_at_peak_bytes", named_to_json(space.categories_at_peak)}};
 }
 
+json to_json(const RankFigures& one) {
+  json object = to_json(one.peak);
+  object.update({{"rank", one.rank}, {"status", to_string(one.status)}, {"reason", one.reason}});
+  if (!one.alike.empty()) object["alike"] = one.alike;
+  if (one.predicted_bytes > 0) object["predicted_bytes"] = one.predicted_bytes;
+  if (!one.moved.empty()) object["moved_bytes"] = named_to_json(one.moved);
+  return object;
+}
+
 json to_json(const OutOfMemory& moment) {
   json object = {{"during", moment.during}, {"phase", moment.phase}, {"memory", moment.memory}};
   if (!moment.grew_last.empty()) object["grew_last"] = moment.grew_last;
@@ -174,6 +183,8 @@ json to_json(const Record& record) {
     object["residual_blocks"].push_back(
         {{"index", block.index}, {"bytes", block.bytes}, {"tensors", block.tensors}});
   }
+  if (!record.ranks.get().empty()) object["ranks"] = json::array();
+  for (const RankFigures& one : record.ranks) object["ranks"].push_back(to_json(one));
   object["saved_bytes"] = or_null(record.saved_bytes);
   if (record.watched) object["watched"] = to_json(*record.watched);
   if (record.generation) object["generation"] = to_json(*record.generation);

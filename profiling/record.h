@@ -87,6 +87,17 @@ struct GenerationFigures {
   std::vector<double> decode_ms;
 };
 
+// One rank of a run on a mesh.
+struct RankFigures {
+  int64_t rank = 0;
+  Status status = Status::kFailed;
+  std::string reason;           // one line; empty when ok
+  std::string alike;            // "0-7,9": ranks that it stands for, itself too; "" where all ran
+  MemoryBytes peak;             // zeros where none was measured
+  int64_t predicted_bytes = 0;  // allocated at its peak by theory; 0: not known
+  Named<int64_t> moved;         // bytes of one step, "dp all_reduce"
+};
+
 struct Record {
   static constexpr int kSchemaVersion = 3;
 
@@ -129,6 +140,8 @@ struct Record {
   Rare<Watched> watched;
   Rare<GenerationFigures> generation;
   Rare<PpoFigures> ppo;  // of headroom ppo
+
+  RareList<RankFigures> ranks;  // of a mesh, all; the other figures are those of the fullest rank
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
   RareList<double> losses;       // of the measured steps; empty where the mode has no loss

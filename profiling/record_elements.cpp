@@ -60,6 +60,7 @@ void read(const element& value, Named<Value>& named);
 template <typename Value>
 void read(const element& value, std::vector<Value>& list);
 void read(const element& value, PackingFigures& packing);
+void read(const element& value, Status& status) { status = status_from_string(text(value)); }
 
 // Reads the member `key` of an object where it has one.
 template <typename Value>
@@ -105,6 +106,17 @@ void read(const element& value, Growth& place) {
   read(of, "phase", place.phase);
   read(of, "purpose", place.purpose);
   read(of, "stack", place.stack);
+}
+
+void read(const element& value, RankFigures& one) {
+  const object of = members(value);
+  read(of, "rank", one.rank);
+  read(of, "status", one.status);
+  read(of, "reason", one.reason);
+  read(of, "alike", one.alike);
+  read(value, one.peak);
+  read(of, "predicted_bytes", one.predicted_bytes);
+  read(of, "moved_bytes", one.moved);
 }
 
 void read(const element& value, PhaseComponents& phase) {
@@ -204,7 +216,6 @@ void read(const element& value, Rare<PpoFigures>& figures) {
   read(of, "iterations", figures->iterations);
 }
 
-void read(const element& value, Status& status) { status = status_from_string(text(value)); }
 void read(const element& value, MemorySpace& space) {
   space = parse_word<MemorySpace>("space", text(value));
 }
@@ -272,6 +283,7 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"residual_bytes_per_block", key<&R::residual_bytes_per_block>()},
       {"residual_tensors_per_block", key<&R::residual_tensors_per_block>()},
       {"residual_blocks", key<&R::residual_blocks>(Keep::kWhole)},
+      {"ranks", key<&R::ranks>(Keep::kWhole)},
       {"saved_bytes", key<&R::saved_bytes>()},
       {"host_traffic_bytes", key<&R::host_traffic>(Keep::kFigures)},
       {"recomputed_bytes", key<&R::recomputed_bytes>()},

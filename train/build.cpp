@@ -8,6 +8,7 @@
 #include "train/data/weights.h"
 #include "train/generate/rules.h"
 #include "train/gradient_rules.h"
+#include "train/initial_weights.h"
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
 #include "train/offload/disk/run_identity.h"
@@ -16,6 +17,8 @@
 #include "train/offload/memory_states.h"
 #include "train/offload/offloaded_activations.h"
 #include "train/offload/offloaded_optimizer.h"
+#include "train/offload/resident_runner.h"
+#include "train/parallel/added_gradients.h"
 #include "train/precision.h"
 #include "train/real_device.h"
 #include "train/techniques/checkpoint.h"
@@ -58,13 +61,11 @@ void add_notes(const std::vector<std::string>& more, std::vector<std::string>* n
 }
 
 // The optimizer, and what stands between it and BF16 weights. `seed`: of what it rounds by chance.
-// names: of the weights.
 std::unique_ptr<Optimizer> make_updates(const RunSpec& spec, std::vector<torch::Tensor> weights,
-                                        const std::vector<std::string>& names, uint64_t seed) {
+                                        const OfParameters& of, uint64_t seed) {
   const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters, size_t first) {
-    const auto begin = names.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto count = static_cast<std::ptrdiff_t>(parameters.size());
-    return make_optimizer(spec, std::move(parameters), {begin, begin + count});
+    const size_t count = parameters.size();
+    return make_optimizer(spec, std::move(parameters), of.part(first, count));
   };
   if (spec.master_weights == MasterCopy::kFp32) {
     const bool by_tensor = spec.optimizer_impl == OptimizerImpl::kReference;
@@ -102,13 +103,31 @@ std::unique_ptr<OffloadedParameters> offload_parameters(const RunSpec& spec, int
   return std::make_unique<OffloadedParameters>(std::move(homes));
 }
 
-void load_parameters(const NamedTensors& parameters, OffloadedParameters* offloaded,
-                     const std::string& path) {
-  if (offloaded == nullptr) return load_weights(parameters, path);
-  NamedTensors here;
-  for (const auto& item : parameters) here.insert(item.key(), offloaded->on_host(item.value()));
-  load_weights(here, path);
-  for (const auto& item : parameters) offloaded->set(item.value(), here[item.key()]);
+// Those of the file, where the weights are rounded from them; beside the states until those are
+// written.
+NamedTensors first_masters(const RunSpec& spec, const NamedTensors& parameters,
+                           const Holders& holders) {
+  const bool rounded = spec.master_weights == MasterCopy::kFp32 && !spec.load_weights.empty();
+  return rounded ? masters_of_file(parameters, holders, spec.load_weights) : NamedTensors();
+}
+
+bool has_replicas(const Grid* grid) { return grid != nullptr && grid->size(MeshAxis::kData) > 1; }
+
+std::unique_ptr<TensorParallel> split(const RunSpec& spec, const Grid* grid) {
+  if (grid == nullptr || grid->size(MeshAxis::kTensor) == 1) return nullptr;
+  return std::make_unique<TensorParallel>(grid->group(MeshAxis::kTensor), spec.sequence_parallel);
+}
+
+std::unique_ptr<Pipeline> stage(const RunSpec& spec, const ModelConfig& config, const Grid* grid) {
+  if (grid == nullptr || grid->size(MeshAxis::kPipeline) == 1) return nullptr;
+  return std::make_unique<Pipeline>(spec.schedule, config.layers, grid->group(MeshAxis::kPipeline),
+                                    passes(spec));
+}
+
+std::unique_ptr<Shards> share(const RunSpec& spec, const Grid* grid) {
+  if (!has_replicas(grid) || spec.zero == 0) return nullptr;
+  return std::make_unique<Shards>(spec.zero, spec.reshard_after_forward,
+                                  grid->group(MeshAxis::kData));
 }
 
 Generation generation_of(const RunSpec& spec, torch::Device device,
@@ -148,7 +167,9 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
     return;
   }
   for (const auto& module : step.model()->modules()) {
-    if (auto* attention = dynamic_cast<CausalSelfAttention*>(module.get())) {
+    auto* const layer = dynamic_cast<LayerModule*>(module.get());
+    if (layer == nullptr) continue;
+    if (auto* attention = dynamic_cast<CausalSelfAttention*>(&layer->inner())) {
       attention->run_core = recomputing_core(listener);
     }
   }
@@ -184,18 +205,6 @@ std::shared_ptr<HostStates> make_host_states(const RunSpec& spec, const NamedTen
   return states;
 }
 
-// What masters begin as where the weights are rounded from them: the numbers of the file. On the
-// host, beside the states, until those are written.
-NamedTensors masters_of_file(const RunSpec& spec, const NamedTensors& parameters) {
-  if (spec.master_weights == MasterCopy::kNone || spec.load_weights.empty()) return NamedTensors();
-  NamedTensors masters;
-  for (const auto& item : parameters) {
-    masters.insert(item.key(), torch::empty(item.value().sizes(), torch::kFloat32));
-  }
-  load_weights(masters, spec.load_weights);
-  return masters;
-}
-
 void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
   const bool in_files = spec.optimizer_offload.space == MemorySpace::kDisk;
   if (step.loss_scaler && in_files) refuse_files_beside_a_loss_scale();
@@ -207,43 +216,51 @@ void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* 
   auto on_host = std::make_unique<OffloadedOptimizer>(
       parameters, step.copies,
       HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
-      states, step.parameters.get(), fills ? masters_of_file(spec, parameters) : NamedTensors());
+      states, step.parameters.get(), fills ? first_masters(spec, parameters, {}) : NamedTensors());
   on_host->clip_to(spec.max_grad_norm);
   step.taker = std::move(on_host);
 }
 
-void apply_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
+void apply_updates(const RunSpec& spec, const Holders& holders, Step& step,
+                   std::vector<std::string>* notes) {
   if (spec.profile_type != Mode::kTraining) return;
-  const auto parameters = step.model()->named_parameters();
-  const std::vector<std::string> names = parameters.keys();
+  const Shards* const shards = holders.shards;
+  const auto whole = step.model()->named_parameters();
+  const auto parameters = shards != nullptr ? shards->pieces() : whole;
+  OfParameters of{.names = parameters.keys()};
+  if (shards != nullptr) of.whole_numels = shards->whole_numels();
+  step.update_names = of.names;
   if (releases_gradients(spec)) {
     if (step.loss_scaler) refuse_release_of_scaled_gradients();
     // A seed of its own for the random bits of each parameter.
     step.taker = std::make_unique<GradientRelease>(
         parameters, [&](std::vector<torch::Tensor> of_one, size_t first) {
-          return make_updates(spec, std::move(of_one), {names[first]}, seed_of(spec) + first);
+          return make_updates(spec, std::move(of_one), of.part(first, 1), seed_of(spec) + first);
         });
   } else if (offloads_optimizer(spec)) {
     offload_updates(spec, step, notes);
     return;
   } else {
-    step.optimizer = make_updates(spec, parameters.values(), names, seed_of(spec));
+    step.optimizer = make_updates(spec, parameters.values(), of, seed_of(spec));
   }
   // Master weights are the numbers of the file, not what BF16 left of them.
-  if (spec.master_weights == MasterCopy::kFp32 && !spec.load_weights.empty()) {
-    load_weights(step.weights(), spec.load_weights);
-  }
+  const NamedTensors masters = first_masters(spec, whole, holders);
+  if (masters.is_empty()) return;
+  const torch::NoGradGuard no_grad;
+  auto own = step.optimizer ? step.optimizer->master_weights() : step.taker->master_weights();
+  for (size_t i = 0; i < own.size(); ++i) own[i].copy_(masters[step.update_names[i]]);
 }
 
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes) {
-  return build_step(spec, model_config(spec), device, notes);
+                                 std::vector<std::string>* notes, const Grid* grid) {
+  return build_step(spec, model_config(spec), device, notes, grid);
 }
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
-                                 torch::Device device, std::vector<std::string>* notes) {
+                                 torch::Device device, std::vector<std::string>* notes,
+                                 const Grid* grid) {
   install_saved_tensor_hooks();
   torch::manual_seed(seed_of(spec));
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
@@ -251,12 +268,22 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   const std::shared_ptr<CopyQueue> copies = offloads(spec) ? make_copy_queue(device) : nullptr;
   std::unique_ptr<OffloadedParameters> parameters =
       offload_parameters(spec, config.layers, device, copies);
-  Transformer model(layers_of(spec), config, spec.context_length, spec.attention, device,
-                    dtype_of(spec.weights), [&](TransformerBlock& block) {
+  std::unique_ptr<Shards> shards = share(spec, grid);
+  std::unique_ptr<TensorParallel> tensors = split(spec, grid);
+  const LayerFactory layers = tensors ? tensors->layers(layers_of(spec)) : layers_of(spec);
+  std::unique_ptr<Pipeline> pipeline = stage(spec, config, grid);
+  Transformer model(layers, config, pipeline ? pipeline->part() : whole_model(config),
+                    spec.context_length, spec.attention, device, dtype_of(spec.weights),
+                    [&](int64_t layer, TransformerBlock& block) {
+                      if (tensors) tensors->take(layer, block);
                       if (parameters) parameters->take(block);
+                      if (shards) shards->take(layer, block);
                     });
+  if (tensors) tensors->take_rest(model);
+  if (shards) shards->take_rest(model);
+  const Holders holders{parameters.get(), shards.get(), tensors.get(), pipeline == nullptr};
   if (!spec.load_weights.empty()) {
-    load_parameters(model->named_parameters(), parameters.get(), spec.load_weights);
+    load_parameters(model->named_parameters(), holders, spec.load_weights);
   }
 
   if (parameters) add_notes(parameters->notes(), notes);
@@ -273,12 +300,20 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
   apply_activations(spec, config.layers, *step);
-  if (parameters) step->run_block = parameters->around(std::move(step->run_block));
+  if (parameters) step->run_block = around_resident(*parameters, std::move(step->run_block));
+  if (shards) step->run_block = shards->around(std::move(step->run_block));
   step->parameters = std::move(parameters);
   if (precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     step->loss_scaler = std::make_unique<LossScaler>(device);
   }
-  apply_updates(spec, *step, notes);
+  apply_updates(spec, holders, *step, notes);
+  step->tensors = std::move(tensors);
+  step->pipeline = std::move(pipeline);
+  step->replicas = std::move(shards);
+  if (!step->replicas && has_replicas(grid) && has_backward(spec.profile_type)) {
+    step->replicas = std::make_unique<AddedGradients>(
+        model->named_parameters(), grid->group(MeshAxis::kData), spec.bucket_bytes);
+  }
   return step;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "train/parallel/grid.h"
 #include "train/spec.h"
 #include "train/step.h"
 
@@ -21,13 +22,15 @@ namespace headroom {
 //   5. micro-batches, and loss scaling (FP16 with a backward)
 //   6. the optimizer (training), behind clipping, or one for each parameter inside backward, or the
 //      host's; and what stands between it and BF16 weights: master weights, or stochastic rounding
+//   7. the other ranks of the grid; null: there is this one
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes);
+                                 std::vector<std::string>* notes, const Grid* grid = nullptr);
 
 // The same of a model that is not quite the spec's: `config` is model_config(spec) with another
 // number of outputs, of a critic or a reward model. A file of weights has that head.
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
-                                 torch::Device device, std::vector<std::string>* notes);
+                                 torch::Device device, std::vector<std::string>* notes,
+                                 const Grid* grid = nullptr);
 
 }  // namespace headroom

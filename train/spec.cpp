@@ -9,6 +9,7 @@
 #include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 #include "train/limits.h"
+#include "train/parallel/rules.h"
 
 namespace headroom {
 
@@ -106,6 +107,7 @@ void validate(const RunSpec& spec) {
   check_optimizer(spec);
   check_weights(spec);
   check_gradient_rules(spec);
+  check_mesh(spec);
   check_fp8(spec);
   check_generation(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);

@@ -13,10 +13,12 @@
 #include "model/config.h"
 #include "train/device.h"
 #include "train/optim/table.h"
+#include "train/parallel/schedule.h"
 #include "train/vocabulary/activations.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/kernels.h"
 #include "train/vocabulary/kv_cache.h"
+#include "train/vocabulary/mesh.h"
 #include "train/vocabulary/mode.h"
 #include "train/vocabulary/offload.h"
 #include "train/vocabulary/precision.h"
@@ -58,6 +60,14 @@ struct RunSpec {
   double weight_decay = 0.01;   // decoupled, on every parameter
   double max_grad_norm = 0;     // L2, of all gradients together, which are clipped to it; 0 = not
   bool release_gradients = false;  // each parameter is updated inside backward, its gradient freed
+  Mesh mesh;                       // ranks; batch_size is that of one replica
+  int64_t zero = 0;  // sharded over replicas: 1 the optimizer, 2 gradients too, 3 parameters too
+  Reshard reshard_after_forward = Reshard::kAlways;
+  int64_t shard_group = 0;  // replicas that share (zero); more of them are copies; 0 = all share
+  int64_t prefetch = 1;     // blocks whose weights are fetched ahead of the one that runs (zero 3)
+  bool sequence_parallel = false;  // what tensor parallelism leaves whole is split by tokens
+  Schedule schedule;               // of pipeline stages (pp)
+  int64_t bucket_bytes = int64_t{25} << 20;  // of gradients that are sent together
   Device device;
   int64_t threads = 0;     // CPU threads inside one operation; 0 = libtorch's choice
   std::string alloc_conf;  // PYTORCH_CUDA_ALLOC_CONF of the run; "" = the environment's
@@ -80,6 +90,7 @@ struct RunSpec {
   std::string tokens;                 // file of token ids; "" = random tokens
   std::string token_type = "uint16";  // width of the ids in the file: uint16 or uint32
   std::string load_weights;           // safetensors file; "" = random initialization
+  std::string load_checkpoint;        // directory of --save-checkpoint to go on from; "" = none
 
   // How it is measured.
   int64_t warmup_steps = 5;    // run first, never recorded, never timed
@@ -91,6 +102,8 @@ struct RunSpec {
   int64_t max_entries = 1000000;  // allocator events kept; beyond it the oldest are dropped
   std::string snapshot;           // memory_viz file to write; "" = none
   std::string save_weights;       // safetensors file to write after the last step; "" = none
+  std::string save_checkpoint;    // directory for weights and states of the optimizer; "" = none
+  int64_t save_every = 0;         // steps between checkpoints; 0 = after the last step alone
 };
 
 // Where a setting stands in --help.

@@ -153,6 +153,23 @@ Field offload(Field field) {
   return field;
 }
 
+Field mesh(Field field) {
+  field = of_parts<&RunSpec::mesh>(std::move(field));
+  field.separator = ';';
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
+    spec.mesh = parse_mesh(row.flag(), value);
+  };
+  return field;
+}
+
+Field schedule(Field field) {
+  field = of_parts<&RunSpec::schedule>(std::move(field));
+  field.parse = [](const Field& row, RunSpec& spec, std::string_view value) {
+    spec.schedule = parse_schedule(row.flag(), value);
+  };
+  return field;
+}
+
 using R = RunSpec;
 
 // What is computed.
@@ -225,6 +242,36 @@ std::vector<Field> step_fields() {
           {"max_grad_norm", "gradients are clipped to this L2 norm of them all (0 = not)"}),
       on_off<&R::release_gradients>(
           {"release_gradients", "update each parameter inside backward and free its gradient"}),
+      mesh({.name = "mesh",
+            .help = "ranks along each axis (pp, dp, tp): dp=2,tp=4; the batch is one replica's",
+            .timed = false}),
+      integer<&R::zero, 0, 3>(
+          {.name = "zero",
+           .help = "replicas share the optimizer (1), gradients too (2), weights too (3)",
+           .timed = false}),
+      word<&R::reshard_after_forward>(
+          {.name = "reshard_after_forward",
+           .help = "whether weights that --zero 3 gathers go between forward and backward",
+           .timed = false}),
+      integer<&R::shard_group, 0, kHuge>(
+          {.name = "shard_group",
+           .help = "replicas that share what --zero says, the groups being copies (0 = all share)",
+           .timed = false}),
+      integer<&R::prefetch, 0, 1024>(
+          {.name = "prefetch",
+           .help = "blocks whose weights --zero 3 gathers ahead of the one that runs",
+           .timed = false}),
+      on_off<&R::sequence_parallel>(
+          {.name = "sequence_parallel",
+           .help = "ranks that share matrices (tp) split by tokens what is between them",
+           .timed = false}),
+      schedule({.name = "schedule",
+                .help = "order in which pipeline stages (pp) run micro-batches: gpipe, 1f1b, "
+                        "interleaved:V with V pieces of the model on each, zero-bubble",
+                .timed = false}),
+      integer<&R::bucket_bytes, 1, kHuge>({.name = "bucket_bytes",
+                                           .help = "gradients that replicas send together",
+                                           .timed = false}),
       device({.name = "device",
               .help = "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]",
               .in_name = InName::kNever}),
@@ -248,6 +295,11 @@ std::vector<Field> step_fields() {
                               .sizes = false}),
       file<&R::load_weights>(FieldValue::kInputFile,
                              {"load_weights", "safetensors file with the initial weights"}),
+      text<&R::load_checkpoint>({.name = "load_checkpoint",
+                                 .help = "directory of --save-checkpoint to go on from",
+                                 .timed = false,
+                                 .sizes = false,
+                                 .separator = '\0'}),
   };
 }
 
@@ -300,6 +352,18 @@ std::vector<Field> measurement_fields() {
       file<&R::snapshot>(FieldValue::kOutputFile, {"snapshot", "memory_viz snapshot to write"}),
       file<&R::save_weights>(FieldValue::kOutputFile,
                              {"save_weights", "safetensors file to write at the end"}),
+      text<&R::save_checkpoint>({.name = "save_checkpoint",
+                                 .help = "directory for weights and states of the optimizer",
+                                 .changes_result = false,
+                                 .timed = false,
+                                 .sizes = false,
+                                 .separator = '\0'}),
+      integer<&R::save_every, 0, 100000>(
+          {.name = "save_every",
+           .help = "steps between checkpoints (0 = after the last step alone)",
+           .changes_result = false,
+           .timed = false,
+           .sizes = false}),
   };
 }
 

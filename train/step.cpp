@@ -28,25 +28,39 @@ void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
 void Step::claim_what_is_there() {
   if (taker) taker->listen(scopes_, claims_);
   if (parameters) parameters->listen(claims_, model_->named_parameters());
-  if (claims_ == nullptr) return;
+  if (claims_ == nullptr) {
+    if (replicas) replicas->listen(nullptr);
+    return;
+  }
   claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
   claim(claims_, Category::kParameters, parameters_, names_);
   claim_gradients();
+  if (replicas) replicas->listen(claims_);
   if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state(), {"loss scaler"});
   claim_stores();
   if (optimizer) {
-    claim(claims_, Category::kMasterWeights, optimizer->master_weights(), names_);
-    claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
+    claim(claims_, Category::kMasterWeights, optimizer->master_weights(), update_names);
+    claim(claims_, Category::kOptimizerState, optimizer->state(), update_names);
   }
   claim_workspaces(claims_);
 }
 
 NamedTensors Step::weights() const {
+  return tensors ? tensors->whole(own_weights()) : own_weights();
+}
+
+// Of a rank of several that share matrices, its part of them.
+NamedTensors Step::own_weights() const {
   std::vector<Tensor> masters;
   if (optimizer) masters = optimizer->master_weights();
   if (taker) masters = taker->master_weights();
   NamedTensors named;
+  const NamedTensors whole = replicas ? replicas->whole_weights(masters) : NamedTensors();
   for (size_t i = 0; i < names_.size(); ++i) {
+    if (!whole.is_empty()) {
+      named.insert(names_[i], whole[names_[i]]);
+      continue;
+    }
     const Tensor& weight = masters.empty() ? parameters_[i] : masters[i];
     named.insert(names_[i], parameters ? parameters->on_host(weight) : weight);
   }
@@ -54,7 +68,7 @@ NamedTensors Step::weights() const {
 }
 
 Tensor Step::run(const Batch& batch) {
-  if (parameters) parameters->begin_step();
+  begin_step();
   claim(claims_, Category::kOther, {batch.tokens_BS, batch.targets_BS}, {"tokens", "targets"});
   Tensor loss = run_mode(batch);
   claim_workspaces(claims_);
@@ -78,6 +92,7 @@ Tensor Step::run_mode(const Batch& batch) {
     forward(batch, ScopeKind::kSaving);
     return {};
   }
+  if (pipeline) return run_stage(batch);
   begin_gradients();
   // Both live to the end of the step, as the local variables of a training loop do.
   Tensor logits_BSV;
@@ -86,11 +101,49 @@ Tensor Step::run_mode(const Batch& batch) {
   for (int64_t i = 0; i < micro_batches; ++i) {
     logits_BSV = loss = Tensor();  // of the part before
     loss = forward_and_loss(part_of(batch, i, micro_batches), &logits_BSV);
-    backward(loss, micro_batches);
+    backward(loss, Tensor(), micro_batches, i + 1 == micro_batches);
     batch_loss.add(loss, claims_);
   }
   finish_gradients();
   return batch_loss.mean();
+}
+
+// The mean loss where the last piece of the model is, elsewhere undefined.
+Tensor Step::run_stage(const Batch& batch) {
+  begin_gradients();
+  BatchLoss batch_loss(micro_batches);
+  const int64_t tokens = batch.tokens_BS.size(1) / (tensors ? tensors->token_parts() : 1);
+  const std::vector<int64_t> sizes = {batch.tokens_BS.size(0) / micro_batches, tokens,
+                                      model_->d_model()};
+  const StageCalls calls = {
+      .forward =
+          [&](int64_t chunk, int64_t micro_batch, const Tensor& x_BSD) {
+            return forward_of_chunk(chunk, part_of(batch, micro_batch, micro_batches), x_BSD);
+          },
+      .backward = [&](const Tensor& output, const Tensor& gradient,
+                      bool last) { backward(output, gradient, micro_batches, last); },
+      .with_loss = [&](const Tensor& loss) { batch_loss.add(loss, claims_); }};
+  pipeline->run(sizes, parameters_.front().options().requires_grad(false), calls);
+  finish_gradients();
+  return batch_loss.mean();
+}
+
+Tensor Step::forward_of_chunk(int64_t chunk, const Batch& part, const Tensor& x_BSD) {
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const SavingGuard saving(saved.get());
+  Tensor y_BSD;
+  {
+    const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
+    if (replicas) replicas->begin_forward();
+    const LayerSpan span = pipeline->blocks(chunk);
+    y_BSD = pipeline->is_first(chunk) ? model_->embed(part.tokens_BS) : x_BSD;
+    y_BSD = model_->blocks(span.first, span.end, y_BSD, block_in_scope(), run_groups);
+    if (!pipeline->is_last(chunk)) return y_BSD;
+    y_BSD = model_->output(y_BSD);
+  }
+  claim_stores();
+  const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
+  return loss_of(y_BSD, part.targets_BS);
 }
 
 Tensor Step::run(const std::vector<LossPart>& parts) {
@@ -98,12 +151,12 @@ Tensor Step::run(const std::vector<LossPart>& parts) {
   TORCH_CHECK(!parts.empty(), "a run needs a part");
   TORCH_CHECK(parts.size() == 1 || !taker || taker->adds_up(),
               "gradients that are released in backward do not add up: ", parts.size(), " parts");
-  if (parameters) parameters->begin_step();
+  begin_step();
   begin_gradients();
   Tensor sum;
   for (const LossPart& part : parts) {
     claim(claims_, Category::kOther, part.tokens_BS, "tokens");
-    const Tensor loss = run_part(part);
+    const Tensor loss = run_part(part, &part == &parts.back());
     sum = sum.defined() ? sum + loss : loss;
   }
   finish_gradients();
@@ -112,13 +165,14 @@ Tensor Step::run(const std::vector<LossPart>& parts) {
 }
 
 Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use, const Pass* pass) {
-  if (parameters) parameters->begin_step();
+  begin_step();
   std::optional<PassScope> tokens;
   if (pass != nullptr) tokens.emplace(model_, *pass);
   const torch::NoGradGuard no_grad;
   const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
   const StepScope phase(scopes_, {ScopeKind::kPhase, "forward"});
   claim(claims_, Category::kOther, tokens_BS, "tokens");
+  if (replicas) replicas->begin_forward();
   Tensor used = use(model_, model_->hidden(tokens_BS, block_in_scope()));
   claim_workspaces(claims_);
   return used;
@@ -126,6 +180,11 @@ Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use, const Pass* pas
 
 void Step::free_gradients() {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
+}
+
+void Step::begin_step() {
+  if (parameters) parameters->begin_step();
+  if (replicas) replicas->begin_step();
 }
 
 // Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
@@ -136,12 +195,14 @@ void Step::begin_gradients() {
 }
 
 void Step::finish_gradients() {
+  if (replicas) replicas->finish();
+  if (tensors && optimizer) tensors->finish_gradients(update_names, optimizer->gradients());
   if (optimizer) update();
   if (taker && !taker->finish_step(loss_scaler.get())) ++skipped_steps_;
 }
 
 // Detached, in FP32. What its graph keeps is gone when it returns.
-Tensor Step::run_part(const LossPart& part) {
+Tensor Step::run_part(const LossPart& part, bool last) {
   std::optional<PassScope> tokens;  // until backward has ended, which may compute forward again
   if (part.pass) tokens.emplace(model_, *part.pass);
   Tensor loss;
@@ -151,13 +212,14 @@ Tensor Step::run_part(const LossPart& part) {
     Tensor hidden_BSD;
     {
       const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
+      if (replicas) replicas->begin_forward();
       hidden_BSD = model_->hidden(part.tokens_BS, block_in_scope(), run_groups);
     }
     claim_stores();
     const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
     loss = part.loss(model_, hidden_BSD);
   }
-  backward(loss, 1);
+  backward(loss, Tensor(), 1, last);
   return loss.detach().to(torch::kFloat32);
 }
 
@@ -181,7 +243,11 @@ Tensor Step::forward_and_loss(const Batch& batch, Tensor* logits_BSV) {
   *logits_BSV = logits(batch, ScopeKind::kSaving);
   claim_stores();
   const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
-  return cross_entropy(*logits_BSV, batch.targets_BS);
+  return loss_of(*logits_BSV, batch.targets_BS);
+}
+
+Tensor Step::loss_of(const Tensor& logits_BSV, const Tensor& targets_BS) const {
+  return tensors ? tensors->loss(logits_BSV, targets_BS) : cross_entropy(logits_BSV, targets_BS);
 }
 
 // One guard for all passes: what autocast casts without a graph lives until it is gone.
@@ -206,6 +272,7 @@ Tensor Step::logits(const Batch& batch, ScopeKind kind) {
 }
 
 Tensor Step::run_model(const Tensor& tokens_BS) {
+  if (replicas) replicas->begin_forward();
   return model_->forward(tokens_BS, block_in_scope(), run_groups);
 }
 
@@ -216,11 +283,16 @@ BlockRunner Step::block_in_scope() {
   };
 }
 
-void Step::backward(const Tensor& loss, int64_t parts) {
+void Step::backward(const Tensor& output, const Tensor& gradient, int64_t parts, bool last) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
-  Tensor root = parts == 1 ? loss : loss / parts;
-  if (loss_scaler) root = loss_scaler->scale(root);
-  root.backward();
+  if (replicas) replicas->begin_backward(last);
+  if (gradient.defined()) {
+    output.backward(gradient);
+  } else {
+    Tensor root = parts == 1 ? output : output / parts;
+    if (loss_scaler) root = loss_scaler->scale(root);
+    root.backward();
+  }
   if (taker) {
     taker->check_complete();
     taker->end_backward();
@@ -238,20 +310,52 @@ void Step::claim_gradients() {
 
 void Step::clip() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
-  clip_gradients(optimizer->gradients(), max_grad_norm);
+  const std::vector<Tensor> gradients = optimizer->gradients();
+  if (!replicas && !tensors && !pipeline) {
+    clip_gradients(gradients, max_grad_norm);
+    return;
+  }
+  // What several ranks have is one's of them to count.
+  std::vector<Tensor> counted;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const bool elsewhere =
+        tensors && tensors->is_whole(update_names[i]) && tensors->ranks().rank() > 0;
+    if (!elsewhere) counted.push_back(gradients[i]);
+  }
+  clip_gradients(gradients, max_grad_norm,
+                 {counted, [this](Tensor& number) { add_up_over_ranks(number); }});
+}
+
+void Step::add_up_over_ranks(Tensor& number) {
+  if (replicas) replicas->add_up(number);
+  if (tensors) tensors->ranks().all_reduce({number})->wait();
+  if (pipeline) pipeline->stages().all_reduce({number})->wait();
+}
+
+bool Step::all_ranks(bool here) {
+  if (replicas) here = replicas->all(here);
+  if (tensors) here = tensors->ranks().all(here, device_);
+  if (pipeline) here = pipeline->stages().all(here, device_);
+  return here;
 }
 
 void Step::update() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
-  const bool finite = !loss_scaler || loss_scaler->unscale(optimizer->gradients());
+  bool finite = !loss_scaler || loss_scaler->unscale(optimizer->gradients());
+  if (loss_scaler && (replicas || tensors || pipeline)) {
+    finite = all_ranks(finite);
+    loss_scaler->found(finite);
+  }
   if (max_grad_norm > 0) clip();
   if (finite) {
     optimizer->step();
+    if (replicas) replicas->end_update();
   } else {
     ++skipped_steps_;
   }
   if (loss_scaler) loss_scaler->update();
-  if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer->state(), names_);
+  if (claims_ != nullptr)
+    claim(claims_, Category::kOptimizerState, optimizer->state(), update_names);
 }
 
 }  // namespace headroom

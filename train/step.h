@@ -22,6 +22,9 @@
 #include "train/offload/copy_queue.h"
 #include "train/offload/offloaded_parameters.h"
 #include "train/optim/optimizer.h"
+#include "train/parallel/pipeline.h"
+#include "train/parallel/replicas.h"
+#include "train/parallel/tensor_parallel.h"
 #include "train/scope.h"
 #include "train/spec.h"
 #include "train/techniques/gradient_taker.h"
@@ -82,13 +85,18 @@ class Step {
   std::unique_ptr<SavedTensors> saved;      // what the forward and the loss save; null: as it is
   std::unique_ptr<Optimizer> optimizer;     // training only, unless `taker` is in its place
   std::unique_ptr<GradientTaker> taker;     // updates by the gradients as backward completes them
+  std::unique_ptr<Replicas> replicas;       // other ranks that train the model; null: there is none
+  std::unique_ptr<TensorParallel> tensors;  // ranks that share every matrix; null: there are none
+  std::unique_ptr<Pipeline> pipeline;       // where this is a stage of several; null: it is not
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
   std::optional<Generation> generation;     // what generate() does; none: it is not asked for
   int64_t micro_batches = 1;                // parts of a batch, each with a backward of its own
+  std::vector<std::string> update_names;    // of what the optimizer updates; build_step's to set
   double max_grad_norm = 0;                 // gradients are clipped to it before an update; 0: not
 
   Transformer& model() { return model_; }
   // What a file of weights holds: the master copies where there are, else the parameters.
+  // Where replicas share them every one of them has to ask, and what comes is a copy.
   NamedTensors weights() const;
   torch::Device device() const { return device_; }
   ScopeListener* scopes() const { return scopes_; }  // who hears them now; null: nobody
@@ -100,18 +108,27 @@ class Step {
 
  private:
   torch::Tensor run_mode(const Batch& batch);
-  torch::Tensor run_part(const LossPart& part);
+  torch::Tensor run_part(const LossPart& part, bool last);
+  void begin_step();
   void begin_gradients();
   void finish_gradients();
   torch::Tensor forward(const Batch& batch, ScopeKind kind);
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
+  torch::Tensor loss_of(const torch::Tensor& logits_BSV, const torch::Tensor& targets_BS) const;
   torch::Tensor run_model(const torch::Tensor& tokens_BS);
   BlockRunner block_in_scope();
-  void backward(const torch::Tensor& loss, int64_t parts);
+  torch::Tensor run_stage(const Batch& batch);
+  torch::Tensor forward_of_chunk(int64_t chunk, const Batch& part, const torch::Tensor& x_BSD);
+  // From a loss, or from an output and its gradient.
+  void backward(const torch::Tensor& output, const torch::Tensor& gradient, int64_t parts,
+                bool last);
+  void add_up_over_ranks(torch::Tensor& number);
+  bool all_ranks(bool here);
   void claim_gradients();
   void claim_stores();
   void clip();
+  NamedTensors own_weights() const;
   void update();
 
   Transformer model_;

@@ -10,14 +10,19 @@
 namespace headroom {
 
 void Bench::build(std::vector<std::string>* notes) {
+  if (spec.mesh.ranks() > 1) {
+    during = "meeting the other ranks";
+    grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience());
+  }
   during = "building the model";
-  step = build_step(spec, device, notes);
+  step = build_step(spec, device, notes, grid.get());
   during = "reading the tokens";
   // A run that goes on from another one's states goes on in its data.
   const HostStates* states = host_states(step->taker.get());
   if (states != nullptr) next_step = std::max<int64_t>(states->steps_done(), 0);
   const int64_t steps = next_step + all_steps(spec);
-  data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, steps);
+  data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, steps,
+                                grid ? grid->place(MeshAxis::kData) : 0);
   progress.steps = steps;
 }
 

@@ -15,6 +15,7 @@
 #include "profiling/record.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/data/data.h"
+#include "train/parallel/grid.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -24,6 +25,7 @@ struct Bench {
   const RunSpec& spec;
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
+  std::unique_ptr<Grid> grid = nullptr;  // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
   int64_t next_step = 0;

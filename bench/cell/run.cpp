@@ -1,6 +1,7 @@
 #include "bench/cell/run.h"
 
 #include <ATen/Parallel.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <torch/torch.h>
 
 #include <chrono>
@@ -14,6 +15,8 @@
 #include "bench/cell/generation_clock.h"
 #include "bench/cell/losses.h"
 #include "bench/cell/out_of_memory.h"
+#include "bench/cell/rank_traffic.h"
+#include "bench/cell/rank_weights.h"
 #include "bench/cell/recorded_steps.h"
 #include "bench/cell/refusal_snapshot.h"
 #include "profiling/phases.h"
@@ -77,6 +80,7 @@ void measure(Bench& bench, Record& record) {
   FailedPhase phase(bench.failed_in, clock ? static_cast<ScopeListener*>(&*clock) : &peaks);
   const Listening listening(*bench.step, &phase);
   CardWatch watch(pci_bus_id(bench.device));
+  const RankTraffic traffic(bench.grid.get());
   const bool has_values = is_real(bench.device);  // else no time passes and every value is zero
   for (int64_t i = 0; i < bench.spec.measure_steps; ++i) {
     const Batch batch = bench.begin_step("measured", i);
@@ -93,6 +97,7 @@ void measure(Bench& bench, Record& record) {
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
   watch.fill(record);
+  traffic.fill(record, bench.spec.measure_steps);
   if (clock) record.generation = clock->figures();
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);
@@ -109,12 +114,22 @@ Snapshot record_steps(Bench& bench, Record& record) {
   return recorded.finish(record);
 }
 
+// Ranks of one machine have a card each, in their order.
+torch::Device device_of_rank(torch::Device first) {
+  if (!first.is_cuda()) return first;
+  const int64_t cards = static_cast<int64_t>(torch::cuda::device_count());
+  const auto index = static_cast<c10::DeviceIndex>(local_rank() % cards);
+  c10::cuda::set_device(index);  // of what is allocated without saying where
+  return {torch::kCUDA, index};
+}
+
 // Theory follows the device that really runs, which "auto" does not tell. Of a kernel that does not
 // run there is none; why, libtorch says better.
 std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
   spec.device = settled(spec.device, device);
   if (!attention_refusal(spec).empty()) return {};
-  return predicted(spec);
+  return spec.mesh.ranks() > 1 ? predicted_of_rank(spec, launched(spec.mesh).rank)
+                               : predicted(spec);
 }
 
 // The last thing a run does: every figure is in the Record by now. A file that cannot be written
@@ -130,8 +145,10 @@ void write_files(const Bench& bench, const Snapshot& snapshot) {
     }
   };
   attempt(bench.spec.snapshot, [&](const std::string& path) { write_snapshot(snapshot, path); });
-  attempt(bench.spec.save_weights,
-          [&](const std::string& path) { save_weights(bench.step->weights(), path); });
+  attempt(bench.spec.save_weights, [&](const std::string& path) {
+    if (bench.grid) return save_weights_of_ranks(*bench.step, *bench.grid, path);
+    save_weights(bench.step->weights(), path);
+  });
   if (refusal) std::rethrow_exception(refusal);
 }
 
@@ -140,6 +157,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   set_threads(spec.threads);
   begin_with_onednn();
   bench.device = resolve_device(spec.device);
+  if (spec.mesh.ranks() > 1) bench.device = device_of_rank(bench.device);
   record.environment = environment(bench.device);
   record.predicted = prediction(spec, bench.device);
   bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
@@ -162,6 +180,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   note_onednn(record);
   note_losses(record);
   write_files(bench, snapshot);
+  if (bench.grid) bench.grid->leave();
   record.status = Status::kOk;
 }
 
@@ -192,6 +211,8 @@ Record run(const RunSpec& spec, const RunOptions& options) {
       const Failure failure = current_failure();
       record.status = failure.status;
       record.reason = failure.reason;
+      const bool of_ranks = spec.mesh.ranks() > 1 && failure.status == Status::kFailed;
+      if (of_ranks) record.reason = bench.during + ": " + record.reason;
       if (failure.status == Status::kOom) describe_out_of_memory(bench, failure, record);
     }
   }

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/dryrun/distinct.h"
 #include "bench/dryrun/signals.h"
 #include "bench/dryrun/value.h"
+#include "bench/launch/distinct.h"
 #include "bench/process/virtual_card.h"
 
 namespace headroom {

@@ -48,13 +48,13 @@ RankPrint print_of(const DryRunOutcome& outcome) {
   return print.dump();
 }
 
-std::vector<RankGroup> groups_of(const DryRunOutcome& outcome) {
-  std::vector<RankGroup> groups;
+std::vector<RankList> groups_of(const DryRunOutcome& outcome) {
+  std::vector<RankList> groups;
   for (const ProcessReport& report : outcome.reports) {
     const json allocator = parsed(report.allocator);
     if (!allocator.is_object()) continue;
     for (const json& group : allocator.value("groups", json::array())) {
-      if (!group.empty()) groups.push_back(group.get<RankGroup>());
+      if (!group.empty()) groups.push_back(group.get<RankList>());
     }
   }
   return groups;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "bench/launch/cell_process.h"
+#include "bench/launch/lone_ranks.h"
+#include "bench/launch/ranks.h"
 #include "bench/process/program_folder.h"
 #include "files/replace_file.h"
 #include "profiling/record_reader.h"
@@ -104,6 +106,12 @@ std::string cell_program(const CellOptions& options) {
 }
 
 Record run_cell(const RunSpec& spec, const CellOptions& options) {
+  if (spec.mesh.ranks() == 1) return run_one(spec, options);
+  const bool together = options.ranks.kind == RankChoice::Kind::kAll;
+  return together ? run_ranks(spec, options) : run_lone_ranks(spec, options);
+}
+
+Record run_one(const RunSpec& spec, const CellOptions& options) {
   CellProcess process(spec, options);
   process.run({spec}, {});
   const Outcome& outcome = process.outcome();
@@ -136,6 +144,12 @@ void run_cells(const std::vector<RunSpec>& specs, const CellOptions& options,
 
 void check_one_process(const std::vector<RunSpec>& specs) {
   for (const RunSpec& spec : specs) {
+    if (spec.mesh.ranks() > 1) {
+      throw UsageError("--one-process", "true",
+                       "is one process, and --mesh " + to_string(spec.mesh) + " is " +
+                           std::to_string(spec.mesh.ranks()) + "; allowed: without --mesh",
+                       "--mesh dp=2");
+    }
     const RunSpec& first = specs.front();
     const bool one_card = spec.device == first.device || (!is_virtual(spec) && !is_virtual(first));
     if (one_card && spec.alloc_conf == first.alloc_conf) continue;

@@ -35,11 +35,26 @@
 #include <vector>
 
 #include "bench/launch/progress.h"
+#include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
 #include "train/ppo/setup.h"
 
 namespace headroom {
+
+// Which ranks of a mesh run: all together, or some of them, each alone.
+struct RankChoice {
+  enum class Kind {
+    kAll,
+    kListed,    // these
+    kDistinct,  // one of each kind: Note [Distinct ranks]
+  };
+  Kind kind = Kind::kAll;
+  std::vector<int64_t> ranks;  // of kListed
+};
+
+// Why a rank was killed that had not failed.
+inline constexpr const char* kStoppedForAnother = "stopped: another rank had failed";
 
 struct CellOptions {
   std::string program;            // "" = $HEADROOM_CELL, else headroom-cell beside this program
@@ -48,8 +63,11 @@ struct CellOptions {
   // In its place on a virtual card, whose host buffers are never touched: of a host as is asked
   // for.
   int64_t virtual_host_memory_bytes = 0;
-  bool watches = false;         // fills Record::watched
-  std::optional<PpoSetup> ppo;  // iterations of it in the place of the spec's own steps
+  bool watches = false;                  // fills Record::watched
+  std::vector<std::string> environment;  // "NAME=value", beside what every cell has
+  const StopSignal* stop = nullptr;      // of a rank: raised where another one has failed
+  RankChoice ranks;                      // of a cell with a mesh
+  std::optional<PpoSetup> ppo;           // iterations of it in the place of the spec's own steps
   // One line of the cell's stderr, without the newline.
   std::function<void(const std::string& line)> on_talk;
   OnProgress on_progress;  // asked of the cell where it is set; these lines are no talk
@@ -66,7 +84,11 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options);
 //   (its own Record's only), host_memory_bytes, one_process, cells_before}.
 // After SIGINT or SIGTERM (bench/process/interrupt.h) the cell is killed and the Record is kKilled
 // with the reason "interrupted": not a result.
+// A spec with a mesh is run by all its ranks: bench/launch/ranks.h.
 Record run_cell(const RunSpec& spec, const CellOptions& options);
+
+// The same by one process, a rank of the mesh where there is one.
+Record run_one(const RunSpec& spec, const CellOptions& options);
 
 // The same for several cells in one process, in order; on_record gets each Record as it comes. It
 // gets fewer than there are specs, and at least one, where the process ended before its time: run

@@ -1,5 +1,6 @@
 #include "bench/launch/cell_process.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -13,10 +14,22 @@ namespace {
 
 using nlohmann::json;
 
+// A host has eight cards, or as many as there are ranks.
+int cards_of(const RunSpec& spec) {
+  constexpr int64_t kOfAHost = 8;
+  return static_cast<int>(std::min(spec.mesh.ranks(), kOfAHost));
+}
+
+std::vector<std::string> stand_in_environment_of(const RunSpec& spec,
+                                                 const std::optional<VirtualCard>& card) {
+  return card ? stand_in_environment(*card, cards_of(spec), "") : std::vector<std::string>{};
+}
+
 std::vector<std::string> cell_environment(const RunSpec& spec,
-                                          const std::optional<VirtualCard>& card) {
-  std::vector<std::string> set;
-  if (card) set = stand_in_environment(*card, 1, "");
+                                          const std::optional<VirtualCard>& card,
+                                          std::vector<std::string> set) {
+  for (std::string& variable : stand_in_environment_of(spec, card))
+    set.push_back(std::move(variable));
   return torch_environment(spec.alloc_conf, std::move(set));
 }
 
@@ -47,6 +60,7 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const Talk& talk,
                                        const CellOptions& options, bool oom_killer_ran,
                                        const std::string& problem) {
   if (outcome.interrupted) return {Status::kKilled, "interrupted"};
+  if (outcome.stopped) return {Status::kKilled, kStoppedForAnother};
   if (outcome.timed_out) {
     return {Status::kTimeout,
             "killed after its deadline of " + seconds_text(options.deadline_seconds)};
@@ -76,7 +90,7 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
 CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
     : options_(options), program_(cell_program(options)), talk_(options.on_talk) {
   if (is_virtual(first)) card_ = virtual_card(first.device);
-  environment_ = cell_environment(first, card_);
+  environment_ = cell_environment(first, card_, options.environment);
 }
 
 void CellProcess::run(const std::vector<RunSpec>& specs,
@@ -97,6 +111,7 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
                           .environment = environment_,
                           .input = std::move(input),
                           .deadline_seconds = options_.deadline_seconds,
+                          .stop = options_.stop,
                           .on_output_line = on_output_line,
                           .on_error_line = [this](const std::string& line) { hear(line); }});
   const auto kills_after = oom_kills(options_.kernel);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -165,6 +166,7 @@ class Watch {
         stop(&outcome_.timed_out);
       }
       if (interrupted()) stop(&outcome_.interrupted);
+      if (command_.stop != nullptr && command_.stop->raised()) stop(&outcome_.stopped);
     }
     kill_group();
     while (out_.get() >= 0 && read_out()) {
@@ -191,9 +193,11 @@ class Watch {
 
   void wait_for_news() {
     // Negative descriptors are skipped by poll().
-    std::array<pollfd, 4> watched = {{{out_.get(), POLLIN, 0},
+    const int stop = stopped_ || command_.stop == nullptr ? -1 : command_.stop->descriptor();
+    std::array<pollfd, 5> watched = {{{out_.get(), POLLIN, 0},
                                       {err_.get(), POLLIN, 0},
                                       {pidfd_.get(), POLLIN, 0},
+                                      {stop, POLLIN, 0},
                                       {stopped_ ? -1 : interrupt_descriptor(), POLLIN, 0}}};
     double timeout_ms = -1;
     if (command_.deadline_seconds > 0 && !stopped_) {
@@ -262,6 +266,22 @@ class Watch {
 };
 
 }  // namespace
+
+StopSignal::StopSignal() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (descriptor_ < 0) throw std::runtime_error(std::string("no event: ") + strerror(errno));
+}
+
+StopSignal::~StopSignal() { close(descriptor_); }
+
+void StopSignal::raise() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(descriptor_, &one, sizeof(one));
+}
+
+bool StopSignal::raised() const {
+  pollfd watched = {descriptor_, POLLIN, 0};
+  return poll(&watched, 1, 0) == 1;
+}
 
 Outcome run_command(const Command& command) {
   const Descriptor in = input_file(command.input);

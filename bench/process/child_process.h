@@ -11,12 +11,29 @@
 
 namespace headroom {
 
+// Ends programs that run on other threads.
+class StopSignal {
+ public:
+  StopSignal();  // throws std::runtime_error without a file descriptor
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  void raise() const;
+  bool raised() const;
+  int descriptor() const { return descriptor_; }  // readable from then on
+
+ private:
+  int descriptor_ = -1;
+};
+
 struct Command {
   std::string program;                   // a path; PATH is not searched
   std::vector<std::string> arguments;    // without the program's own name
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
+  const StopSignal* stop = nullptr;      // its process group is killed when this is raised
   // One line of its stdout, without the newline, as it comes; it is not in Outcome::output then,
   // and the deadline counts from it anew. What it throws comes out as of on_error_line.
   std::function<void(const std::string& line)> on_output_line = {};
@@ -32,6 +49,7 @@ struct Outcome {
   int signal = 0;                // 0 when it exited
   bool timed_out = false;        // killed by us: the deadline
   bool interrupted = false;      // killed by us: bench/process/interrupt.h
+  bool stopped = false;          // killed by us: Command::stop
   bool output_too_long = false;  // killed by us: more than 64 MiB on stdout, or in one line of it
   std::string output;            // its stdout
   std::string last_error_line;   // the last line with something on it; stack frames are passed over

@@ -18,6 +18,7 @@
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
 #include "cli/flags/flags.h"
+#include "cli/flags/rank_flag.h"
 #include "cli/log.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -163,22 +164,7 @@ bool is_distinct(const Arguments& arguments) {
 std::vector<int64_t> ranks_of(const Arguments& arguments, int64_t world_size) {
   std::vector<int64_t> ranks;
   if (world_size == 0 || is_distinct(arguments)) return ranks;
-  const std::string text = arguments.get("rank", "0");
-  size_t at = 0;
-  while (at <= text.size()) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    const size_t dash = part.find('-', 1);
-    const int64_t first = parse_integer("--rank", part.substr(0, dash), 0, world_size - 1);
-    const int64_t last = dash == std::string::npos ? first
-                                                   : parse_integer("--rank", part.substr(dash + 1),
-                                                                   first, world_size - 1);
-    for (int64_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
-    at = end + 1;
-  }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
+  return parse_rank_list("--rank", arguments.get("rank", "0"), world_size);
 }
 
 int count_of(const Arguments& arguments, int64_t world_size) {

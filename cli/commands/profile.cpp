@@ -7,6 +7,7 @@
 #include "cli/commands/one_cell.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
+#include "cli/flags/rank_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/log.h"
 #include "cli/output.h"
@@ -24,6 +25,7 @@ CommandLine command_line() {
   std::vector<Flag> flags = cell_flags();
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
+  flags.push_back(rank_flag());
   flags.push_back(disk_rate_flag());
   flags.push_back({"watch", "",
                    "live bytes after each measured step and what grows in them; on a virtual card "
@@ -80,6 +82,7 @@ int profile_cell(const Arguments& arguments) {
   const std::string format = format_from(arguments);
   const DiskRate disk_rate = disk_rate_from(arguments, spec);
   CellOptions options = limits_from(arguments);
+  options.ranks = rank_choice_from(arguments, spec);
   options.on_talk = log_line;
   options.watches = arguments.has("watch");
   // Before the run, not after it.

@@ -49,6 +49,11 @@ int write_theory(Arguments arguments) {
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
   const RunSpec spec = cell_from(arguments);
+  if (spec.mesh.ranks() > 1) {
+    throw UsageError("--mesh", to_string(spec.mesh),
+                     "is not followed by theory yet, which is of one rank; allowed here: none",
+                     "headroom profile --mesh dp=2 --device cpu");
+  }
   const std::vector<Table> tables = theory_report(spec, disk_rate_from(arguments, spec));
   print_tables(tables, format, output);
   return kExitOk;

@@ -44,13 +44,6 @@ int64_t of_replica(const Layout& layout, int64_t elements, int64_t from_zero_sta
   return layout.zero >= from_zero_stage ? shard(elements, layout.dp) : elements;
 }
 
-int64_t layers_of_stage(int64_t layers, int64_t pp, int64_t stage) {
-  const int64_t extra = layers % pp;
-  // Turn in which a stage gets one of the extra layers: the middle, then the last, then the first.
-  const int64_t turn = stage == 0 ? pp - 1 : stage - 1;
-  return layers / pp + (turn < extra ? 1 : 0);
-}
-
 int64_t micro_batches_in_flight(int64_t micro_batches, int64_t pp, int64_t stage) {
   return std::min(micro_batches, pp - stage);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/config.h"
+#include "train/parallel/schedule.h"
 
 namespace headroom {
 
@@ -36,10 +37,6 @@ int64_t shard(int64_t total, int64_t count, int64_t index = 0);
 // Of what ZeRO shards from that stage on, the part of the first replica, which is the largest;
 // below it, all.
 int64_t of_replica(const Layout& layout, int64_t elements, int64_t from_zero_stage);
-
-// Layers of one pipeline stage, contiguous. What does not divide goes to the stages in the middle
-// first: the first has the token table besides, the last the output head. They sum to `layers`.
-int64_t layers_of_stage(int64_t layers, int64_t pp, int64_t stage);
 
 // Micro-batches whose activations a stage holds at once under 1F1B: the stages before the last
 // start more of them before the first comes back (Narayanan et al. 2021, section 2.2).

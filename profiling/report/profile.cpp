@@ -5,6 +5,7 @@
 
 #include "profiling/report/generation.h"
 #include "profiling/report/out_of_memory.h"
+#include "profiling/report/ranks.h"
 #include "profiling/report/report.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/report/time.h"
@@ -295,6 +296,7 @@ std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rat
   if (!record.phases.empty()) tables.push_back(phase_table(record));
   if (const auto times = step_times(record.step_ms)) tables.push_back(time_table(record, *times));
   if (record.generation) tables.push_back(generation_table(*record.generation));
+  for (Table& table : rank_tables(record)) tables.push_back(std::move(table));
   for (Table& table : watch_tables(record)) tables.push_back(std::move(table));
   if (!record.categories_at_peak.empty()) tables.push_back(category_table(record));
   if (const Table spaces = spaces_table(record); !spaces.rows.empty()) tables.push_back(spaces);

@@ -234,13 +234,13 @@ void add_activation_rows(Sheet& sheet) {
   sheet.alias({.name = "tokens",
                .shape = "B S",
                .dtype = DType::kInt64,
-               .source = "model/layers.cpp EmbeddingImpl::forward: index",
+               .source = "model/layers.cpp Embedding::forward: index",
                .saved_by = {"IndexBackward0.indices"},
                .condition = "an input"});
   if (keeps_stream(sheet)) {
     sheet.add({.name = "embedded",
                .shape = "B S D",
-               .source = "model/layers.cpp EmbeddingImpl::forward: index",
+               .source = "model/layers.cpp Embedding::forward: index",
                .condition = "residual stream, FP32 (indexing is on no autocast list); saved by the "
                             "first block's ln1"});
   }

@@ -25,7 +25,7 @@ struct ParameterShape {
 
 // In the order of model->parameters() but for the blocks, whose tensors are counted together.
 inline constexpr ParameterShape kModelParameters[] = {
-    {"token_embeddings", "V D", false, false, "model/layers.cpp EmbeddingImpl"},
+    {"token_embeddings", "V D", false, false, "model/layers.cpp Embedding"},
     {"ln1", "D", true, false, "model/layers.cpp RmsNorm"},
     {"attn.q_proj", "D D", true, true, "model/attention.cpp CausalSelfAttention"},
     {"attn.k_proj", "G*K D", true, true, "model/attention.cpp CausalSelfAttention"},

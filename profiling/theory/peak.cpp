@@ -36,7 +36,8 @@ std::vector<Row> rows_of(const std::vector<Made>& alive) {
 // Steps after steps; from where they repeat each other by their requests alone.
 class Steps {
  public:
-  Steps(Run& run, const RunSpec& spec, Head head) : run_(run), step_(run, spec, head) {}
+  Steps(Run& run, const RunSpec& spec, Head head, int64_t rank)
+      : run_(run), step_(run, spec, head, "", rank) {}
 
   void go(int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -57,9 +58,9 @@ class Steps {
 };
 
 // Warm-up and what is measured after it.
-void rehearse(Run& run, const RunSpec& spec, Head head) {
+void rehearse(Run& run, const RunSpec& spec, Head head, int64_t rank) {
   constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
-  Steps steps(run, spec, head);
+  Steps steps(run, spec, head, rank);
   steps.go(std::min(spec.warmup_steps, kMostSteps));
   run.memory.release_cached();
   run.memory.begin_peak();
@@ -91,14 +92,37 @@ bool follows_attention(const RunSpec& spec) {
 std::vector<std::string> flags_not_followed(const RunSpec& spec) {
   // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
   // at its default: better no peak than the peak of another step.
-  static const std::vector<std::string> kFollowed = {
-      "model_size",     "d_model",      "d_ff",           "layers",
-      "heads",          "kv_heads",     "vocab_size",     "context_length",
-      "batch_size",     "profile_type", "micro_batches",  "precision",
-      "attention",      "optimizer",    "optimizer_impl", "weights",
-      "master_weights", "rounding",     "max_grad_norm",  "release_gradients",
-      "checkpoint",     "activations",  "device",         "optimizer_offload",
-      "param_offload"};
+  static const std::vector<std::string> kFollowed = {"model_size",
+                                                     "d_model",
+                                                     "d_ff",
+                                                     "layers",
+                                                     "heads",
+                                                     "kv_heads",
+                                                     "vocab_size",
+                                                     "context_length",
+                                                     "batch_size",
+                                                     "profile_type",
+                                                     "micro_batches",
+                                                     "precision",
+                                                     "attention",
+                                                     "optimizer",
+                                                     "optimizer_impl",
+                                                     "weights",
+                                                     "master_weights",
+                                                     "rounding",
+                                                     "max_grad_norm",
+                                                     "release_gradients",
+                                                     "checkpoint",
+                                                     "activations",
+                                                     "device",
+                                                     "optimizer_offload",
+                                                     "param_offload",
+                                                     "mesh",
+                                                     "zero",
+                                                     "reshard_after_forward",
+                                                     "bucket_bytes",
+                                                     "schedule",
+                                                     "sequence_parallel"};
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   std::vector<std::string> flags;
@@ -120,9 +144,9 @@ bool has_predicted_peak(const RunSpec& spec) {
   return spec.profile_type != Mode::kGenerate && flags_not_followed(spec).empty();
 }
 
-Peak predicted_peak(const RunSpec& spec, Head head) {
+Peak predicted_peak(const RunSpec& spec, Head head, int64_t rank) {
   Run run(cublas_workspace_bytes(compute_capability(spec)));
-  rehearse(run, spec, head);
+  rehearse(run, spec, head, rank);
   Peak peak;
   peak.allocated = run.memory.peak();
   peak.where = run.memory.peak_in_words();
@@ -139,7 +163,7 @@ bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes) {
   Run run(cublas_workspace_bytes(compute_capability(spec)), allocator_of(spec, bytes));
   run.memory.limit(bytes);
   try {
-    rehearse(run, spec, Head::kLanguage);
+    rehearse(run, spec, Head::kLanguage, 0);
   } catch (const CardIsFull&) {
     return false;
   }

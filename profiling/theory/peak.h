@@ -48,7 +48,8 @@ std::vector<std::string> flags_not_followed(const RunSpec& spec);
 bool has_predicted_peak(const RunSpec& spec);
 
 // A head other than a language model's is a plan's: no run has it.
-Peak predicted_peak(const RunSpec& spec, Head head = Head::kLanguage);
+// rank: whose of the spec's mesh.
+Peak predicted_peak(const RunSpec& spec, Head head = Head::kLanguage, int64_t rank = 0);
 
 // A value of spec.alloc_conf.
 inline constexpr const char* kExpandableSegments = "expandable_segments:True";

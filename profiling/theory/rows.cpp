@@ -238,4 +238,9 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   return sums;
 }
 
+std::map<std::string, int64_t> predicted_of_rank(const RunSpec& spec, int64_t rank) {
+  if (!has_predicted_peak(spec)) return {};
+  return {{"peak_allocated_bytes", predicted_peak(spec, Head::kLanguage, rank).allocated}};
+}
+
 }  // namespace headroom

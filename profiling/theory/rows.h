@@ -148,6 +148,9 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 // device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
+// Of a rank of the spec's mesh: the peak of its step, where has_predicted_peak().
+std::map<std::string, int64_t> predicted_of_rank(const RunSpec& spec, int64_t rank);
+
 // Autocast has one list of operations per device type. Theory follows the CPU list for
 // --device cpu and the CUDA list for everything else.
 inline bool follows_cpu_policy(const RunSpec& spec) { return spec.device.kind == DeviceKind::kCpu; }

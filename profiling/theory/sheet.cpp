@@ -64,6 +64,8 @@ std::string attention_refusal(const RunSpec& spec) {
   return refusal(sheet.attention_kernel(), attention_call(spec, sheet.config(), sheet.compute()));
 }
 
+int64_t foreach_chunks(int64_t elements) { return (elements + kForeachChunk - 1) / kForeachChunk; }
+
 int64_t Sheet::size(char letter) const {
   switch (letter) {
     case '1':
@@ -77,7 +79,7 @@ int64_t Sheet::size(char letter) const {
     case 'M':
       return parameter_tensors(*this);
     case 'C':
-      return (elements(*this, largest_parameter(*this)) + kForeachChunk - 1) / kForeachChunk;
+      return foreach_chunks(elements(*this, largest_parameter(*this)));
     case 'S':
     case 'T':
       return spec_.context_length;

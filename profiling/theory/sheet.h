@@ -81,4 +81,7 @@ void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, 
 void add_attention_rows(Sheet& sheet);   // the attention part of the block
 void add_state_rows(Sheet& sheet);       // parameters, gradients, optimizer, casts, tables, inputs
 
+// In how many pieces ATen's operations on lists of tensors go through one.
+int64_t foreach_chunks(int64_t elements);
+
 }  // namespace headroom

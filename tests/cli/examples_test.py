@@ -74,6 +74,9 @@ REFUSED = {
     ("rlhf", "attention", "efficient"),
     # Packed sequences are of any number of tokens.
     ("ppo", "precision", "fp8"),
+    # Of one rank.
+    ("ppo", "reshard-after-forward", "never"),
+    ("theory", "reshard-after-forward", "never"),
 }
 
 
@@ -116,6 +119,7 @@ BF16_WEIGHTS = "--weights bf16"
 AUTOCAST = "--precision bf16"
 BESIDE = {
     ("rank", "0"): "--world-size 2",
+    ("rank", "all"): "--mesh dp=2",
     ("rounding", "stochastic"): BF16_WEIGHTS,
     ("master-weights", "fp32"): BF16_WEIGHTS,
     ("attention", "flash"): AUTOCAST,
@@ -123,6 +127,7 @@ BESIDE = {
     ("algorithm", "grpo"): "--group-size 4",
     ("optimizer-offload", "cpu"): "--profile-type training",
     ("param-offload", "cpu"): "--profile-type training --optimizer-offload cpu",
+    ("reshard-after-forward", "never"): "--mesh dp=2 --zero 3",
 }
 
 

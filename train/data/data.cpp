@@ -6,8 +6,11 @@
 
 namespace headroom {
 
-Data::Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_t steps)
-    : batch_size_(spec.batch_size),
+Data::Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_t steps,
+           int64_t replica)
+    : replicas_(spec.mesh.size(MeshAxis::kData)),
+      replica_(replica),
+      batch_size_(spec.batch_size),
       context_length_(spec.profile_type == Mode::kGenerate ? prompt_tokens(spec)
                                                            : spec.context_length),
       vocab_size_(vocab_size),
@@ -16,11 +19,13 @@ Data::Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_
       device_(device) {
   if (spec.tokens.empty()) return;
   file_ = std::make_unique<TokenFile>(spec.tokens, spec.token_type);
-  file_->check_ids(vocab_size, batch_size_ * context_length_, steps);
+  file_->check_ids(vocab_size, replicas_ * batch_size_ * context_length_, steps);
 }
 
 Batch Data::batch(int64_t step) const {
-  const int64_t count = batch_size_ * context_length_;
+  const int64_t own = batch_size_ * context_length_;
+  const int64_t count = replicas_ * own;  // of all replicas
+  const int64_t first = replica_ * own;
   torch::Tensor ids;
   if (file_ != nullptr) {
     ids = torch::empty({count + 1}, torch::kInt64);
@@ -37,8 +42,8 @@ Batch Data::batch(int64_t step) const {
     return window.view({batch_size_, context_length_})
         .to(device_, torch::kInt64, /*non_blocking=*/false, /*copy=*/true);
   };
-  if (!has_targets_) return {place(ids.narrow(0, 0, count)), {}};
-  return {place(ids.narrow(0, 0, count)), place(ids.narrow(0, 1, count))};
+  if (!has_targets_) return {place(ids.narrow(0, first, own)), {}};
+  return {place(ids.narrow(0, first, own)), place(ids.narrow(0, first + 1, own))};
 }
 
 }  // namespace headroom

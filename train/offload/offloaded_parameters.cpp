@@ -62,30 +62,6 @@ void OffloadedParameters::drop(int64_t index) {
 
 void OffloadedParameters::wait_for(int64_t index) { homes_->wait(index); }
 
-BlockRunner OffloadedParameters::around(BlockRunner inner) {
-  return [this, inner = std::move(inner)](int64_t index, TransformerBlock& block,
-                                          const Tensor& x_BSD) {
-    const bool with_graph = torch::GradMode::is_enabled();
-    const bool hooked = with_graph && !in_backward();
-    struct Running {
-      OffloadedParameters& owner;
-      int64_t index;
-      bool with_graph;
-      ~Running() { owner.end_run(index, with_graph); }
-    };
-    begin_run(index);
-    const Running running{*this, index, with_graph};
-    if (hooked && index == 0) {
-      x_BSD.register_hook([this](const Tensor&) { end_backward(); });
-    }
-    Tensor y_BSD = inner(index, block, x_BSD);
-    if (hooked) {
-      y_BSD.register_hook([this, index](const Tensor&) { begin_backward(index); });
-    }
-    return y_BSD;
-  };
-}
-
 void OffloadedParameters::listen(MemoryClaims* claims, const NamedTensors& named) {
   claims_ = claims;
   for (const auto& item : named) {

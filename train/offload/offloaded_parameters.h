@@ -4,10 +4,8 @@
 // Rationale: a step reads one block's weights at a time. What the other blocks have on the card is
 //   idle, and is most of what a large model needs.
 // Approach: a parameter stays the tensor it is; its storage's memory comes and goes, so that
-//   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go].
-//   In backward a hook on the gradient of a block's output says that its backward begins and that
-//   of the block after it is done: the engine runs the newest node that is ready, and what takes a
-//   parameter's gradient before all others. Embedding, final norm and head stay on the card.
+//   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go];
+//   around_resident() keeps the books. Embedding, final norm and head stay on the card.
 // Limits: for updates that are made on the host, or none. Autocast's casts are kept by whoever
 //   saves them, as ever: with BF16 products of FP32 weights a copy of all weights is on the card
 //   unless blocks are computed again. One backward at a time.
@@ -36,9 +34,6 @@ class OffloadedParameters final : public ResidentBlocks {
 
   // Moves out the parameters of a block that has just been made, one block after the other.
   void take(TransformerBlock& block);
-
-  // `inner`, with the block's parameters there.
-  BlockRunner around(BlockRunner inner);
 
   // Claims the host's memory now, and what is fetched as it comes. names: of the model's
   // parameters.

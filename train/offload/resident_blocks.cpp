@@ -37,7 +37,7 @@ void ResidentBlocks::begin_run(int64_t index) {
 }
 
 void ResidentBlocks::end_run(int64_t index, bool with_graph) {
-  if (with_graph && !in_backward() && index + 1 == count()) {
+  if (with_graph && !in_backward() && (stay_ || index + 1 == count())) {
     --at(index).holders;
   } else {
     let_go(index);

@@ -9,7 +9,7 @@
 //   block of a forward with a graph, as backward begins with it, and in backward the one before the
 //   block whose backward runs. The one that comes next is fetched when a block begins: in forward
 //   the next one; in backward the one before; where a group is computed again, the next one that
-//   backward has not been through.
+//   backward has not been through. Where blocks stay, all of a forward do as its last one does.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@ namespace headroom {
 
 class ResidentBlocks {
  public:
+  // stay: what a forward with a graph has fetched stays until backward is through with it.
+  explicit ResidentBlocks(bool stay = false) : stay_(stay) {}
   virtual ~ResidentBlocks() = default;
 
   // Before a step: the one before it may have failed in the middle, or had no backward.
@@ -58,6 +60,7 @@ class ResidentBlocks {
   void let_go(int64_t index);
 
   std::vector<Block> blocks_;
+  bool stay_;
   int64_t backward_ = kNone;  // the block whose backward runs
 };
 

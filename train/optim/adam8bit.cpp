@@ -43,8 +43,10 @@ std::vector<Tensor> Adam8bit::state() const {
 void Adam8bit::make_state() {
   if (parameters_.empty()) return;
   maps_ = dynamic_maps(parameters_.front().device());
-  for (const Tensor& p : parameters_) {
-    const bool small = p.numel() < k8BitSmallest;
+  const std::vector<int64_t>& whole = options_.whole_numels;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& p = parameters_[i];
+    const bool small = (whole.empty() ? p.numel() : whole[i]) < k8BitSmallest;
     const auto options = p.options().requires_grad(false);
     const auto moment = options.dtype(small ? torch::kFloat : torch::kByte);
     m_.push_back(torch::zeros(p.sizes(), moment));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "train/optim/dynamic_map.h"
 #include "train/optim/optimizer.h"
@@ -21,6 +22,8 @@ struct Adam8bitOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
+  // Elements of the tensors that the parameters are whole blocks of; none: they are whole.
+  std::vector<int64_t> whole_numels = {};
 };
 
 // Note [Never decoded whole]

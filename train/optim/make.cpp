@@ -10,7 +10,7 @@ namespace headroom {
 
 std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
                                           std::vector<torch::Tensor> parameters,
-                                          const std::vector<std::string>& names) {
+                                          const OfParameters& of) {
   switch (spec.optimizer) {
     case OptimizerKind::kAdamw:
       return std::make_unique<Adamw>(
@@ -25,14 +25,15 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
           std::move(parameters), spec.optimizer_impl,
           LionOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
     case OptimizerKind::kAdamMini:
-      return std::make_unique<AdamMini>(std::move(parameters), names,
+      return std::make_unique<AdamMini>(std::move(parameters), of.names,
                                         AdamMiniOptions{.learning_rate = spec.learning_rate,
                                                         .weight_decay = spec.weight_decay,
                                                         .head_dim = model_config(spec).head_dim()});
     case OptimizerKind::kAdam8bit:
-      return std::make_unique<Adam8bit>(
-          std::move(parameters),
-          Adam8bitOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
+      return std::make_unique<Adam8bit>(std::move(parameters),
+                                        Adam8bitOptions{.learning_rate = spec.learning_rate,
+                                                        .weight_decay = spec.weight_decay,
+                                                        .whole_numels = of.whole_numels});
   }
   TORCH_INTERNAL_ASSERT(false, "no optimizer of this kind");
 }

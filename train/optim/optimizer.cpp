@@ -34,6 +34,17 @@ std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& par
   return all;
 }
 
+OfParameters OfParameters::part(size_t first, size_t count) const {
+  const auto cut = [&](const auto& all) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  OfParameters part;
+  if (!names.empty()) part.names = cut(names);
+  if (!whole_numels.empty()) part.whole_numels = cut(whole_numels);
+  return part;
+}
+
 std::vector<torch::Tensor> Optimizer::gradients() const {
   std::vector<torch::Tensor> all;
   all.reserve(parameters_.size());

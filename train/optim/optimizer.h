@@ -50,10 +50,18 @@ using MakeOptimizer =
 // a tensor that they share is in it once.
 std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts);
 
-// The one that the spec asks for. names: of the parameters, as in a state_dict; Adam-mini refuses
-// to do without.
+// What the parameters are, which an optimizer may decide by.
+struct OfParameters {
+  std::vector<std::string> names = {};  // as in a state_dict; Adam-mini refuses to do without
+  // Elements of the tensors that they are pieces of; none: they are whole.
+  std::vector<int64_t> whole_numels = {};
+
+  OfParameters part(size_t first, size_t count) const;
+};
+
+// The one that the spec asks for.
 std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
                                           std::vector<torch::Tensor> parameters,
-                                          const std::vector<std::string>& names = {});
+                                          const OfParameters& of = {});
 
 }  // namespace headroom

@@ -12,12 +12,24 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <vector>
 
 namespace headroom {
 
+// Adds up, in place, numbers that other ranks have of their own gradients.
+using AddUp = std::function<void(torch::Tensor& number)>;
+
+// What of the vector this rank has that no other one counts, where there are more.
+struct OfRank {
+  std::vector<torch::Tensor> counted;
+  AddUp add_up;
+};
+
 // In place; those that are not defined are left out. Returns the norm before, a scalar on the
 // device.
 torch::Tensor clip_gradients(const std::vector<torch::Tensor>& gradients, double max_norm);
+torch::Tensor clip_gradients(const std::vector<torch::Tensor>& gradients, double max_norm,
+                             const OfRank& rank);
 
 }  // namespace headroom

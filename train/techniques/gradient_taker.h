@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "train/gradient_hooks.h"
 #include "train/memory_claims.h"
 #include "train/scope.h"
 
@@ -23,7 +24,7 @@ class GradientTaker {
  public:
   // While it lives, every backward gives it the gradients of what it reaches of the parameters.
   explicit GradientTaker(const torch::OrderedDict<std::string, torch::Tensor>& parameters);
-  virtual ~GradientTaker();
+  virtual ~GradientTaker() = default;
   GradientTaker(const GradientTaker&) = delete;
   GradientTaker& operator=(const GradientTaker&) = delete;
 
@@ -57,9 +58,8 @@ class GradientTaker {
   MemoryClaims* claims_ = nullptr;
 
  private:
-  class Hook;
-
   size_t taken_ = 0;
+  GradientHooks hooks_;
 };
 
 }  // namespace headroom

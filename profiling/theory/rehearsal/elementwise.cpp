@@ -225,7 +225,7 @@ ShapeTensor cast(const ShapeTensor& a, DType dtype) {
   if (a.dtype == dtype) return a;
   const bool cached = a.is_parameter && a.requires_grad() && a.dtype == DType::kFp32;
   if (!cached) return to(a, dtype);
-  ShapeTensor& copy = run.cast_cache[a.storage.get()];
+  ShapeTensor& copy = run.cast_cache[a.made_by.get()];
   if (!copy.defined()) {
     copy = to(a, dtype);
     copy.storage->belongs_to(kCastCache);

@@ -1,31 +1,12 @@
 #include "profiling/theory/rehearsal/model.h"
 
 #include "cards/cards.h"
+#include "profiling/theory/rehearsal/parallel/shard_shapes.h"
+#include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
 namespace {
-
-// Its gradient is taken over as it is where it lies as the parameter does, else copied.
-std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
-  auto node = std::make_shared<Node>();
-  node->name = "AccumulateGrad";
-  node->block = block;
-  node->sequence = UINT64_MAX;
-  node->input = {parameter.value.sizes, parameter.value.dtype};
-  node->apply = [&parameter](ShapeTensor& grad) {
-    ShapeTensor arrived = std::move(grad);
-    if (!parameter.gradient.defined()) {
-      parameter.gradient =
-          arrived.is_contiguous() ? arrived : empty(*arrived.run, arrived.sizes, arrived.dtype);
-      parameter.gradient.storage->belongs_to(kGradients);
-    }
-    arrived = {};
-    if (parameter.when_accumulated) parameter.when_accumulated();
-    return Tensors{};
-  };
-  return node;
-}
 
 ShapeTensor linear(const ShapeTensor& x, const Parameter& weight) {
   return einsum("...i,oi->...o", x, weight.value);
@@ -94,8 +75,34 @@ RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) 
 
 }  // namespace
 
-RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
-    : run_(run), spec_(spec), config_(model_config(spec)) {
+// Its gradient is taken over as it is where it lies as the parameter does, else copied.
+std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
+  auto node = std::make_shared<Node>();
+  node->name = "AccumulateGrad";
+  node->block = block;
+  node->sequence = UINT64_MAX;
+  node->input = {parameter.value.sizes, parameter.value.dtype};
+  node->apply = [&parameter](ShapeTensor& grad) {
+    ShapeTensor arrived = std::move(grad);
+    if (!parameter.gradient.defined()) {
+      parameter.gradient =
+          arrived.is_contiguous() ? arrived : empty(*arrived.run, arrived.sizes, arrived.dtype);
+      parameter.gradient.storage->belongs_to(kGradients);
+    }
+    arrived = {};
+    if (parameter.when_accumulated) parameter.when_accumulated();
+    return Tensors{};
+  };
+  return node;
+}
+
+RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t rank)
+    : run_(run), spec_(spec), config_(model_config(spec)), stage_(spec, rank) {
+  if (spec.mesh.size(MeshAxis::kTensor) > 1) tensors_ = std::make_unique<TensorShapes>(spec, rank);
+  if (spec.zero > 0) shards_ = std::make_unique<ShardShapes>(run, spec, rank);
+  const int64_t sharing = tensors_ ? tensors_->ranks() : 1;
+  heads_ = config_.heads / sharing;
+  kv_heads_ = config_.kv_heads / sharing;
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
   attention_.kernel = Sheet(spec).attention_kernel();
   choose_later_kernels(spec, attention_);
@@ -109,33 +116,74 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head)
   run.memory.group = kTables;
   rotary_ = rotary_tables(run, spec.context_length, config_.head_dim() / 2);
   run.memory.group = kParameters;
-  if (spec.param_offload.any()) offloaded_.emplace(run);
+  if (spec.param_offload.any()) offloaded_.emplace();
+  build(head);
+}
+
+RehearsedModel::~RehearsedModel() = default;
+
+// What the rank has not is made all the same, and goes; what it has part of is made whole.
+void RehearsedModel::build(Head head) {
   const int64_t d = config_.d_model;
-  add_parameter(token_embeddings_, {config_.vocab_size, d});
-  blocks_.resize(static_cast<size_t>(config_.layers));
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    run.memory.place.block = static_cast<int64_t>(i);
-    RehearsedBlock& block = blocks_[i];
-    const size_t before = parameters_.size();
-    add_parameter(block.q_proj, {d, d});
-    add_parameter(block.k_proj, {config_.kv_dim(), d});
-    add_parameter(block.v_proj, {config_.kv_dim(), d});
-    add_parameter(block.output_proj, {d, d});
-    add_parameter(block.w1, {config_.d_ff, d});
-    add_parameter(block.w2, {d, config_.d_ff});
-    add_parameter(block.w3, {config_.d_ff, d});
-    add_parameter(block.ln1, {d});
-    add_parameter(block.ln2, {d});
-    if (!offloaded_) continue;
-    std::vector<ShapeTensor> of_block;
-    for (size_t each = before; each < parameters_.size(); ++each) {
-      of_block.push_back(parameters_[each]->value);
-    }
-    offloaded_->take(std::move(of_block));
+  make(token_embeddings_, {config_.vocab_size, d});
+  if (!stage_.has_table()) token_embeddings_.value = {};
+  blocks_.resize(static_cast<size_t>(stage_.layers()));
+  auto next = blocks_.begin();
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    RehearsedBlock elsewhere;
+    RehearsedBlock& block = stage_.has_layer(layer) ? *next : elsewhere;
+    run_.memory.place.block = next - blocks_.begin();
+    build_block(block);
+    if (&block == &elsewhere) continue;
+    take_block(block);
+    ++next;
   }
-  run.memory.place.block = -1;
-  add_parameter(ln_final_, {d});
-  add_parameter(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
+  run_.memory.place.block = -1;
+  if (stage_.has_head()) {
+    make(ln_final_, {d});
+    make(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
+  }
+  take_rest();
+}
+
+void RehearsedModel::build_block(RehearsedBlock& block) {
+  const int64_t d = config_.d_model;
+  make(block.q_proj, {d, d});
+  make(block.k_proj, {config_.kv_dim(), d});
+  make(block.v_proj, {config_.kv_dim(), d});
+  make(block.output_proj, {d, d});
+  make(block.w1, {config_.d_ff, d});
+  make(block.w2, {d, config_.d_ff});
+  make(block.w3, {config_.d_ff, d});
+  make(block.ln1, {d});
+  make(block.ln2, {d});
+}
+
+void RehearsedModel::take_block(RehearsedBlock& block) {
+  const std::vector<Parameter*> own = {&block.q_proj,      &block.k_proj, &block.v_proj,
+                                       &block.output_proj, &block.w1,     &block.w2,
+                                       &block.w3,          &block.ln1,    &block.ln2};
+  for (Parameter* parameter : own) cut(*parameter);
+  parameters_.insert(parameters_.end(), own.begin(), own.end());
+  if (offloaded_) {
+    std::vector<ShapeTensor> values;
+    values.reserve(own.size());
+    for (const Parameter* parameter : own) values.push_back(parameter->value);
+    offloaded_->take(std::move(values));
+  }
+  if (shards_) shards_->take_block(own);
+}
+
+void RehearsedModel::take_rest() {
+  std::vector<Parameter*> table;
+  std::vector<Parameter*> head;
+  if (stage_.has_table()) table = {&token_embeddings_};
+  if (stage_.has_head()) head = {&ln_final_, &lm_head_};
+  for (Parameter* parameter : table) cut(*parameter);
+  for (Parameter* parameter : head) cut(*parameter);
+  parameters_.insert(parameters_.begin(), table.begin(), table.end());
+  parameters_.insert(parameters_.end(), head.begin(), head.end());
+  if (shards_) shards_->take_rest(table, head);
 }
 
 std::vector<Parameter*> RehearsedModel::parameters_that_stay() {
@@ -143,23 +191,44 @@ std::vector<Parameter*> RehearsedModel::parameters_that_stay() {
                     : parameters_;
 }
 
-void RehearsedModel::add_parameter(Parameter& parameter, const Dims& sizes) {
+void RehearsedModel::make(Parameter& parameter, const Dims& sizes) {
   ShapeTensor drawn;  // matrices are drawn in FP32 and rounded
   const DType dtype = spec_.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32;
   if (sizes.size() > 1 && dtype != DType::kFp32) drawn = empty(run_, sizes, DType::kFp32);
   parameter.value = empty(run_, sizes, dtype);
   parameter.value.is_parameter = true;
   parameter.value.made_by = accumulate_grad(parameter, run_.memory.place.block);
-  parameters_.push_back(&parameter);
+}
+
+// As TensorParallel::cut().
+void RehearsedModel::cut(Parameter& parameter) {
+  if (!tensors_) return;
+  ShapeTensor& value = parameter.value;
+  const Dims own = tensors_->own(parameter.name, value.sizes);
+  if (own == value.sizes) return;
+  const ShapeTensor part = empty(run_, own, value.dtype);
+  value.storage = part.storage;
+  value.sizes = own;
+  value.strides = contiguous_strides(own);
+  value.made_by->input.sizes = own;
+}
+
+std::vector<Parameter*> RehearsedModel::updated() {
+  return shards_ ? shards_->pieces() : parameters_;
+}
+
+void RehearsedModel::begin_step() {
+  if (offloaded_) offloaded_->begin_step();
+  if (shards_) shards_->begin_step();
 }
 
 ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
   const auto split_heads = [&](const ShapeTensor& x, int64_t heads) {
     return transpose(view(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
   };
-  ShapeTensor q_BHSK = split_heads(projection(x_BSD, block.q_proj), config_.heads);
-  ShapeTensor k_BGTK = split_heads(projection(x_BSD, block.k_proj), config_.kv_heads);
-  const ShapeTensor v_BGTK = split_heads(projection(x_BSD, block.v_proj), config_.kv_heads);
+  ShapeTensor q_BHSK = split_heads(projection(x_BSD, block.q_proj), heads_);
+  ShapeTensor k_BGTK = split_heads(projection(x_BSD, block.k_proj), kv_heads_);
+  const ShapeTensor v_BGTK = split_heads(projection(x_BSD, block.v_proj), kv_heads_);
   const RotaryTables& tables = pass_ == nullptr ? rotary_ : of_pass_;
   q_BHSK = to(rotate(tables, q_BHSK), x_BSD.dtype);
   k_BGTK = to(rotate(tables, k_BGTK), x_BSD.dtype);
@@ -171,15 +240,14 @@ ShapeTensor RehearsedModel::attention(const RehearsedBlock& block, const ShapeTe
   }
   ShapeTensor heads_BHSK = whole(q_BHSK, k_BGTK, v_BGTK);
   heads_BHSK = reshape(transpose(heads_BHSK, 1, 2),
-                       {x_BSD.size(0), x_BSD.size(1), config_.heads * config_.head_dim()});
+                       {x_BSD.size(0), x_BSD.size(1), heads_ * config_.head_dim()});
   return projection(contiguous(heads_BHSK), block.output_proj);
 }
 
 ShapeTensor RehearsedModel::whole(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
                                   const ShapeTensor& v_BGTK) const {
   return spec_.attention == Attention::kEager
-             ? core(q_BHSK, repeat_heads(k_BGTK, config_.heads),
-                    repeat_heads(v_BGTK, config_.heads))
+             ? core(q_BHSK, repeat_heads(k_BGTK, heads_), repeat_heads(v_BGTK, heads_))
              : scaled_dot_product_attention(attention_, q_BHSK, k_BGTK, v_BGTK);
 }
 
@@ -191,9 +259,15 @@ ShapeTensor RehearsedModel::core(const ShapeTensor& q_BHSK, const ShapeTensor& k
 }
 
 ShapeTensor RehearsedModel::forward_block(const RehearsedBlock& block, const ShapeTensor& x_BSD) {
-  const ShapeTensor attention_BSD = attention(block, rms_norm(x_BSD, block.ln1));
+  const auto attend = [&](const ShapeTensor& normed_BSD) {
+    return leave(attention(block, come(normed_BSD)));
+  };
+  const auto feed_forward = [&](const ShapeTensor& normed_BSD) {
+    return leave(swiglu(block, come(normed_BSD)));
+  };
+  const ShapeTensor attention_BSD = attend(rms_norm(x_BSD, block.ln1));
   const ShapeTensor attended_BSD = add(x_BSD, attention_BSD);
-  const ShapeTensor feed_forward_BSD = swiglu(block, rms_norm(attended_BSD, block.ln2));
+  const ShapeTensor feed_forward_BSD = feed_forward(rms_norm(attended_BSD, block.ln2));
   return add(attended_BSD, feed_forward_BSD);
 }
 
@@ -204,7 +278,11 @@ ShapeTensor RehearsedModel::run_blocks(int64_t first, int64_t end, ShapeTensor x
     const auto block = [&](const ShapeTensor& in_BSD) {
       return forward_block(blocks_[static_cast<size_t>(i)], in_BSD);
     };
-    x_BSD = offloaded_ ? offloaded_->run(i, x_BSD, block) : block(x_BSD);
+    if (offloaded_) {
+      x_BSD = run_resident(*offloaded_, run_, i, x_BSD, block);
+    } else {
+      x_BSD = shards_ ? shards_->run(i, x_BSD, block) : block(x_BSD);
+    }
   }
   run_.memory.place.block = -1;
   return x_BSD;
@@ -221,23 +299,41 @@ ShapeTensor RehearsedModel::hidden(const ShapeTensor& tokens_BS, bool in_groups)
     of_pass_.cos_SR = index_select(rotary_.cos_SR, 0, pass_->positions_T);
     of_pass_.sin_SR = index_select(rotary_.sin_SR, 0, pass_->positions_T);
   }
-  ShapeTensor x_BSD = index(token_embeddings_.value, tokens_BS);
-  const ShapeSpan run = [this](int64_t first, int64_t end, ShapeTensor span_BSD) {
-    return run_blocks(first, end, std::move(span_BSD));
-  };
-  // Without a graph a group of one block is as that block.
-  const bool grouped = in_groups && (run_.grad_mode || checkpoint_.kind == CheckpointKind::kEvery);
-  const auto groups = block_groups(grouped ? checkpoint_ : Checkpoint(), config_.layers);
-  x_BSD = run_groups(groups, run, std::move(x_BSD));
+  ShapeTensor x_BSD = embed(tokens_BS);
+  x_BSD = blocks(0, stage_.layers(), std::move(x_BSD), in_groups);
   if (pass_ != nullptr && pass_->outputs_N.defined()) {
     x_BSD = index_select(x_BSD, 1, pass_->outputs_N);
   }
-  x_BSD = rms_norm(x_BSD, ln_final_);
+  x_BSD = final_norm(x_BSD);
   return x_BSD;
 }
 
+ShapeTensor RehearsedModel::embed(const ShapeTensor& tokens_BS) {
+  const ShapeTensor& table = token_embeddings_.value;
+  return tensors_ ? tensors_->embed(table, tokens_BS) : index(table, tokens_BS);
+}
+
+ShapeTensor RehearsedModel::blocks(int64_t first, int64_t end, ShapeTensor x_BSD, bool in_groups) {
+  const ShapeSpan run = [this, first](int64_t from, int64_t to, ShapeTensor span_BSD) {
+    return run_blocks(first + from, first + to, std::move(span_BSD));
+  };
+  // Without a graph a group of one block is as that block.
+  const bool grouped = in_groups && (run_.grad_mode || checkpoint_.kind == CheckpointKind::kEvery);
+  const auto groups = block_groups(grouped ? checkpoint_ : Checkpoint(), end - first);
+  return run_groups(groups, run, std::move(x_BSD));
+}
+
+ShapeTensor RehearsedModel::final_norm(const ShapeTensor& x_BSD) const {
+  return rms_norm(x_BSD, ln_final_);
+}
+
 ShapeTensor RehearsedModel::head(const ShapeTensor& hidden) const {
-  return linear(hidden, lm_head_);
+  return linear(come(hidden), lm_head_);
+}
+
+ShapeTensor RehearsedModel::loss(const ShapeTensor& logits_BSV,
+                                 const ShapeTensor& targets_BS) const {
+  return tensors_ ? tensors_->loss(logits_BSV, targets_BS) : cross_entropy(logits_BSV, targets_BS);
 }
 
 void RehearsedModel::set_pass(const ShapePass* pass) {

@@ -10,23 +10,32 @@
 #include "profiling/theory/rehearsal/checkpoint.h"
 #include "profiling/theory/rehearsal/offloaded_parameters.h"
 #include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/parallel/stage_shapes.h"
+#include "profiling/theory/rehearsal/parallel/tensor_shapes.h"
 #include "profiling/theory/rehearsal/pass.h"
 #include "profiling/theory/rehearsal/sdpa.h"
 #include "train/spec.h"
 
 namespace headroom {
 
+class ShardShapes;
+
 struct Parameter {
   const char* name = "";  // in its module
   ShapeTensor value;
   ShapeTensor gradient;
   std::function<void()> when_accumulated;  // where gradients are released: the update
+  int64_t whole_elements = 0;              // of what it is a piece of; 0: of nothing
 };
 
+// The node that ends in a parameter's gradient.
+std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block);
+
 struct RehearsedBlock {
-  Parameter q_proj{"q_proj"}, k_proj{"k_proj"}, v_proj{"v_proj"}, output_proj{"output_proj"};
-  Parameter w1{"w1"}, w2{"w2"}, w3{"w3"};
-  Parameter ln1{"ln1"}, ln2{"ln2"};
+  Parameter q_proj{"attn.q_proj.weight"}, k_proj{"attn.k_proj.weight"};
+  Parameter v_proj{"attn.v_proj.weight"}, output_proj{"attn.output_proj.weight"};
+  Parameter w1{"ffn.w1.weight"}, w2{"ffn.w2.weight"}, w3{"ffn.w3.weight"};
+  Parameter ln1{"ln1.weight"}, ln2{"ln2.weight"};
 };
 
 struct RotaryTables {
@@ -44,8 +53,10 @@ struct RotaryTables {
 //   and go.
 class RehearsedModel {
  public:
-  RehearsedModel(Run& run, const RunSpec& spec, Head head);
+  // rank: whose of the spec's mesh.
+  RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t rank = 0);
   // Parameters know their place.
+  ~RehearsedModel();
   RehearsedModel(const RehearsedModel&) = delete;
   RehearsedModel& operator=(const RehearsedModel&) = delete;
 
@@ -53,6 +64,11 @@ class RehearsedModel {
   ShapeTensor forward(const ShapeTensor& tokens_BS) { return head(hidden(tokens_BS, true)); }
   ShapeTensor hidden(const ShapeTensor& tokens_BS, bool in_groups);
   ShapeTensor head(const ShapeTensor& hidden) const;
+  // What forward() is made of; blocks [first, end) of those that there are.
+  ShapeTensor embed(const ShapeTensor& tokens_BS);
+  ShapeTensor blocks(int64_t first, int64_t end, ShapeTensor x_BSD, bool in_groups);
+  ShapeTensor final_norm(const ShapeTensor& x_BSD) const;
+  ShapeTensor loss(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS) const;
   const Parameter& head_weight() const { return lm_head_; }
 
   // What the tokens of the next forwards are; null: rows of the context's length.
@@ -60,15 +76,29 @@ class RehearsedModel {
   // Blocks that are alike in all they make need not be gone through one by one: see run_blocks().
   void shorten(bool shortened) { shortened_ = shortened; }
 
-  void begin_step() {
-    if (offloaded_) offloaded_->begin_step();
-  }
+  void begin_step();
   // Those that no block takes along when it leaves.
   std::vector<Parameter*> parameters_that_stay();
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
+  // What an optimizer updates: the parameters, or what this replica has of them.
+  std::vector<Parameter*> updated();
+  DType weight_type() const { return parameters_.front()->value.dtype; }
+
+  // What this rank is among others; the last two are null where it is alone along that axis.
+  StageShapes& stage() { return stage_; }
+  const TensorShapes* tensors() const { return tensors_.get(); }
+  ShardShapes* shards() { return shards_.get(); }
 
  private:
-  void add_parameter(Parameter& parameter, const Dims& sizes);
+  void build(Head head);
+  void build_block(RehearsedBlock& block);
+  void take_block(RehearsedBlock& block);
+  void take_rest();
+  void make(Parameter& parameter, const Dims& sizes);
+  void cut(Parameter& parameter);
+  // Around what ranks share.
+  ShapeTensor come(const ShapeTensor& x) const { return tensors_ ? tensors_->come(x) : x; }
+  ShapeTensor leave(const ShapeTensor& x) const { return tensors_ ? tensors_->leave(x) : x; }
   ShapeTensor attention(const RehearsedBlock& block, const ShapeTensor& x_BSD);
   ShapeTensor whole(const ShapeTensor& q_BHSK, const ShapeTensor& k_BGTK,
                     const ShapeTensor& v_BGTK) const;
@@ -81,17 +111,21 @@ class RehearsedModel {
   Run& run_;
   RunSpec spec_;
   ModelConfig config_;
-  Checkpoint checkpoint_;  // none where there are no gradients
+  int64_t heads_, kv_heads_;  // of this rank
+  Checkpoint checkpoint_;     // none where there are no gradients
   AttentionDevice attention_;
   RotaryTables rotary_;
   const ShapePass* pass_ = nullptr;
   RotaryTables of_pass_;  // of its tokens
   bool shortened_ = false;
-  Parameter token_embeddings_{"token_embeddings"};
+  Parameter token_embeddings_{"token_embeddings.weight"};
   std::vector<RehearsedBlock> blocks_;
-  Parameter ln_final_{"ln_final"}, lm_head_{"lm_head"};
+  Parameter ln_final_{"ln_final.weight"}, lm_head_{"lm_head.weight"};
   std::vector<Parameter*> parameters_;
   std::optional<OffloadedParameterShapes> offloaded_;
+  StageShapes stage_;
+  std::unique_ptr<TensorShapes> tensors_;
+  std::unique_ptr<ShardShapes> shards_;
 };
 
 ShapeTensor cross_entropy(const ShapeTensor& logits_BSV, const ShapeTensor& targets_BS);

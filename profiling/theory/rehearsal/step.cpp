@@ -1,10 +1,12 @@
 #include "profiling/theory/rehearsal/step.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/offloaded.h"
+#include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
 
@@ -30,12 +32,13 @@ Run& owned_by(Run& run, const char* owner) {
 
 }  // namespace
 
-RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner)
+RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner,
+                             int64_t rank)
     : run_(owned_by(run, owner)),
       spec_(spec),
       head_(head),
       owner_(owner),
-      model_(run, spec, head),
+      model_(run, spec, head, rank),
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
@@ -52,7 +55,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
   } else if (offloads_optimizer(spec)) {
     send_gradients();
   } else if (spec.profile_type == Mode::kTraining) {
-    optimizer_ = rehearse_updates(spec, model_.parameters());
+    optimizer_ = rehearse_updates(spec, model_.updated());
   }
   run_.memory.owner = "";
 }
@@ -117,18 +120,64 @@ ShapeTensor RehearsedStep::run_mode(const Batch& data) {
     forward(data);
     return {};
   }
-  for (Parameter* parameter : model_.parameters()) parameter->gradient = {};
+  if (model_.stage().is_one_of_several()) return run_stage(data);
+  free_gradients();
   ShapeTensor logits_BSV;
   ShapeTensor loss;
   ShapeTensor mean_loss;
   for (int64_t i = 0; i < micro_batches_; ++i) {
     logits_BSV = loss = {};  // of the part before
     loss = forward_and_loss(part_of(data), &logits_BSV);
-    backward_from(loss);
+    backward_from(loss, i + 1 == micro_batches_);
     if (micro_batches_ > 1 && i == 0) mean_loss = empty(run_, {}, DType::kFp32);
   }
-  if (optimizer_) update();
+  finish_gradients();
   return micro_batches_ > 1 ? mean_loss : loss.detach();
+}
+
+// As Step::run_stage().
+ShapeTensor RehearsedStep::run_stage(const Batch& data) {
+  free_gradients();
+  ShapeTensor mean_loss;
+  const int64_t token_parts = spec_.sequence_parallel ? model_.tensors()->ranks() : 1;
+  const Dims sizes = {spec_.batch_size / micro_batches_, spec_.context_length / token_parts,
+                      model_config(spec_).d_model};
+  const StageShapeCalls calls = {
+      .forward =
+          [&](int64_t chunk, int64_t /*micro_batch*/, const ShapeTensor& x_BSD) {
+            return forward_of_chunk(chunk, part_of(data), x_BSD);
+          },
+      .backward = [&](ShapeTensor& output, const ShapeTensor& gradient,
+                      bool last) { backward_from(output, gradient, last); },
+      .with_loss =
+          [&](const ShapeTensor& loss) {
+            if (mean_loss.defined()) return;
+            mean_loss = micro_batches_ > 1 ? empty(run_, {}, DType::kFp32) : loss.detach();
+          }};
+  model_.stage().run(run_, sizes, model_.weight_type(), calls);
+  finish_gradients();
+  return mean_loss;
+}
+
+ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
+                                            const ShapeTensor& x_BSD) {
+  const RehearsedAutocast autocast(run_, autocast_);
+  const RehearsedSaving saving(run_, saved_.get());
+  begin("forward", kActivations);
+  if (model_.shards() != nullptr) model_.shards()->begin_forward();
+  const StageShapes& stage = model_.stage();
+  const LayerSpan span = stage.blocks(chunk);
+  ShapeTensor y_BSD = stage.is_first(chunk) ? model_.embed(part.tokens_BS) : x_BSD;
+  y_BSD = model_.blocks(span.first, span.end, y_BSD, /*in_groups=*/true);
+  if (!stage.is_last(chunk)) return y_BSD;
+  y_BSD = model_.head(model_.final_norm(y_BSD));
+  begin("loss", kActivations);
+  return model_.loss(y_BSD, part.targets_BS);
+}
+
+void RehearsedStep::finish_gradients() {
+  if (model_.shards() != nullptr) model_.shards()->finish();
+  if (optimizer_) update();
 }
 
 RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {
@@ -144,43 +193,68 @@ void RehearsedStep::update() {
 }
 
 // As train/techniques/clipping.cpp: a number for each gradient, which on CUDA is the sum of its
-// chunks, and all of them in a row.
+// chunks, and all of them in a row. Ranks that share matrices have one of them count what all have.
 void RehearsedStep::clip() {
   begin("clipping", kTemporaries);
   run_.memory.place.operation = "_foreach_norm";
-  const Sheet sheet(spec_);
-  const int64_t tensors = sheet.size('M');
+  const TensorShapes* const tensors = model_.tensors();
+  std::vector<const Parameter*> counted;
+  for (const Parameter* parameter : model_.updated()) {
+    if (tensors == nullptr || tensors->counts(parameter->name)) counted.push_back(parameter);
+  }
+  if (counted.empty()) return;
+  int64_t chunks = 0;
+  for (const Parameter* parameter : counted) {
+    chunks = std::max(chunks, foreach_chunks(parameter->value.elements()));
+  }
+  const auto count = static_cast<int64_t>(counted.size());
+  const DType dtype = model_.weight_type();
   std::vector<ShapeTensor> norms;
   {
-    const ShapeTensor of_chunks = empty(run_, {tensors * sheet.size('C')}, DType::kFp32);
-    for (int64_t i = 0; i < tensors; ++i) norms.push_back(empty(run_, {}, sheet.weight()));
+    const ShapeTensor of_chunks = empty(run_, {count * chunks}, DType::kFp32);
+    for (int64_t i = 0; i < count; ++i) norms.push_back(empty(run_, {}, dtype));
   }
   run_.memory.place.operation = "stack";
-  const ShapeTensor all = empty(run_, {tensors}, sheet.weight());
+  const ShapeTensor all = empty(run_, {count}, dtype);
   run_.memory.place.operation = "linalg_vector_norm";
-  const ShapeTensor norm = empty(run_, {}, sheet.weight());
+  const ShapeTensor norm = empty(run_, {}, dtype);
+}
+
+ShapeTensor RehearsedStep::logits(const Batch& data) {
+  if (model_.shards() != nullptr) model_.shards()->begin_forward();
+  return model_.forward(data.tokens_BS);
 }
 
 ShapeTensor RehearsedStep::forward(const Batch& data) {
   const RehearsedAutocast autocast(run_, autocast_);
   const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
-  return model_.forward(data.tokens_BS);
+  return logits(data);
 }
 
 ShapeTensor RehearsedStep::forward_and_loss(const Batch& data, ShapeTensor* logits_BSV) {
   const RehearsedAutocast autocast(run_, autocast_);
   const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
-  *logits_BSV = model_.forward(data.tokens_BS);
+  *logits_BSV = logits(data);
   begin("loss", kActivations);
   if (head_ == Head::kPolicy) *logits_BSV = with_probabilities(*logits_BSV);
-  return cross_entropy(*logits_BSV, data.targets_BS);
+  return model_.loss(*logits_BSV, data.targets_BS);
 }
 
-void RehearsedStep::backward_from(ShapeTensor& loss) {
+void RehearsedStep::backward_from(ShapeTensor& loss, bool last) {
+  backward_from(loss, ShapeTensor(), last);
+}
+
+// gradient: of the output; none of a loss.
+void RehearsedStep::backward_from(ShapeTensor& output, const ShapeTensor& gradient, bool last) {
   begin("backward", kTemporaries);
-  begin_backward(micro_batches_ == 1 ? loss : div_scalar(loss));
+  if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
+  if (gradient.defined()) {
+    backward(output, gradient);
+  } else {
+    begin_backward(micro_batches_ == 1 ? output : div_scalar(output));
+  }
 }
 
 void RehearsedStep::begin_backward(ShapeTensor root) {

@@ -30,8 +30,8 @@ bool repeats_others(const std::vector<int64_t>& tokens, size_t pass);
 
 class RehearsedStep {
  public:
-  // owner: whose step it is, where several share a card; a literal.
-  RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner = "");
+  // owner: whose step it is, where several share a card; a literal. rank: of the spec's mesh.
+  RehearsedStep(Run& run, const RunSpec& spec, Head head, const char* owner = "", int64_t rank = 0);
 
   void run();
 
@@ -59,9 +59,14 @@ class RehearsedStep {
   Batch batch();
   Batch part_of(const Batch& whole) const;
   ShapeTensor run_mode(const Batch& batch);
+  ShapeTensor run_stage(const Batch& batch);
+  ShapeTensor forward_of_chunk(int64_t chunk, const Batch& part, const ShapeTensor& x_BSD);
+  ShapeTensor logits(const Batch& batch);
   ShapeTensor forward(const Batch& batch);
   ShapeTensor forward_and_loss(const Batch& batch, ShapeTensor* logits_BSV);
-  void backward_from(ShapeTensor& loss);
+  void backward_from(ShapeTensor& loss, bool last);
+  void backward_from(ShapeTensor& output, const ShapeTensor& gradient, bool last);
+  void finish_gradients();
   void release_gradients();
   void send_gradients();
   void clip();

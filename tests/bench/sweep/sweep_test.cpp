@@ -169,6 +169,8 @@ TEST(ResultKey, EverySettingThatChangesTheResultChangesIt) {
     if (field.name == "device") value = "cpu";
     if (field.name == "checkpoint") value = "every:3";
     if (field.name == "top_p") value = "0.5";
+    if (field.name == "mesh") value = "dp=3";
+    if (field.name == "schedule") value = "gpipe";
     if (!field.choices.empty()) {
       if (field.choices.size() < 2) continue;
       value = field.choices[0] == field.get(spec) ? field.choices[1] : field.choices[0];

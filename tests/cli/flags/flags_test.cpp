@@ -53,6 +53,8 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.name == "load_weights") value = weights;
     if (field.name == "top_p") value = "0.5";
     if (field.name == "kv_cache_tokens") value = "1024";
+    if (field.name == "mesh") value = "dp=2";
+    if (field.name == "schedule") value = "gpipe";
     if (value.empty()) value = "/dev/null";
     std::vector<const char*> words = {flag.c_str(), value.c_str()};
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
@@ -62,6 +64,14 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (is_one_of(field.name,
                   {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload"})) {
       words.insert(words.end(), {"--profile-type", "training"});
+    }
+    if (field.name == "zero") words.insert(words.end(), {"--mesh", "dp=2"});
+    if (field.name == "sequence_parallel") words.insert(words.end(), {"--mesh", "tp=2"});
+    if (field.name == "reshard_after_forward") {
+      words.insert(words.end(), {"--mesh", "dp=2", "--zero", "3"});
+    }
+    if (field.name == "schedule") {
+      words.insert(words.end(), {"--mesh", "pp=2", "--profile-type", "training"});
     }
     if (field.group == FieldGroup::kGeneration) {
       words.insert(words.end(), {"--profile-type", "generate"});

@@ -49,7 +49,7 @@ inline RunSpec spec_of(const OptimizerCase& which) {
 inline MakeOptimizer maker_of(const RunSpec& spec) {
   return [&spec](std::vector<torch::Tensor> parameters, size_t) {
     const std::vector<std::string> names(parameters.size(), "ffn.w1.weight");
-    return make_optimizer(spec, std::move(parameters), names);
+    return make_optimizer(spec, std::move(parameters), {names});
   };
 }
 

@@ -63,7 +63,7 @@ class OptimizerContract : public testing::TestWithParam<OptimizerCase> {
     spec.heads = kHeads;
     spec.learning_rate = 1e-2;
     spec.weight_decay = 0.1;
-    return make_optimizer(spec, parameters, names);
+    return make_optimizer(spec, parameters, {names});
   }
   static bool keeps_8_bits() {
     const auto& state = info_of(GetParam().kind).state;

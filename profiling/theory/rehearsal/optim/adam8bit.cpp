@@ -34,7 +34,10 @@ class RehearsedAdam8bit : public RehearsedOptimizer {
   std::vector<ShapeTensor> m_, v_, m_scale_, v_scale_;  // no scales of a small tensor
 };
 
-bool is_small(const ShapeTensor& tensor) { return tensor.elements() < k8BitSmallest; }
+bool is_small(const Parameter& parameter) {
+  const int64_t own = parameter.value.elements();
+  return std::max(own, parameter.whole_elements) < k8BitSmallest;
+}
 
 void RehearsedAdam8bit::make_state() {
   maps_.storage = run_.maps_of_8_bits.lock();
@@ -45,18 +48,19 @@ void RehearsedAdam8bit::make_state() {
   for (const Parameter* parameter : parameters_) {
     const ShapeTensor& p = parameter->value;
     const Dims scales = {scales_of(p.elements(), k8BitBlock), 1};
-    const DType moment = is_small(p) ? DType::kFp32 : DType::kUint8;
+    const bool small = is_small(*parameter);
+    const DType moment = small ? DType::kFp32 : DType::kUint8;
     m_.push_back(zeros(p.sizes, moment));
     v_.push_back(zeros(p.sizes, moment));
-    m_scale_.push_back(is_small(p) ? ShapeTensor{} : zeros(scales, DType::kFp32));
-    v_scale_.push_back(is_small(p) ? ShapeTensor{} : zeros(scales, DType::kFp32));
+    m_scale_.push_back(small ? ShapeTensor{} : zeros(scales, DType::kFp32));
+    v_scale_.push_back(small ? ShapeTensor{} : zeros(scales, DType::kFp32));
   }
 }
 
 void RehearsedAdam8bit::update() {
   if (m_.empty()) make_state();
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (is_small(parameters_[i]->value)) {
+    if (is_small(*parameters_[i])) {
       update_small(i);
     } else {
       update_one(i);

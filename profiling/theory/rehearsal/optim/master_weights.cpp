@@ -14,6 +14,7 @@ class RehearsedMasterWeights : public RehearsedOptimizer {
     masters_.resize(parameters_.size());
     for (size_t i = 0; i < masters_.size(); ++i) {
       masters_[i].name = parameters_[i]->name;
+      masters_[i].whole_elements = parameters_[i]->whole_elements;
       masters_[i].value = widened(parameters_[i]->value);
     }
     const bool by_tensor = spec.optimizer_impl == OptimizerImpl::kReference;

@@ -11,6 +11,7 @@ class RehearsedStochasticRounding : public RehearsedOptimizer {
       : RehearsedOptimizer(std::move(parameters)), parts_(parameters_.size()) {
     for (size_t i = 0; i < parts_.size(); ++i) {
       parts_[i].weight.name = parameters_[i]->name;
+      parts_[i].weight.whole_elements = parameters_[i]->whole_elements;
       parts_[i].weight.value = parameters_[i]->value.detach();
       parts_[i].optimizer = rehearse_optimizer(spec, {&parts_[i].weight});
     }

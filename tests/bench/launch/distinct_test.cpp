@@ -1,4 +1,4 @@
-#include "bench/dryrun/distinct.h"
+#include "bench/launch/distinct.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,11 +20,11 @@ struct Grid {
   int64_t stage_of(int64_t rank) const { return rank / (replicas * tensors); }
   int64_t replica_of(int64_t rank) const { return rank / tensors % replicas; }
 
-  std::vector<RankGroup> groups() const {
-    std::vector<RankGroup> all(1);
+  std::vector<RankList> groups() const {
+    std::vector<RankList> all(1);
     for (int64_t rank = 0; rank < size(); ++rank) all[0].push_back(rank);
     for (int64_t first = 0; first < size(); ++first) {
-      RankGroup along_stages, along_replicas, along_tensors;
+      RankList along_stages, along_replicas, along_tensors;
       const int64_t tensor = first % tensors;
       for (int64_t i = 0; i < stages; ++i)
         along_stages.push_back(rank(i, replica_of(first), tensor));
@@ -32,7 +32,7 @@ struct Grid {
         along_replicas.push_back(rank(stage_of(first), i, tensor));
       for (int64_t i = 0; i < tensors; ++i)
         along_tensors.push_back(rank(stage_of(first), replica_of(first), i));
-      for (const RankGroup& group : {along_stages, along_replicas, along_tensors}) {
+      for (const RankList& group : {along_stages, along_replicas, along_tensors}) {
         if (group.front() == first) all.push_back(group);
       }
     }
@@ -100,7 +100,7 @@ TEST(DistinctRanks, ThatDifferFromRunToRunAreRefused) {
 
 TEST(DistinctRanks, AGroupThatSmallerOnesSpanIsNoAxis) {
   EXPECT_THAT(axes_of({{0, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 4}, {0, 1}, {0, 2}}, 16),
-              ElementsAre(RankGroup{0, 4}, RankGroup{0, 1}, RankGroup{0, 2}));
+              ElementsAre(RankList{0, 4}, RankList{0, 1}, RankList{0, 2}));
 }
 
 TEST(DistinctRanks, AListOfRanksIsShort) {

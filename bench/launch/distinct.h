@@ -19,7 +19,7 @@
 
 namespace headroom {
 
-using RankGroup = std::vector<int64_t>;
+using RankList = std::vector<int64_t>;
 
 // What a rank did: equal texts are equal ranks.
 using RankPrint = std::string;
@@ -33,11 +33,11 @@ constexpr int64_t kMostRuns = 64;
 
 // The axes among rank 0's groups: the smallest first, none that smaller ones span, and the world
 // where there is no other.
-std::vector<RankGroup> axes_of(const std::vector<RankGroup>& groups, int64_t world_size);
+std::vector<RankList> axes_of(const std::vector<RankList>& groups, int64_t world_size);
 
 // Runs what it needs, each rank once; rank 0 ran before and told `groups`. Throws
 // std::runtime_error beyond kMostRuns.
-std::vector<RankKind> distinct_ranks(const std::vector<RankGroup>& groups, int64_t world_size,
+std::vector<RankKind> distinct_ranks(const std::vector<RankList>& groups, int64_t world_size,
                                      const std::function<RankPrint(int64_t)>& run);
 
 // "0-3,8,10-12".

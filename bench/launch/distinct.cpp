@@ -1,4 +1,4 @@
-#include "bench/dryrun/distinct.h"
+#include "bench/launch/distinct.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,17 +9,17 @@ namespace headroom {
 namespace {
 
 // A group's members from its first one on: groups of one shape are one axis at different places.
-RankGroup shape_of(const RankGroup& group) {
-  RankGroup shape = group;
+RankList shape_of(const RankList& group) {
+  RankList shape = group;
   for (int64_t& rank : shape) rank -= group.front();
   return shape;
 }
 
 // Each rank's place on an axis; 0 where it is on none.
-std::vector<int64_t> places_on(const RankGroup& axis, const std::vector<RankGroup>& groups,
+std::vector<int64_t> places_on(const RankList& axis, const std::vector<RankList>& groups,
                                int64_t world_size) {
   std::vector<int64_t> places(static_cast<size_t>(world_size), 0);
-  for (const RankGroup& group : groups) {
+  for (const RankList& group : groups) {
     if (shape_of(group) != shape_of(axis)) continue;
     for (size_t place = 0; place < group.size(); ++place) {
       places[static_cast<size_t>(group[place])] = static_cast<int64_t>(place);
@@ -50,7 +50,7 @@ class Runs {
 // For each place on the axis the first place that is like it.
 class AxisKinds {
  public:
-  AxisKinds(const RankGroup& axis, Runs& runs) : axis_(axis), runs_(runs), first_(axis.size()) {
+  AxisKinds(const RankList& axis, Runs& runs) : axis_(axis), runs_(runs), first_(axis.size()) {
     const size_t last = axis.size() - 1;
     split(0, last / 2);
     split(last / 2, last);
@@ -74,7 +74,7 @@ class AxisKinds {
     split(middle, high);
   }
 
-  const RankGroup& axis_;
+  const RankList& axis_;
   Runs& runs_;
   std::set<size_t> starts_;
   std::vector<size_t> first_;
@@ -82,19 +82,19 @@ class AxisKinds {
 
 }  // namespace
 
-std::vector<RankGroup> axes_of(const std::vector<RankGroup>& groups, int64_t world_size) {
-  std::vector<RankGroup> candidates;
-  for (const RankGroup& group : groups) {
+std::vector<RankList> axes_of(const std::vector<RankList>& groups, int64_t world_size) {
+  std::vector<RankList> candidates;
+  for (const RankList& group : groups) {
     if (group.size() > 1 && group.front() == 0 && static_cast<int64_t>(group.size()) < world_size) {
       candidates.push_back(group);
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const RankGroup& a, const RankGroup& b) { return a.size() < b.size(); });
-  std::vector<RankGroup> axes;
-  for (const RankGroup& group : candidates) {
+                   [](const RankList& a, const RankList& b) { return a.size() < b.size(); });
+  std::vector<RankList> axes;
+  for (const RankList& group : candidates) {
     size_t spanned = 1;
-    for (const RankGroup& axis : axes) {
+    for (const RankList& axis : axes) {
       if (std::includes(group.begin(), group.end(), axis.begin(), axis.end())) {
         spanned *= axis.size();
       }
@@ -102,18 +102,18 @@ std::vector<RankGroup> axes_of(const std::vector<RankGroup>& groups, int64_t wor
     if (spanned < group.size()) axes.push_back(group);
   }
   if (!axes.empty()) return axes;
-  RankGroup world;
+  RankList world;
   for (int64_t rank = 0; rank < world_size; ++rank) world.push_back(rank);
   return {world};
 }
 
-std::vector<RankKind> distinct_ranks(const std::vector<RankGroup>& groups, int64_t world_size,
+std::vector<RankKind> distinct_ranks(const std::vector<RankList>& groups, int64_t world_size,
                                      const std::function<RankPrint(int64_t)>& run) {
   Runs runs(run);
   std::vector<std::vector<int64_t>> kinds(static_cast<size_t>(world_size));
-  for (const RankGroup& axis : axes_of(groups, world_size)) {
+  for (const RankList& axis : axes_of(groups, world_size)) {
     const AxisKinds along(axis, runs);
-    std::vector<RankGroup> all = groups;
+    std::vector<RankList> all = groups;
     all.push_back(axis);
     const std::vector<int64_t> places = places_on(axis, all, world_size);
     for (size_t rank = 0; rank < kinds.size(); ++rank) {
@@ -126,8 +126,9 @@ std::vector<RankKind> distinct_ranks(const std::vector<RankGroup>& groups, int64
   }
   std::vector<RankKind> found;
   for (auto& [kind, ranks] : by_kind) {
-    runs.of(ranks.front());
-    found.push_back({.rank = ranks.front(), .ranks = std::move(ranks)});
+    const int64_t first = ranks.front();
+    runs.of(first);
+    found.push_back({.rank = first, .ranks = std::move(ranks)});
   }
   std::sort(found.begin(), found.end(),
             [](const RankKind& a, const RankKind& b) { return a.rank < b.rank; });

@@ -1,0 +1,24 @@
+// What one rank of a mesh moves in a step, by axis and kind of collective.
+#pragma once
+
+#include "profiling/record.h"
+#include "train/parallel/grid.h"
+
+namespace headroom {
+
+class RankTraffic {
+ public:
+  // Counts from now on. grid: null = one rank, of which nothing is said.
+  explicit RankTraffic(const Grid* grid) : grid_(grid), before_(so_far()) {}
+
+  // The mean of the steps since, as this rank's part of Record::ranks.
+  void fill(Record& record, int64_t steps) const;
+
+ private:
+  std::map<std::string, int64_t> so_far() const;  // "dp all_reduce"
+
+  const Grid* grid_;
+  std::map<std::string, int64_t> before_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,105 @@
+#include "bench/launch/lone_ranks.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "bench/launch/rank_records.h"
+#include "bench/launch/ranks.h"
+#include "bench/process/interrupt.h"
+#include "train/parallel/launch_variables.h"
+
+namespace headroom {
+namespace {
+
+// Runs ranks once each.
+class LoneRanks {
+ public:
+  LoneRanks(const RunSpec& spec, const CellOptions& options) : spec_(spec), options_(options) {}
+
+  const Record& record(int64_t rank) {
+    const auto [place, is_new] = records_.try_emplace(rank);
+    if (is_new) place->second = run(rank);
+    return place->second;
+  }
+
+  // What one took of its card, and how it ended.
+  RankPrint print(int64_t rank) {
+    const Record& one = record(rank);
+    const MemoryBytes peak = one.peak.value_or(MemoryBytes{});
+    std::string text = to_string(one.status);
+    for (const int64_t bytes : {peak.allocated, peak.reserved, peak.requested}) {
+      text += " " + std::to_string(bytes);
+    }
+    return text;
+  }
+
+ private:
+  Record run(int64_t rank) {
+    RunSpec spec = spec_;
+    if (!records_.empty() && records_.begin()->first != rank) spec.snapshot.clear();
+    if (interrupted()) return interrupted_record();
+    CellOptions own = options_of_launched(options_, rank, spec.mesh.ranks(), kNoPort);
+    own.environment.push_back(std::string(kRankAlone) + "=1");
+    own.environment.emplace_back("HEADROOM_VIRTUAL_ABSENT=1");
+    Record record = run_one(spec, own);
+    record.spec = spec_;
+    return record;
+  }
+
+  Record interrupted_record() const {
+    Record record;
+    record.spec = spec_;
+    record.status = Status::kKilled;
+    record.reason = "interrupted";
+    return record;
+  }
+
+  static constexpr int kNoPort = 1;  // nobody listens, and nobody calls
+
+  const RunSpec& spec_;
+  const CellOptions& options_;
+  std::map<int64_t, Record> records_;
+};
+
+// Every group of the mesh, along every axis.
+std::vector<RankList> groups_of_mesh(const Mesh& mesh) {
+  std::vector<RankList> groups;
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    for (const MeshAxis axis : kMeshAxes) {
+      if (mesh.size(axis) == 1 || mesh.place(rank, axis) > 0) continue;
+      RankList group;
+      for (int64_t place = 0; place < mesh.size(axis); ++place) {
+        group.push_back(mesh.neighbour(rank, axis, place));
+      }
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+Record run_lone_ranks(const RunSpec& spec, const CellOptions& options) {
+  LoneRanks ranks(spec, options);
+  std::vector<RankKind> kinds;
+  if (options.ranks.kind == RankChoice::Kind::kDistinct) {
+    kinds = distinct_ranks(groups_of_mesh(spec.mesh), spec.mesh.ranks(),
+                           [&](int64_t rank) { return ranks.print(rank); });
+  } else {
+    kinds.reserve(options.ranks.ranks.size());
+    for (const int64_t rank : options.ranks.ranks) kinds.push_back({rank, {rank}});
+  }
+  std::vector<RankRecord> ends;
+  ends.reserve(kinds.size());
+  for (const RankKind& kind : kinds) {
+    ends.push_back({.rank = kind.rank,
+                    .record = ranks.record(kind.rank),
+                    .turn = static_cast<int64_t>(ends.size()),
+                    .alike = kind.ranks});
+  }
+  return record_of_all(std::move(ends));
+}
+
+}  // namespace headroom

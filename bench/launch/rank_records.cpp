@@ -1,0 +1,95 @@
+#include "bench/launch/rank_records.h"
+
+#include <algorithm>
+#include <string>
+
+#include "bench/launch/cell.h"
+#include "text/words.h"
+
+namespace headroom {
+namespace {
+
+// How likely it is that a rank failed by itself: others fail of its connections, or are stopped.
+int rank_of_cause(const Record& record) {
+  switch (record.status) {
+    case Status::kOk:
+      return 0;
+    case Status::kKilled:
+      return record.reason == kStoppedForAnother ? 1 : 4;
+    case Status::kFailed:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+// Whose Record is that of all: the one that failed by itself, the first of several, else the
+// fullest.
+size_t telling_rank(const std::vector<RankRecord>& ends) {
+  const auto before = [](const RankRecord& a, const RankRecord& b) {
+    const int cause_a = rank_of_cause(a.record);
+    const int cause_b = rank_of_cause(b.record);
+    if (cause_a != cause_b) return cause_a > cause_b;
+    if (cause_a > 0) return a.turn < b.turn;
+    const auto peak = [](const Record& one) { return one.peak ? one.peak->allocated : 0; };
+    return peak(a.record) > peak(b.record);
+  };
+  return static_cast<size_t>(std::min_element(ends.begin(), ends.end(), before) - ends.begin());
+}
+
+// Of the ranks that have losses.
+std::vector<double> mean_losses(const std::vector<RankRecord>& ends) {
+  std::vector<double> mean;
+  double with_losses = 0;
+  for (const RankRecord& one : ends) {
+    const auto& losses = one.record.losses.get();
+    if (losses.empty()) continue;
+    ++with_losses;
+    mean.resize(std::max(mean.size(), losses.size()));
+    for (size_t i = 0; i < losses.size(); ++i) mean[i] += losses[i];
+  }
+  for (double& loss : mean) loss /= with_losses;
+  return mean;
+}
+
+// Where one waited in vain: who never failed, and so never spoke. "" where nobody did.
+std::string silent_ranks(const Record& record) {
+  if (record.reason.find("imed out") == std::string::npos) return "";
+  std::vector<std::string> silent;
+  for (const RankFigures& one : record.ranks) {
+    if (one.reason == kStoppedForAnother) silent.push_back(std::to_string(one.rank));
+  }
+  return silent.empty() ? "" : "no answer from rank " + join(silent) + "; ";
+}
+
+RankFigures figures_of(const RankRecord& end) {
+  RankFigures figures{.rank = end.rank,
+                      .status = end.record.status,
+                      .reason = end.record.reason,
+                      .alike = end.alike.empty() ? "" : rank_list(end.alike),
+                      .peak = end.record.peak.value_or(MemoryBytes{})};
+  const auto predicted = end.record.predicted.find("peak_allocated_bytes");
+  if (predicted != end.record.predicted.end()) figures.predicted_bytes = predicted->second;
+  if (!end.record.ranks.empty()) figures.moved = end.record.ranks.front().moved;
+  return figures;
+}
+
+}  // namespace
+
+Record record_of_all(std::vector<RankRecord> ends) {
+  std::vector<RankFigures> ranks;
+  ranks.reserve(ends.size());
+  for (const RankRecord& end : ends) ranks.push_back(figures_of(end));
+  std::vector<double> losses = mean_losses(ends);
+  RankRecord& telling = ends[telling_rank(ends)];
+  Record record = std::move(telling.record);
+  record.losses = std::move(losses);
+  record.ranks = std::move(ranks);
+  if (record.status != Status::kOk) {
+    record.reason =
+        silent_ranks(record) + "rank " + std::to_string(telling.rank) + ": " + record.reason;
+  }
+  return record;
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+// The ranks of one cell, on one machine: one process each, one Record of all. No torch here.
+//
+// Note [Ranks of one cell]
+// Rationale: a cell with a mesh is one run of many processes; who asked for it wants one row.
+// Approach: every rank is a headroom-cell with what a launcher would set (RANK, WORLD_SIZE,
+//   LOCAL_RANK, MASTER_ADDR, MASTER_PORT; rank 0 has the store). The Record is that of the rank
+//   whose peak is highest, or of the one that failed by itself first, with the mean of the
+//   replicas' losses; Record::ranks has each one's status and peak. When one has failed all are
+//   killed.
+// Limits: all ranks here. More machines: torchrun (scripts/launch.sh).
+#pragma once
+
+#include "bench/launch/cell.h"
+
+namespace headroom {
+
+// What a launcher of all ranks on this machine tells one of them; what it says is under its number.
+CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_t ranks, int port);
+
+// As run_cell(), of a spec whose mesh is more than one rank.
+Record run_ranks(const RunSpec& spec, const CellOptions& options);
+
+}  // namespace headroom

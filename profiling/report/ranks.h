@@ -1,0 +1,14 @@
+// The ranks of a run on a mesh, as tables. No torch here.
+#pragma once
+
+#include <vector>
+
+#include "profiling/record.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// Each rank's peak, and what collectives move in a step; none of a Record of one rank.
+std::vector<Table> rank_tables(const Record& record);
+
+}  // namespace headroom

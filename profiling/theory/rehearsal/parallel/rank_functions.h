@@ -1,0 +1,17 @@
+// What ranks that share matrices say to each other, with shapes for tensors. Read beside
+// train/parallel/rank_functions.h. No torch here.
+#pragma once
+
+#include <cstdint>
+
+#include "profiling/theory/rehearsal/tensor.h"
+
+namespace headroom {
+
+ShapeTensor spread(const ShapeTensor& x);
+ShapeTensor sum_of_ranks(const ShapeTensor& x);
+// ranks: that share the tokens.
+ShapeTensor gather_tokens(const ShapeTensor& x_BsD, int64_t ranks);
+ShapeTensor sum_by_tokens(const ShapeTensor& x_BSD, int64_t ranks);
+
+}  // namespace headroom

@@ -1,0 +1,49 @@
+// A model shared by its replicas, with shapes for tensors. Read beside train/parallel/shards.h. No
+// torch here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "profiling/theory/rehearsal/parallel/unit_shapes.h"
+#include "train/offload/resident_blocks.h"
+
+namespace headroom {
+
+class ShardShapes final : public ResidentBlocks {
+ public:
+  ShardShapes(Run& run, const RunSpec& spec, int64_t rank);
+
+  // A block that has just been made; then what else the model has, either of them perhaps nothing.
+  void take_block(const std::vector<Parameter*>& block);
+  void take_rest(const std::vector<Parameter*>& table, const std::vector<Parameter*>& head);
+
+  std::vector<Parameter*> pieces();
+  // block(x_BSD), with the block's parameters there.
+  ShapeTensor run(int64_t index, const ShapeTensor& x_BSD,
+                  const std::function<ShapeTensor(const ShapeTensor&)>& block);
+
+  void begin_step();
+  void begin_forward();
+  void begin_backward(bool last);
+  void finish();
+
+ private:
+  UnitShapes& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
+  UnitShapes* share(const std::vector<Parameter*>& parameters);
+  void fetch(int64_t index) override { block(index).fetch(); }
+  void drop(int64_t index) override { block(index).drop(); }
+  void completed(UnitShapes& unit, size_t parameter);
+
+  Run& run_;
+  int64_t zero_, parts_, part_;
+  std::vector<std::unique_ptr<UnitShapes>> units_;  // the token table, every block, the head
+  std::vector<UnitShapes*> blocks_;
+  UnitShapes* table_ = nullptr;
+  UnitShapes* head_ = nullptr;
+  UnitShapes* adding_up_ = nullptr;
+};
+
+}  // namespace headroom

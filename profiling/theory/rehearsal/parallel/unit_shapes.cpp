@@ -1,0 +1,105 @@
+#include "profiling/theory/rehearsal/parallel/unit_shapes.h"
+
+#include <utility>
+
+#include "profiling/theory/rehearsal/run.h"
+
+namespace headroom {
+namespace {
+
+std::vector<int64_t> numels_of(const std::vector<Parameter*>& parameters) {
+  std::vector<int64_t> numels;
+  numels.reserve(parameters.size());
+  for (const Parameter* parameter : parameters) numels.push_back(parameter->value.elements());
+  return numels;
+}
+
+// A part of a flat tensor, of these sizes.
+ShapeTensor part_of_flat(const ShapeTensor& flat, const Dims& sizes) {
+  ShapeTensor part = flat.detach();
+  part.sizes = sizes;
+  part.strides = contiguous_strides(sizes);
+  part.is_view = true;
+  return part;
+}
+
+}  // namespace
+
+UnitShapes::UnitShapes(std::vector<Parameter*> parameters, int64_t zero, int64_t parts,
+                       int64_t part)
+    : parameters_(std::move(parameters)),
+      run_(*parameters_.front()->value.run),
+      dtype_(parameters_.front()->value.dtype),
+      zero_(zero),
+      layout_(numels_of(parameters_), parts) {
+  flat_ = flat(layout_.numel(), kParameters);
+  for (Parameter* parameter : parameters_) parameter->value.storage = flat_.storage;
+  part_ = part_of_flat(flat_, {layout_.part_numel()});
+  if (zero_ == 3) {
+    part_ = flat(layout_.part_numel(), kParameters);
+    drop();
+  }
+  for (const FlatUnit::Piece& range : layout_.pieces(part)) {
+    const Parameter& of = *parameters_[range.parameter];
+    Parameter& piece = pieces_.emplace_back();
+    piece.name = of.name;
+    piece.value = part_of_flat(part_, {range.length});
+    piece.whole_elements = of.value.elements();
+  }
+  missing_ = parameters_.size();
+}
+
+ShapeTensor UnitShapes::flat(int64_t elements, const char* group) const {
+  const char* const was = std::exchange(run_.memory.group, group);
+  ShapeTensor made = empty(run_, {elements}, dtype_);
+  run_.memory.group = was;
+  return made;
+}
+
+std::vector<Parameter*> UnitShapes::pieces() {
+  std::vector<Parameter*> all;
+  for (Parameter& piece : pieces_) all.push_back(&piece);
+  return all;
+}
+
+void UnitShapes::fetch() {
+  if (!std::exchange(is_there_, true)) flat_.storage->come_back();
+}
+
+void UnitShapes::drop() {
+  if (zero_ == 3 && std::exchange(is_there_, false)) flat_.storage->leave();
+}
+
+bool UnitShapes::take(size_t parameter) {
+  if (!gradients_.defined()) gradients_ = flat(layout_.numel(), kGradients);
+  Parameter& own = *parameters_[parameter];
+  own.gradient = sends_ ? ShapeTensor() : part_of_flat(gradients_, own.value.sizes);
+  if (--missing_ > 0) return false;
+  missing_ = parameters_.size();
+  if (!sends_) return false;
+  summing_ = zero_ == 1 ? part_of_flat(gradients_, {layout_.part_numel()})
+                        : flat(layout_.part_numel(), kGradients);
+  adding_up_ = true;
+  return true;
+}
+
+void UnitShapes::settle() {
+  if (!std::exchange(adding_up_, false)) return;
+  if (zero_ > 1) gradients_ = {};
+  if (!sum_.defined()) sum_ = summing_;
+  summing_ = {};
+}
+
+void UnitShapes::give_gradients() {
+  settle();
+  for (Parameter& piece : pieces_) piece.gradient = part_of_flat(sum_, piece.value.sizes);
+}
+
+void UnitShapes::free_gradients() {
+  for (Parameter& piece : pieces_) piece.gradient = {};
+  gradients_ = sum_ = summing_ = {};
+  adding_up_ = false;
+  missing_ = parameters_.size();
+}
+
+}  // namespace headroom

@@ -1,0 +1,50 @@
+// A unit of what replicas share, with shapes for tensors. Read beside train/parallel/
+// sharded_unit.h. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profiling/theory/rehearsal/model.h"
+#include "train/parallel/flat_unit.h"
+
+namespace headroom {
+
+class UnitShapes {
+ public:
+  // zero: 1 to 3; part: which of the `parts` this replica has.
+  UnitShapes(std::vector<Parameter*> parameters, int64_t zero, int64_t parts, int64_t part);
+  UnitShapes(const UnitShapes&) = delete;
+  UnitShapes& operator=(const UnitShapes&) = delete;
+
+  const std::vector<Parameter*>& parameters() const { return parameters_; }
+  // What this replica's optimizer updates.
+  std::vector<Parameter*> pieces();
+
+  void fetch();
+  void drop();
+  void begin_backward(bool sends) { sends_ = sends; }
+  bool take(size_t parameter);
+  void settle();
+  void give_gradients();
+  void free_gradients();
+
+ private:
+  ShapeTensor flat(int64_t elements, const char* group) const;
+
+  std::vector<Parameter*> parameters_;
+  Run& run_;
+  DType dtype_;
+  int64_t zero_;
+  FlatUnit layout_;
+  ShapeTensor flat_, part_;
+  std::vector<Parameter> pieces_;
+  bool is_there_ = true;
+
+  ShapeTensor gradients_, sum_, summing_;
+  bool adding_up_ = false;
+  bool sends_ = false;
+  size_t missing_ = 0;
+};
+
+}  // namespace headroom

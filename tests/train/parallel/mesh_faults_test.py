@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""What becomes of a mesh when something goes wrong: one line that names the rank and why, soon, and
+nothing that still runs.
+
+usage: mesh_faults_test.py HEADROOM
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+HEADROOM = sys.argv[1]
+CELL = str(Path(HEADROOM).parent / "headroom-cell")
+MODEL = ("--model-size custom --d-model 64 --d-ff 128 --layers 4 --heads 4 --vocab-size 97 "
+         "--context-length 32 --batch-size 2 --threads 1 --device cpu --profile-type training "
+         "--stacks none --record-steps 0").split()
+LONG = ["--warmup-steps", "0", "--measure-steps", "100000"]
+SOON = 30  # seconds
+
+
+def profile(*flags, **more):
+    return subprocess.Popen([HEADROOM, "profile", *MODEL, *flags, "--format", "json"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def ranks_of(process, count):
+    """Pids of its cells by rank, when all are there and have met."""
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        found = {}
+        for entry in Path("/proc").iterdir():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if not entry.name.isdigit() or parent != process.pid:
+                    continue
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except (OSError, IndexError, ValueError):
+                continue
+            rank = [one[5:] for one in variables if one.startswith(b"RANK=")]
+            if rank:
+                found[int(rank[0])] = int(entry.name)
+        if len(found) == count:
+            time.sleep(2)  # they meet
+            return found
+        time.sleep(0.1)
+    raise AssertionError("the ranks did not come")
+
+
+def gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+class MeshFaults(unittest.TestCase):
+    def ended(self, process, pids):
+        out, err = process.communicate(timeout=SOON)
+        for pid in pids:
+            self.assertTrue(gone(pid), f"{pid} still runs")
+        return out, err
+
+    def test_a_rank_that_is_killed_ends_all_and_is_named(self):
+        process = profile("--mesh", "dp=2", *LONG)
+        pids = ranks_of(process, 2)
+        os.kill(pids[1], signal.SIGKILL)
+        out, _ = self.ended(process, pids.values())
+        record = json.loads(out)
+        self.assertEqual(process.returncode, 4)
+        self.assertEqual(record["status"], "killed")
+        self.assertEqual(record["reason"], "rank 1: killed by signal 9 (SIGKILL)")
+
+    def test_a_rank_that_hangs_is_named_before_the_deadline(self):
+        process = profile("--mesh", "dp=2", *LONG, "--deadline", "10")
+        pids = ranks_of(process, 2)
+        os.kill(pids[1], signal.SIGSTOP)
+        out, _ = self.ended(process, pids.values())
+        self.assertIn("no answer from rank 1; rank 0: ", json.loads(out)["reason"])
+
+    def test_control_c_leaves_nothing(self):
+        process = profile("--mesh", "dp=2", *LONG)
+        pids = ranks_of(process, 2)
+        process.send_signal(signal.SIGINT)
+        self.ended(process, pids.values())
+        self.assertEqual(process.returncode, 130)
+
+    def test_a_mesh_that_cannot_be_is_refused_in_one_line(self):
+        for flags, words in ((("--mesh", "tp=3"), "does not divide the 4 key/value heads"),
+                             (("--mesh", "pp=5"), "and it has 4 layers"),
+                             (("--mesh", "ep=2"), "unknown axis 'ep'"),
+                             (("--mesh", "dp=2", "--zero", "4"), "--zero"),
+                             (("--zero", "1"), "shares what replicas have"),
+                             (("--schedule", "gpipe"), "is an order of pipeline stages"),
+                             (("--mesh", "dp=2", "--param-offload", "cpu"), "--param-offload")):
+            with self.subTest(" ".join(flags)):
+                process = profile(*flags)
+                out, err = self.ended(process, ())
+                self.assertEqual((process.returncode, out), (2, ""))
+                self.assertEqual(err.count("\n"), 1, err)
+                self.assertIn(words, err)
+
+    def cell(self, **variables):
+        """A rank as a launcher starts it; its Record."""
+        spec = {"model_size": "custom", "d_model": 64, "d_ff": 128, "layers": 2, "heads": 4,
+                "vocab_size": 97, "context_length": 32, "batch_size": 2, "device": "cpu",
+                "profile_type": "training", "record_steps": 0, "mesh": "dp=2", "threads": 1}
+        kept = {name: value for name, value in os.environ.items()
+                if name not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+        done = subprocess.run([CELL], input=json.dumps({"spec": spec}) + "\n",
+                              env={**kept, **variables}, capture_output=True, text=True,
+                              timeout=SOON, check=False)
+        return json.loads(done.stdout)
+
+    def test_a_launcher_that_says_nothing_or_something_else_is_told_so(self):
+        record = self.cell()
+        self.assertEqual(record["status"], "usage")
+        self.assertIn("RANK is not set", record["reason"])
+        record = self.cell(RANK="0", WORLD_SIZE="3", MASTER_ADDR="127.0.0.1", MASTER_PORT="29999")
+        self.assertEqual(record["status"], "usage")
+        self.assertIn("is 2 ranks, and the launcher started 3", record["reason"])
+
+    def test_a_port_in_use_and_a_store_that_is_not_there_are_failures_of_their_rank(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            record = self.cell(RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                               HEADROOM_RANK_PATIENCE_MS="3000")
+        self.assertEqual(record["status"], "failed")
+        self.assertIn("meeting the other ranks", record["reason"])
+        record = self.cell(RANK="1", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                           HEADROOM_RANK_PATIENCE_MS="3000")
+        self.assertEqual(record["status"], "failed")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

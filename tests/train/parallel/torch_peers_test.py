@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Ten steps on a mesh beside torch's own FSDP2 and pipelining: the same weights, tokens and losses.
+
+usage: torch_peers_test.py HEADROOM
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import torch
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "bench" / "peers"))
+import safetensors_file  # noqa: E402
+
+HEADROOM = sys.argv[1]
+RANKS = 2
+SHAPE = {"d_model": 32, "d_ff": 88, "layers": 4, "heads": 4, "vocab_size": 101,
+         "context_length": 16}
+STEPS = 10
+
+
+def free_port():
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        return any_port.getsockname()[1]
+
+
+class TorchPeers(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.weights = Path(directory.name) / "weights.safetensors"
+        self.tokens = Path(directory.name) / "tokens.bin"
+        generator = torch.Generator().manual_seed(3)
+        ids = torch.randint(SHAPE["vocab_size"], (20000,), generator=generator)
+        self.tokens.write_bytes(ids.to(torch.uint16).numpy().tobytes())
+        self.profiled("--seed", "5", "--save-weights", str(self.weights), "--profile-type",
+                      "forward", "--measure-steps", "1")
+
+    def profiled(self, *flags):
+        words = [word for name, value in SHAPE.items()
+                 for word in (f"--{name.replace('_', '-')}", str(value))]
+        done = subprocess.run(
+            [HEADROOM, "profile", "--model-size", "custom", *words, "--device", "cpu", "--threads",
+             "1", "--warmup-steps", "0", "--record-steps", "0", "--stacks", "none", "--format",
+             "json", *flags], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(done.stdout)
+
+    def ours(self, *flags):
+        return self.profiled("--profile-type", "training", "--measure-steps", str(STEPS),
+                             "--load-weights", str(self.weights), "--tokens", str(self.tokens),
+                             *flags)["losses"]
+
+    def theirs(self, way, sequences, micro_batches):
+        settings = {**SHAPE, "sequences": sequences, "micro_batches": micro_batches,
+                    "steps": STEPS, "learning_rate": 1e-3}
+        port = str(free_port())
+        ranks = [subprocess.Popen(
+            [sys.executable, str(HERE / "torch_peers.py"), way, str(self.weights),
+             str(self.tokens), json.dumps(settings)],
+            env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS), "OMP_NUM_THREADS": "1",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(RANKS)]
+        printed = []
+        for rank in ranks:
+            out, err = rank.communicate(timeout=300)
+            self.assertEqual(rank.returncode, 0, err)
+            printed += [json.loads(line) for line in out.splitlines() if line.startswith("[")]
+        return [sum(losses) / len(losses) for losses in zip(*printed)]
+
+    def check(self, ours, theirs):
+        self.assertEqual((len(ours), len(theirs)), (STEPS, STEPS))
+        for own, other in zip(ours, theirs):
+            self.assertLess(abs(own - other), 1e-5 * abs(other))
+
+    def test_zero_3_has_the_losses_of_fsdp2(self):
+        self.check(self.ours("--mesh", "dp=2", "--zero", "3", "--batch-size", "3"),
+                   self.theirs("fsdp2", 3, 1))
+
+    def test_stages_have_the_losses_of_torchs_1f1b(self):
+        self.check(self.ours("--mesh", "pp=2", "--batch-size", "8", "--micro-batches", "4"),
+                   self.theirs("pipeline", 8, 4))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,33 @@
+#include "train/offload/resident_runner.h"
+
+#include <utility>
+
+namespace headroom {
+
+using torch::Tensor;
+
+BlockRunner around_resident(ResidentBlocks& books, BlockRunner inner) {
+  return [&books, inner = std::move(inner)](int64_t index, TransformerBlock& block,
+                                            const Tensor& x_BSD) {
+    const bool with_graph = torch::GradMode::is_enabled();
+    const bool hooked = with_graph && !books.in_backward();
+    struct Running {
+      ResidentBlocks& books;
+      int64_t index;
+      bool with_graph;
+      ~Running() { books.end_run(index, with_graph); }
+    };
+    books.begin_run(index);
+    const Running running{books, index, with_graph};
+    if (hooked && index == 0) {
+      x_BSD.register_hook([&books](const Tensor&) { books.end_backward(); });
+    }
+    Tensor y_BSD = inner(index, block, x_BSD);
+    if (hooked) {
+      y_BSD.register_hook([&books, index](const Tensor&) { books.begin_backward(index); });
+    }
+    return y_BSD;
+  };
+}
+
+}  // namespace headroom

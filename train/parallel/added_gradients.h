@@ -1,0 +1,55 @@
+// Replicas that share nothing but the sum of their gradients (ZeRO-0: what DistributedDataParallel
+// does).
+//
+// Note [Gradients of replicas]
+// Rationale: all gradients have to be added up over the replicas before an update, and backward
+//   makes them one by one, the last layers' first: most of the way can run beside it.
+// Approach: the parameters in the reverse of their order, cut into buckets of some bytes. Where
+//   backward has completed the gradients of a bucket, and of those before it, one coalesced
+//   all-reduce of them begins: buckets go in one order on every rank. The sums take the gradients'
+//   place and need no flat copy. Before the update all are waited for; a gradient is then the mean.
+//   Of several micro-batches the last one's backward sends.
+// Limits: every rank has to have every gradient; who has none is an error that names the parameter.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+#include "train/gradient_hooks.h"
+#include "train/parallel/rank_group.h"
+#include "train/parallel/replicas.h"
+
+namespace headroom {
+
+class AddedGradients final : public Replicas {
+ public:
+  AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
+                 int64_t bucket_bytes);
+
+  void begin_step() override;
+  void begin_backward(bool last) override { sends_ = last; }
+  void finish() override;
+
+ private:
+  struct Bucket {
+    std::vector<size_t> parameters;
+    size_t missing = 0;  // whose gradients are not complete
+    RankGroup::Work sum;
+  };
+
+  void completed(size_t parameter);
+  void begin_sum(Bucket& bucket);
+
+  std::vector<std::string> names_;
+  std::vector<torch::Tensor> parameters_;
+  std::shared_ptr<RankGroup> group_;
+  std::vector<Bucket> buckets_;
+  std::vector<size_t> bucket_of_;  // of each parameter
+  size_t begun_ = 0;               // buckets
+  bool sends_ = false;
+  GradientHooks hooks_;
+};
+
+}  // namespace headroom

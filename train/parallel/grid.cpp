@@ -1,0 +1,123 @@
+#define USE_C10D_GLOO  // as libtorch was built: its headers are empty without
+#define USE_C10D_NCCL
+#include "train/parallel/grid.h"
+
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "text/quantity.h"
+#include "train/parallel/launch_variables.h"
+#include "train/parallel/lone_store.h"
+
+namespace headroom {
+namespace {
+
+// The first of these variables that is set.
+std::string from_environment(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
+int64_t number(const char* what, std::initializer_list<const char*> names, int64_t most) {
+  const std::string text = from_environment(names);
+  if (text.empty()) {
+    throw UsageError("--mesh: no launcher has said the " + std::string(what) + " (" +
+                     *names.begin() +
+                     " is not set); start the ranks by headroom profile, or by torchrun "
+                     "(example: scripts/launch.sh)");
+  }
+  return parse_integer(*names.begin(), text, 0, most);
+}
+
+// Ranks that differ from `rank` along the axis alone have one name together.
+std::string name_of_group(const Mesh& mesh, int64_t rank, MeshAxis axis) {
+  return to_string(axis) + "/" + std::to_string(mesh.neighbour(rank, axis, 0));
+}
+
+c10::intrusive_ptr<c10d::Store> meet(const Launched& launched, std::chrono::milliseconds patience) {
+  if (launched.alone) return c10::make_intrusive<LoneStore>();
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(launched.port);
+  options.isServer = launched.rank == 0;
+  options.numWorkers = static_cast<size_t>(launched.ranks);
+  options.waitWorkers = true;
+  options.timeout = patience;
+  return c10::make_intrusive<c10d::TCPStore>(launched.address, options);
+}
+
+c10::intrusive_ptr<c10d::Backend> gloo_group(const c10::intrusive_ptr<c10d::Store>& store,
+                                             int64_t place, int64_t size,
+                                             std::chrono::milliseconds patience) {
+  auto options = c10d::ProcessGroupGloo::Options::create(patience);
+  options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(place),
+                                                     static_cast<int>(size), options);
+}
+
+c10::intrusive_ptr<c10d::Backend> nccl_group(const c10::intrusive_ptr<c10d::Store>& store,
+                                             int64_t place, int64_t size,
+                                             std::chrono::milliseconds patience) {
+  auto options = c10d::ProcessGroupNCCL::Options::create();
+  options->timeout = patience;
+  return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, static_cast<int>(place),
+                                                     static_cast<int>(size), options);
+}
+
+}  // namespace
+
+Launched launched(const Mesh& mesh) {
+  constexpr int64_t kMostRanks = 1 << 20;
+  const Launched all = {
+      .rank = number("rank", {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}, kMostRanks),
+      .ranks =
+          number("number of ranks", {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, kMostRanks),
+      .address = from_environment({"MASTER_ADDR"}),
+      .port = number("port of rank 0", {"MASTER_PORT"}, 65535),
+      .alone = from_environment({kRankAlone}) == "1"};
+  if (all.ranks != mesh.ranks()) {
+    throw UsageError("--mesh", to_string(mesh),
+                     "is " + std::to_string(mesh.ranks()) + " ranks, and the launcher started " +
+                         std::to_string(all.ranks),
+                     "--mesh dp=" + std::to_string(all.ranks));
+  }
+  return all;
+}
+
+int64_t local_rank() {
+  return number("rank on this machine",
+                {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "RANK"}, 1 << 20);
+}
+
+std::chrono::milliseconds rank_patience() {
+  constexpr int64_t kUsual = 5 * 60 * 1000;
+  const std::string said = from_environment({kRankPatience});
+  return std::chrono::milliseconds(said.empty() ? kUsual
+                                                : parse_integer(kRankPatience, said, 1, 1 << 30));
+}
+
+Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
+           std::chrono::milliseconds patience)
+    : mesh_(mesh), rank_(launched.rank), patience_(patience), store_(meet(launched, patience)) {
+  for (const MeshAxis axis : kMeshAxes) {
+    if (size(axis) == 1) continue;
+    const auto names =
+        c10::make_intrusive<c10d::PrefixStore>(name_of_group(mesh_, rank_, axis), store_);
+    const auto make = device.is_cuda() ? nccl_group : gloo_group;
+    backends_.push_back(make(names, place(axis), size(axis), patience));
+    groups_.at(static_cast<size_t>(axis)) = std::make_shared<RankGroup>(backends_.back());
+  }
+}
+
+void Grid::leave() const {
+  for (const auto& backend : backends_) backend->shutdown();
+  const std::string all = "all have left";
+  if (store_->add("left", 1) == mesh_.ranks()) store_->set(all, "yes");
+  if (rank_ == 0) store_->wait({all}, patience_);
+}
+
+}  // namespace headroom

@@ -1,0 +1,166 @@
+#include "train/parallel/sharded_unit.h"
+
+#include <utility>
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+std::vector<int64_t> numels_of(const std::vector<Tensor>& tensors) {
+  std::vector<int64_t> numels;
+  numels.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) numels.push_back(tensor.numel());
+  return numels;
+}
+
+void wait_for(RankGroup::Work& work) {
+  if (work) std::exchange(work, nullptr)->wait();
+}
+
+}  // namespace
+
+ShardedUnit::ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero,
+                         std::shared_ptr<RankGroup> replicas)
+    : name_(std::move(name)),
+      names_(parameters.keys()),
+      parameters_(parameters.values()),
+      zero_(zero),
+      group_(std::move(replicas)),
+      layout_(numels_of(parameters_), group_->size()) {
+  const torch::NoGradGuard no_grad;
+  flat_ = torch::zeros({layout_.numel()}, parameters_.front().options().requires_grad(false));
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor place = place_in(flat_, i);
+    place.copy_(parameters_[i]);
+    parameters_[i].set_data(place);
+  }
+  part_ = own_part(flat_);
+  if (zero_ == 3) {
+    part_ = part_.clone();
+    drop();
+  }
+  make_pieces();
+  missing_ = parameters_.size();
+}
+
+Tensor ShardedUnit::place_in(const Tensor& flat, size_t parameter) const {
+  const Tensor& like = parameters_[parameter];
+  return flat.narrow(0, layout_.offset(parameter), like.numel()).view(like.sizes());
+}
+
+Tensor ShardedUnit::own_part(const Tensor& flat) const {
+  return flat.narrow(0, group_->rank() * layout_.part_numel(), layout_.part_numel());
+}
+
+void ShardedUnit::make_pieces() {
+  ranges_ = layout_.pieces(group_->rank());
+  for (const FlatUnit::Piece& piece : ranges_) {
+    pieces_.insert(names_[piece.parameter], part_.narrow(0, piece.in_part, piece.length));
+  }
+}
+
+void ShardedUnit::listen(MemoryClaims* claims) {
+  claims_ = claims;
+  claim(claims_, Category::kParameters, flat_, name_);
+  claim(claims_, Category::kParameters, part_, name_);
+  claim(claims_, Category::kGradients, gradients_, name_);
+  claim(claims_, Category::kGradients, sum_, name_);
+}
+
+void ShardedUnit::fetch() {
+  if (std::exchange(is_there_, true)) return;
+  const c10::OptionalDeviceGuard device(flat_.device());
+  c10::StorageImpl& storage = *flat_.storage().unsafeGetStorageImpl();
+  c10::Allocator* const allocator = c10::GetAllocator(flat_.device().type());
+  storage.set_data_ptr_noswap(allocator->allocate(storage.nbytes()));
+  claim(claims_, Category::kParameters, flat_, name_);
+  gathering_ = group_->all_gather(flat_, part_);
+}
+
+void ShardedUnit::wait() { wait_for(gathering_); }
+
+void ShardedUnit::drop() {
+  if (zero_ < 3 || !std::exchange(is_there_, false)) return;
+  wait();
+  flat_.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
+      c10::DataPtr(nullptr, flat_.device()));
+}
+
+bool ShardedUnit::take(size_t parameter) {
+  Tensor& gradient = parameters_[parameter].mutable_grad();
+  if (!gradients_.defined()) {
+    gradients_ = torch::zeros_like(flat_);
+    claim(claims_, Category::kGradients, gradients_, name_);
+  }
+  const Tensor place = place_in(gradients_, parameter);
+  if (!gradient.is_alias_of(place)) place.copy_(gradient);
+  // Where more of them come, autograd adds them to it.
+  gradient = sends_ ? Tensor() : place;
+  if (--missing_ > 0) return false;
+  missing_ = parameters_.size();
+  if (!sends_) return false;
+  begin_sum();
+  return true;
+}
+
+void ShardedUnit::begin_sum() {
+  summing_ = zero_ == 1 ? own_part(gradients_)
+                        : torch::empty({layout_.part_numel()}, gradients_.options());
+  claim(claims_, Category::kGradients, summing_, name_);
+  adding_up_ = group_->reduce_scatter(summing_, gradients_);
+}
+
+void ShardedUnit::settle() {
+  if (!adding_up_) return;
+  wait_for(adding_up_);
+  if (zero_ > 1) gradients_ = Tensor();
+  if (sum_.defined()) {
+    sum_.add_(summing_);
+  } else {
+    sum_ = summing_;
+  }
+  summing_ = Tensor();
+}
+
+void ShardedUnit::give_gradients() {
+  settle();
+  TORCH_CHECK(missing_ == parameters_.size() && sum_.defined(), "parameters of ", name_,
+              " have no gradient to add to the other replicas'");
+  sum_.mul_(1.0 / static_cast<double>(group_->size()));
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    pieces_[i].value().mutable_grad() = sum_.narrow(0, ranges_[i].in_part, ranges_[i].length);
+  }
+}
+
+void ShardedUnit::free_gradients() {
+  wait_for(adding_up_);
+  for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
+  gradients_ = sum_ = summing_ = Tensor();
+  missing_ = parameters_.size();
+}
+
+void ShardedUnit::gather_updates() {
+  if (zero_ == 3) return;
+  gathering_ = group_->all_gather(flat_, part_);
+}
+
+NamedTensors ShardedUnit::whole(const std::vector<Tensor>& own, torch::Dtype dtype) const {
+  TORCH_CHECK(own.size() == pieces_.size(), "a part of ", name_, " is missing");
+  const torch::NoGradGuard no_grad;
+  const auto options = part_.options().dtype(dtype);
+  Tensor part = torch::zeros({layout_.part_numel()}, options);
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    part.narrow(0, ranges_[i].in_part, ranges_[i].length).copy_(own[i]);
+  }
+  Tensor flat = torch::empty({layout_.numel()}, options);
+  group_->all_gather(flat, part)->wait();
+  NamedTensors whole;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    whole.insert(names_[i], place_in(flat, i).to(torch::kCPU, /*non_blocking=*/false,
+                                                 /*copy=*/true));
+  }
+  return whole;
+}
+
+}  // namespace headroom

@@ -1,0 +1,172 @@
+#include "train/parallel/shards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "train/offload/resident_runner.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+namespace {
+
+NamedTensors with_prefix(const std::string& prefix, const NamedTensors& parameters) {
+  NamedTensors named;
+  for (const auto& item : parameters) named.insert(prefix + item.key(), item.value());
+  return named;
+}
+
+}  // namespace
+
+Shards::Shards(int64_t zero, Reshard reshard_after_forward, std::shared_ptr<RankGroup> replicas)
+    : ResidentBlocks(reshard_after_forward == Reshard::kNever),
+      zero_(zero),
+      group_(std::move(replicas)) {}
+
+ShardedUnit* Shards::share(const std::string& name, const NamedTensors& parameters) {
+  if (parameters.is_empty()) return nullptr;
+  units_.push_back(std::make_unique<ShardedUnit>(name, parameters, zero_, group_));
+  return units_.back().get();
+}
+
+void Shards::take(int64_t layer, TransformerBlock& block) {
+  const std::string name = "layers." + std::to_string(layer);
+  blocks_.push_back(share(name, with_prefix(name + ".", block->named_parameters())));
+  add();
+}
+
+void Shards::take_rest(Transformer& model) {
+  NamedTensors table;
+  NamedTensors head;
+  for (const auto& item : model->named_parameters()) {
+    if (item.key().rfind("layers.", 0) == 0) continue;
+    (item.key().rfind("token_embeddings.", 0) == 0 ? table : head).insert(item.key(), item.value());
+  }
+  table_ = share("token_embeddings", table);
+  if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
+  head_ = share("lm_head", head);
+  for (const auto& unit : units_) {
+    ShardedUnit* const own = unit.get();
+    hooks_.push_back(std::make_unique<GradientHooks>(
+        unit->parameters(), [this, own](size_t parameter) { completed(*own, parameter); }));
+  }
+}
+
+NamedTensors Shards::pieces() const {
+  NamedTensors all;
+  for (const auto& unit : units_) all.update(unit->pieces());
+  return all;
+}
+
+std::vector<int64_t> Shards::whole_numels() const {
+  std::vector<int64_t> numels;
+  for (const auto& unit : units_) {
+    for (const FlatUnit::Piece& piece : unit->ranges()) {
+      numels.push_back(unit->parameters()[piece.parameter].numel());
+    }
+  }
+  return numels;
+}
+
+NamedTensors Shards::cut(const NamedTensors& whole) const {
+  NamedTensors cut;
+  for (const auto& unit : units_) {
+    for (size_t i = 0; i < unit->ranges().size(); ++i) {
+      const std::string& name = unit->pieces()[i].key();
+      const FlatUnit::Piece& piece = unit->ranges()[i];
+      cut.insert(name, whole[name].reshape({-1}).narrow(0, piece.begin, piece.length));
+    }
+  }
+  return cut;
+}
+
+void Shards::set(const NamedTensors& numbers) const {
+  const NamedTensors own = cut(numbers);
+  for (const auto& unit : units_) {
+    for (size_t i = 0; zero_ < 3 && i < unit->parameters().size(); ++i) {
+      Tensor parameter = unit->parameters()[i];
+      parameter.copy_(numbers[unit->names()[i]]);
+    }
+    for (const auto& item : unit->pieces()) {
+      Tensor piece = item.value();
+      piece.copy_(own[item.key()]);
+    }
+  }
+}
+
+BlockRunner Shards::around(BlockRunner inner) {
+  if (zero_ < 3) return inner;
+  return [this, run = around_resident(*this, std::move(inner))](
+             int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
+    const bool is_last = !in_backward() && index + 1 == count();
+    if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
+    if (is_last && head_ != nullptr) head_->fetch();
+    Tensor y_BSD = run(index, block, x_BSD);
+    if (is_last && head_ != nullptr) head_->wait();
+    return y_BSD;
+  };
+}
+
+void Shards::listen(MemoryClaims* claims) {
+  for (const auto& unit : units_) unit->listen(claims);
+}
+
+void Shards::begin_step() {
+  adding_up_ = nullptr;
+  for (const auto& unit : units_) unit->free_gradients();
+  if (zero_ < 3) return;
+  ResidentBlocks::begin_step();
+  for (ShardedUnit* unit : {table_, head_}) {
+    if (unit != nullptr) unit->drop();
+  }
+}
+
+void Shards::begin_forward() {
+  if (zero_ < 3 || table_ == nullptr) return;
+  table_->fetch();
+  table_->wait();
+}
+
+void Shards::begin_backward(bool last) {
+  for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1);
+}
+
+// Two neighbours' gradients are there at most.
+void Shards::completed(ShardedUnit& unit, size_t parameter) {
+  if (!unit.take(parameter)) return;
+  if (&unit == head_) head_->drop();
+  if (ShardedUnit* before = std::exchange(adding_up_, &unit)) before->settle();
+}
+
+void Shards::finish() {
+  const torch::NoGradGuard no_grad;
+  adding_up_ = nullptr;
+  for (const auto& unit : units_) unit->give_gradients();
+}
+
+void Shards::end_update() {
+  for (const auto& unit : units_) unit->gather_updates();
+  for (const auto& unit : units_) unit->wait();
+}
+
+void Shards::add_up(Tensor& number) { group_->all_reduce({number})->wait(); }
+
+bool Shards::all(bool here) { return group_->all(here, units_.front()->options().device()); }
+
+NamedTensors Shards::whole_weights(const std::vector<Tensor>& masters) {
+  NamedTensors all;
+  auto next = masters.begin();
+  for (const auto& unit : units_) {
+    std::vector<Tensor> own = unit->pieces().values();
+    if (!masters.empty()) {
+      const auto end = next + static_cast<std::ptrdiff_t>(own.size());
+      own = {std::exchange(next, end), end};
+    }
+    all.update(unit->whole(own, masters.empty() ? c10::typeMetaToScalarType(unit->options().dtype())
+                                                : torch::kFloat32));
+  }
+  return all;
+}
+
+}  // namespace headroom

@@ -1,0 +1,78 @@
+// A model shared by its replicas: the optimizer (ZeRO-1), gradients too (2), parameters too (3).
+// Start here; one part of the model is a ShardedUnit.
+//
+// Note [Units and when they move]
+// Rationale: what is gathered or added up at once should be large enough for a fast link and small
+//   beside the model, and on its way while something else is computed.
+// Approach: the units are the token table, every block, and the final norm with the head. Where
+//   backward has a unit's gradients, their sum begins, and the sum of the unit before it is waited
+//   for: two neighbours' whole gradients are there at most. With ZeRO-3 blocks come and go as
+//   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
+//   block runs, the head from the last block's forward until its gradients are complete.
+// Limits: the order of collectives is that of the blocks, the same on every replica.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/transformer.h"
+#include "train/gradient_hooks.h"
+#include "train/offload/resident_blocks.h"
+#include "train/parallel/replicas.h"
+#include "train/parallel/sharded_unit.h"
+#include "train/vocabulary/mesh.h"
+
+namespace headroom {
+
+class Shards final : public Replicas, public ResidentBlocks {
+ public:
+  // zero: 1 to 3. reshard_after_forward: of 3.
+  Shards(int64_t zero, Reshard reshard_after_forward, std::shared_ptr<RankGroup> replicas);
+
+  // Shares a block that has just been made, one after the other; then what else the model has.
+  void take(int64_t layer, TransformerBlock& block);
+  void take_rest(Transformer& model);
+
+  bool come_and_go() const { return zero_ == 3; }  // the parameters
+  // What this replica's optimizer updates, by the names of the parameters that it is of.
+  NamedTensors pieces() const;
+  // Elements of the parameter that each of pieces() is of.
+  std::vector<int64_t> whole_numels() const;
+  // Of tensors like the parameters, by their names, what each of pieces() is of them.
+  NamedTensors cut(const NamedTensors& whole) const;
+  // Gives all replicas' parameters these numbers, of which each replica takes its pieces; one that
+  // has whole parameters takes all.
+  void set(const NamedTensors& numbers) const;
+
+  // `inner`, with the block's parameters there.
+  BlockRunner around(BlockRunner inner);
+
+  void listen(MemoryClaims* claims) override;
+  void begin_step() override;
+  void begin_forward() override;
+  void begin_backward(bool last) override;
+  void finish() override;
+  void end_update() override;
+  void add_up(torch::Tensor& number) override;
+  bool all(bool here) override;
+  NamedTensors whole_weights(const std::vector<torch::Tensor>& masters) override;
+
+ private:
+  ShardedUnit& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
+  ShardedUnit* share(const std::string& name, const NamedTensors& parameters);
+  void fetch(int64_t index) override { block(index).fetch(); }
+  void wait_for(int64_t index) override { block(index).wait(); }
+  void drop(int64_t index) override { block(index).drop(); }
+  void completed(ShardedUnit& unit, size_t parameter);
+
+  int64_t zero_;
+  std::shared_ptr<RankGroup> group_;
+  std::vector<std::unique_ptr<ShardedUnit>> units_;  // the token table, every block, the head
+  std::vector<ShardedUnit*> blocks_;
+  ShardedUnit* table_ = nullptr;  // both null in a part of a model that has none
+  ShardedUnit* head_ = nullptr;
+  std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
+  ShardedUnit* adding_up_ = nullptr;                   // whose sum began last, and may not be there
+};
+
+}  // namespace headroom

@@ -1,0 +1,48 @@
+// Which ranks a step runs on: how many along each axis. No torch here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "text/enum_words.h"
+
+namespace headroom {
+
+// The axes, the outermost first: neighbouring ranks share matrices, whole stages are far apart.
+//   pp  pipeline stages, each some layers
+//   dp  replicas, each with its own sequences
+//   tp  ranks that share every matrix (tensor parallelism)
+enum class MeshAxis { kPipeline, kData, kTensor };
+inline constexpr std::array<MeshAxis, 3> kMeshAxes = {MeshAxis::kPipeline, MeshAxis::kData,
+                                                      MeshAxis::kTensor};
+std::string to_string(MeshAxis axis);  // "pp"
+
+struct Mesh {
+  std::array<int64_t, kMeshAxes.size()> sizes = {1, 1, 1};  // by MeshAxis
+
+  int64_t size(MeshAxis axis) const { return sizes.at(static_cast<size_t>(axis)); }
+  int64_t ranks() const;
+  // Where a rank stands along an axis.
+  int64_t place(int64_t rank, MeshAxis axis) const;
+  // The rank that stands at `place` along the axis, and along the others where `rank` does.
+  int64_t neighbour(int64_t rank, MeshAxis axis, int64_t place) const;
+
+  bool operator==(const Mesh&) const = default;
+};
+std::string to_string(const Mesh& mesh);  // "dp=2,tp=4", without axes of one; of one rank "none"
+
+// Whether a block's parameters, gathered for its forward (ZeRO-3), go when that has ended.
+enum class Reshard { kAlways, kNever };
+inline const EnumWords<Reshard>& words_of(Reshard) {
+  static const EnumWords<Reshard> kWords = {
+      {Reshard::kAlways, "always", "gathered again for backward"},
+      {Reshard::kNever, "never", "they stay until backward is through with them"}};
+  return kWords;
+}
+
+// Axes in any order, each once. Throws UsageError on what is no mesh, and on more than 2^20 ranks.
+Mesh parse_mesh(const std::string& flag, std::string_view typed);
+
+}  // namespace headroom
