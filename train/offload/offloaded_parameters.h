@@ -5,10 +5,11 @@
 //   idle, and is most of what a large model needs.
 // Approach: a parameter stays the tensor it is; its storage's memory comes and goes, so that
 //   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go];
-//   around_resident() keeps the books. Embedding, final norm and head stay on the card.
-// Limits: for updates that are made on the host, or none. Autocast's casts are kept by whoever
-//   saves them, as ever: with BF16 products of FP32 weights a copy of all weights is on the card
-//   unless blocks are computed again. One backward at a time.
+//   around_resident() keeps the books. Embedding, final norm and head stay on the card. Autocast's
+//   copies of a block's weights go with the block.
+// Limits: for updates that are made on the host, or none. What backward saves of those copies is
+//   kept, as ever: with BF16 products of FP32 weights a copy of all weights is on the card unless
+//   blocks are computed again. One backward at a time.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,5 +1,7 @@
 #include "train/offload/resident_runner.h"
 
+#include <ATen/autocast_mode.h>
+
 #include <utility>
 
 namespace headroom {
@@ -15,7 +17,11 @@ BlockRunner around_resident(ResidentBlocks& books, BlockRunner inner) {
       ResidentBlocks& books;
       int64_t index;
       bool with_graph;
-      ~Running() { books.end_run(index, with_graph); }
+      ~Running() {
+        books.end_run(index, with_graph);
+        // With a block's weights go autocast's copies of them; who saved one for backward keeps it.
+        at::autocast::clear_cache();
+      }
     };
     books.begin_run(index);
     const Running running{books, index, with_graph};

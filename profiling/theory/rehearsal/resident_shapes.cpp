@@ -8,13 +8,17 @@ ShapeTensor run_resident(ResidentBlocks& books, Run& run, int64_t index, const S
                          const std::function<ShapeTensor(const ShapeTensor&)>& block) {
   struct Running {
     ResidentBlocks& books;
+    Run& run;
     int64_t index;
     bool with_graph;
-    ~Running() { books.end_run(index, with_graph); }
+    ~Running() {
+      books.end_run(index, with_graph);
+      run.cast_cache.clear();
+    }
   };
   const bool hooked = run.grad_mode && !books.in_backward();
   books.begin_run(index);
-  const Running running{books, index, run.grad_mode};
+  const Running running{books, run, index, run.grad_mode};
   if (hooked && index == 0) {
     x_BSD.made_by->when_reached.emplace_back([&books] { books.end_backward(); });
   }

@@ -286,6 +286,17 @@ TEST(PredictedPeak, OfCheckpointingIsInARecomputedBlock) {
   EXPECT_GT(bytes_of(peak, kRecomputed), 0);
 }
 
+// Autocast's cache, which lives as long as the forward, is emptied of what a block had cast.
+TEST(PredictedPeak, OfBlocksThatComeAndGoHoldsTheCastsOfOneBlock) {
+  RunSpec spec = spec_of("2.7B", Mode::kTraining, Precision::kBf16);
+  spec.checkpoint = parse_checkpoint("--checkpoint", "full");
+  spec.optimizer_offload = spec.param_offload = parse_offload("--param-offload", "cpu");
+  const int64_t casts = 2 * parameter_count(model_config(spec));
+  EXPECT_LT(predicted_peak(spec).allocated, casts);
+  spec.param_offload = {};
+  EXPECT_GT(predicted_peak(spec).allocated, casts);
+}
+
 TEST(PredictedPeak, OfActivationsIn8BitIsBelowTheExactOnesAndTwiceTheSame) {
   RunSpec spec = spec_of("small", Mode::kForwardBackward);
   spec.context_length = 1024;
