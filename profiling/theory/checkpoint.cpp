@@ -155,10 +155,14 @@ int64_t recomputed_at_once(const RunSpec& spec) {
   return most;
 }
 
+bool casts_are_their_nodes(const RunSpec& spec) {
+  return follows_cpu_policy(spec) || spec.param_offload.any();
+}
+
 int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
-  const int64_t kept = total(rows, kCastCache) + total(rows, kPassingCast);
+  const int64_t kept = std::max(total(rows, kCastCache), total(rows, kPassingCast));
   const int64_t at_once = recomputed_at_once(spec);
-  if (!follows_cpu_policy(spec) || at_once == 0 || !uses_autocast(spec.precision)) return kept;
+  if (!casts_are_their_nodes(spec) || at_once == 0 || !uses_autocast(spec.precision)) return kept;
   int64_t block = 0;    // the casts of one
   int64_t largest = 0;  // of these
   for (const Row& row : rows) {
@@ -173,7 +177,8 @@ int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
       before += group.count();
       continue;
     }
-    const int64_t again = has_backward(spec.profile_type) ? group.count() * block : largest;
+    const int64_t of_one = follows_cpu_policy(spec) ? largest : block;
+    const int64_t again = has_backward(spec.profile_type) ? group.count() * block : of_one;
     fullest = std::max(fullest, before * block + again);
   }
   return fullest;

@@ -27,9 +27,13 @@ Blocks recomputed_blocks(const RunSpec& spec);
 // The most blocks that are computed again at once; 0 = none is.
 int64_t recomputed_at_once(const RunSpec& spec);
 
+// Whether nobody but the nodes that use them keeps the casts of a block's weights: on the CPU, and
+// where they go with the weights (train/offload/resident_runner.cpp).
+bool casts_are_their_nodes(const RunSpec& spec);
+
 // The cast weights alive at the fullest instant. On CUDA autocast's cache has all of them when the
-// forward ends. On the CPU they are their nodes': a block that is computed again keeps none, but
-// has them while its products run and again when it is computed again.
+// forward ends. Where they are their nodes' a block that is computed again keeps none, but has them
+// while its products run (on the CPU one at a time) and again when it is computed again.
 int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows);
 
 }  // namespace headroom

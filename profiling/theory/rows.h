@@ -55,7 +55,8 @@ inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
 inline constexpr const char* kClipping = "clipping temporaries";
 inline constexpr const char* kLossScaler = "loss scaler";
 inline constexpr const char* kCastCache = "cast cache";
-inline constexpr const char* kPassingCast = "passing cast";  // not cached: one alive at a time
+inline constexpr const char* kPassingCast =
+    "passing cast";  // not kept: one at a time, or one block's
 inline constexpr const char* kTables = "tables";
 inline constexpr const char* kInputs = "inputs";
 inline constexpr const char* kBatchLoss = "batch loss";  // of micro-batches

@@ -24,20 +24,32 @@ void add_cast(Sheet& sheet, const ParameterShape& parameter, int64_t storages,
              .storages = storages});
 }
 
+const char* why_kept(const Sheet& sheet, bool by_nodes) {
+  if (sheet.cpu()) return "cast at its use; einsum is on no CPU list, its node keeps the cast";
+  return by_nodes ? "cast at its use, goes with the block's weights; its node keeps the cast"
+                  : "cast at first use, kept until the guard dies, without a graph too";
+}
+
 // See Note [Casts under autocast] in activations.cpp.
 void add_casts(Sheet& sheet) {
   sheet.begin(kCastCache);
   const bool saves = builds_graph(sheet.spec().profile_type);
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
+  const bool by_nodes = casts_are_their_nodes(sheet.spec());
   for (const ParameterShape& parameter : kModelParameters) {
     if (!is_cast(sheet, parameter)) continue;
-    // On the CPU what is computed again has no node that would keep them.
-    const int64_t kept =
-        copies(sheet, parameter) - (sheet.cpu() && parameter.in_every_block ? again : 0);
+    int64_t kept = copies(sheet, parameter);
+    // What is computed again has no node that would keep them.
+    if (by_nodes && parameter.in_every_block) kept = saves ? kept - again : 0;
     if (kept == 0) continue;
-    add_cast(sheet, parameter, kept, {"BmmBackward0.mat2"},
-             sheet.cpu() ? "cast at its use; einsum is on no CPU list, its node keeps the cast"
-                         : "cast at first use, kept until the guard dies, without a graph too");
+    add_cast(sheet, parameter, kept, {"BmmBackward0.mat2"}, why_kept(sheet, by_nodes));
+  }
+  if (by_nodes && !saves) {
+    sheet.begin(kPassingCast);
+    for (const ParameterShape& parameter : kModelParameters) {
+      if (!is_cast(sheet, parameter) || !parameter.in_every_block) continue;
+      add_cast(sheet, parameter, 1, {}, "of one block at a time: they go with its weights");
+    }
   }
   if (again == 0) return;
   sheet.begin(kRecomputedCast);
