@@ -270,8 +270,9 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
       offload_parameters(spec, config.layers, device, copies);
   std::unique_ptr<Shards> shards = share(spec, grid);
   std::unique_ptr<TensorParallel> tensors = split(spec, grid);
-  const LayerFactory layers = tensors ? tensors->layers(layers_of(spec)) : layers_of(spec);
   std::unique_ptr<Pipeline> pipeline = stage(spec, config, grid);
+  LayerFactory layers = pipeline ? pipeline->layers(layers_of(spec)) : layers_of(spec);
+  if (tensors) layers = tensors->layers(layers);
   Transformer model(layers, config, pipeline ? pipeline->part() : whole_model(config),
                     spec.context_length, spec.attention, device, dtype_of(spec.weights),
                     [&](int64_t layer, TransformerBlock& block) {

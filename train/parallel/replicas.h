@@ -27,7 +27,8 @@ class Replicas {
   virtual void begin_step() {}
   // Before each forward of it.
   virtual void begin_forward() {}
-  // Before each backward; `last`: of the step.
+  // Before each backward; `last`: of the step. Where gradients wait (waiting_gradients.h) before
+  // each part of one: of a parameter all of a micro-batch's gradient comes in one of them.
   virtual void begin_backward(bool last) = 0;
   // After the last: the optimizer's gradients are the mean of all replicas'. Throws c10::Error
   // where a parameter had none.

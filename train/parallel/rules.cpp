@@ -68,6 +68,24 @@ void check_tensor_parallel(const RunSpec& spec) {
   }
 }
 
+void check_zero_bubble(const RunSpec& spec) {
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--schedule", to_string(spec.schedule), problem,
+                     "--mesh pp=2 --micro-batches 4 --schedule zero-bubble");
+  };
+  if (spec.precision == Precision::kFp8) {
+    refuse(
+        "does not run with --precision fp8, whose products make both gradients at once; allowed "
+        "with it: 1f1b, gpipe, interleaved:V");
+  }
+  if (spec.zero == 3) {
+    refuse(
+        "does not run with --zero 3, which lets a block go when its gradients are complete; "
+        "allowed "
+        "with it: 1f1b, gpipe");
+  }
+}
+
 void check_pipeline(const RunSpec& spec) {
   const int64_t pp = spec.mesh.size(MeshAxis::kPipeline);
   const std::string schedule = to_string(spec.schedule);
@@ -93,6 +111,7 @@ void check_pipeline(const RunSpec& spec) {
            " has no backward; allowed: with training, forward-backward");
   }
   if (spec.activations.offloaded()) refuse("does not run with --activations offloaded");
+  if (spec.schedule.kind == ScheduleKind::kZeroBubble) check_zero_bubble(spec);
   if (spec.schedule.kind != ScheduleKind::kInterleaved) return;
   if (spec.micro_batches % pp != 0) {
     throw UsageError("--schedule", schedule,

@@ -34,7 +34,8 @@ Tensors call(Node& node) {
   ShapeTensor gradient = std::move(node.buffer);
   node.buffer = {};
   for (const auto& hook : node.when_reached) hook();
-  Tensors outputs = node.apply(gradient);
+  // A node that no gradient comes to gives none on, and accumulates none.
+  Tensors outputs = gradient.defined() ? node.apply(gradient) : Tensors(node.next.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.next[i] == nullptr) {
       outputs[i] = {};

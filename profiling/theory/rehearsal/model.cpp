@@ -2,13 +2,18 @@
 
 #include "cards/cards.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
+#include "profiling/theory/rehearsal/parallel/waiting_shapes.h"
 #include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
 namespace {
 
+// What lays gradients of weights aside, where they are asked for.
+WaitingShapes* waiting(const Run& run) { return run.grad_mode ? run.waiting : nullptr; }
+
 ShapeTensor linear(const ShapeTensor& x, const Parameter& weight) {
+  if (WaitingShapes* const later = waiting(*x.run)) return later->product(x, weight.value);
   return einsum("...i,oi->...o", x, weight.value);
 }
 
@@ -17,12 +22,14 @@ ShapeTensor projection(const ShapeTensor& x, const Parameter& weight) {
   return x.run->fp8 ? fp8_linear(x, weight.value) : linear(x, weight);
 }
 
-ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& weight) {
+ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& parameter) {
+  ShapeTensor weight = parameter.value;
+  if (WaitingShapes* const later = waiting(*x_BSD.run)) weight = later->seen(weight);
   const DType dtype = x_BSD.dtype;
   ShapeTensor x = to(x_BSD, DType::kFp32);
   const ShapeTensor inverse_rms_BS1 = rsqrt(add_scalar(mean_last(pow(x))));
   x = mul(x, inverse_rms_BS1);
-  return to(mul(weight.value, x), dtype);
+  return to(mul(weight, x), dtype);
 }
 
 ShapeTensor silu(const ShapeTensor& x) { return mul(x, sigmoid(x)); }
@@ -107,6 +114,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t
   attention_.kernel = Sheet(spec).attention_kernel();
   choose_later_kernels(spec, attention_);
   run.fp8 = spec.precision == Precision::kFp8;
+  run.waiting = stage_.waiting();
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
     attention_.multiprocessors = run.multiprocessors = card.multiprocessors;

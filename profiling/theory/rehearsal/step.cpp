@@ -149,6 +149,12 @@ ShapeTensor RehearsedStep::run_stage(const Batch& data) {
           },
       .backward = [&](ShapeTensor& output, const ShapeTensor& gradient,
                       bool last) { backward_from(output, gradient, last); },
+      .weights =
+          [&](const std::function<void()>& make, bool last) {
+            begin("backward", kTemporaries);
+            if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
+            make();
+          },
       .with_loss =
           [&](const ShapeTensor& loss) {
             if (mean_loss.defined()) return;

@@ -38,6 +38,7 @@ MESHES = {
     "two stages, 1F1B": ("pp=2", "--micro-batches 4"),
     "two stages of two ranks": ("pp=2,tp=2", "--micro-batches 2 --schedule gpipe"),
     "two replicas of two ranks, ZeRO-3, by tokens": ("dp=2,tp=2", "--zero 3 --sequence-parallel"),
+    "two stages, weights wait": ("pp=2", "--micro-batches 4 --schedule zero-bubble"),
 }
 WIDE_MESHES = {
     "four replicas, small buckets": ("dp=4", "--bucket-bytes 1000"),
@@ -54,7 +55,22 @@ WIDE_MESHES = {
     "ZeRO-1, four replicas": ("dp=4", "--zero 1"),
     "ZeRO-2, eight replicas": ("dp=8", "--zero 2"),
     "ZeRO-3, eight replicas": ("dp=8", "--zero 3"),
+    "three stages, weights wait": ("pp=3", "--micro-batches 4 --schedule zero-bubble"),
+    "two stages of two replicas, weights wait":
+        ("pp=2,dp=2", "--micro-batches 4 --schedule zero-bubble --bucket-bytes 1000"),
+    "two stages of two ranks, weights wait":
+        ("pp=2,tp=2", "--micro-batches 2 --schedule zero-bubble --sequence-parallel"),
 }
+# Meshes whose step is the same to the bit whether weights wait or not; all of them where WIDE.
+WAITING = [("pp=2", "--micro-batches 4")]
+WIDE_WAITING = [
+    ("pp=3", "--micro-batches 4"),
+    ("pp=2", "--micro-batches 1"),
+    ("pp=2,dp=2", "--micro-batches 4"),
+    ("pp=2,dp=2", "--micro-batches 3 --zero 1"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 2"),
+    ("pp=3,tp=2", "--micro-batches 4 --sequence-parallel"),
+]
 # Of these every mesh runs all; the default draw runs each with two meshes.
 TECHNIQUES = {
     "FP32": "",
@@ -153,7 +169,9 @@ class MovedBytes(unittest.TestCase):
 
     def test_stages_move_every_output_and_its_gradient(self):
         outputs = self.batch * self.context * self.d * 4
-        self.check("--mesh pp=2 --micro-batches 4", {"pp send": outputs})
+        for schedule in ("1f1b", "zero-bubble"):
+            self.check(f"--mesh pp=2 --micro-batches 4 --schedule {schedule}",
+                       {"pp send": outputs})
 
 
 class MeshContract(unittest.TestCase):
@@ -175,6 +193,7 @@ class MeshContract(unittest.TestCase):
         return self.alone[key]
 
     def check(self, mesh, sharing, technique):
+        """Losses and weights, which are those of one rank."""
         flags = settings(MODEL, MEASURED, "--micro-batches 1", technique, sharing, "--mesh", mesh)
         flags["--batch-size"] = [str(REPLICA_SEQUENCES * int(flags["--micro-batches"][0]))]
         sizes = {axis: int(size) for axis, size in (part.split("=") for part in mesh.split(","))}
@@ -196,6 +215,7 @@ class MeshContract(unittest.TestCase):
         for name, whole in weights.items():
             distance = (meshed[name].double() - whole.double()).norm() / whole.double().norm()
             self.assertLess(distance.item(), bound, name)
+        return record["losses"], meshed
 
     def test_losses_and_weights_are_those_of_one_rank(self):
         meshes = {**MESHES, **(WIDE_MESHES if WIDE else {})}
@@ -208,6 +228,19 @@ class MeshContract(unittest.TestCase):
                     continue
                 with self.subTest(f"{mesh_name}; {name}"):
                     self.check(*mesh, technique)
+
+    def test_weights_that_wait_change_no_bit(self):
+        for mesh, sharing in WAITING + (WIDE_WAITING if WIDE else []):
+            for name in TECHNIQUES if WIDE else ("FP32",):
+                if "tp=" in mesh and "8-bit" in name:
+                    continue
+                with self.subTest(f"{mesh} {sharing}; {name}"):
+                    technique = TECHNIQUES[name]
+                    waiting = self.check(mesh, sharing + " --schedule zero-bubble", technique)
+                    at_once = self.check(mesh, sharing, technique)
+                    self.assertEqual(waiting[0], at_once[0])
+                    for weight, numbers in at_once[1].items():
+                        self.assertTrue(numbers.equal(waiting[1][weight]), weight)
 
 
 if __name__ == "__main__":

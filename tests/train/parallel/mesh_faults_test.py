@@ -97,6 +97,10 @@ class MeshFaults(unittest.TestCase):
                              (("--mesh", "dp=2", "--zero", "4"), "--zero"),
                              (("--zero", "1"), "shares what replicas have"),
                              (("--schedule", "gpipe"), "is an order of pipeline stages"),
+                             (("--mesh", "pp=2,dp=2", "--schedule", "zero-bubble", "--zero", "3"),
+                              "lets a block go when its gradients are complete"),
+                             (("--mesh", "pp=2", "--schedule", "zero-bubble", "--precision",
+                               "fp8"), "whose products make both gradients at once"),
                              (("--mesh", "dp=2", "--param-offload", "cpu"), "--param-offload")):
             with self.subTest(" ".join(flags)):
                 process = profile(*flags)

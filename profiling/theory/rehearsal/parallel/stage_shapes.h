@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiling/theory/rehearsal/parallel/waiting_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/parallel/schedule.h"
 #include "train/spec.h"
@@ -21,6 +22,7 @@ struct Parameter;
 struct StageShapeCalls {
   std::function<ShapeTensor(int64_t chunk, int64_t micro_batch, const ShapeTensor& x)> forward;
   std::function<void(ShapeTensor& output, const ShapeTensor& gradient, bool last)> backward;
+  std::function<void(const std::function<void()>& make, bool last)> weights;
   std::function<void(const ShapeTensor& loss)> with_loss;
 };
 
@@ -39,6 +41,8 @@ class StageShapes {
   // Of the blocks that it has, those of a chunk.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
+  WaitingShapes* waiting() { return waits_ ? &waiting_ : nullptr; }  // null: nothing waits
+
   // One step. sizes, dtype: of what goes from piece to piece.
   void run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls);
 
@@ -56,11 +60,14 @@ class StageShapes {
   void backward(Run& run, const Action& action, const Dims& sizes, DType dtype,
                 const StageShapeCalls& calls);
   void send(const ShapeTensor& tensor);
+  bool is_last(const Action& action) const { return action.micro_batch + 1 == micro_batches_; }
 
   int64_t stages_, stage_, chunks_, micro_batches_;
   std::vector<int64_t> layers_;
   std::vector<LayerSpan> blocks_;
   std::vector<Action> actions_;
+  bool waits_;
+  WaitingShapes waiting_;
   std::map<Key, Kept> kept_;
   ShapeTensor leaving_;
 };
