@@ -95,6 +95,13 @@ class MeshFaults(unittest.TestCase):
                              (("--mesh", "pp=5"), "and it has 4 layers"),
                              (("--mesh", "ep=2"), "unknown axis 'ep'"),
                              (("--mesh", "dp=2", "--zero", "4"), "--zero"),
+                             (("--mesh", "dp=4", "--shard-group", "2"), "they share nothing"),
+                             (("--mesh", "dp=4", "--zero", "1", "--shard-group", "3"),
+                              "out of dp=4"),
+                             (("--mesh", "dp=4", "--zero", "1", "--shard-group", "1"),
+                              "out of dp=4"),
+                             (("--mesh", "dp=2", "--zero", "2", "--prefetch", "0"),
+                              "is about weights that are gathered"),
                              (("--zero", "1"), "shares what replicas have"),
                              (("--schedule", "gpipe"), "is an order of pipeline stages"),
                              (("--mesh", "dp=2", "--param-offload", "cpu"), "--param-offload")):
