@@ -126,8 +126,9 @@ std::unique_ptr<Pipeline> stage(const RunSpec& spec, const ModelConfig& config, 
 
 std::unique_ptr<Shards> share(const RunSpec& spec, const Grid* grid) {
   if (!has_replicas(grid) || spec.zero == 0) return nullptr;
-  return std::make_unique<Shards>(spec.zero, spec.reshard_after_forward,
-                                  grid->group(MeshAxis::kData));
+  return std::make_unique<Shards>(
+      spec.zero, spec.reshard_after_forward, spec.prefetch,
+      SharingRanks{.sharers = grid->sharers(), .copies = grid->copies()});
 }
 
 Generation generation_of(const RunSpec& spec, torch::Device device,

@@ -12,7 +12,8 @@ namespace headroom {
 void Bench::build(std::vector<std::string>* notes) {
   if (spec.mesh.ranks() > 1) {
     during = "meeting the other ranks";
-    grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience());
+    grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience(),
+                                  spec.shard_group);
   }
   during = "building the model";
   step = build_step(spec, device, notes, grid.get());

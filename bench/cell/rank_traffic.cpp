@@ -4,12 +4,11 @@ namespace headroom {
 
 std::map<std::string, int64_t> RankTraffic::so_far() const {
   std::map<std::string, int64_t> bytes;
-  for (const MeshAxis axis : kMeshAxes) {
-    const RankGroup* group = grid_ == nullptr ? nullptr : grid_->group(axis).get();
-    if (group == nullptr) continue;
+  if (grid_ == nullptr) return bytes;
+  for (const auto& [name, group] : grid_->groups()) {
     for (const auto& word : words_of(Collective{})) {
       const int64_t moved = group->moved(word.value).bytes;
-      if (moved > 0) bytes[to_string(axis) + " " + word.word] = moved;
+      if (moved > 0) bytes[name + " " + word.word] += moved;
     }
   }
   return bytes;

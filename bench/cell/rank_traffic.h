@@ -1,4 +1,5 @@
-// What one rank of a mesh moves in a step, by axis and kind of collective.
+// What one rank of a mesh moves in a step, by axis and kind of collective. Where replicas share in
+// groups, "dp" is what moves in a group, "dp copies" what moves between them.
 #pragma once
 
 #include "profiling/record.h"

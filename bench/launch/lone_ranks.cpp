@@ -9,6 +9,7 @@
 #include "bench/launch/ranks.h"
 #include "bench/process/interrupt.h"
 #include "train/parallel/launch_variables.h"
+#include "train/parallel/shard_groups.h"
 
 namespace headroom {
 namespace {
@@ -63,18 +64,24 @@ class LoneRanks {
   std::map<int64_t, Record> records_;
 };
 
-// Every group of the mesh, along every axis.
-std::vector<RankList> groups_of_mesh(const Mesh& mesh) {
+// Every group of the mesh, along every axis; of replicas that share in groups, those and the groups
+// of their copies.
+std::vector<RankList> groups_of_mesh(const Mesh& mesh, int64_t shard_group) {
+  const ShardGroups shards(mesh, shard_group);
   std::vector<RankList> groups;
+  const auto add = [&](int64_t first, RankList group) {
+    if (group.size() > 1 && group.front() == first) groups.push_back(std::move(group));
+  };
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    for (const MeshAxis axis : kMeshAxes) {
-      if (mesh.size(axis) == 1 || mesh.place(rank, axis) > 0) continue;
+    for (const MeshAxis axis : {MeshAxis::kPipeline, MeshAxis::kTensor}) {
       RankList group;
       for (int64_t place = 0; place < mesh.size(axis); ++place) {
         group.push_back(mesh.neighbour(rank, axis, place));
       }
-      groups.push_back(std::move(group));
+      add(rank, std::move(group));
     }
+    add(rank, shards.sharers(rank));
+    add(rank, shards.copies(rank));
   }
   return groups;
 }
@@ -85,7 +92,7 @@ Record run_lone_ranks(const RunSpec& spec, const CellOptions& options) {
   LoneRanks ranks(spec, options);
   std::vector<RankKind> kinds;
   if (options.ranks.kind == RankChoice::Kind::kDistinct) {
-    kinds = distinct_ranks(groups_of_mesh(spec.mesh), spec.mesh.ranks(),
+    kinds = distinct_ranks(groups_of_mesh(spec.mesh, spec.shard_group), spec.mesh.ranks(),
                            [&](int64_t rank) { return ranks.print(rank); });
   } else {
     kinds.reserve(options.ranks.ranks.size());

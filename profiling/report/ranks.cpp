@@ -62,7 +62,7 @@ Table moved_table(const Record& record) {
     }
   }
   for (const auto& [kind, bytes] : most) {
-    const size_t space = kind.find(' ');
+    const size_t space = kind.rfind(' ');  // "dp copies all_reduce"
     table.rows.push_back({kind.substr(0, space), kind.substr(space + 1)});
     add_bytes_cells(table.rows.back(), bytes);
   }

@@ -32,6 +32,9 @@ def draw_mesh(draw, cell):
         mesh["zero"] = draw.randrange(4)
         if mesh["zero"] == 3:
             mesh["reshard_after_forward"] = draw.choice(("always", "never"))
+            mesh["prefetch"] = draw.choice((0, 1, 1, 2, 3))
+        if mesh["zero"] > 0:
+            mesh["shard_group"] = draw.choice([0, *(n for n in range(2, dp + 1) if dp % n == 0)])
         if mesh["zero"] == 0:
             mesh["bucket_bytes"] = draw.choice((1, 1 << 20, 25 << 20))
     if tp > 1 and cell["context_length"] % tp == 0:

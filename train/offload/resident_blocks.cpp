@@ -1,5 +1,6 @@
 #include "train/offload/resident_blocks.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headroom {
@@ -25,15 +26,19 @@ void ResidentBlocks::hold(int64_t index) {
 
 void ResidentBlocks::let_go(int64_t index) {
   Block& block = at(index);
-  if (--block.holders > 0 || index == backward_ - 1) return;
+  if (--block.holders > 0 || is_next_in_backward(index)) return;
   block.is_there = false;
   drop(index);
 }
 
+bool ResidentBlocks::is_next_in_backward(int64_t index) const {
+  return in_backward() && index < backward_ && index >= backward_ - ahead_;
+}
+
 void ResidentBlocks::begin_run(int64_t index) {
   hold(index);
-  const int64_t end = in_backward() ? backward_ : count();
-  if (index + 1 < end) bring(index + 1);
+  const int64_t end = std::min(in_backward() ? backward_ : count(), index + 1 + ahead_);
+  for (int64_t next = index + 1; next < end; ++next) bring(next);
 }
 
 void ResidentBlocks::end_run(int64_t index, bool with_graph) {
@@ -48,7 +53,7 @@ void ResidentBlocks::begin_backward(int64_t index) {
   const int64_t after = std::exchange(backward_, index);
   if (after != kNone) let_go(after);
   hold(index);
-  if (index > 0) bring(index - 1);
+  for (int64_t next = index - 1; next >= std::max<int64_t>(0, index - ahead_); --next) bring(next);
 }
 
 void ResidentBlocks::end_backward() { let_go(std::exchange(backward_, kNone)); }

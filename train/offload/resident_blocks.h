@@ -9,7 +9,9 @@
 //   block of a forward with a graph, as backward begins with it, and in backward the one before the
 //   block whose backward runs. The one that comes next is fetched when a block begins: in forward
 //   the next one; in backward the one before; where a group is computed again, the next one that
-//   backward has not been through. Where blocks stay, all of a forward do as its last one does.
+//   backward has not been through. Instead of one it may be several that come so, and stay for
+//   backward, or none: then a block comes when it is held. Where blocks stay, all of a forward do
+//   as its last one does.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,8 @@ namespace headroom {
 class ResidentBlocks {
  public:
   // stay: what a forward with a graph has fetched stays until backward is through with it.
-  explicit ResidentBlocks(bool stay = false) : stay_(stay) {}
+  // ahead: blocks that are fetched before the one that begins has run.
+  explicit ResidentBlocks(bool stay = false, int64_t ahead = 1) : stay_(stay), ahead_(ahead) {}
   virtual ~ResidentBlocks() = default;
 
   // Before a step: the one before it may have failed in the middle, or had no backward.
@@ -37,6 +40,7 @@ class ResidentBlocks {
   void end_backward();
 
   bool in_backward() const { return backward_ != kNone; }
+  int64_t ahead() const { return ahead_; }
 
  protected:
   void add() { blocks_.emplace_back(); }  // one more, which is not there
@@ -58,9 +62,11 @@ class ResidentBlocks {
   void bring(int64_t index);
   void hold(int64_t index);
   void let_go(int64_t index);
+  bool is_next_in_backward(int64_t index) const;
 
   std::vector<Block> blocks_;
   bool stay_;
+  int64_t ahead_;
   int64_t backward_ = kNone;  // the block whose backward runs
 };
 

@@ -11,6 +11,7 @@
 #include "text/quantity.h"
 #include "train/parallel/launch_variables.h"
 #include "train/parallel/lone_store.h"
+#include "train/parallel/shard_groups.h"
 
 namespace headroom {
 namespace {
@@ -101,16 +102,41 @@ std::chrono::milliseconds rank_patience() {
 }
 
 Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-           std::chrono::milliseconds patience)
+           std::chrono::milliseconds patience, int64_t shard_group)
     : mesh_(mesh), rank_(launched.rank), patience_(patience), store_(meet(launched, patience)) {
   for (const MeshAxis axis : kMeshAxes) {
     if (size(axis) == 1) continue;
-    const auto names =
-        c10::make_intrusive<c10d::PrefixStore>(name_of_group(mesh_, rank_, axis), store_);
-    const auto make = device.is_cuda() ? nccl_group : gloo_group;
-    backends_.push_back(make(names, place(axis), size(axis), patience));
-    groups_.at(static_cast<size_t>(axis)) = std::make_shared<RankGroup>(backends_.back());
+    groups_.at(static_cast<size_t>(axis)) =
+        join(name_of_group(mesh_, rank_, axis), place(axis), size(axis), device);
   }
+  sharers_ = group(MeshAxis::kData);
+  const ShardGroups shards(mesh_, shard_group);
+  if (shards.groups() == 1) return;
+  sharers_ = join("sharers/" + std::to_string(shards.sharers(rank_).front()), shards.part(rank_),
+                  shards.size(), device);
+  copies_ = join("copies/" + std::to_string(shards.copies(rank_).front()), shards.group(rank_),
+                 shards.groups(), device);
+}
+
+Grid::GroupPtr Grid::join(const std::string& name, int64_t place, int64_t size,
+                          torch::Device device) {
+  const auto names = c10::make_intrusive<c10d::PrefixStore>(name, store_);
+  const auto make = device.is_cuda() ? nccl_group : gloo_group;
+  backends_.push_back(make(names, place, size, patience_));
+  return std::make_shared<RankGroup>(backends_.back());
+}
+
+std::vector<Grid::NamedGroup> Grid::groups() const {
+  std::vector<NamedGroup> all;
+  for (const MeshAxis axis : kMeshAxes) {
+    if (group(axis) != nullptr) all.emplace_back(to_string(axis), group(axis).get());
+  }
+  const std::string replicas = to_string(MeshAxis::kData);
+  if (copies_ != nullptr) {
+    all.emplace_back(replicas, sharers_.get());
+    all.emplace_back(replicas + " copies", copies_.get());
+  }
+  return all;
 }
 
 void Grid::leave() const {

@@ -7,6 +7,7 @@
 //   environment says (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun's; OMPI_COMM_WORLD_RANK
 //   and _SIZE, PMI_RANK and _SIZE: mpirun's). Groups are torch's: ProcessGroupGloo on the CPU,
 //   ProcessGroupNCCL on a card, real or virtual. An axis of one rank has no group.
+//   Where replicas share in groups (Note [Groups that share]) each of the two kinds has one, too.
 // Limits: all ranks of a mesh; there is no spare one, and none comes later.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/parallel/rank_group.h"
@@ -42,9 +44,9 @@ std::chrono::milliseconds rank_patience();
 class Grid {
  public:
   // Waits for all ranks, up to `patience`, which is also how long a collective waits for the
-  // others. Throws c10::Error.
+  // others. shard_group: replicas that share; 0 = all. Throws c10::Error.
   Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-       std::chrono::milliseconds patience);
+       std::chrono::milliseconds patience, int64_t shard_group = 0);
 
   // When a rank is through: nothing is said to the others any more. The one that has the store
   // waits until all are. Not after a failure, when some of them may not answer.
@@ -58,14 +60,24 @@ class Grid {
   const std::shared_ptr<RankGroup>& group(MeshAxis axis) const {
     return groups_.at(static_cast<size_t>(axis));
   }
+  // Of the replicas that share with this one, and of those that have what it has; null: no other.
+  const std::shared_ptr<RankGroup>& sharers() const { return sharers_; }
+  const std::shared_ptr<RankGroup>& copies() const { return copies_; }
+  // Those of them that there are, by what their traffic is called: "dp", "dp copies".
+  using NamedGroup = std::pair<std::string, const RankGroup*>;
+  std::vector<NamedGroup> groups() const;
 
  private:
+  using GroupPtr = std::shared_ptr<RankGroup>;
+  // name: that no other group of the run has, and all of its ranks know.
+  GroupPtr join(const std::string& name, int64_t place, int64_t size, torch::Device device);
   Mesh mesh_;
   int64_t rank_ = 0;
   std::chrono::milliseconds patience_;
   c10::intrusive_ptr<c10d::Store> store_;
   std::vector<c10::intrusive_ptr<c10d::Backend>> backends_;
-  std::array<std::shared_ptr<RankGroup>, kMeshAxes.size()> groups_ = {};
+  std::array<GroupPtr, kMeshAxes.size()> groups_ = {};
+  GroupPtr sharers_, copies_;
 };
 
 }  // namespace headroom

@@ -29,6 +29,30 @@ void check_zero(const RunSpec& spec) {
   }
 }
 
+void check_shard_group(const RunSpec& spec) {
+  if (spec.shard_group == 0) return;
+  const int64_t dp = spec.mesh.size(MeshAxis::kData);
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--shard-group", std::to_string(spec.shard_group), problem,
+                     "--mesh dp=4 --zero 3 --shard-group 2");
+  };
+  if (spec.zero == 0) {
+    refuse("is how many replicas share, and with --zero 0 they share nothing; allowed there: 0");
+  }
+  if (spec.shard_group == 1 || dp % spec.shard_group != 0) {
+    refuse("makes no groups of replicas that share out of dp=" + std::to_string(dp) +
+           "; allowed there: 0 (all share), or numbers from 2 that divide it");
+  }
+}
+
+void check_prefetch(const RunSpec& spec) {
+  if (spec.prefetch == 1 || spec.zero == 3) return;
+  throw UsageError("--prefetch", std::to_string(spec.prefetch),
+                   "is about weights that are gathered, which --zero " + std::to_string(spec.zero) +
+                       " leaves where they are; allowed there: 1",
+                   "--mesh dp=2 --zero 3 --prefetch " + std::to_string(spec.prefetch));
+}
+
 void check_sequence_parallel(const RunSpec& spec) {
   if (!spec.sequence_parallel) return;
   const auto refuse = [&](const std::string& problem) {
@@ -147,6 +171,8 @@ void check_others(const RunSpec& spec) {
 
 void check_mesh(const RunSpec& spec) {
   check_zero(spec);
+  check_shard_group(spec);
+  check_prefetch(spec);
   check_sequence_parallel(spec);
   check_tensor_parallel(spec);
   check_pipeline(spec);

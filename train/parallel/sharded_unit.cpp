@@ -21,13 +21,13 @@ void wait_for(RankGroup::Work& work) {
 }  // namespace
 
 ShardedUnit::ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero,
-                         std::shared_ptr<RankGroup> replicas)
+                         SharingRanks ranks)
     : name_(std::move(name)),
       names_(parameters.keys()),
       parameters_(parameters.values()),
       zero_(zero),
-      group_(std::move(replicas)),
-      layout_(numels_of(parameters_), group_->size()) {
+      ranks_(std::move(ranks)),
+      layout_(numels_of(parameters_), ranks_.sharers->size()) {
   const torch::NoGradGuard no_grad;
   flat_ = torch::zeros({layout_.numel()}, parameters_.front().options().requires_grad(false));
   for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -50,11 +50,11 @@ Tensor ShardedUnit::place_in(const Tensor& flat, size_t parameter) const {
 }
 
 Tensor ShardedUnit::own_part(const Tensor& flat) const {
-  return flat.narrow(0, group_->rank() * layout_.part_numel(), layout_.part_numel());
+  return flat.narrow(0, ranks_.sharers->rank() * layout_.part_numel(), layout_.part_numel());
 }
 
 void ShardedUnit::make_pieces() {
-  ranges_ = layout_.pieces(group_->rank());
+  ranges_ = layout_.pieces(ranks_.sharers->rank());
   for (const FlatUnit::Piece& piece : ranges_) {
     pieces_.insert(names_[piece.parameter], part_.narrow(0, piece.in_part, piece.length));
   }
@@ -75,7 +75,7 @@ void ShardedUnit::fetch() {
   c10::Allocator* const allocator = c10::GetAllocator(flat_.device().type());
   storage.set_data_ptr_noswap(allocator->allocate(storage.nbytes()));
   claim(claims_, Category::kParameters, flat_, name_);
-  gathering_ = group_->all_gather(flat_, part_);
+  gathering_ = ranks_.sharers->all_gather(flat_, part_);
 }
 
 void ShardedUnit::wait() { wait_for(gathering_); }
@@ -88,6 +88,7 @@ void ShardedUnit::drop() {
 }
 
 bool ShardedUnit::take(size_t parameter) {
+  settle();  // of the micro-batch before, where no other unit came between
   Tensor& gradient = parameters_[parameter].mutable_grad();
   if (!gradients_.defined()) {
     gradients_ = torch::zeros_like(flat_);
@@ -108,7 +109,8 @@ void ShardedUnit::begin_sum() {
   summing_ = zero_ == 1 ? own_part(gradients_)
                         : torch::empty({layout_.part_numel()}, gradients_.options());
   claim(claims_, Category::kGradients, summing_, name_);
-  adding_up_ = group_->reduce_scatter(summing_, gradients_);
+  adding_up_ = ranks_.sharers->reduce_scatter(summing_, gradients_);
+  sum_is_last_ = is_last_;
 }
 
 void ShardedUnit::settle() {
@@ -121,13 +123,15 @@ void ShardedUnit::settle() {
     sum_ = summing_;
   }
   summing_ = Tensor();
+  if (sum_is_last_ && ranks_.copies) adding_up_copies_ = ranks_.copies->all_reduce({sum_});
 }
 
 void ShardedUnit::give_gradients() {
   settle();
+  wait_for(adding_up_copies_);
   TORCH_CHECK(missing_ == parameters_.size() && sum_.defined(), "parameters of ", name_,
               " have no gradient to add to the other replicas'");
-  sum_.mul_(1.0 / static_cast<double>(group_->size()));
+  sum_.mul_(1.0 / static_cast<double>(ranks_.replicas()));
   for (size_t i = 0; i < ranges_.size(); ++i) {
     pieces_[i].value().mutable_grad() = sum_.narrow(0, ranges_[i].in_part, ranges_[i].length);
   }
@@ -135,6 +139,7 @@ void ShardedUnit::give_gradients() {
 
 void ShardedUnit::free_gradients() {
   wait_for(adding_up_);
+  wait_for(adding_up_copies_);
   for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
   gradients_ = sum_ = summing_ = Tensor();
   missing_ = parameters_.size();
@@ -142,7 +147,7 @@ void ShardedUnit::free_gradients() {
 
 void ShardedUnit::gather_updates() {
   if (zero_ == 3) return;
-  gathering_ = group_->all_gather(flat_, part_);
+  gathering_ = ranks_.sharers->all_gather(flat_, part_);
 }
 
 NamedTensors ShardedUnit::whole(const std::vector<Tensor>& own, torch::Dtype dtype) const {
@@ -154,7 +159,7 @@ NamedTensors ShardedUnit::whole(const std::vector<Tensor>& own, torch::Dtype dty
     part.narrow(0, ranges_[i].in_part, ranges_[i].length).copy_(own[i]);
   }
   Tensor flat = torch::empty({layout_.numel()}, options);
-  group_->all_gather(flat, part)->wait();
+  ranks_.sharers->all_gather(flat, part)->wait();
   NamedTensors whole;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     whole.insert(names_[i], place_in(flat, i).to(torch::kCPU, /*non_blocking=*/false,

@@ -10,8 +10,25 @@
 //   tensor stays to the end of the step, gradients of several micro-batches add up in it, and the
 //   last one's backward sends; with ZeRO-2 and 3 every backward sends, the tensor goes when its sum
 //   is there, and the sums add up. After an update ZeRO-1 and 2 gather the new parts in place. With
-//   ZeRO-3 the flat tensor's memory comes and goes: fetch() is an all-gather.
+//   ZeRO-3 the flat tensor's memory comes and goes: fetch() is an all-gather. Of replicas that
+//   share in groups (Note [Groups that share]) the sum of a step's micro-batches is added up over
+//   the copies when the last one's is there, beside the backward of the units before it.
 // Limits: updates that look at one element, or at blocks of 256, at a time.
+//
+// Note [Memory that a collective uses]
+// Rationale: NCCL's collectives run on streams of their own, which the caching allocator knows
+//   nothing of: memory that is let go is used again, in the order of the stream that let it go, by
+//   whoever asks next. And the host shall run ahead of the card, not wait for it.
+// Approach: all of ours is allocated, used and let go on the one stream that computes. A collective
+//   begins after what that stream has been given so far, which has what used the memory before it;
+//   Work::wait() keeps the host from nothing: it makes that stream wait for the collective. So
+//   memory is let go after the wait alone, and then right away: its next user comes later on the
+//   stream than the collective and than the kernels that read what it brought. A tensor that its
+//   last owner leaves is held by the Work until the wait, as libtorch has it; a storage whose
+//   memory is taken away under a tensor is not, so drop() waits first. Nothing is recorded on a
+//   second stream: what peaks the allocator sees does not hang on when events are done.
+// Limits: who computes on several streams has to order them himself. fetch() begins after the
+//   kernels of blocks that ran before, whose memory it may have; it runs beside the next ones.
 #pragma once
 
 #include <torch/torch.h>
@@ -26,11 +43,18 @@
 
 namespace headroom {
 
+// Whom a replica shares with, and which have the same parts as it (null: nobody).
+struct SharingRanks {
+  std::shared_ptr<RankGroup> sharers;
+  std::shared_ptr<RankGroup> copies;
+
+  int64_t replicas() const { return sharers->size() * (copies ? copies->size() : 1); }
+};
+
 class ShardedUnit {
  public:
   // The parameters become views of the flat tensor. zero: 1 to 3.
-  ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero,
-              std::shared_ptr<RankGroup> replicas);
+  ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero, SharingRanks ranks);
 
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -46,11 +70,15 @@ class ShardedUnit {
   void wait();
   void drop();
 
-  // Before a backward; sends: whether its gradients are to be added up over the replicas.
-  void begin_backward(bool sends) { sends_ = sends; }
+  // Before a backward. sends: whether its gradients are to be added up over the replicas; last: of
+  // the step.
+  void begin_backward(bool sends, bool last) {
+    sends_ = sends;
+    is_last_ = last;
+  }
   // The gradient of a parameter is complete. True: it was the last one, and their sum begins.
   bool take(size_t parameter);
-  // The sum that began is there.
+  // The sum that began is there; that over the copies begins.
   void settle();
   // The pieces' gradients: the sums of all micro-batches, divided by the replicas. Throws
   // c10::Error where a backward brought none.
@@ -74,7 +102,7 @@ class ShardedUnit {
   std::vector<std::string> names_;
   std::vector<torch::Tensor> parameters_;
   int64_t zero_;
-  std::shared_ptr<RankGroup> group_;
+  SharingRanks ranks_;
   FlatUnit layout_;
   torch::Tensor flat_;  // all parameters; without memory while they are away
   torch::Tensor part_;  // this replica's
@@ -84,11 +112,14 @@ class ShardedUnit {
   bool is_there_ = true;
 
   torch::Tensor gradients_;  // flat
-  torch::Tensor sum_;        // of this replica's part, over the replicas and micro-batches
+  torch::Tensor sum_;        // of this replica's part, over the sharers and micro-batches
   torch::Tensor summing_;
   RankGroup::Work adding_up_;
+  RankGroup::Work adding_up_copies_;  // sum_, in place
   bool sends_ = false;
-  size_t missing_ = 0;  // gradients, in the backward that runs
+  bool is_last_ = false;
+  bool sum_is_last_ = false;  // of the step, which began
+  size_t missing_ = 0;        // gradients, in the backward that runs
   MemoryClaims* claims_ = nullptr;
 };
 

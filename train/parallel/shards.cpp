@@ -19,14 +19,14 @@ NamedTensors with_prefix(const std::string& prefix, const NamedTensors& paramete
 
 }  // namespace
 
-Shards::Shards(int64_t zero, Reshard reshard_after_forward, std::shared_ptr<RankGroup> replicas)
-    : ResidentBlocks(reshard_after_forward == Reshard::kNever),
+Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks)
+    : ResidentBlocks(reshard_after_forward == Reshard::kNever, prefetch),
       zero_(zero),
-      group_(std::move(replicas)) {}
+      ranks_(std::move(ranks)) {}
 
 ShardedUnit* Shards::share(const std::string& name, const NamedTensors& parameters) {
   if (parameters.is_empty()) return nullptr;
-  units_.push_back(std::make_unique<ShardedUnit>(name, parameters, zero_, group_));
+  units_.push_back(std::make_unique<ShardedUnit>(name, parameters, zero_, ranks_));
   return units_.back().get();
 }
 
@@ -101,9 +101,12 @@ BlockRunner Shards::around(BlockRunner inner) {
              int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
     const bool is_last = !in_backward() && index + 1 == count();
     if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
-    if (is_last && head_ != nullptr) head_->fetch();
+    if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
     Tensor y_BSD = run(index, block, x_BSD);
-    if (is_last && head_ != nullptr) head_->wait();
+    if (is_last && head_ != nullptr) {
+      head_->fetch();
+      head_->wait();
+    }
     return y_BSD;
   };
 }
@@ -129,7 +132,7 @@ void Shards::begin_forward() {
 }
 
 void Shards::begin_backward(bool last) {
-  for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1);
+  for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
 }
 
 // Two neighbours' gradients are there at most.
@@ -150,9 +153,14 @@ void Shards::end_update() {
   for (const auto& unit : units_) unit->wait();
 }
 
-void Shards::add_up(Tensor& number) { group_->all_reduce({number})->wait(); }
+// Copies have the same.
+void Shards::add_up(Tensor& number) { ranks_.sharers->all_reduce({number})->wait(); }
 
-bool Shards::all(bool here) { return group_->all(here, units_.front()->options().device()); }
+bool Shards::all(bool here) {
+  const torch::Device device = units_.front()->options().device();
+  here = ranks_.sharers->all(here, device);
+  return ranks_.copies ? ranks_.copies->all(here, device) : here;
+}
 
 NamedTensors Shards::whole_weights(const std::vector<Tensor>& masters) {
   NamedTensors all;

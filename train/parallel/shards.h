@@ -8,7 +8,8 @@
 //   backward has a unit's gradients, their sum begins, and the sum of the unit before it is waited
 //   for: two neighbours' whole gradients are there at most. With ZeRO-3 blocks come and go as
 //   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
-//   block runs, the head from the last block's forward until its gradients are complete.
+//   block runs, the head from the last block's forward until its gradients are complete; where
+//   nothing is fetched ahead, from after that forward.
 // Limits: the order of collectives is that of the blocks, the same on every replica.
 #pragma once
 
@@ -26,8 +27,8 @@ namespace headroom {
 
 class Shards final : public Replicas, public ResidentBlocks {
  public:
-  // zero: 1 to 3. reshard_after_forward: of 3.
-  Shards(int64_t zero, Reshard reshard_after_forward, std::shared_ptr<RankGroup> replicas);
+  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
+  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
 
   // Shares a block that has just been made, one after the other; then what else the model has.
   void take(int64_t layer, TransformerBlock& block);
@@ -66,7 +67,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   void completed(ShardedUnit& unit, size_t parameter);
 
   int64_t zero_;
-  std::shared_ptr<RankGroup> group_;
+  SharingRanks ranks_;
   std::vector<std::unique_ptr<ShardedUnit>> units_;  // the token table, every block, the head
   std::vector<ShardedUnit*> blocks_;
   ShardedUnit* table_ = nullptr;  // both null in a part of a model that has none

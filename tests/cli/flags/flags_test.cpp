@@ -40,6 +40,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
   const ScratchDirectory scratch;
   const std::string tokens = scratch.write("tokens.bin", "\x01\x02\x03\x04");
   const std::string weights = scratch.file("weights.safetensors");
+  const std::string directory = scratch.path();
   write_safetensors(weights, {});
   for (const Field& field : fields()) {
     const std::string flag = field.flag();
@@ -55,6 +56,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.name == "kv_cache_tokens") value = "1024";
     if (field.name == "mesh") value = "dp=2";
     if (field.name == "schedule") value = "gpipe";
+    if (is_one_of(field.name, {"load_checkpoint", "save_checkpoint"})) value = directory;
     if (value.empty()) value = "/dev/null";
     std::vector<const char*> words = {flag.c_str(), value.c_str()};
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
@@ -62,12 +64,19 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.is_switch()) words = {switched_on.c_str()};
     // What other modes refuse.
     if (is_one_of(field.name,
-                  {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload"})) {
+                  {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload",
+                   "load_checkpoint", "save_checkpoint", "save_every"})) {
       words.insert(words.end(), {"--profile-type", "training"});
+    }
+    if (field.name == "save_every") {
+      words.insert(words.end(), {"--save-checkpoint", directory.c_str()});
     }
     if (field.name == "zero") words.insert(words.end(), {"--mesh", "dp=2"});
     if (field.name == "sequence_parallel") words.insert(words.end(), {"--mesh", "tp=2"});
-    if (field.name == "reshard_after_forward") {
+    if (field.name == "shard_group") {
+      words.insert(words.end(), {"--mesh", "dp=2", "--zero", "1"});
+    }
+    if (is_one_of(field.name, {"reshard_after_forward", "prefetch"})) {
       words.insert(words.end(), {"--mesh", "dp=2", "--zero", "3"});
     }
     if (field.name == "schedule") {

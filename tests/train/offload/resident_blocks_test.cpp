@@ -12,7 +12,7 @@ namespace {
 // Writes down what it is told: +2 comes, =2 is waited for, -2 goes.
 class Written final : public ResidentBlocks {
  public:
-  explicit Written(int64_t blocks) {
+  explicit Written(int64_t blocks, int64_t ahead = 1) : ResidentBlocks(/*stay=*/false, ahead) {
     for (int64_t i = 0; i < blocks; ++i) add();
   }
   std::string take() { return std::exchange(text_, ""); }
@@ -64,6 +64,44 @@ TEST(ResidentBlocks, AGroupThatIsComputedAgainLeavesTheOneThatBackwardGoesToNext
   EXPECT_EQ(blocks.take(), "+3 =3 -3 =4 =5");
   blocks.begin_backward(4);
   EXPECT_EQ(blocks.take(), "-5 =4 +3");
+}
+
+TEST(ResidentBlocks, WithNoneAheadABlockComesWhenItBegins) {
+  Written blocks(3, 0);
+  EXPECT_EQ(blocks.forward(/*with_graph=*/true), "+0 =0 -0 +1 =1 -1 +2 =2");
+  for (const int64_t index : {2, 1, 0}) blocks.begin_backward(index);
+  EXPECT_EQ(blocks.take(), "=2 -2 +1 =1 -1 +0 =0");
+  blocks.end_backward();
+  EXPECT_EQ(blocks.take(), "-0");
+}
+
+TEST(ResidentBlocks, WithNoneAheadAGroupThatIsComputedAgainLeavesNothingButWhatBackwardHolds) {
+  Written blocks(6, 0);
+  blocks.forward(/*with_graph=*/true);
+  blocks.begin_backward(5);
+  for (const int64_t index : {3, 4, 5}) blocks.run(index);
+  EXPECT_EQ(blocks.take(), "=5 +3 =3 -3 +4 =4 -4 =5");
+  blocks.begin_backward(4);
+  EXPECT_EQ(blocks.take(), "-5 +4 =4");
+}
+
+TEST(ResidentBlocks, WithTwoAheadTheNextTwoComeInTheOrderInWhichTheyAreWanted) {
+  Written blocks(4, 2);
+  EXPECT_EQ(blocks.forward(/*with_graph=*/true), "+0 =0 +1 +2 -0 =1 +3 -1 =2 -2 =3");
+  for (const int64_t index : {3, 2, 1, 0}) blocks.begin_backward(index);
+  EXPECT_EQ(blocks.take(), "=3 +2 +1 -3 =2 +0 -2 =1 -1 =0");
+  blocks.end_backward();
+  EXPECT_EQ(blocks.take(), "-0");
+}
+
+TEST(ResidentBlocks, WithTwoAheadAGroupThatIsComputedAgainLeavesTheTwoThatBackwardGoesToNext) {
+  Written blocks(6, 2);
+  blocks.forward(/*with_graph=*/true);
+  blocks.begin_backward(5);
+  for (const int64_t index : {2, 3, 4, 5}) blocks.run(index);
+  EXPECT_EQ(blocks.take(), "=5 +4 +3 +2 =2 -2 =3 =4 =5");
+  blocks.begin_backward(4);
+  EXPECT_EQ(blocks.take(), "-5 =4 +2");
 }
 
 TEST(ResidentBlocks, AStepThatFailedLeavesNone) {

@@ -40,12 +40,20 @@ MESHES = {
     "two replicas of two ranks, ZeRO-3, by tokens": ("dp=2,tp=2", "--zero 3 --sequence-parallel"),
     "two stages, weights wait": ("pp=2", "--micro-batches 4 --schedule zero-bubble"),
 }
+# Two groups of replicas that share: with what the default draw runs each.
+GROUPS = {
+    "8-bit Adam": ("dp=4", "--zero 1 --shard-group 2"),
+    "two micro-batches, clipped": ("dp=4", "--zero 3 --shard-group 2 --prefetch 2"),
+}
 WIDE_MESHES = {
+    "ZeRO-1 in two groups": GROUPS["8-bit Adam"],
+    "ZeRO-3 in two groups, two blocks ahead": GROUPS["two micro-batches, clipped"],
     "four replicas, small buckets": ("dp=4", "--bucket-bytes 1000"),
     "ZeRO-3, four replicas": ("dp=4", "--zero 3"),
     "three stages": ("pp=3", "--micro-batches 4"),
     "two stages of two replicas, ZeRO-2": ("pp=2,dp=2", "--micro-batches 2 --zero 2"),
     "two stages of two replicas, ZeRO-3": ("pp=2,dp=2", "--micro-batches 2 --zero 3"),
+    "three stages of one block, ZeRO-2": ("pp=3,dp=2", "--micro-batches 4 --zero 2"),
     "all three axes": ("pp=2,dp=2,tp=2",
                        "--micro-batches 2 --zero 1 --sequence-parallel --layers 4"),
     "chunks of stages": ("pp=2", "--micro-batches 4 --schedule interleaved:2 --layers 5"),
@@ -60,6 +68,13 @@ WIDE_MESHES = {
         ("pp=2,dp=2", "--micro-batches 4 --schedule zero-bubble --bucket-bytes 1000"),
     "two stages of two ranks, weights wait":
         ("pp=2,tp=2", "--micro-batches 2 --schedule zero-bubble --sequence-parallel"),
+    "ZeRO-1, eight replicas in two groups": ("dp=8", "--zero 1 --shard-group 4"),
+    "ZeRO-2, eight replicas in four groups": ("dp=8", "--zero 2 --shard-group 2"),
+    "ZeRO-3, eight replicas in four groups": ("dp=8", "--zero 3 --shard-group 2 --prefetch 0"),
+    "two stages of four replicas in two groups":
+        ("pp=2,dp=4", "--micro-batches 2 --zero 3 --shard-group 2"),
+    "four replicas of two ranks, ZeRO-2 in two groups":
+        ("dp=4,tp=2", "--zero 2 --shard-group 2 --sequence-parallel"),
 }
 # Meshes whose step is the same to the bit whether weights wait or not; all of them where WIDE.
 WAITING = [("pp=2", "--micro-batches 4")]
@@ -83,7 +98,7 @@ TECHNIQUES = {
 
 
 OF_MESHES = ("--mesh", "--zero", "--reshard-after-forward", "--sequence-parallel", "--schedule",
-             "--bucket-bytes")
+             "--bucket-bytes", "--shard-group", "--prefetch")
 
 
 def settings(*texts):
@@ -156,6 +171,21 @@ class MovedBytes(unittest.TestCase):
         self.check("--mesh dp=2 --zero 3 --reshard-after-forward never",
                    {"dp reduce_scatter": once, "dp all_gather": once})
 
+    def test_groups_move_their_parts_sums_once_more_between_them(self):
+        units = [self.table, self.head] + self.layers * [self.block]
+        once = sum(self.flat(unit, 2) for unit in units)
+        gathered = once + (self.layers - 1) * self.flat(self.block, 2)
+        # Of two micro-batches ZeRO-3 adds up each in the group, and what comes of both between groups.
+        for zero, parts, scattered, again in ((1, 1, once, once), (1, 2, once, once),
+                                              (3, 1, once, gathered),
+                                              (3, 2, 2 * once, 2 * gathered)):
+            self.check(f"--mesh dp=4 --zero {zero} --shard-group 2 --micro-batches {parts}",
+                       {"dp reduce_scatter": scattered, "dp all_gather": again,
+                        "dp copies all_reduce": once // 2})
+        # All in one group: nobody is a copy.
+        self.check("--mesh dp=2 --zero 1 --shard-group 2",
+                   {"dp reduce_scatter": once, "dp all_gather": once})
+
     def test_ranks_that_share_matrices_move_the_residual_stream(self):
         tokens = self.batch * self.context
         # Of every layer two sums forward and two backward; the table's forward, the head's backward;
@@ -172,6 +202,26 @@ class MovedBytes(unittest.TestCase):
         for schedule in ("1f1b", "zero-bubble"):
             self.check(f"--mesh pp=2 --micro-batches 4 --schedule {schedule}",
                        {"pp send": outputs})
+
+
+class Prefetch(unittest.TestCase):
+    def test_what_is_gathered_ahead_changes_no_number_and_computed_again_what_is_gathered(self):
+        # One group of all blocks, of which backward's last is there: with none ahead none of the others
+        # stays when it has been computed again.
+        losses, blocks = [], []
+        block = MovedBytes.flat(MovedBytes.block, 2)
+        outer = MovedBytes.flat(MovedBytes.table, 2) + MovedBytes.flat(MovedBytes.head, 2)
+        for ahead in (0, 1, 2):
+            flags = settings(MODEL, MEASURED, "--mesh dp=2 --zero 3 --measure-steps 3 --batch-size 4",
+                             f"--checkpoint every:3 --prefetch {ahead}")
+            with tempfile.TemporaryDirectory() as directory:
+                record = profiled(flags, Path(directory) / "weights.safetensors")
+            losses.append(record["losses"])
+            gathered = record["ranks"][0]["moved_bytes"]["dp all_gather"]
+            blocks.append((gathered - outer) / block)
+        self.assertEqual(losses, [losses[0]] * 3)
+        # Forward 3; again 2, and for backward those that did not stay.
+        self.assertEqual(blocks, [3 + 2 + 2, 3 + 2 + 1, 3 + 2])
 
 
 class MeshContract(unittest.TestCase):
@@ -241,6 +291,10 @@ class MeshContract(unittest.TestCase):
                     self.assertEqual(waiting[0], at_once[0])
                     for weight, numbers in at_once[1].items():
                         self.assertTrue(numbers.equal(waiting[1][weight]), weight)
+    def test_of_groups_too(self):
+        for name, mesh in GROUPS.items():
+            with self.subTest(f"{mesh[1]}; {name}"):
+                self.check(*mesh, TECHNIQUES[name])
 
 
 if __name__ == "__main__":

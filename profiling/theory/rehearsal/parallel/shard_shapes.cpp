@@ -5,15 +5,18 @@
 
 #include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
+#include "train/parallel/shard_groups.h"
 
 namespace headroom {
 
 ShardShapes::ShardShapes(Run& run, const RunSpec& spec, int64_t rank)
-    : ResidentBlocks(spec.reshard_after_forward == Reshard::kNever),
+    : ResidentBlocks(spec.reshard_after_forward == Reshard::kNever, spec.prefetch),
       run_(run),
-      zero_(spec.zero),
-      parts_(spec.mesh.size(MeshAxis::kData)),
-      part_(spec.mesh.place(rank, MeshAxis::kData)) {}
+      zero_(spec.zero) {
+  const ShardGroups groups(spec.mesh, spec.shard_group);
+  parts_ = groups.size();
+  part_ = groups.part(rank);
+}
 
 UnitShapes* ShardShapes::share(const std::vector<Parameter*>& parameters) {
   if (parameters.empty()) return nullptr;
@@ -53,8 +56,10 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
   if (zero_ < 3) return block(x_BSD);
   const bool is_last = !in_backward() && index + 1 == count();
   if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
+  if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
+  ShapeTensor y_BSD = run_resident(*this, run_, index, x_BSD, block);
   if (is_last && head_ != nullptr) head_->fetch();
-  return run_resident(*this, run_, index, x_BSD, block);
+  return y_BSD;
 }
 
 void ShardShapes::begin_step() {

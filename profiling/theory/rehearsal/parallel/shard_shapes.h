@@ -38,7 +38,9 @@ class ShardShapes final : public ResidentBlocks {
   void completed(UnitShapes& unit, size_t parameter);
 
   Run& run_;
-  int64_t zero_, parts_, part_;
+  int64_t zero_;
+  int64_t parts_ = 1;  // of every unit, of which this replica has one
+  int64_t part_ = 0;
   std::vector<std::unique_ptr<UnitShapes>> units_;  // the token table, every block, the head
   std::vector<UnitShapes*> blocks_;
   UnitShapes* table_ = nullptr;

@@ -71,6 +71,7 @@ void UnitShapes::drop() {
 }
 
 bool UnitShapes::take(size_t parameter) {
+  settle();
   if (!gradients_.defined()) gradients_ = flat(layout_.numel(), kGradients);
   Parameter& own = *parameters_[parameter];
   own.gradient = sends_ ? ShapeTensor() : part_of_flat(gradients_, own.value.sizes);
