@@ -86,6 +86,20 @@ int64_t largest_recomputation(const std::vector<Lifetime>& lifetimes, const Savi
   return largest;
 }
 
+void find_phase_ends(const Recording& recording, const std::vector<Lifetime>& lifetimes,
+                     Attribution& result) {
+  std::map<std::string, int64_t> ends;
+  for (const Mark& mark : recording.marks) {
+    if (mark.scope.is_phase() && !mark.begins) ends[mark.scope.name] = mark.event_index;
+  }
+  for (const auto& [phase, end] : ends) {
+    std::map<std::string, int64_t>& live = result.phase_ends[phase];
+    for (const Lifetime& lifetime : lifetimes) {
+      if (lifetime.live_after(end)) live[to_string(lifetime.category)] += lifetime.size;
+    }
+  }
+}
+
 void sum_saved(const std::vector<Lifetime>& lifetimes, const Saving& saving, Attribution& result) {
   if (saving.spans.empty()) return;
   int64_t fullest = 0;
@@ -128,6 +142,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
       result.categories[to_string(lifetime.category)] += lifetime.size;
     }
   }
+  find_phase_ends(recording, lifetimes, result);
   sum_saved(lifetimes, saving, result);
   result.recomputed_bytes = largest_recomputation(lifetimes, saving);
   return result;

@@ -17,6 +17,8 @@ struct Attribution {
   int64_t peak_bytes = 0;                     // requested bytes live at the peak
   std::map<std::string, int64_t> categories;  // every category, zeros included; sums to peak_bytes
   std::map<std::string, int64_t> category_peaks;  // each category's own highest, at its own moment
+  // What was live, by category, when each phase ended, the last time of several; no zeros.
+  std::map<std::string, std::map<std::string, int64_t>> phase_ends;
 
   // At the cut (profiling/saving.h) where most is saved, the last of several alike.
   int64_t activation_bytes = 0;  // all that is saved then

@@ -55,6 +55,13 @@ json to_json(const RankFigures& one) {
   if (!one.alike.empty()) object["alike"] = one.alike;
   if (one.predicted_bytes > 0) object["predicted_bytes"] = one.predicted_bytes;
   if (!one.moved.empty()) object["moved_bytes"] = named_to_json(one.moved);
+  if (!one.predicted_moved.empty()) {
+    object["predicted_moved_bytes"] = named_to_json(one.predicted_moved);
+  }
+  for (const auto& [phase, live] : one.phase_ends) {
+    object["phase_end_bytes"][phase.text()] = named_to_json(live);
+  }
+  if (one.nccl_bytes > 0) object["nccl_bytes"] = one.nccl_bytes;
   return object;
 }
 

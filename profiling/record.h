@@ -96,6 +96,10 @@ struct RankFigures {
   MemoryBytes peak;             // zeros where none was measured
   int64_t predicted_bytes = 0;  // allocated at its peak by theory; 0: not known
   Named<int64_t> moved;         // bytes of one step, "dp all_reduce"
+  Named<int64_t> predicted_moved;  // the same by theory; empty where not known
+  // Bytes by category when each phase of the recorded step ended, the last time of several.
+  Named<Named<int64_t>> phase_ends;
+  int64_t nccl_bytes = 0;  // of a virtual card, taken by NCCL beside the allocator: assumed
 };
 
 struct Record {

@@ -1,5 +1,7 @@
 #include "bench/cell/rank_traffic.h"
 
+#include "bench/cell/nccl_bytes.h"
+
 namespace headroom {
 
 std::map<std::string, int64_t> RankTraffic::so_far() const {
@@ -14,9 +16,9 @@ std::map<std::string, int64_t> RankTraffic::so_far() const {
   return bytes;
 }
 
-void RankTraffic::fill(Record& record, int64_t steps) const {
+void RankTraffic::fill(Record& record, int64_t steps, torch::Device device) const {
   if (grid_ == nullptr || steps == 0) return;
-  RankFigures own{.rank = grid_->rank()};
+  RankFigures own{.rank = grid_->rank(), .nccl_bytes = nccl_bytes_of(device.index())};
   for (const auto& [kind, bytes] : so_far()) {
     const auto found = before_.find(kind);
     const int64_t moved = bytes - (found == before_.end() ? 0 : found->second);

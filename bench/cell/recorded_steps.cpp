@@ -31,6 +31,13 @@ void fill_blocks(const Attribution& attribution, Record& record) {
   record.residual_blocks = attribution.blocks;
 }
 
+// Of this rank of a mesh.
+void fill_phase_ends(const Attribution& attribution, Record& record) {
+  if (record.ranks.empty()) return;
+  RankFigures& own = record.ranks.edit().front();
+  for (const auto& [phase, live] : attribution.phase_ends) own.phase_ends[phase] = live;
+}
+
 void find_growth(const Snapshot& snapshot, Record& record) {
   if (record.trace_truncated) {
     record.notes.emplace_back("what grows is not known: the trace is truncated (--max-entries)");
@@ -73,6 +80,7 @@ Snapshot RecordedSteps::finish(Record& record) {
   record.trace_truncated = main.truncated;
   record.categories_at_peak = categories_of(main);
   record.category_peaks = main.attribution.category_peaks;
+  fill_phase_ends(main.attribution, record);
   fill_blocks(main.attribution, record);
   if (const int64_t bytes = main.attribution.recomputed_bytes; bytes > 0) {
     record.recomputed_bytes = bytes;

@@ -97,7 +97,7 @@ void measure(Bench& bench, Record& record) {
     if (loss.defined()) record.losses.push_back(loss.item<double>());
   }
   watch.fill(record);
-  traffic.fill(record, bench.spec.measure_steps);
+  traffic.fill(record, bench.spec.measure_steps, bench.device);
   if (clock) record.generation = clock->figures();
   if (bench.spec.measure_steps > 0) {
     record.peak = peaks.overall(0);

@@ -46,9 +46,11 @@ void describe_virtual_card(const VirtualCard& chosen, Record& record) {
       {"library_bytes", nullptr},
       {"library_known", "unmeasured"}};
   if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
-  const int64_t needed = record.peak->reserved + chosen.card.context_bytes;
+  const int64_t nccl = record.ranks.empty() ? 0 : record.ranks.front().nccl_bytes;
+  const int64_t needed = record.peak->reserved + chosen.card.context_bytes + nccl;
   const int64_t shortfall = needed - chosen.real_bytes;
-  record.notes.push_back("needs " + format_bytes(needed) + " with the CUDA context; " +
+  record.notes.push_back("needs " + format_bytes(needed) + " with the CUDA context" +
+                         (nccl > 0 ? " and NCCL's buffers, assumed" : "") + "; " +
                          chosen.card.driver_name + " has " + format_bytes(chosen.real_bytes) +
                          ": " +
                          (shortfall > 0 ? "short by " + format_bytes(shortfall)
@@ -90,6 +92,8 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
 CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
     : options_(options), program_(cell_program(options)), talk_(options.on_talk) {
   if (is_virtual(first)) card_ = virtual_card(first.device);
+  // Without end is what a process has addresses for, of all its cards.
+  if (card_ && card_->unlimited) card_->card.total_bytes /= cards_of(first);
   environment_ = cell_environment(first, card_, options.environment);
 }
 

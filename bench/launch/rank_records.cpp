@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/launch/cell.h"
+#include "profiling/theory/moved.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -70,8 +71,26 @@ RankFigures figures_of(const RankRecord& end) {
                       .peak = end.record.peak.value_or(MemoryBytes{})};
   const auto predicted = end.record.predicted.find("peak_allocated_bytes");
   if (predicted != end.record.predicted.end()) figures.predicted_bytes = predicted->second;
-  if (!end.record.ranks.empty()) figures.moved = end.record.ranks.front().moved;
+  if (!end.record.ranks.empty()) {
+    figures.moved = end.record.ranks.front().moved;
+    figures.phase_ends = end.record.ranks.front().phase_ends;
+    figures.nccl_bytes = end.record.ranks.front().nccl_bytes;
+  }
+  const std::string prefix = kMovedPrefix;
+  for (const auto& [name, bytes] : end.record.predicted) {
+    if (name.text().rfind(prefix, 0) != 0) continue;
+    figures.predicted_moved[name.text().substr(prefix.size())] = bytes;
+  }
   return figures;
+}
+
+// Of the whole Record; what is a rank's alone stands there.
+Named<int64_t> without_moved(const Named<int64_t>& predicted) {
+  Named<int64_t> kept;
+  for (const auto& [name, bytes] : predicted) {
+    if (name.text().rfind(kMovedPrefix, 0) != 0) kept[name.text()] = bytes;
+  }
+  return kept;
 }
 
 }  // namespace
@@ -85,6 +104,7 @@ Record record_of_all(std::vector<RankRecord> ends) {
   Record record = std::move(telling.record);
   record.losses = std::move(losses);
   record.ranks = std::move(ranks);
+  record.predicted = without_moved(record.predicted);
   if (record.status != Status::kOk) {
     record.reason =
         silent_ranks(record) + "rank " + std::to_string(telling.rank) + ": " + record.reason;

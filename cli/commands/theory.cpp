@@ -8,6 +8,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"
+#include "profiling/theory/rank_report.h"
 #include "profiling/theory/report.h"
 #include "text/quantity.h"
 
@@ -33,13 +34,25 @@ CommandLine command_line() {
     }
   }
   flags.push_back(disk_rate_flag());
+  flags.push_back({"rank", "N", "rank of --mesh that is gone through (default 0)", "Output"});
   flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
   flags.push_back({"output", "FILE", "write there, whole or not at all, instead of stdout",
                    "Output", FileUse::kWritten});
-  return {"theory --model-size NAME [flags]",
-          "Prints what a configuration needs, derived and not run: the residual-stream tensor,\n"
-          "every tensor kept for backward with its derivation, states, totals per mode.",
-          flags};
+  return {
+      "theory --model-size NAME [flags]",
+      "Prints what a configuration needs, derived and not run: the residual-stream tensor,\n"
+      "every tensor kept for backward with its derivation, states, totals per mode; with --mesh\n"
+      "the peak of one rank and what its collectives move.",
+      flags};
+}
+
+int64_t rank_from(const Arguments& arguments, const RunSpec& spec) {
+  const std::string text = arguments.get("rank", "0");
+  if (arguments.has("rank") && spec.mesh.ranks() == 1) {
+    throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
+                     "--mesh dp=8 --rank " + text);
+  }
+  return parse_integer("--rank", text, 0, spec.mesh.ranks() - 1);
 }
 
 int write_theory(Arguments arguments) {
@@ -49,13 +62,10 @@ int write_theory(Arguments arguments) {
   arguments.values.erase("output");  // not the snapshot that it is for profile
   arguments.values.try_emplace("profile-type", "training");
   const RunSpec spec = cell_from(arguments);
-  if (spec.mesh.ranks() > 1) {
-    throw UsageError("--mesh", to_string(spec.mesh),
-                     "is not followed by theory yet, which is of one rank; allowed here: none",
-                     "headroom profile --mesh dp=2 --device cpu");
-  }
-  const std::vector<Table> tables = theory_report(spec, disk_rate_from(arguments, spec));
-  print_tables(tables, format, output);
+  const int64_t rank = rank_from(arguments, spec);
+  print_tables(spec.mesh.ranks() > 1 ? rank_theory_report(spec, rank)
+                                     : theory_report(spec, disk_rate_from(arguments, spec)),
+               format, output);
   return kExitOk;
 }
 

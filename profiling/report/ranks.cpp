@@ -33,6 +33,13 @@ Table peaks_table(const Record& record) {
       std::any_of(record.ranks.begin(), record.ranks.end(),
                   [](const RankFigures& one) { return one.predicted_bytes > 0; });
   if (some_are_predicted) add_bytes_columns(table, "by theory");
+  const bool some_have_nccl =
+      std::any_of(record.ranks.begin(), record.ranks.end(),
+                  [](const RankFigures& one) { return one.nccl_bytes > 0; });
+  if (some_have_nccl) {
+    add_bytes_columns(table, "NCCL, assumed");
+    table.notes.emplace_back("NCCL's buffers lie beside the allocator's: docs/distributed.md.");
+  }
   for (const RankFigures& one : record.ranks) {
     std::vector<std::string> row = {std::to_string(one.rank),
                                     place_in_words(record.spec.mesh, one.rank),
@@ -42,9 +49,22 @@ Table peaks_table(const Record& record) {
     add_bytes_cells(row, one.peak.reserved);
     add_bytes_cells(row, one.peak.requested);
     if (some_are_predicted) add_bytes_cells(row, one.predicted_bytes);
+    if (some_have_nccl) add_bytes_cells(row, one.nccl_bytes);
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// Of each kind that of the rank that has most.
+std::map<std::string, int64_t> most_of(const Record& record, Named<int64_t> RankFigures::*moved) {
+  std::map<std::string, int64_t> most;
+  for (const RankFigures& one : record.ranks) {
+    for (const auto& [kind, bytes] : one.*moved) {
+      int64_t& highest = most[kind.text()];
+      highest = std::max(highest, bytes);
+    }
+  }
+  return most;
 }
 
 // Of the rank that moves most of each.
@@ -54,17 +74,16 @@ Table moved_table(const Record& record) {
                         "gathered or scattered, each time."},
               .columns = {{"axis"}, {"what"}}};
   add_bytes_columns(table, "moved");
-  std::map<std::string, int64_t> most;
-  for (const RankFigures& one : record.ranks) {
-    for (const auto& [kind, bytes] : one.moved) {
-      int64_t& highest = most[kind.text()];
-      highest = std::max(highest, bytes);
-    }
-  }
+  const std::map<std::string, int64_t> most = most_of(record, &RankFigures::moved);
+  const std::map<std::string, int64_t> predicted = most_of(record, &RankFigures::predicted_moved);
+  if (!predicted.empty()) add_bytes_columns(table, "by theory");
   for (const auto& [kind, bytes] : most) {
     const size_t space = kind.rfind(' ');  // "dp copies all_reduce"
     table.rows.push_back({kind.substr(0, space), kind.substr(space + 1)});
     add_bytes_cells(table.rows.back(), bytes);
+    if (predicted.empty()) continue;
+    const auto found = predicted.find(kind);
+    add_bytes_cells(table.rows.back(), found == predicted.end() ? 0 : found->second);
   }
   return table;
 }

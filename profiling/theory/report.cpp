@@ -13,6 +13,7 @@
 #include "profiling/theory/kv_cache.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
+#include "profiling/theory/peak_table.h"
 #include "profiling/theory/residual_stream.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -241,35 +242,6 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
     bytes += row.model_bytes();
   }
   return bytes - parameters_away(rows, spec, instant.after_backward);
-}
-
-// What is alive at the fullest instant; the sum is what the allocator has handed out then.
-Table peak_table(const Peak& peak) {
-  Table table{.title = "Alive at the peak of a step",
-              .notes = {"The peak is at " + peak.where + "."},
-              .columns = {{"part"}, {"made at"}, {"storages", true}},
-              .keys = 2};
-  add_bytes_columns(table, "size");
-  std::vector<Row> places;  // of every size together
-  for (const Row& row : peak.rows) {
-    const auto place = std::find_if(places.begin(), places.end(), [&](const Row& known) {
-      return known.group == row.group && known.source == row.source;
-    });
-    if (place == places.end()) {
-      places.push_back(row);
-    } else {
-      place->storages += row.storages;
-      place->bytes += row.bytes;
-    }
-  }
-  for (const Row& row : places) {
-    table.rows.push_back(
-        {row.group, row.source.empty() ? "-" : row.source, std::to_string(row.storages)});
-    add_bytes_cells(table.rows.back(), row.bytes);
-  }
-  table.rows.push_back({"sum", "-", "-"});
-  add_bytes_cells(table.rows.back(), peak.allocated);
-  return table;
 }
 
 Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {

@@ -9,6 +9,7 @@
 #include "profiling/theory/kv_cache.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
+#include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/sheet.h"
 #include "text/quantity.h"
 
@@ -240,7 +241,12 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
 
 std::map<std::string, int64_t> predicted_of_rank(const RunSpec& spec, int64_t rank) {
   if (!has_predicted_peak(spec)) return {};
-  return {{"peak_allocated_bytes", predicted_peak(spec, Head::kLanguage, rank).allocated}};
+  MovedCount moved;
+  const CountingMoved counting(moved);
+  const Peak peak = predicted_peak(spec, Head::kLanguage, rank);
+  std::map<std::string, int64_t> figures = {{"peak_allocated_bytes", peak.allocated}};
+  for (const auto& [key, bytes] : moved_sums(moved.rows())) figures[kMovedPrefix + key] = bytes;
+  return figures;
 }
 
 }  // namespace headroom

@@ -8,19 +8,9 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
-#include "text/enum_words.h"
+#include "train/parallel/collective.h"
 
 namespace headroom {
-
-enum class Collective { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kSend };
-inline const EnumWords<Collective>& words_of(Collective) {
-  static const EnumWords<Collective> kWords = {{Collective::kAllReduce, "all_reduce"},
-                                               {Collective::kReduceScatter, "reduce_scatter"},
-                                               {Collective::kAllGather, "all_gather"},
-                                               {Collective::kBroadcast, "broadcast"},
-                                               {Collective::kSend, "send"}};
-  return kWords;
-}
 
 // Every call returns at once; the tensors are whole when its Work has been waited for, and are to
 // be left alone until then. All ranks call the same in the same order. Throws c10::Error where

@@ -115,3 +115,9 @@ uint64_t peak_nccl_bytes(int device) {
 }
 
 }  // namespace virtual_gpu
+
+extern "C" uint64_t headroom_virtual_nccl_bytes(int device) {
+  return device < static_cast<int>(virtual_gpu::Machine::kMostDevices)
+             ? virtual_gpu::peak_nccl_bytes(device)
+             : 0;
+}

@@ -44,3 +44,6 @@ class NcclOwnMemory {
 uint64_t peak_nccl_bytes(int device);
 
 }  // namespace virtual_gpu
+
+// The same, for a program that asks for it by name where it runs on a virtual card.
+extern "C" uint64_t headroom_virtual_nccl_bytes(int device);

@@ -6,9 +6,11 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/compressed.h"
 #include "profiling/theory/rehearsal/offloaded.h"
+#include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
+#include "train/parallel/tensor_plan.h"
 
 namespace headroom {
 namespace {
@@ -22,6 +24,37 @@ std::optional<DType> autocast_type(Precision precision) {
 std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec) {
   if (!spec.activations.offloaded()) return std::make_unique<CompressedShapes>(spec.activations);
   return std::make_unique<OffloadedShapes>(run, spec.activations, model_config(spec).layers);
+}
+
+bool shares_gradients(const RunSpec& spec) {
+  return spec.mesh.size(MeshAxis::kData) > 1 && spec.zero == 0;
+}
+
+// By the hooks of AddedGradients, and by TensorParallel::finish_gradients().
+void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model) {
+  const auto count = [&](MeshAxis axis, const char* tensor, int64_t elements) {
+    if (elements == 0) return;
+    count_moved(run, {axis, Collective::kAllReduce}, tensor, "elements", {elements},
+                model.weight_type());
+  };
+  int64_t all = 0;
+  for (const Parameter* parameter : model.parameters()) all += parameter->value.elements();
+  if (shares_gradients(spec)) count(MeshAxis::kData, "gradients, in buckets", all);
+  if (!spec.sequence_parallel || spec.profile_type != Mode::kTraining) return;
+  int64_t whole = 0;
+  for (const Parameter* parameter : model.updated()) {
+    if (split_of(parameter->name) == Split::kWhole) whole += parameter->value.elements();
+  }
+  count(MeshAxis::kTensor, "gradients of what is not cut", whole);
+}
+
+// A number that each rank has of its own part, of all of them.
+void count_number(Run& run, const RunSpec& spec, const char* name, DType dtype) {
+  for (const MeshAxis axis : kMeshAxes) {
+    if (spec.mesh.size(axis) == 1) continue;
+    if (axis == MeshAxis::kData && shares_gradients(spec)) continue;
+    count_moved(run, {axis, Collective::kAllReduce}, name, "", {}, dtype);
+  }
 }
 
 // For a constructor's list.
@@ -104,6 +137,7 @@ RehearsedStep::Batch RehearsedStep::batch() {
 }
 
 void RehearsedStep::run() {
+  begin_moved_step();
   const Batch data = batch();
   model_.begin_step();
   run_mode(data);
@@ -183,6 +217,7 @@ ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
 
 void RehearsedStep::finish_gradients() {
   if (model_.shards() != nullptr) model_.shards()->finish();
+  if (spec_.mesh.ranks() > 1) count_added_gradients(run_, spec_, model_);
   if (optimizer_) update();
 }
 
@@ -193,15 +228,19 @@ RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {
 }
 
 void RehearsedStep::update() {
+  run_.memory.place = {.phase = "optimizer"};
+  if (spec_.precision == Precision::kFp16) count_number(run_, spec_, "not finite", DType::kInt32);
   if (spec_.max_grad_norm > 0) clip();
   begin("optimizer", kOptimizerTemporaries);
   optimizer_->step();
+  if (model_.shards() != nullptr) model_.shards()->end_update();
 }
 
 // As train/techniques/clipping.cpp: a number for each gradient, which on CUDA is the sum of its
 // chunks, and all of them in a row. Ranks that share matrices have one of them count what all have.
 void RehearsedStep::clip() {
   begin("clipping", kTemporaries);
+  count_number(run_, spec_, "squared norm", DType::kFp32);
   run_.memory.place.operation = "_foreach_norm";
   const TensorShapes* const tensors = model_.tensors();
   std::vector<const Parameter*> counted;

@@ -97,6 +97,7 @@ TECHNIQUES = {
 }
 
 
+NOT_OF_THEORY = ("--threads", "--warmup-steps", "--measure-steps", "--record-steps", "--stacks")
 OF_MESHES = ("--mesh", "--zero", "--reshard-after-forward", "--sequence-parallel", "--schedule",
              "--bucket-bytes", "--shard-group", "--prefetch")
 
@@ -145,6 +146,20 @@ class MovedBytes(unittest.TestCase):
             record = profiled(flags, Path(directory) / "weights.safetensors")
         for rank in record["ranks"]:
             self.assertEqual(rank["moved_bytes"], expected, sharing)
+            self.assertEqual(self.by_theory(flags, rank["rank"]), expected, sharing)
+
+    @staticmethod
+    def by_theory(flags, rank):
+        """The sums of theory's rows, which are of a card."""
+        flags = {**flags, "--device": ["virtual:h100-80gb"], "--rank": [str(rank)]}
+        for name in NOT_OF_THEORY:
+            flags.pop(name, None)
+        words = [word for flag, value in flags.items() for word in (flag, *value)]
+        done = subprocess.run([HEADROOM, "theory", *words, "--format", "json"],
+                              capture_output=True, text=True, check=True)
+        tables = {table["title"]: table["rows"] for table in json.loads(done.stdout)}
+        return {f"{row['axis']} {row['what']}": int(row["moved_bytes"])
+                for row in tables["The same by axis and kind"]}
 
     @staticmethod
     def flat(numels, replicas):

@@ -18,22 +18,22 @@ ShardShapes::ShardShapes(Run& run, const RunSpec& spec, int64_t rank)
   part_ = groups.part(rank);
 }
 
-UnitShapes* ShardShapes::share(const std::vector<Parameter*>& parameters) {
+UnitShapes* ShardShapes::share(const char* name, const std::vector<Parameter*>& parameters) {
   if (parameters.empty()) return nullptr;
-  units_.push_back(std::make_unique<UnitShapes>(parameters, zero_, parts_, part_));
+  units_.push_back(std::make_unique<UnitShapes>(name, parameters, zero_, parts_, part_));
   return units_.back().get();
 }
 
 void ShardShapes::take_block(const std::vector<Parameter*>& block) {
-  blocks_.push_back(share(block));
+  blocks_.push_back(share("block", block));
   add();
 }
 
 void ShardShapes::take_rest(const std::vector<Parameter*>& table,
                             const std::vector<Parameter*>& head) {
-  table_ = share(table);
+  table_ = share("token table", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
-  head_ = share(head);
+  head_ = share("head", head);
   for (const auto& unit : units_) {
     UnitShapes* const own = unit.get();
     for (size_t i = 0; i < own->parameters().size(); ++i) {
@@ -89,6 +89,10 @@ void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
 void ShardShapes::finish() {
   adding_up_ = nullptr;
   for (const auto& unit : units_) unit->give_gradients();
+}
+
+void ShardShapes::end_update() {
+  for (const auto& unit : units_) unit->gather_updates();
 }
 
 }  // namespace headroom

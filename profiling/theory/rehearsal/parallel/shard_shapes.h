@@ -29,10 +29,11 @@ class ShardShapes final : public ResidentBlocks {
   void begin_forward();
   void begin_backward(bool last);
   void finish();
+  void end_update();
 
  private:
   UnitShapes& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
-  UnitShapes* share(const std::vector<Parameter*>& parameters);
+  UnitShapes* share(const char* name, const std::vector<Parameter*>& parameters);
   void fetch(int64_t index) override { block(index).fetch(); }
   void drop(int64_t index) override { block(index).drop(); }
   void completed(UnitShapes& unit, size_t parameter);

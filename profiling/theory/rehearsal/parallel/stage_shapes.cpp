@@ -4,6 +4,7 @@
 
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/model.h"
+#include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {
@@ -83,6 +84,10 @@ void StageShapes::backward(Run& run, const Action& action, const Dims& sizes, DT
 }
 
 // What was sent before has left by then.
-void StageShapes::send(const ShapeTensor& tensor) { leaving_ = tensor; }
+void StageShapes::send(const ShapeTensor& tensor) {
+  leaving_ = tensor;
+  count_moved(*tensor.run, {MeshAxis::kPipeline, Collective::kSend}, "x_BsD", "B*s*D", tensor.sizes,
+              tensor.dtype);
+}
 
 }  // namespace headroom

@@ -1,6 +1,7 @@
 #include "profiling/theory/rehearsal/parallel/tensor_shapes.h"
 
 #include "profiling/theory/rehearsal/operations.h"
+#include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/rank_functions.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/parallel/tensor_plan.h"
@@ -70,14 +71,17 @@ ShapeTensor TensorShapes::loss(const ShapeTensor& logits_BSV, const ShapeTensor&
   {
     const GradMode no_grad(*logits_BSV.run, false);
     highest_BS1 = max_last(logits_BSV).first;
+    count_moved(*highest_BS1.run, {MeshAxis::kTensor, Collective::kAllReduce}, "highest_BS1",
+                "B*S*1", highest_BS1.sizes, highest_BS1.dtype);
   }
   const ShapeTensor shifted_BSV = sub(logits_BSV, highest_BS1);
-  const ShapeTensor sum_BS1 = sum_of_ranks(sum_last(exp(shifted_BSV)));
+  const ShapeTensor sum_BS1 = sum_of_ranks(sum_last(exp(shifted_BSV)), "sum_BS1", "B*S*1");
   const ShapeTensor columns_BS1 = unsqueeze(made_like("sub", targets_BS, DType::kInt64), 2);
   const ShapeTensor elsewhere_BS1 = elsewhere(columns_BS1);
   const ShapeTensor target_BS1 = sum_of_ranks(
       masked_fill(gather_last(shifted_BSV, made_like("masked_fill", columns_BS1, DType::kInt64)),
-                  elsewhere_BS1));
+                  elsewhere_BS1),
+      "target_BS1", "B*S*1");
   return mean(sub(log(sum_BS1), target_BS1));
 }
 

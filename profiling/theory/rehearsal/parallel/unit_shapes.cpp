@@ -1,7 +1,9 @@
 #include "profiling/theory/rehearsal/parallel/unit_shapes.h"
 
+#include <string>
 #include <utility>
 
+#include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
@@ -25,9 +27,10 @@ ShapeTensor part_of_flat(const ShapeTensor& flat, const Dims& sizes) {
 
 }  // namespace
 
-UnitShapes::UnitShapes(std::vector<Parameter*> parameters, int64_t zero, int64_t parts,
-                       int64_t part)
-    : parameters_(std::move(parameters)),
+UnitShapes::UnitShapes(const char* name, std::vector<Parameter*> parameters, int64_t zero,
+                       int64_t parts, int64_t part)
+    : name_(name),
+      parameters_(std::move(parameters)),
       run_(*parameters_.front()->value.run),
       dtype_(parameters_.front()->value.dtype),
       zero_(zero),
@@ -63,7 +66,9 @@ std::vector<Parameter*> UnitShapes::pieces() {
 }
 
 void UnitShapes::fetch() {
-  if (!std::exchange(is_there_, true)) flat_.storage->come_back();
+  if (std::exchange(is_there_, true)) return;
+  flat_.storage->come_back();
+  count(Collective::kAllGather, "weights");
 }
 
 void UnitShapes::drop() {
@@ -80,6 +85,7 @@ bool UnitShapes::take(size_t parameter) {
   if (!sends_) return false;
   summing_ = zero_ == 1 ? part_of_flat(gradients_, {layout_.part_numel()})
                         : flat(layout_.part_numel(), kGradients);
+  count(Collective::kReduceScatter, "gradients");
   adding_up_ = true;
   return true;
 }
@@ -94,6 +100,17 @@ void UnitShapes::settle() {
 void UnitShapes::give_gradients() {
   settle();
   for (Parameter& piece : pieces_) piece.gradient = part_of_flat(sum_, piece.value.sizes);
+}
+
+void UnitShapes::gather_updates() {
+  if (zero_ < 3) count(Collective::kAllGather, "new weights");
+}
+
+// R replicas, each with P elements of it.
+void UnitShapes::count(Collective kind, const char* what) const {
+  const int64_t part = layout_.part_numel();
+  count_moved(run_, {MeshAxis::kData, kind}, std::string(what) + " of a unit: " + name_, "R*P",
+              {layout_.numel() / part, part}, dtype_);
 }
 
 void UnitShapes::free_gradients() {

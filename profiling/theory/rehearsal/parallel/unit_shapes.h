@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
+#include "train/parallel/collective.h"
 #include "train/parallel/flat_unit.h"
 
 namespace headroom {
 
 class UnitShapes {
  public:
-  // zero: 1 to 3; part: which of the `parts` this replica has.
-  UnitShapes(std::vector<Parameter*> parameters, int64_t zero, int64_t parts, int64_t part);
+  // zero: 1 to 3; part: which of the `parts` this replica has. name: "block", a literal.
+  UnitShapes(const char* name, std::vector<Parameter*> parameters, int64_t zero, int64_t parts,
+             int64_t part);
   UnitShapes(const UnitShapes&) = delete;
   UnitShapes& operator=(const UnitShapes&) = delete;
 
@@ -28,10 +30,13 @@ class UnitShapes {
   void settle();
   void give_gradients();
   void free_gradients();
+  void gather_updates();
 
  private:
   ShapeTensor flat(int64_t elements, const char* group) const;
+  void count(Collective kind, const char* what) const;
 
+  const char* name_;
   std::vector<Parameter*> parameters_;
   Run& run_;
   DType dtype_;

@@ -1,0 +1,12 @@
+// The fullest instant of a step as a table. No torch here.
+#pragma once
+
+#include "profiling/theory/peak.h"
+#include "text/table.h"
+
+namespace headroom {
+
+// What is alive at the fullest instant; the sum is what the allocator has handed out then.
+Table peak_table(const Peak& peak);
+
+}  // namespace headroom
