@@ -5,22 +5,23 @@
 
 namespace headroom {
 
-std::string moved_key(MeshAxis axis, Collective kind) {
-  return to_string(axis) + " " + word_of(kind);
+std::string moved_key(const MovedRow& row) {
+  return to_string(row.axis) + (row.between_copies ? " copies " : " ") + word_of(row.kind);
 }
 
 std::map<std::string, int64_t> moved_sums(const std::vector<MovedRow>& rows) {
   std::map<std::string, int64_t> sums;
   for (const MovedRow& row : rows) {
-    if (row.bytes() > 0) sums[moved_key(row.axis, row.kind)] += row.bytes();
+    if (row.bytes() > 0) sums[moved_key(row)] += row.bytes();
   }
   return sums;
 }
 
 void MovedCount::add(MovedRow call) {
   const auto same = std::find_if(rows_.rbegin(), rows_.rend(), [&](const MovedRow& row) {
-    return row.axis == call.axis && row.kind == call.kind && row.phase == call.phase &&
-           row.tensor == call.tensor && row.derivation == call.derivation;
+    return row.axis == call.axis && row.between_copies == call.between_copies &&
+           row.kind == call.kind && row.phase == call.phase && row.tensor == call.tensor &&
+           row.derivation == call.derivation;
   });
   if (same != rows_.rend()) {
     ++same->times;

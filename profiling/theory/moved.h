@@ -24,6 +24,7 @@ namespace headroom {
 
 struct MovedRow {
   MeshAxis axis = MeshAxis::kData;
+  bool between_copies = false;  // of --shard-group, not inside a group
   Collective kind = Collective::kAllReduce;
   std::string phase;       // "forward"
   std::string tensor;      // "x_BSD"
@@ -34,8 +35,8 @@ struct MovedRow {
   int64_t bytes() const { return bytes_each * times; }
 };
 
-// "dp all_reduce", as in RankFigures::moved.
-std::string moved_key(MeshAxis axis, Collective kind);
+// "dp all_reduce", "dp copies all_reduce", as in RankFigures::moved.
+std::string moved_key(const MovedRow& row);
 
 // Of predicted_of_rank(), before such a key.
 inline constexpr const char* kMovedPrefix = "moved ";

@@ -10,6 +10,7 @@
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
+#include "train/parallel/shard_groups.h"
 #include "train/parallel/tensor_plan.h"
 
 namespace headroom {
@@ -55,6 +56,14 @@ void count_number(Run& run, const RunSpec& spec, const char* name, DType dtype) 
     if (axis == MeshAxis::kData && shares_gradients(spec)) continue;
     count_moved(run, {axis, Collective::kAllReduce}, name, "", {}, dtype);
   }
+}
+
+// Copies of a group have their parts alike, but each its own steps that are not finite.
+void count_copies(Run& run, const RunSpec& spec) {
+  const ShardGroups groups(spec.mesh, spec.shard_group);
+  if (groups.groups() == 1) return;
+  count_moved(run, {MeshAxis::kData, Collective::kAllReduce, /*between_copies=*/true}, "not finite",
+              "", {}, DType::kInt32);
 }
 
 // For a constructor's list.
@@ -229,7 +238,10 @@ RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {
 
 void RehearsedStep::update() {
   run_.memory.place = {.phase = "optimizer"};
-  if (spec_.precision == Precision::kFp16) count_number(run_, spec_, "not finite", DType::kInt32);
+  if (spec_.precision == Precision::kFp16) {
+    count_number(run_, spec_, "not finite", DType::kInt32);
+    count_copies(run_, spec_);
+  }
   if (spec_.max_grad_norm > 0) clip();
   begin("optimizer", kOptimizerTemporaries);
   optimizer_->step();

@@ -23,6 +23,7 @@ void count_moved(Run& run, const MovedCall& call, const std::string& tensor,
   if (counting == nullptr) return;
   const std::string each = std::to_string(element_size(dtype)) + " B";
   MovedRow row{.axis = call.axis,
+               .between_copies = call.between_copies,
                .kind = call.kind,
                .phase = run.memory.place.phase,
                .tensor = tensor,

@@ -28,6 +28,7 @@ void begin_moved_step();
 struct MovedCall {
   MeshAxis axis;
   Collective kind;
+  bool between_copies = false;
 };
 
 // sizes: of the whole of the tensor, in these letters ("B*S*D"); of a single number none of either.

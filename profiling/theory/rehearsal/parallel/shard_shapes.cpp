@@ -16,11 +16,13 @@ ShardShapes::ShardShapes(Run& run, const RunSpec& spec, int64_t rank)
   const ShardGroups groups(spec.mesh, spec.shard_group);
   parts_ = groups.size();
   part_ = groups.part(rank);
+  has_copies_ = groups.groups() > 1;
 }
 
 UnitShapes* ShardShapes::share(const char* name, const std::vector<Parameter*>& parameters) {
   if (parameters.empty()) return nullptr;
-  units_.push_back(std::make_unique<UnitShapes>(name, parameters, zero_, parts_, part_));
+  units_.push_back(
+      std::make_unique<UnitShapes>(name, parameters, zero_, parts_, part_, has_copies_));
   return units_.back().get();
 }
 

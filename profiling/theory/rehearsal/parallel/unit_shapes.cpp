@@ -28,12 +28,13 @@ ShapeTensor part_of_flat(const ShapeTensor& flat, const Dims& sizes) {
 }  // namespace
 
 UnitShapes::UnitShapes(const char* name, std::vector<Parameter*> parameters, int64_t zero,
-                       int64_t parts, int64_t part)
+                       int64_t parts, int64_t part, bool has_copies)
     : name_(name),
       parameters_(std::move(parameters)),
       run_(*parameters_.front()->value.run),
       dtype_(parameters_.front()->value.dtype),
       zero_(zero),
+      has_copies_(has_copies),
       layout_(numels_of(parameters_), parts) {
   flat_ = flat(layout_.numel(), kParameters);
   for (Parameter* parameter : parameters_) parameter->value.storage = flat_.storage;
@@ -99,6 +100,10 @@ void UnitShapes::settle() {
 
 void UnitShapes::give_gradients() {
   settle();
+  if (has_copies_) {
+    count_moved(run_, {MeshAxis::kData, Collective::kAllReduce, /*between_copies=*/true},
+                "gradients of a part: " + name_, "P", {layout_.part_numel()}, dtype_);
+  }
   for (Parameter& piece : pieces_) piece.gradient = part_of_flat(sum_, piece.value.sizes);
 }
 

@@ -13,9 +13,10 @@ namespace headroom {
 
 class UnitShapes {
  public:
-  // zero: 1 to 3; part: which of the `parts` this replica has. name: "block", a literal.
+  // zero: 1 to 3; part: which of the `parts` this replica has, whether others have it too. name:
+  // "block", a literal.
   UnitShapes(const char* name, std::vector<Parameter*> parameters, int64_t zero, int64_t parts,
-             int64_t part);
+             int64_t part, bool has_copies);
   UnitShapes(const UnitShapes&) = delete;
   UnitShapes& operator=(const UnitShapes&) = delete;
 
@@ -41,6 +42,7 @@ class UnitShapes {
   Run& run_;
   DType dtype_;
   int64_t zero_;
+  bool has_copies_;
   FlatUnit layout_;
   ShapeTensor flat_, part_;
   std::vector<Parameter> pieces_;
