@@ -38,8 +38,7 @@ def command_of(options) -> list[str]:
         "zero": options.mode.removeprefix("own-zero"),
         "rank": "distinct",
         "checkpoint": "full" if options.checkpointed else "none",
-        # A card without an end: the figure is what it takes, not whether it fits.
-        "device": f"virtual:{CARD},bytes=unlimited",
+        "device": f"virtual:{CARD}",
     }
     flags = [word for name, value in values.items() for word in (f"--{name}", str(value))]
     return [options.headroom, "profile", *flags, *SETTINGS.split(), *STEPS.split(), "--format=json"]

@@ -10,11 +10,11 @@ from sharded_rows import ALL_CELLS, OWN_STATES, OWN_TRUTH, TRUTH, Row
 
 INTRODUCTION = (
     "Peak GPU memory of rank 0 in sharded training, BF16 with FP32 states, batch 1, context 2,048 "
-    "(1.3B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: what "
-    "each tool says, beside what the program itself takes of libtorch's allocator on the virtual "
-    f"card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
-    "memory are of the tool's whole process, imports included. own-zero cells are our own step on a "
-    f"mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
+    "(1.3B, 7B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: "
+    "what each tool says, beside what the program itself takes of libtorch's allocator on the "
+    f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
+    "memory are of the tool's whole process, imports included. own-zero cells are our own step on "
+    f"a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
 )
 STATES_INTRODUCTION = (
     "What DeepSpeed's estimators call model states, beside those of our own step's fullest rank: "
@@ -71,5 +71,6 @@ def table(rows: list[Row]) -> str:
     asked = [row for row in rows if row.status != "not covered"]
     good = [row for row in rows if row.status == "ok"]
     lists = "\n".join(filter(None, (notes(good), no_answers(rows))))
-    parts = [INTRODUCTION, setting(rows), tools_table(asked), rows_table(good), states_table(good), lists]
+    tables = [tools_table(asked), rows_table(good), states_table(good)]
+    parts = [INTRODUCTION, setting(rows), *tables, lists]
     return "\n\n".join(part for part in parts if part)
