@@ -26,8 +26,9 @@ Failure out_of_memory(const std::string& text) {
 
 // A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
 bool says_out_of_memory(const std::string& text) {
-  for (const char* sign : {"DefaultCPUAllocator: can't allocate memory", "out of memory",
-                           "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"}) {
+  for (const char* sign :
+       {"DefaultCPUAllocator: can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
+        "CUDNN_STATUS_ALLOC_FAILED", "Failed to CUDA calloc"}) {  // the last is NCCL's
     if (text.find(sign) != std::string::npos) return true;
   }
   return false;

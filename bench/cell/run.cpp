@@ -188,6 +188,9 @@ void describe_out_of_memory(const Bench& bench, const Failure& failure, Record& 
   OutOfMemory moment = bench.refused.value_or(OutOfMemory{});
   moment.during = bench.during;
   moment.phase = bench.failed_in;
+  // What NCCL asks for goes past libtorch's allocator.
+  const bool of_nccl = failure.reason.find("NCCL error") != std::string::npos;
+  if (moment.memory.empty() && of_nccl) moment.memory = "device";
   record.reason =
       moment.during + (moment.phase.empty() ? "" : ", " + moment.phase) + ": " + failure.reason;
   if (!failure.advice.empty()) {

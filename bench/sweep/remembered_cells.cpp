@@ -22,7 +22,7 @@ RememberedCells::RememberedCells(const CellOptions& options, const std::string& 
   earlier_ = std::make_unique<EarlierRows>(log_->earlier());
 }
 
-RememberedCell RememberedCells::get(const RunSpec& spec) {
+RememberedCell RememberedCells::get(const RunSpec& spec, const RankChoice& ranks) {
   const nlohmann::json conditions = result_conditions(spec);
   const std::string key = result_key(spec, identity_, conditions);
   const int64_t host_memory = host_memory_of(spec, options_);
@@ -34,6 +34,7 @@ RememberedCell RememberedCells::get(const RunSpec& spec) {
   }
   RememberedCell cell;
   CellOptions options = options_;
+  options.ranks = ranks;
   options.on_talk = [&cell](const std::string& line) { cell.talk.push_back(line); };
   cell.record = run_cell(spec, options);
   if (interrupted()) return cell;

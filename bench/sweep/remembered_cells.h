@@ -30,7 +30,8 @@ class RememberedCells {
 
   // The file's, where it answers the cell; else run, and on the disk before this returns. After ^C
   // the Record is of a killed cell, and stands nowhere. May be called from several threads at once.
-  RememberedCell get(const RunSpec& spec);
+  // ranks: which of a mesh run.
+  RememberedCell get(const RunSpec& spec, const RankChoice& ranks = {});
 
   int reused() const { return reused_; }
 

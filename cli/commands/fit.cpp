@@ -28,7 +28,8 @@ CommandLine command_line() {
       "fit --card CARD --model-size NAME [flags]",
       "What fits a card, and what to change: the largest batch or context with each set of\n"
       "memory techniques, the cheapest sets for a batch and context, or the smallest card of\n"
-      "a list. Theory proposes, the virtual card disposes: every answer was run, and one step\n"
+      "a list; with --gpus the meshes of several. Theory proposes, the virtual card disposes: "
+      "every answer was run, and one step\n"
       "beyond it was run and does not fit. With --vary and a program behind -- the largest value\n"
       "with which that program runs.",
       fit_flags(), true};
@@ -41,8 +42,7 @@ FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question
   for (const FitCard& card : cards) {
     found.card = card.card;
     found.question.base.device = card.device;
-    found.result =
-        search_fit(found.question, judge_on(card.card, question.host_limit, cells, progress));
+    found.result = search_fit(found.question, judge_on(card.card, question, cells, progress));
     const bool is_last = &card == &cards.back();
     if (is_last || !found.result.nearest || found.result.stopped) break;
     found.smaller.push_back(card.card);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/process/virtual_card.h"
+#include "cli/flags/fit_mesh_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/run_flags.h"
 #include "text/quantity.h"
@@ -50,22 +51,16 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
     if (arguments.has(field.flag().substr(2))) typed.push_back(field.name);
   }
   if (arguments.has("use-mixed-precision")) typed.emplace_back("precision");
-  std::vector<Technique> allowed, forbidden;
-  if (arguments.has("allow")) allowed = parse_techniques("--allow", arguments.get("allow"));
-  if (arguments.has("forbid")) forbidden = parse_techniques("--forbid", arguments.get("forbid"));
-  const auto names = [](const std::vector<Technique>& list, Technique technique) {
-    return std::count(list.begin(), list.end(), technique) > 0;
-  };
+  const auto allowed = listed(arguments, "allow");
   std::vector<RunTechnique> techniques;
   for (const RunTechnique& technique : technique_list(base, arguments.get("disk"))) {
     const bool is_kept = sets_any(technique, typed);
-    if (is_kept && names(allowed, technique.technique)) {
+    if (is_kept && std::count(allowed.begin(), allowed.end(), technique.technique) > 0) {
       throw UsageError("--allow", row_of(technique.technique).word,
                        "is a technique that sets what another flag says; allowed: one of the two",
                        "--allow checkpoint");
     }
-    if (is_kept || names(forbidden, technique.technique)) continue;
-    if (arguments.has("allow") && !names(allowed, technique.technique)) continue;
+    if (is_kept || !is_allowed(arguments, technique.technique)) continue;
     // Any batch fits in parts of one sequence: what is asked is the batch of one part.
     if (open == Open::kBatch && technique.technique == Technique::kMicroBatches) continue;
     techniques.push_back(technique);
@@ -74,7 +69,7 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
 }
 
 Open open_from(const Arguments& arguments) {
-  if (!arguments.has("batch-size")) return Open::kBatch;
+  if (!arguments.has("batch-size") && !arguments.has("global-batch-size")) return Open::kBatch;
   return arguments.has("context-length") ? Open::kNothing : Open::kContext;
 }
 
@@ -102,7 +97,8 @@ std::vector<Flag> fit_flags() {
        "step, or ppo: the cheapest set-up of an iteration (fit --workload ppo --help) (default "
        "step)",
        kFit},
-      {"answers", "N", "at most so many sets, 1 to 10 (default 10)", kFit}};
+      {"answers", "N", "at most so many sets, 1 to 10 (default 10; with --gpus 3)", kFit}};
+  for (Flag& flag : fit_mesh_flags(kFit)) flags.push_back(std::move(flag));
   for (Flag& flag : cell_flags()) {
     if (is_of_one_run(flag)) continue;
     if (flag.name == "profile-type") {
@@ -192,9 +188,11 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
                      "--card rtx4090,l40s --batch-size 4 --context-length 2048");
   }
   FitQuestion question;
-  question.base = cell_from(arguments);
+  const int64_t gpus = gpus_from(given, open);
+  question.base = gpus > 1 ? base_on_meshes(arguments, gpus) : cell_from(arguments);
+  if (gpus > 1) question.meshes = meshes_from(given, question.base, gpus);
   question.open = open;
-  question.answers = static_cast<size_t>(integer(given, "answers", 10, 1, 10));
+  question.answers = static_cast<size_t>(integer(given, "answers", gpus > 1 ? 3 : 10, 1, 10));
   if (given.has("cost-order")) {
     question.order = CostOrder("--cost-order", given.get("cost-order"));
   }

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "plan/fit/estimates.h"
+#include "plan/fit/mesh_sets.h"
 #include "plan/fit/need.h"
 #include "plan/fit/searches.h"
 #include "text/quantity.h"
@@ -16,8 +18,9 @@ class CheapestSets {
   CheapestSets(const FitQuestion& question, const Judge& judge)
       : question_(question),
         judge_(judge),
-        sets_(technique_sets(question.base, question.techniques, question.order)),
-        estimates_(judge) {
+        sets_(sets_of(question, judge)),
+        estimates_(judge),
+        floors_(sets_.size()) {
     result_.sets = sets_.size();
   }
 
@@ -51,7 +54,7 @@ class CheapestSets {
     for (size_t i = 0; i < sets_.size() && answers < question_.answers; ++i) {
       if (judge_.stopped()) break;
       judge_.on_theory(i, sets_.size());
-      if (is_passed_over(i, known)) continue;
+      if (is_passed_over(i, known) || floor(i) > judge_.capacity) continue;
       if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, known);
       if (!estimates_.fits(sets_[i].spec)) continue;
       const int64_t need = estimates_.need(sets_[i].spec);
@@ -92,9 +95,16 @@ class CheapestSets {
   void ask_ahead(size_t first, const std::vector<Known>& known) {
     std::vector<RunSpec> specs;
     for (size_t i = first; i < sets_.size() && specs.size() < Estimates::ahead(); ++i) {
-      if (!is_passed_over(i, known)) specs.push_back(sets_[i].spec);
+      if (is_passed_over(i, known) || floor(i) > judge_.capacity) continue;
+      specs.push_back(sets_[i].spec);
     }
     estimates_.ask_ahead(specs);
+  }
+
+  int64_t floor(size_t place) {
+    std::optional<int64_t>& known = floors_[place];
+    if (!known) known = estimates_.floor(sets_[place].spec);
+    return *known;
   }
 
   bool uses_all_of_one(size_t place, const std::vector<Known>& known) const {
@@ -160,6 +170,7 @@ class CheapestSets {
 
   // "without checkpoint full", "checkpoint selective": of two sets that differ in one technique.
   std::string change(size_t place, size_t next) const {
+    if (sets_[next].mesh != sets_[place].mesh) return sets_[next].mesh;
     const auto& names = sets_[next].names;
     for (const std::string& name : names) {
       const auto& had = sets_[place].names;
@@ -213,6 +224,7 @@ class CheapestSets {
   const Judge& judge_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
+  std::vector<std::optional<int64_t>> floors_;  // of the sets; asked for again and again
   std::map<size_t, Verdict> verdicts_;
   FitResult result_;
 };

@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "bench/launch/distinct.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -32,11 +33,13 @@ std::string flags_in_words(const RunSpec& spec,
   return words;
 }
 
-std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_limit) {
+std::string profile_command(const RunSpec& spec, std::optional<int64_t> host_limit,
+                            const std::vector<int64_t>& ranks) {
   std::string command = "headroom profile";
   command += flags_in_words(spec, [](const Field& field, bool is_default) {
     return !is_default || field.required || field.stated;
   });
+  if (!ranks.empty()) command += " --rank " + rank_list(ranks);
   if (host_limit) command += " --host-memory " + exact_bytes(*host_limit);
   return command;
 }

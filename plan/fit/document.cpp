@@ -24,18 +24,20 @@ const char* word_of(Open open) {
 ordered_json run_document(const FitFound& found, const RunSpec& spec, int64_t need,
                           const Verdict& verdict) {
   const HostNeed host = predicted_host_need(spec);
-  ordered_json run = {{"command", profile_command(spec, found.question.host_limit)},
-                      {"predicted_bytes", need},
-                      {"predicted_host_bytes", host.bytes()},
-                      {"predicted_host_pinned_bytes", host.pinned},
-                      {"predicted_host_pageable_bytes", host.pageable},
-                      {"status", to_string(verdict.record->status)},
-                      {"reason", verdict.reason},
-                      {"key", verdict.record->environment.value("key", "")}};
+  ordered_json run = {
+      {"command", profile_command(spec, found.question.host_limit, ranks_of(*verdict.record))},
+      {"predicted_bytes", need},
+      {"predicted_host_bytes", host.bytes()},
+      {"predicted_host_pinned_bytes", host.pinned},
+      {"predicted_host_pageable_bytes", host.pageable},
+      {"status", to_string(verdict.record->status)},
+      {"reason", verdict.reason},
+      {"key", verdict.record->environment.value("key", "")}};
   if (!found.question.disk.empty()) run["predicted_disk_bytes"] = predicted_disk_bytes(spec);
   if (verdict.record->peak) {
     run["peak_allocated_bytes"] = verdict.record->peak->allocated;
     run["peak_reserved_bytes"] = verdict.record->peak->reserved;
+    if (const auto rank = fullest_rank(*verdict.record)) run["fullest_rank"] = *rank;
   }
   return run;
 }
@@ -46,12 +48,22 @@ ordered_json set_document(const TechniqueSet& set) {
     const int64_t level = set.cost.at(static_cast<size_t>(row.technique));
     if (level > 0) document["techniques"][row.word] = level;
   }
+  if (set.mesh.empty()) return document;
+  const RunSpec& spec = set.spec;
+  document["mesh"] = {{"in_words", set.mesh},
+                      {"pp", spec.mesh.size(MeshAxis::kPipeline)},
+                      {"dp", spec.mesh.size(MeshAxis::kData)},
+                      {"tp", spec.mesh.size(MeshAxis::kTensor)},
+                      {"zero", spec.zero},
+                      {"sequence_parallel", spec.sequence_parallel},
+                      {"batch_size", spec.batch_size},
+                      {"global_batch_size", global_batch(spec)}};
   return document;
 }
 
-ordered_json shortage_document(const Card& card, int64_t need, const Verdict& verdict) {
+ordered_json shortage_document(const FitFound& found, int64_t need, const Verdict& verdict) {
   if (verdict.of_host) return {{"host_short_by_bytes", verdict.host_excess}};
-  return {{"short_by_bytes", need - capacity_of(card)}};
+  return {{"short_by_bytes", need - capacity_of(found.card, gpus_of(found.question))}};
 }
 
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
@@ -59,9 +71,10 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
   document.update(run_document(found, answer.set.spec, answer.need, answer.verdict));
   if (answer.verdict.fits == Fits::kYes) {
-    document["margin_bytes"] = capacity_of(found.card) - answer.verdict.record->peak->allocated;
+    document["margin_bytes"] =
+        capacity_of(found.card, gpus_of(found.question)) - answer.verdict.record->peak->allocated;
   } else {
-    document.update(shortage_document(found.card, answer.need, answer.verdict));
+    document.update(shortage_document(found, answer.need, answer.verdict));
   }
   document["beyond"] = nullptr;
   if (answer.beyond) {
@@ -69,7 +82,7 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
     document["beyond"].update(
         run_document(found, answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
     document["beyond"].update(
-        shortage_document(found.card, answer.beyond->need, answer.beyond->verdict));
+        shortage_document(found, answer.beyond->need, answer.beyond->verdict));
   }
   return document;
 }
@@ -80,6 +93,12 @@ ordered_json asked_document(const FitQuestion& question) {
                         {"batch_size", question.base.batch_size},
                         {"context_length", question.base.context_length}};
   if (question.open != Open::kNothing) asked[word_of(question.open)] = nullptr;
+  if (question.meshes.gpus == 1) return asked;
+  asked["gpus"] = question.meshes.gpus;
+  if (question.meshes.global_batch > 0) {
+    asked["batch_size"] = nullptr;
+    asked["global_batch_size"] = question.meshes.global_batch;
+  }
   return asked;
 }
 
@@ -105,6 +124,9 @@ ordered_json fit_document(const FitFound& found) {
                            {"notes", found.result.notes},
                            {"answers", ordered_json::array()},
                            {"nearest", nullptr}};
+  if (const int64_t nccl = nccl_bytes(gpus_of(found.question)); nccl > 0) {
+    document["card"]["nccl_bytes"] = nccl;
+  }
   if (found.question.host_limit) document["host_limit_bytes"] = *found.question.host_limit;
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     ordered_json smaller = card_document(found.smaller[i]);
@@ -114,7 +136,7 @@ ordered_json fit_document(const FitFound& found) {
     document["smaller_cards"].push_back(std::move(smaller));
   }
   for (const Technique technique : found.question.order.dearest_first()) {
-    if (row_of(technique).searched == Searched::kInPlans) continue;
+    if (!may_use(searcher(found.question), row_of(technique))) continue;
     document["cost_order"].push_back(row_of(technique).word);
   }
   for (const FitAnswer& answer : found.result.answers) {

@@ -83,11 +83,13 @@ Verdict Estimates::run(const RunSpec& spec) {
 }
 
 size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places) {
+  std::map<size_t, int64_t> floors;
+  for (const size_t place : places) floors[place] = floor(sets[place].spec);
   std::stable_sort(places.begin(), places.end(),
-                   [&](size_t a, size_t b) { return floor(sets[a].spec) < floor(sets[b].spec); });
+                   [&](size_t a, size_t b) { return floors.at(a) < floors.at(b); });
   size_t best = places.front();
   for (const size_t place : places) {
-    if (judge_.stopped() || floor(sets[place].spec) >= need(sets[best].spec)) break;
+    if (judge_.stopped() || floors.at(place) >= need(sets[best].spec)) break;
     if (need(sets[place].spec) < need(sets[best].spec)) best = place;
   }
   return best;

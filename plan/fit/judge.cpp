@@ -32,13 +32,19 @@ std::string in_words(Fits fits) {
 // What offload asks for and does not get is in no allocator's books, only in the reason.
 bool names_host_limit(const std::string& reason) { return reason.ends_with("(--host-memory)"); }
 
+// Of a mesh those that can be fullest, each alone.
+RankChoice ranks_of(const RunSpec& spec) {
+  if (spec.mesh.ranks() == 1) return {};
+  return {.kind = RankChoice::Kind::kListed, .ranks = fullest_ranks(spec)};
+}
+
 // Runs cells and says how far the search is.
 class Runs {
  public:
   Runs(RememberedCells& cells, bool limits_host, const FitProgress& progress)
       : limits_host_(limits_host),
         progress_(progress),
-        cells_([&cells](const RunSpec& spec) { return cells.get(spec); },
+        cells_([&cells](const RunSpec& spec) { return cells.get(spec, ranks_of(spec)); },
                std::min(cores(), kMostAtOnce)) {}
 
   void expect(size_t cells) { all_ = done_ + cells; }
@@ -128,21 +134,24 @@ Verdict verdict_of(Record record, bool limits_host) {
   return verdict;
 }
 
-Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
+Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
                const FitProgress& progress) {
+  const std::optional<int64_t> host_limit = question.host_limit;
+  const int64_t capacity = capacity_of(card, gpus_of(question));
   const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
-  Judge judge{.capacity = capacity_of(card),
-              .host_limit = host_limit,
-              .floor = floor_bytes,
-              .need = predicted_need,
-              .fits = [room = capacity_of(card)](
-                          const RunSpec& spec) { return predicted_to_fit(spec, room); },
-              .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
-              .run = [runs](const RunSpec& spec) { return runs->run(spec); },
-              .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
-              .stopped = interrupted,
-              .on_theory = {},
-              .on_expected = [runs](size_t left) { runs->expect(left); }};
+  Judge judge{
+      .capacity = capacity,
+      .host_limit = host_limit,
+      .states = states_bytes,
+      .floor = floor_bytes,
+      .need = predicted_need,
+      .fits = [room = capacity](const RunSpec& spec) { return predicted_to_fit(spec, room); },
+      .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
+      .run = [runs](const RunSpec& spec) { return runs->run(spec); },
+      .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
+      .stopped = interrupted,
+      .on_theory = {},
+      .on_expected = [runs](size_t left) { runs->expect(left); }};
   judge.on_theory = [&progress](size_t done, size_t all) {
     if (!progress.on_status) return;
     progress.on_status("theory: set " + std::to_string(done + 1) + " of " + std::to_string(all));

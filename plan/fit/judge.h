@@ -18,9 +18,9 @@ struct FitProgress {
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for; host_limit: bytes of host memory that a run may keep, which
-// `cells` hold them to. `cells` and `progress` must outlive it.
-Judge judge_on(const Card& card, std::optional<int64_t> host_limit, RememberedCells& cells,
+// card: with the memory asked for; the question's limit on host memory is what `cells` hold runs
+// to. `cells` and `progress` must outlive it.
+Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
                const FitProgress& progress);
 
 // Not one of the first cells came to an end that says something of memory; what() has the last

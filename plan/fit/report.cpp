@@ -8,6 +8,7 @@
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/peak.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -18,7 +19,7 @@ const char* name_of(Open open) { return open == Open::kBatch ? "batch size" : "c
 int64_t measured_peak(const FitAnswer& answer) { return answer.verdict.record->peak->allocated; }
 
 int64_t margin_of(const FitFound& found, const FitAnswer& answer) {
-  return capacity_of(found.card) - measured_peak(answer);
+  return capacity_of(found.card, gpus_of(found.question)) - measured_peak(answer);
 }
 
 // "batch 13: oom, short by 1.2 GiB".
@@ -31,34 +32,74 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
     return verdict.host_excess > 0 ? words + ", short by " + format_bytes(verdict.host_excess)
                                    : words + " refused";
   }
-  const int64_t excess = answer.beyond->need - capacity_of(found.card);
+  const int64_t excess = answer.beyond->need - capacity_of(found.card, gpus_of(found.question));
   words += to_string(verdict.record->status);
   words += excess > 0 ? ", short by " + format_bytes(excess) : ", free memory is in pieces";
   return words;
 }
 
+// What stands beside an answer on the host; nothing of it where meshes keep nothing there.
+bool shows_host(const FitFound& found) {
+  const auto& answers = found.result.answers;
+  return found.question.meshes.gpus == 1 ||
+         std::any_of(answers.begin(), answers.end(), [](const FitAnswer& answer) {
+           return predicted_host_need(answer.set.spec).bytes() > 0;
+         });
+}
+
+void add_mesh_columns(Table& table) {
+  table.columns.insert(table.columns.end(), {{"mesh"},
+                                             {"ZeRO", true},
+                                             {"set of techniques"},
+                                             {"batch", true},
+                                             {"global batch", true},
+                                             {"fullest rank", true}});
+}
+
+void add_mesh_cells(std::vector<std::string>& cells, const FitAnswer& answer) {
+  const RunSpec& spec = answer.set.spec;
+  const auto rank = fullest_rank(*answer.verdict.record);
+  const auto& names = answer.set.names;
+  cells.insert(cells.end(),
+               {to_string(spec.mesh), std::to_string(spec.zero),
+                names.empty() ? "nothing" : join(names), std::to_string(spec.batch_size),
+                std::to_string(global_batch(spec)), rank ? std::to_string(*rank) : "-"});
+}
+
 Table answers_table(const FitFound& found) {
   const bool of_value = found.question.open != Open::kNothing;
-  Table table{.title = title_of(found), .columns = {{"", true}, {"set of techniques"}}};
+  const bool of_meshes = found.question.meshes.gpus > 1;
+  Table table{.title = title_of(found), .columns = {{"", true}}};
+  if (of_meshes) {
+    add_mesh_columns(table);
+  } else {
+    table.columns.push_back({"set of techniques"});
+  }
   if (of_value) table.columns.push_back({name_of(found.question.open), true});
   add_bytes_columns(table, "peak");
   add_bytes_columns(table, "margin");
   table.columns.push_back({"margin %"});
-  add_bytes_columns(table, "host, pinned");
-  add_bytes_columns(table, "host, pageable");
-  const bool has_disk = !found.question.disk.empty();
+  const bool has_host = shows_host(found);
+  if (has_host) add_bytes_columns(table, "host, pinned");
+  if (has_host) add_bytes_columns(table, "host, pageable");
+  const bool has_disk = !found.question.disk.empty() && !of_meshes;
   if (has_disk) add_bytes_columns(table, "disk");
   table.columns.push_back({"one step beyond"});
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
     const FitAnswer& answer = found.result.answers[i];
-    std::vector<std::string> cells = {std::to_string(i + 1), answer.set.in_words()};
+    std::vector<std::string> cells = {std::to_string(i + 1)};
+    if (of_meshes) {
+      add_mesh_cells(cells, answer);
+    } else {
+      cells.push_back(answer.set.in_words());
+    }
     if (of_value) cells.push_back(std::to_string(answer.value));
     add_bytes_cells(cells, measured_peak(answer));
     add_bytes_cells(cells, margin_of(found, answer));
     cells.push_back(percent(margin_of(found, answer), found.card.total_bytes));
     const HostNeed host = predicted_host_need(answer.set.spec);
-    add_bytes_cells(cells, host.pinned);
-    add_bytes_cells(cells, host.pageable);
+    if (has_host) add_bytes_cells(cells, host.pinned);
+    if (has_host) add_bytes_cells(cells, host.pageable);
     if (has_disk) add_bytes_cells(cells, predicted_disk_bytes(answer.set.spec));
     cells.push_back(beyond_in_words(found, answer));
     table.rows.push_back(std::move(cells));
@@ -71,11 +112,16 @@ void add_notes(const FitFound& found, Table& table) {
   if (!result.answers.empty()) {
     table.notes.emplace_back(
         "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
-    table.notes.push_back(margin_in_words(found.card) + ".");
+    table.notes.push_back(margin_in_words(found.card, gpus_of(found.question)) + ".");
+  }
+  if (found.question.meshes.gpus > 1) {
+    table.notes.emplace_back(
+        "Peaks are the fullest rank's, and margins its card's. A batch is one replica's, a global "
+        "batch that of all. Ranks of tp split tokens where these divide the context.");
   }
   table.notes.push_back(grouped(static_cast<int64_t>(result.sets)) +
                         " sets; cheapest first, in this order of costs: " +
-                        found.question.order.in_words(Searched::kInRuns) + ".");
+                        found.question.order.in_words(searcher(found.question)) + ".");
   for (const std::string& note : result.notes) table.notes.push_back(note + ".");
   if (result.stopped) table.notes.emplace_back("INTERRUPTED: this is what was known by then.");
 }
@@ -83,8 +129,10 @@ void add_notes(const FitFound& found, Table& table) {
 Table commands_table(const FitFound& found) {
   Table table{.title = "Commands", .columns = {{"", true}, {"command"}}};
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
-    table.rows.push_back({std::to_string(i + 1), profile_command(found.result.answers[i].set.spec,
-                                                                 found.question.host_limit)});
+    const FitAnswer& answer = found.result.answers[i];
+    table.rows.push_back(
+        {std::to_string(i + 1), profile_command(answer.set.spec, found.question.host_limit,
+                                                ranks_of(*answer.verdict.record))});
   }
   return table;
 }
@@ -95,9 +143,9 @@ struct Shortage {
   int64_t bytes = 0;  // not above 0: what is free is in pieces
 };
 
-Shortage shortage_of(const Card& card, const FitAnswer& nearest) {
+Shortage shortage_of(const FitFound& found, const Card& card, const FitAnswer& nearest) {
   if (nearest.verdict.of_host) return {"host", nearest.verdict.host_excess};
-  return {"card", nearest.need - capacity_of(card)};
+  return {"card", nearest.need - capacity_of(card, gpus_of(found.question))};
 }
 
 // The cards on which nothing fits.
@@ -109,7 +157,7 @@ Table smaller_table(const FitFound& found) {
   table.columns.push_back({"run there"});
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     const FitAnswer& nearest = *found.of_smaller[i].nearest;
-    const Shortage shortage = shortage_of(found.smaller[i], nearest);
+    const Shortage shortage = shortage_of(found, found.smaller[i], nearest);
     std::vector<std::string> cells = {found.smaller[i].name, nearest.set.in_words()};
     add_bytes_cells(cells, found.smaller[i].total_bytes);
     cells.emplace_back(shortage.side);
@@ -128,7 +176,8 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
   RunSpec plain = nearest.set.spec;
   plain.alloc_conf.clear();
   if (has_predicted_peak(plain)) {
-    for (const Row& row : predicted_peak(plain).rows) {
+    const int64_t rank = predicted_fullest_rank(plain);
+    for (const Row& row : predicted_peak(plain, Head::kLanguage, rank).rows) {
       const auto known = std::find_if(parts.begin(), parts.end(),
                                       [&](const Part& part) { return part.first == row.group; });
       if (known == parts.end()) {
@@ -139,7 +188,9 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
     }
   }
   parts.emplace_back("CUDA context", found.card.context_bytes);
-  parts.emplace_back("all", nearest.need + found.card.context_bytes);
+  const int64_t nccl = nccl_bytes(gpus_of(found.question));
+  if (nccl > 0) parts.emplace_back("NCCL, assumed", nccl);
+  parts.emplace_back("all", nearest.need + found.card.context_bytes + nccl);
   parts.emplace_back("the card", found.card.total_bytes);
   return parts;
 }
@@ -176,8 +227,12 @@ Table nearest_table(const FitFound& found) {
 
 std::string title_of(const FitFound& found) {
   const RunSpec& base = found.question.base;
-  const std::string on = base.model_size + " on " + found.card.name;
-  const std::string batch = ", batch " + std::to_string(base.batch_size);
+  const MeshQuestion& meshes = found.question.meshes;
+  const std::string gpus = meshes.gpus > 1 ? std::to_string(meshes.gpus) + " x " : "";
+  const std::string on = base.model_size + " on " + gpus + found.card.name;
+  const std::string batch = meshes.global_batch > 0
+                                ? ", global batch " + std::to_string(meshes.global_batch)
+                                : ", batch " + std::to_string(base.batch_size);
   const std::string context = ", context " + std::to_string(base.context_length);
   switch (found.question.open) {
     case Open::kBatch:
@@ -190,10 +245,26 @@ std::string title_of(const FitFound& found) {
   return "Cheapest sets that fit: " + on + batch + context;
 }
 
+std::vector<int64_t> ranks_of(const Record& record) {
+  std::vector<int64_t> ranks;
+  for (const RankFigures& one : record.ranks) ranks.push_back(one.rank);
+  return ranks;
+}
+
+std::optional<int64_t> fullest_rank(const Record& record) {
+  if (record.ranks.empty()) return std::nullopt;
+  return std::max_element(record.ranks.begin(), record.ranks.end(),
+                          [](const RankFigures& a, const RankFigures& b) {
+                            return a.peak.allocated < b.peak.allocated;
+                          })
+      ->rank;
+}
+
 std::string nothing_fits(const FitFound& found) {
   const FitAnswer& nearest = *found.result.nearest;
-  const Shortage shortage = shortage_of(found.card, nearest);
-  std::string set = nearest.set.names.empty() ? "the run as it is" : nearest.set.in_words();
+  const Shortage shortage = shortage_of(found, found.card, nearest);
+  const bool is_plain = nearest.set.names.empty() && nearest.set.mesh.empty();
+  std::string set = is_plain ? "the run as it is" : nearest.set.in_words();
   if (nearest.value > 0) {
     set += ", at " + std::string(name_of(found.question.open)) + " " +
            std::to_string(nearest.value) + ",";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct FitFound {
 
 // "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
 std::string title_of(const FitFound& found);
+
+// Ranks of a mesh that a run had, and of these the one whose peak is highest.
+std::vector<int64_t> ranks_of(const Record& record);
+std::optional<int64_t> fullest_rank(const Record& record);
 
 // Where nothing fits, what is short, by how much and on which side: one line. Of a result with
 // `nearest`.

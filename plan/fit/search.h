@@ -3,6 +3,7 @@
 // Start here: search_fit(). It asks a Judge and prints nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "plan/fit/bracket.h"
+#include "plan/fit/meshes.h"
 #include "plan/fit/technique_sets.h"
 #include "profiling/record.h"
 
@@ -27,6 +29,7 @@ namespace headroom {
 //   search goes on from there and says so.
 //   A limit on host memory is the cells' too: host buffers on a virtual card cost nothing, but they
 //   are counted, and refused beyond it.
+//   On a mesh the ranks that can be fullest are run, each alone (plan/fit/need.h).
 // Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
 
 struct Verdict {
@@ -37,10 +40,12 @@ struct Verdict {
   int64_t host_excess = 0;  // then, by theory: bytes beyond it
 };
 
-// Who is asked. floor and need of theory: bytes beside the card's context (plan/fit/need.h).
+// Who is asked. states, floor and need of theory: bytes beside the card's context
+// (plan/fit/need.h).
 struct Judge {
   int64_t capacity = 0;               // bytes that a run may have
   std::optional<int64_t> host_limit;  // and of host memory; none: as much as it wants
+  std::function<int64_t(const RunSpec&)> states = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
   std::function<bool(const RunSpec&)> fits;  // the card, by theory
@@ -66,7 +71,18 @@ struct FitQuestion {
   std::optional<int64_t> host_limit;  // bytes that a run may keep in host memory; none: no limit
   std::string disk;                   // directory for what may lie in files; "" = none
   size_t answers = 10;
+  MeshQuestion meshes;  // of which the cheapest sets alone are asked
 };
+
+// GPUs that a run has.
+inline int64_t gpus_of(const FitQuestion& question) {
+  return std::max(question.meshes.gpus, question.base.mesh.ranks());
+}
+
+// Who asks: for one GPU, or for many.
+inline Searched searcher(const FitQuestion& question) {
+  return question.meshes.gpus > 1 ? Searched::kInMeshes : Searched::kInRuns;
+}
 
 // One step beyond an answer, run.
 struct Beyond {

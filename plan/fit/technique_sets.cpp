@@ -74,7 +74,10 @@ bool is_one_step(const Cost& less, const Cost& cost) {
 
 }  // namespace
 
-std::string TechniqueSet::in_words() const { return names.empty() ? "nothing" : join(names); }
+std::string TechniqueSet::in_words() const {
+  if (names.empty()) return mesh.empty() ? "nothing" : mesh;
+  return mesh.empty() ? join(names) : mesh + ", " + join(names);
+}
 
 std::vector<TechniqueSet> technique_sets(const RunSpec& base,
                                          const std::vector<RunTechnique>& techniques,

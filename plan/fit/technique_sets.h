@@ -13,8 +13,9 @@ struct TechniqueSet {
   RunSpec spec;
   Cost cost{};
   std::vector<std::string> names;  // of the levels in use, dearest first
+  std::string mesh = {};           // in words, where there is one: "dp=4,tp=2, ZeRO-1"
 
-  std::string in_words() const;  // "checkpoint full, fused attention"; "nothing"
+  std::string in_words() const;  // "checkpoint full, fused attention"; "nothing". First the mesh
 };
 
 // The sets of `techniques` over `base`, cheapest first. Left out: two techniques that set one

@@ -15,13 +15,13 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
     {Technique::kOptimizerOffload, "optimizer offload", "optimizer-offload",
      "states of every step go over the host link, the host updates", Searched::kInBoth},
     {Technique::kPipeline, "pipeline", "pipeline", "bubbles of (pp - 1) / (micro-batches + pp - 1)",
-     Searched::kInPlans},
+     Searched::kInMeshes},
     {Technique::kSwapPhases, "swapped phases", "swap-phases",
      "states go over the host link, some times an iteration", Searched::kInPlans},
     {Technique::kActivationOffload, "activation offload", "activation-offload",
      "what blocks keep goes over the host link and back, in every step", Searched::kInRuns},
     {Technique::kZero3, "ZeRO-3", "zero-3",
-     "weights are gathered for each pass: 1.5 times the bytes between GPUs", Searched::kInPlans},
+     "weights are gathered for each pass: 1.5 times the bytes between GPUs", Searched::kInMeshes},
     {Technique::kOtherOptimizer, "another optimizer", "other-optimizer",
      "another method, with a learning rate of its own", Searched::kInRuns},
     {Technique::kBf16Weights, "BF16 weights", "bf16-weights",
@@ -38,11 +38,11 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
     {Technique::kReferenceOffload, "reference offload", "reference-offload",
      "one model's weights over the host link, once an iteration", Searched::kInPlans},
     {Technique::kTensorParallel, "tensor parallelism", "tensor-parallel",
-     "four all-reduces a layer, within the node", Searched::kInPlans},
+     "four all-reduces a layer, within the node", Searched::kInMeshes},
     {Technique::kMicroBatches, "micro-batches", "micro-batches", "more and smaller matrix products",
      Searched::kInBoth},
     {Technique::kZero12, "ZeRO-1 and 2", "zero-1-2", "the same bytes between GPUs as without",
-     Searched::kInPlans},
+     Searched::kInMeshes},
     {Technique::kReleaseGradients, "released gradients", "release-gradients",
      "no clipping, no adding up; an update for each parameter", Searched::kInRuns},
     {Technique::kBf16Products, "BF16 products", "bf16-products",
@@ -55,14 +55,10 @@ constexpr std::array<CostRow, kTechniques> kTable = {{
      "pages mapped and unmapped while steps differ", Searched::kInRuns},
 }};
 
-bool is_searched(const CostRow& row, Searched who) {
-  return row.searched == Searched::kInBoth || row.searched == who;
-}
-
 std::vector<std::string> words_in_runs() {
   std::vector<std::string> words;
   for (const CostRow& row : kTable) {
-    if (is_searched(row, Searched::kInRuns)) words.emplace_back(row.word);
+    if (row.searched != Searched::kInPlans) words.emplace_back(row.word);
   }
   return words;
 }
@@ -71,7 +67,32 @@ std::vector<std::string> words_in_runs() {
 
 const std::array<CostRow, kTechniques>& cost_table() { return kTable; }
 
+bool may_use(Searched who, const CostRow& row) {
+  // Of what runs may do, many ranks refuse these (train/parallel/rules.cpp).
+  static const std::array<Technique, 3> kRefused = {
+      Technique::kParameterOffload, Technique::kOptimizerOffload, Technique::kReleaseGradients};
+  switch (row.searched) {
+    case Searched::kInBoth:
+    case Searched::kInRuns:
+      if (who == Searched::kInPlans) return row.searched == Searched::kInBoth;
+      return who == Searched::kInRuns ||
+             std::find(kRefused.begin(), kRefused.end(), row.technique) == kRefused.end();
+    case Searched::kInMeshes:
+      return who != Searched::kInRuns;
+    case Searched::kInPlans:
+      break;
+  }
+  return who == Searched::kInPlans;
+}
+
 const CostRow& row_of(Technique technique) { return kTable.at(static_cast<size_t>(technique)); }
+
+void add_mesh(Cost& cost, int64_t tp, int64_t pp, int64_t zero) {
+  cost.at(static_cast<size_t>(Technique::kTensorParallel)) = tp - 1;
+  cost.at(static_cast<size_t>(Technique::kPipeline)) = pp - 1;
+  cost.at(static_cast<size_t>(Technique::kZero3)) = zero == 3 ? 1 : 0;
+  cost.at(static_cast<size_t>(Technique::kZero12)) = std::min<int64_t>(zero, 2);
+}
 
 bool needs_all_of(const Cost& cost, const Cost& other) {
   return std::equal(cost.begin(), cost.end(), other.begin(),
@@ -118,7 +139,7 @@ bool CostOrder::is_cheaper(const Cost& a, const Cost& b) const {
 std::string CostOrder::in_words(Searched who) const {
   std::vector<std::string> names;
   for (const Technique technique : order_) {
-    if (is_searched(row_of(technique), who)) names.emplace_back(row_of(technique).name);
+    if (may_use(who, row_of(technique))) names.emplace_back(row_of(technique).name);
   }
   return join(names);
 }

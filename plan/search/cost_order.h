@@ -46,8 +46,8 @@ enum class Technique {
 };
 inline constexpr size_t kTechniques = static_cast<size_t>(Technique::kAllocator) + 1;
 
-// Who may use it.
-enum class Searched { kInPlans, kInRuns, kInBoth };
+// Who may use it. kInMeshes: plans, and runs on many ranks.
+enum class Searched { kInPlans, kInRuns, kInBoth, kInMeshes };
 
 struct CostRow {
   Technique technique = Technique::kAllocator;
@@ -57,12 +57,19 @@ struct CostRow {
   Searched searched = Searched::kInBoth;
 };
 
+// Whether plans may (kInPlans), runs on one GPU (kInRuns), or runs on many (kInMeshes).
+bool may_use(Searched who, const CostRow& row);
+
 // Dearest first: the enumeration's own order.
 const std::array<CostRow, kTechniques>& cost_table();
 const CostRow& row_of(Technique technique);
 
 // How far each is used, by its place in the enumeration; 0 = not.
 using Cost = std::array<int64_t, kTechniques>;
+
+// How far a mesh uses what it has: every width of tp and of pp is a level. ZeRO-2 counts in ZeRO-3,
+// which is one step further.
+void add_mesh(Cost& cost, int64_t tp, int64_t pp, int64_t zero);
 
 // Whether `cost` uses everything that `other` uses, at least as far.
 bool needs_all_of(const Cost& cost, const Cost& other);
@@ -78,15 +85,16 @@ class CostOrder {
   bool is_cheaper(const Cost& a, const Cost& b) const;
   const std::vector<Technique>& dearest_first() const { return order_; }
 
-  // Names of those that plans, or runs, may use: "optimizer offload, checkpointing, ...".
+  // Names of those that plans, runs, or runs on many ranks (kInMeshes) may use: "optimizer offload,
+  // checkpointing, ...".
   std::string in_words(Searched who) const;
 
  private:
   std::vector<Technique> order_;
 };
 
-// The techniques of a list of words; only those that runs may use. Throws UsageError that names
-// `flag`.
+// The techniques of a list of words; only those that runs may use, many ranks' too. Throws
+// UsageError that names `flag`.
 std::vector<Technique> parse_techniques(std::string_view flag, const std::string& typed);
 
 }  // namespace headroom

@@ -131,18 +131,15 @@ std::vector<RlhfSetup> cheapest(const RlhfSpec& spec, std::vector<RlhfSetup> all
 Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup) {
   const Layout& layout = setup.layout;
   Cost cost{};
+  add_mesh(cost, layout.tp, layout.pp, layout.zero);
   const auto level = [&](Technique technique) -> int64_t& {
     return cost[static_cast<size_t>(technique)];
   };
   level(Technique::kOptimizerOffload) = static_cast<int64_t>(setup.optimizer_space);
-  level(Technique::kPipeline) = layout.pp - 1;
   level(Technique::kSwapPhases) = setup.swap_phases ? 1 : 0;
-  level(Technique::kZero3) = layout.zero == 3 ? 1 : 0;
   level(Technique::kCheckpoint) = static_cast<int64_t>(setup.checkpoint.kind);
   level(Technique::kReferenceOffload) = setup.reference == Reference::kOffload ? 1 : 0;
-  level(Technique::kTensorParallel) = layout.tp - 1;
   level(Technique::kMicroBatches) = spec.micro_batch() - setup.micro_batch_size;
-  level(Technique::kZero12) = layout.zero;
   return cost;
 }
 

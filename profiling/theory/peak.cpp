@@ -159,11 +159,11 @@ Peak predicted_peak(const RunSpec& spec, Head head, int64_t rank) {
   return peak;
 }
 
-bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes) {
+bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes, int64_t rank) {
   Run run(cublas_workspace_bytes(compute_capability(spec)), allocator_of(spec, bytes));
   run.memory.limit(bytes);
   try {
-    rehearse(run, spec, Head::kLanguage, 0);
+    rehearse(run, spec, Head::kLanguage, rank);
   } catch (const CardIsFull&) {
     return false;
   }

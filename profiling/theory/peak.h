@@ -57,6 +57,7 @@ inline constexpr const char* kExpandableSegments = "expandable_segments:True";
 // Whether all steps go through where the allocator may take so many bytes of the card: a peak that
 // is below them may not, because what is free is in pieces. Of a spec that has_predicted_peak()
 // knows, with the allocator's default settings or with kExpandableSegments.
-bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes);
+// rank: whose of the spec's mesh.
+bool rehearsed_to_fit(const RunSpec& spec, int64_t bytes, int64_t rank = 0);
 
 }  // namespace headroom

@@ -19,7 +19,7 @@ from ask import Programs, ask
 from compare_estimators import chosen, exit_code, make_parser
 from report_file import append, compare_into, print_again, say
 from row_table import gib, percent
-from sharded_rows import CELLS, TRUTH, Cell, Row
+from sharded_rows import CELLS, TRUTHS, Cell, Row
 from sharded_table import table
 from sharded_tools import ALL_TOOLS
 from tools import Tool
@@ -32,12 +32,12 @@ def compare(
 ) -> list[Row]:
     """Cell by cell, the program itself first: every other row holds what it took."""
     rows: list[Row] = []
-    ordered = sorted(tools, key=lambda tool: tool.name != TRUTH)
+    ordered = sorted(tools, key=lambda tool: tool.name not in TRUTHS)
     for cell in cells:
         truth_bytes = None
         for tool in ordered:
             row = ask(tool, cell, programs, limit_s, Row)
-            if tool.name == TRUTH:
+            if tool.name in TRUTHS and row.peak_bytes is not None:
                 truth_bytes = row.peak_bytes
             row = replace(row, truth_bytes=truth_bytes)
             append(out, row)

@@ -31,8 +31,9 @@ def main() -> None:
     except ImportError as error:
         not_installed("deepspeed", error)
         return
-    name = f"estimate_{options.mode}_model_states_mem_needs_all_live"
-    estimate = getattr(importlib.import_module(MODULES[options.mode]), name)
+    stage = options.mode.removeprefix("own-")
+    name = f"estimate_{stage}_model_states_mem_needs_all_live"
+    estimate = getattr(importlib.import_module(MODULES[stage]), name)
     nodes = max(1, options.ranks // 8)
     # It counts parameters by their addresses: a model on the meta device is one parameter to it.
     model = meta_model(options).to_empty(device="cpu")

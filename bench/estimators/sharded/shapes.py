@@ -12,10 +12,11 @@ from llama import LLAMAS, Llama, Shape
 # Width, layers, heads, key heads, hidden, vocabulary, context.
 SHAPES = {
     "1.3B": Shape(2048, 24, 16, 16, 5504, 32000, 2048),
+    "7B": Shape(4096, 32, 32, 32, 11008, 128000, 2048),
     "8B": Shape(4096, 32, 32, 8, 14336, 128256, 4096),
     "70B": LLAMAS["70b"],
 }
-MODES = ("fsdp2", "zero2", "zero3", "megatron")
+MODES = ("fsdp2", "zero2", "zero3", "own-zero2", "own-zero3", "megatron")
 
 
 def make_parser(description: str) -> OneLineParser:

@@ -6,11 +6,14 @@ import json
 from dataclasses import asdict, dataclass, field
 
 TRUTH = "headroom-dryrun"
+OWN_TRUTH = "headroom-profile"  # of our own step
+OWN_STATES = "headroom-profile-states"
+TRUTHS = (TRUTH, OWN_TRUTH)
 
 
 @dataclass(frozen=True)
 class Cell:
-    mode: str  # how training is sharded: fsdp2, zero2, zero3, megatron
+    mode: str  # how training is sharded: fsdp2, zero2, zero3, own-zero2, own-zero3, megatron
     size: str  # a name of shapes.SHAPES, or a case of Megatron-LM
     ranks: int
     checkpointed: bool = False
@@ -42,6 +45,8 @@ ALL_CELLS = (
     *(Cell(mode, "1.3B", ranks) for mode in ("zero2", "zero3") for ranks in (2, 4, 8)),
     *(Cell(mode, "1.3B", 8, True) for mode in ("zero2", "zero3")),
     Cell("zero3", "8B", 8, True),
+    *(Cell(f"own-zero{stage}", size, 8) for size in ("1.3B", "7B") for stage in (2, 3)),
+    *(Cell(f"own-zero{stage}", "7B", 8, True) for stage in (2, 3)),
     *(Cell("megatron", case, 8) for case in MEGATRON_CASES),
 )
 CELLS = {str(cell): cell for cell in ALL_CELLS}
@@ -72,7 +77,7 @@ class Row:
     @property
     def error(self) -> float | None:
         """Against the program itself; above zero is an overestimate. The truth has none."""
-        if self.peak_bytes is None or not self.truth_bytes or self.tool == TRUTH:
+        if self.peak_bytes is None or not self.truth_bytes or self.tool in TRUTHS:
             return None
         return self.peak_bytes / self.truth_bytes - 1
 

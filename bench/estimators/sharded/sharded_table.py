@@ -6,14 +6,20 @@ from collections import Counter
 
 import estimator_modules  # noqa: F401
 from row_table import gib, markdown, notes, percent, plain, setting, tools_table
-from sharded_rows import ALL_CELLS, TRUTH, Row
+from sharded_rows import ALL_CELLS, OWN_STATES, OWN_TRUTH, TRUTH, Row
 
 INTRODUCTION = (
     "Peak GPU memory of rank 0 in sharded training, BF16 with FP32 states, batch 1, context 2,048 "
-    "(1.3B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: what "
-    "each tool says, beside what the program itself takes of libtorch's allocator on the virtual "
-    f"card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
-    "memory are of the tool's whole process, imports included."
+    "(1.3B, 7B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: "
+    "what each tool says, beside what the program itself takes of libtorch's allocator on the "
+    f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
+    "memory are of the tool's whole process, imports included. own-zero cells are our own step on "
+    f"a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
+)
+STATES_INTRODUCTION = (
+    "What DeepSpeed's estimators call model states, beside those of our own step's fullest rank: "
+    "parameters, master copy, gradients, the optimizer's states. The peak has activations, what is "
+    "gathered and workspaces besides."
 )
 
 
@@ -35,6 +41,23 @@ def rows_table(rows: list[Row]) -> str:
     return markdown(header, map(row_line, ordered))
 
 
+def states_table(rows: list[Row]) -> str:
+    """Of our own step: states as estimated and as they are. "" where no cell has both."""
+    figures = {(row.cell, row.tool): row.peak_bytes for row in rows}
+    lines = []
+    for cell in ALL_CELLS:
+        said, states, peak = (
+            figures.get((cell, tool)) for tool in ("deepspeed-all-live", OWN_STATES, OWN_TRUTH)
+        )
+        if said is None or states is None:
+            continue
+        lines.append([str(cell), gib(said), gib(states), percent(said / states - 1), gib(peak)])
+    if not lines:
+        return ""
+    header = ["cell", "estimated, GiB", "states, GiB", "error", "peak, GiB"]
+    return f"{STATES_INTRODUCTION}\n\n{markdown(header, lines)}"
+
+
 def no_answers(rows: list[Row]) -> str:
     """Why there is no figure, once per tool and wording, with the number of cells."""
     counts = Counter((row.tool, row.status, row.reason) for row in rows if row.status != "ok")
@@ -48,5 +71,6 @@ def table(rows: list[Row]) -> str:
     asked = [row for row in rows if row.status != "not covered"]
     good = [row for row in rows if row.status == "ok"]
     lists = "\n".join(filter(None, (notes(good), no_answers(rows))))
-    parts = [INTRODUCTION, setting(rows), tools_table(asked), rows_table(good), lists]
+    tables = [tools_table(asked), rows_table(good), states_table(good)]
+    parts = [INTRODUCTION, setting(rows), *tables, lists]
     return "\n\n".join(part for part in parts if part)

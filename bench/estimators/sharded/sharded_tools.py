@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import estimator_modules  # noqa: F401
-from sharded_rows import TRUTH
+from sharded_rows import OWN_STATES, OWN_TRUTH, TRUTH
 from tools import Tool
 
 HERE = "bench/estimators/sharded"
@@ -11,17 +11,24 @@ CARD = "h100-80gb"
 ZERO = ("zero2", "zero3")
 MEMTRACKER = f"{HERE}/fsdp2_memtracker.py --ranks {{ranks}} {{cell}}"
 DRYRUN = f"{{headroom}} dryrun --card {CARD}"
+OWN = ("own-zero2", "own-zero3")
+OWN_STEP = f"{{python}} {HERE}/own_step.py --headroom {{headroom}} --ranks {{ranks}} {{cell}}"
+OWN_ONLY = "it runs our own step only"
 FSDP2_ONLY = "it tracks models under FSDP2 only"
 
-# The first is what the others are held to: the program itself, rank 0 alone.
+# The first two are what the others are held to: the program itself, rank 0 alone, and our own
+# step's fullest rank.
 ALL_TOOLS = (
     Tool(
         TRUTH,
         f"{DRYRUN} --world-size {{ranks}} --rank 0 --json {{result}} -- "
         f"{{venv}} {HERE}/training.py {{cell}}",
         ("fsdp2", *ZERO, "megatron"),
+        "it runs programs of torch's, DeepSpeed's and Megatron-LM's only",
         missing_codes=(2, 5),
     ),
+    Tool(OWN_TRUTH, f"{OWN_STEP} --figure peak", OWN, OWN_ONLY, missing_codes=(2, 5)),
+    Tool(OWN_STATES, f"{OWN_STEP} --figure states", OWN, OWN_ONLY, missing_codes=(2, 5)),
     Tool(
         "fsdp2-memtracker-cuda",
         f"{{python}} {MEMTRACKER} --device cuda",
@@ -38,7 +45,7 @@ ALL_TOOLS = (
     Tool(
         "deepspeed-all-live",
         f"{{venv}} {HERE}/deepspeed_all_live.py --ranks {{ranks}} {{cell}}",
-        ZERO,
+        (*ZERO, *OWN),
         "it estimates ZeRO-2 and ZeRO-3 only",
     ),
     Tool(

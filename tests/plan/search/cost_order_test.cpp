@@ -49,10 +49,30 @@ TEST(CostOrder, PlansNameTheirTechniquesAndRunsTheirs) {
             "optimizer offload, pipeline, swapped phases, ZeRO-3, checkpointing, reference "
             "offload, tensor parallelism, micro-batches, ZeRO-1 and 2");
   EXPECT_EQ(order.in_words(Searched::kInRuns).find("ZeRO"), std::string::npos);
+  EXPECT_EQ(order.in_words(Searched::kInMeshes).substr(0, 36),
+            "pipeline, activation offload, ZeRO-3");
+}
+
+TEST(CostOrder, EachStepOfAMeshIsALevelOfOneTechnique) {
+  const CostOrder order;
+  Cost before{};
+  for (int64_t zero = 1; zero <= 3; ++zero) {
+    Cost cost{};
+    add_mesh(cost, 1, 1, zero);
+    EXPECT_TRUE(order.is_cheaper(before, cost));
+    EXPECT_TRUE(needs_all_of(cost, before));
+    before = cost;
+  }
+  Cost wide{}, stages{};
+  add_mesh(wide, 8, 1, 0);
+  add_mesh(stages, 1, 2, 0);
+  EXPECT_TRUE(order.is_cheaper(wide, before)) << "ZeRO-3 is dearer than tp";
+  EXPECT_TRUE(order.is_cheaper(before, stages)) << "and bubbles are dearer still";
 }
 
 TEST(CostOrder, RefusesWhatIsNoTechniqueOfARunOrNamedTwice) {
-  EXPECT_THROW(CostOrder("--cost-order", "checkpoint,zero-3"), UsageError);
+  EXPECT_THROW(CostOrder("--cost-order", "checkpoint,swap-phases"), UsageError);
+  EXPECT_NO_THROW(CostOrder("--cost-order", "checkpoint,zero-3")) << "of runs on many ranks";
   EXPECT_THROW(CostOrder("--cost-order", "checkpoint,checkpoint"), UsageError);
   EXPECT_THROW(parse_techniques("--allow", ""), UsageError);
   EXPECT_THROW(parse_techniques("--allow", "checkpont"), UsageError);

@@ -1,0 +1,132 @@
+#include "cli/flags/fit_mesh_flags.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/flags/flag_values.h"
+#include "cli/flags/run_flags.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+constexpr int64_t kMostGpus = 1024;
+constexpr int64_t kMostSequences = 1 << 24;  // as --batch-size allows
+
+// Settings that a mesh must have before they can be: they are put over each.
+const std::vector<std::string>& of_some_meshes() {
+  static const std::vector<std::string> kNames = {"sequence-parallel", "schedule"};
+  return kNames;
+}
+
+void check_that_some_run(const RunSpec& base, const MeshQuestion& meshes) {
+  std::string refused;
+  if (!mesh_runs(base, meshes, &refused).empty()) return;
+  throw UsageError("--gpus", std::to_string(meshes.gpus),
+                   "has no mesh with which this runs: " + refused,
+                   "--gpus 8 --batch-size 1 --context-length 2048");
+}
+
+}  // namespace
+
+std::vector<Flag> fit_mesh_flags(const char* group) {
+  return {{"gpus", "N",
+           "so many of the card: each mesh of them that the step runs on is tried; with\n"
+           "--batch-size, which is one replica's, or --global-batch-size, and --context-length\n"
+           "(default 1)",
+           group},
+          {"global-batch-size", "N", "sequences per step of all replicas, beside --gpus", group}};
+}
+
+// Of --allow, or --forbid; none where it is not typed.
+std::vector<Technique> listed(const Arguments& arguments, const std::string& flag) {
+  if (!arguments.has(flag)) return {};
+  return parse_techniques("--" + flag, arguments.get(flag));
+}
+
+bool is_allowed(const Arguments& arguments, Technique technique) {
+  const auto names = [&](const char* flag) {
+    const std::vector<Technique> list = listed(arguments, flag);
+    return std::find(list.begin(), list.end(), technique) != list.end();
+  };
+  return !names("forbid") && (!arguments.has("allow") || names("allow"));
+}
+
+int64_t gpus_from(const Arguments& arguments, Open open) {
+  const int64_t gpus = integer(arguments, "gpus", 1, 1, kMostGpus);
+  const std::string typed = std::to_string(gpus);
+  const bool is_global = arguments.has("global-batch-size");
+  if (is_global && gpus == 1) {
+    throw UsageError("--global-batch-size", arguments.get("global-batch-size"),
+                     "is what replicas share, and there is one GPU; allowed with --gpus of 2 or "
+                     "more",
+                     "--gpus 8 --global-batch-size 8");
+  }
+  if (is_global && arguments.has("batch-size")) {
+    throw UsageError("--global-batch-size", arguments.get("global-batch-size"),
+                     "says for all replicas what --batch-size says for one; allowed: one of the "
+                     "two",
+                     "--gpus 8 --global-batch-size 8");
+  }
+  const std::string example = "--gpus " + std::to_string(std::max<int64_t>(gpus, 2)) +
+                              " --batch-size 1 --context-length 2048";
+  if (gpus > 1 && (open != Open::kNothing || !arguments.has("context-length"))) {
+    throw UsageError("--gpus", typed,
+                     "asks for the cheapest meshes of one batch and context; allowed: with "
+                     "--batch-size or --global-batch-size, and --context-length",
+                     example);
+  }
+  if (gpus > 1 && arguments.has("disk")) {
+    throw UsageError("--disk", arguments.get("disk"),
+                     "is for what one GPU offloads, and a mesh does not; allowed: without --gpus",
+                     example);
+  }
+  for (const Technique technique : listed(arguments, "allow")) {
+    if (may_use(gpus > 1 ? Searched::kInMeshes : Searched::kInRuns, row_of(technique))) continue;
+    throw UsageError("--allow", row_of(technique).word,
+                     gpus > 1 ? "does not run on a mesh; allowed: without --gpus"
+                              : "is a technique of several GPUs; allowed: with --gpus of 2 or more",
+                     "--allow checkpoint");
+  }
+  return gpus;
+}
+
+RunSpec base_on_meshes(Arguments arguments, int64_t gpus) {
+  const Arguments typed = arguments;
+  if (arguments.has("global-batch-size")) {
+    arguments.values["batch-size"] = arguments.get("global-batch-size");
+  }
+  if (!typed.has("mesh")) {
+    arguments.values["mesh"] = "dp=" + std::to_string(gpus);
+    for (const std::string& name : of_some_meshes()) arguments.values.erase(name);
+  }
+  RunSpec base = cell_from(arguments);
+  if (base.mesh.ranks() != gpus) {
+    throw UsageError("--mesh", to_string(base.mesh),
+                     "is " + std::to_string(base.mesh.ranks()) + " ranks, and --gpus " +
+                         std::to_string(gpus) + "; allowed: as many, or no --mesh",
+                     "--gpus " + std::to_string(gpus) + " --mesh dp=" + std::to_string(gpus));
+  }
+  for (const std::string& name : of_some_meshes()) {
+    if (typed.has(name)) find_flag("--" + name)->set(base, typed.get(name));
+  }
+  return base;
+}
+
+MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus) {
+  MeshQuestion meshes{.gpus = gpus,
+                      .global_batch = integer(arguments, "global-batch-size", 0, 1, kMostSequences),
+                      .keeps_mesh = arguments.has("mesh"),
+                      .keeps_zero = arguments.has("zero"),
+                      .keeps_token_split = arguments.has("sequence-parallel"),
+                      .techniques = {}};
+  for (const Technique technique :
+       {Technique::kPipeline, Technique::kTensorParallel, Technique::kZero3, Technique::kZero12}) {
+    if (is_allowed(arguments, technique)) meshes.techniques.push_back(technique);
+  }
+  check_that_some_run(base, meshes);
+  return meshes;
+}
+
+}  // namespace headroom

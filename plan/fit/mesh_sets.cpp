@@ -1,0 +1,142 @@
+#include "plan/fit/mesh_sets.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+// Of a run, what decides how large its states are.
+const std::vector<std::string>& fields_of_states() {
+  static const std::vector<std::string> kFields = {"optimizer", "weights"};
+  return kFields;
+}
+
+// Backward of a stage begins while later forwards go on: what the host link brings back has no
+// order to be fetched in. Of ranks that share matrices theory does not know what goes to the host.
+bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
+  if (!may_use(Searched::kInMeshes, row_of(technique.technique))) return false;
+  return technique.technique != Technique::kActivationOffload ||
+         spec.mesh.size(MeshAxis::kData) == spec.mesh.ranks();
+}
+
+class MeshSets {
+ public:
+  MeshSets(const FitQuestion& question, const Judge& judge) : question_(question), judge_(judge) {}
+
+  std::vector<TechniqueSet> all() {
+    std::vector<TechniqueSet> roots = all_roots();
+    std::vector<int64_t> states;
+    states.reserve(roots.size());
+    for (const TechniqueSet& root : roots) states.push_back(judge_.states(root.spec));
+    if (roots.empty()) return {};
+    const int64_t room = std::max(judge_.capacity, *std::min_element(states.begin(), states.end()));
+    for (size_t i = 0; i < roots.size(); ++i) {
+      if (states[i] > room) {
+        add_alone(roots[i]);
+      } else {
+        add_with_others(roots[i]);
+      }
+    }
+    std::stable_sort(sets_.begin(), sets_.end(), [&](const TechniqueSet& a, const TechniqueSet& b) {
+      return question_.order.is_cheaper(a.cost, b.cost);
+    });
+    return std::move(sets_);
+  }
+
+ private:
+  // Techniques of a run on the mesh: its batch has micro-batches of its own.
+  std::vector<RunTechnique> techniques_on(const RunSpec& spec) const {
+    std::vector<RunTechnique> all = technique_list(spec, question_.disk);
+    std::erase_if(all, [&](const RunTechnique& technique) {
+      const bool is_asked = std::any_of(
+          question_.techniques.begin(), question_.techniques.end(),
+          [&](const RunTechnique& asked) { return asked.technique == technique.technique; });
+      return !is_asked || !runs_on(technique, spec);
+    });
+    return all;
+  }
+
+  std::vector<TechniqueSet> all_roots() const {
+    std::vector<TechniqueSet> roots;
+    for (const MeshRun& run : mesh_runs(question_.base, question_.meshes)) {
+      std::vector<RunTechnique> of_states = techniques_on(run.spec);
+      std::erase_if(of_states, [](const auto& one) { return !sets_any(one, fields_of_states()); });
+      for (TechniqueSet& set : technique_sets(run.spec, of_states, question_.order)) {
+        add_up(set.cost, run.cost);
+        set.mesh = run.words;
+        roots.push_back(std::move(set));
+      }
+    }
+    return roots;
+  }
+
+  // With micro-batches where a pipeline must have them, and nothing else.
+  void add_alone(const TechniqueSet& root) {
+    std::vector<RunTechnique> parts = techniques_on(root.spec);
+    std::erase_if(parts, [](const auto& one) { return one.technique != Technique::kMicroBatches; });
+    for (const TechniqueSet& set : technique_sets(root.spec, parts, question_.order)) {
+      if (add(root, set)) return;
+    }
+  }
+
+  void add_with_others(const TechniqueSet& root) {
+    std::vector<RunTechnique> others = techniques_on(root.spec);
+    const std::vector<std::string> set_already = set_by(root, others);
+    std::erase_if(others, [&](const RunTechnique& one) {
+      return sets_any(one, fields_of_states()) || sets_any(one, set_already);
+    });
+    for (const TechniqueSet& set : technique_sets(root.spec, others, question_.order)) {
+      add(root, set);
+    }
+  }
+
+  // Fields that a root's own levels set.
+  static std::vector<std::string> set_by(const TechniqueSet& root,
+                                         const std::vector<RunTechnique>& techniques) {
+    std::vector<std::string> fields;
+    for (const RunTechnique& one : techniques) {
+      const auto level = static_cast<size_t>(root.cost.at(static_cast<size_t>(one.technique)));
+      if (level == 0) continue;
+      for (const Setting& setting : one.levels[level - 1].settings) fields.push_back(setting.field);
+    }
+    return fields;
+  }
+
+  std::vector<std::string> names_of(const Cost& cost,
+                                    const std::vector<RunTechnique>& techniques) const {
+    std::vector<std::string> names;
+    for (const RunTechnique& one : dearest_first(techniques, question_.order)) {
+      const auto level = static_cast<size_t>(cost.at(static_cast<size_t>(one.technique)));
+      if (level > 0) names.push_back(one.levels[level - 1].name);
+    }
+    return names;
+  }
+
+  static void add_up(Cost& cost, const Cost& more) {
+    for (size_t i = 0; i < kTechniques; ++i) cost.at(i) += more.at(i);
+  }
+
+  // Of a set over a root the whole. False where a stage has no micro-batch to work on.
+  bool add(const TechniqueSet& root, TechniqueSet set) {
+    if (set.spec.micro_batches < set.spec.mesh.size(MeshAxis::kPipeline)) return false;
+    add_up(set.cost, root.cost);
+    set.mesh = root.mesh;
+    set.names = names_of(set.cost, techniques_on(root.spec));
+    sets_.push_back(std::move(set));
+    return true;
+  }
+
+  const FitQuestion& question_;
+  const Judge& judge_;
+  std::vector<TechniqueSet> sets_;
+};
+
+}  // namespace
+
+std::vector<TechniqueSet> sets_of(const FitQuestion& question, const Judge& judge) {
+  if (question.meshes.gpus > 1) return MeshSets(question, judge).all();
+  return technique_sets(question.base, question.techniques, question.order);
+}
+
+}  // namespace headroom

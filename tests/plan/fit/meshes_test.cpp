@@ -1,0 +1,295 @@
+#include "plan/fit/meshes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "plan/cost/layout.h"
+#include "plan/fit/command_line.h"
+#include "plan/fit/mesh_sets.h"
+#include "plan/fit/need.h"
+#include "profiling/theory/peak.h"
+#include "tests/plan/fit/fake_card.h"
+#include "text/quantity.h"
+
+namespace headroom {
+namespace {
+
+const std::vector<Technique> kSpread = {Technique::kPipeline, Technique::kTensorParallel,
+                                        Technique::kZero3, Technique::kZero12};
+
+MeshQuestion meshes_of(int64_t gpus) { return {.gpus = gpus, .techniques = kSpread}; }
+
+RunSpec tiny(int64_t batch_size) {
+  RunSpec spec{.model_size = "small",
+               .layers = 5,
+               .context_length = 64,
+               .batch_size = batch_size,
+               .profile_type = Mode::kTraining,
+               .device = {.kind = DeviceKind::kVirtual, .card = "h100-80gb"}};
+  spec.warmup_steps = spec.measure_steps = 2;
+  spec.record_steps = 0;
+  return spec;
+}
+
+// Of a few techniques, among them two that decide states.
+FitQuestion question_of_meshes(int64_t gpus) {
+  FitQuestion question = question_of();
+  question.meshes = meshes_of(gpus);
+  const std::vector<Technique> few = {Technique::kOtherOptimizer,    Technique::kBf16Weights,
+                                      Technique::kActivationOffload, Technique::kFp8Products,
+                                      Technique::kCheckpoint,        Technique::kMicroBatches};
+  std::erase_if(question.techniques, [&](const RunTechnique& one) {
+    return std::find(few.begin(), few.end(), one.technique) == few.end();
+  });
+  return question;
+}
+
+TEST(Meshes, AreThoseThatTheStepRunsOn) {
+  const RunSpec base = tiny(4);
+  const ModelConfig config = model_config(base);
+  std::set<std::string> names;
+  for (const MeshRun& run : mesh_runs(base, meshes_of(8))) {
+    EXPECT_NO_THROW(validate(run.spec)) << run.words;
+    EXPECT_EQ(run.spec.mesh.ranks(), 8);
+    EXPECT_TRUE(tp_divides(config, run.spec.mesh.size(MeshAxis::kTensor))) << run.words;
+    EXPECT_LE(run.spec.mesh.size(MeshAxis::kPipeline), 4) << "one sequence for each stage";
+    EXPECT_EQ(run.spec.sequence_parallel, run.spec.mesh.size(MeshAxis::kTensor) > 1);
+    EXPECT_TRUE(names.insert(run.words).second) << run.words;
+  }
+  // Of small's 12 heads tp is 1, 2 or 4; with no replicas there is no ZeRO.
+  EXPECT_EQ(names, (std::set<std::string>{"dp=8",
+                                          "dp=8, ZeRO-1",
+                                          "dp=8, ZeRO-2",
+                                          "dp=8, ZeRO-3",
+                                          "dp=4,tp=2",
+                                          "dp=4,tp=2, ZeRO-1",
+                                          "dp=4,tp=2, ZeRO-2",
+                                          "dp=4,tp=2, ZeRO-3",
+                                          "dp=2,tp=4",
+                                          "dp=2,tp=4, ZeRO-1",
+                                          "dp=2,tp=4, ZeRO-2",
+                                          "dp=2,tp=4, ZeRO-3",
+                                          "pp=2,dp=4",
+                                          "pp=2,dp=4, ZeRO-1",
+                                          "pp=2,dp=4, ZeRO-2",
+                                          "pp=2,dp=4, ZeRO-3",
+                                          "pp=2,dp=2,tp=2",
+                                          "pp=2,dp=2,tp=2, ZeRO-1",
+                                          "pp=2,dp=2,tp=2, ZeRO-2",
+                                          "pp=2,dp=2,tp=2, ZeRO-3",
+                                          "pp=2,tp=4",
+                                          "pp=4,dp=2",
+                                          "pp=4,dp=2, ZeRO-1",
+                                          "pp=4,dp=2, ZeRO-2",
+                                          "pp=4,dp=2, ZeRO-3",
+                                          "pp=4,tp=2"}));
+}
+
+TEST(Meshes, TokensAreSplitWhereTheyDivide) {
+  RunSpec base = tiny(1);
+  base.context_length = 63;
+  for (const MeshRun& run : mesh_runs(base, meshes_of(2))) {
+    EXPECT_FALSE(run.spec.sequence_parallel) << run.words;
+  }
+}
+
+TEST(Meshes, WhatIsTypedIsKeptAndCostsNothing) {
+  RunSpec base = tiny(4);
+  base.mesh = parse_mesh("--mesh", "pp=2,dp=2,tp=2");
+  MeshQuestion question = meshes_of(8);
+  question.keeps_mesh = true;
+  const auto runs = mesh_runs(base, question);
+  ASSERT_EQ(runs.size(), 4U);
+  for (const MeshRun& run : runs) EXPECT_EQ(run.spec.mesh, base.mesh);
+  EXPECT_EQ(runs.front().cost, Cost{});
+  base.zero = 2;
+  question.keeps_zero = true;
+  ASSERT_EQ(mesh_runs(base, question).size(), 1U);
+  EXPECT_EQ(mesh_runs(base, question).front().cost, Cost{});
+}
+
+TEST(Meshes, TechniquesThatMayNotBeUsedAreNot) {
+  MeshQuestion question = meshes_of(8);
+  question.techniques = {Technique::kZero12};
+  for (const MeshRun& run : mesh_runs(tiny(8), question)) {
+    EXPECT_EQ(run.spec.mesh.size(MeshAxis::kData), 8) << run.words;
+    EXPECT_LT(run.spec.zero, 3) << run.words;
+  }
+}
+
+TEST(Meshes, AGlobalBatchIsSharedByTheReplicas) {
+  MeshQuestion question = meshes_of(8);
+  question.global_batch = 12;
+  const auto runs = mesh_runs(tiny(1), question);
+  ASSERT_FALSE(runs.empty());
+  for (const MeshRun& run : runs) {
+    EXPECT_EQ(global_batch(run.spec), 12) << run.words;
+    EXPECT_NE(run.spec.mesh.size(MeshAxis::kData), 8) << "8 do not divide 12";
+  }
+}
+
+TEST(Meshes, WhyThereIsNoneIsSaid) {
+  MeshQuestion question = meshes_of(8);
+  question.global_batch = 3;
+  question.techniques = {};
+  std::string refused;
+  EXPECT_TRUE(mesh_runs(tiny(1), question, &refused).empty());
+  EXPECT_EQ(refused, "dp=8 does not divide the global batch");
+}
+
+TEST(MeshSets, RiseInCostAndCanAllBeRun) {
+  const FitQuestion question = question_of_meshes(4);
+  const auto sets = sets_of(question, FakeCard{.need = plain_need}.judge());
+  std::set<std::string> specs;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    EXPECT_NO_THROW(validate(sets[i].spec)) << sets[i].in_words();
+    EXPECT_GE(sets[i].spec.micro_batches, sets[i].spec.mesh.size(MeshAxis::kPipeline));
+    EXPECT_TRUE(specs.insert(to_json(sets[i].spec).dump()).second) << sets[i].in_words();
+    if (i == 0) continue;
+    EXPECT_TRUE(question.order.is_cheaper(sets[i - 1].cost, sets[i].cost)) << sets[i].in_words();
+  }
+  EXPECT_EQ(sets.front().in_words(), "dp=4");
+}
+
+// What a mesh spreads, of what plain_need() says.
+int64_t spread_need(const RunSpec& spec) {
+  const int64_t dp = spec.mesh.size(MeshAxis::kData);
+  const int64_t shards = spec.mesh.ranks() / dp * (spec.zero > 0 ? dp : 1);
+  return 200 + (plain_need(spec) + 40 * (3 - spec.zero)) / shards;
+}
+
+TEST(MeshSets, AreSearchedAsThoseOfOneGpu) {
+  for (int64_t capacity = 230; capacity < 700; capacity += 41) {
+    FitQuestion question = question_of_meshes(4);
+    question.answers = 3;
+    const FakeCard card{.capacity = capacity, .need = spread_need};
+    const FitResult result = search_fit(question, card.judge());
+    const auto sets = sets_of(question, card.judge());
+    const auto fits = [&](const TechniqueSet& set) { return spread_need(set.spec) <= capacity; };
+    const auto cheapest = std::find_if(sets.begin(), sets.end(), fits);
+    ASSERT_EQ(result.answers.empty(), cheapest == sets.end()) << capacity;
+    if (cheapest == sets.end()) {
+      EXPECT_TRUE(result.nearest);
+      continue;
+    }
+    EXPECT_EQ(result.answers[0].set.in_words(), cheapest->in_words());
+    for (const FitAnswer& answer : result.answers) {
+      EXPECT_EQ(answer.verdict.fits, Fits::kYes);
+      ASSERT_EQ(answer.beyond.has_value(), answer.set.in_words() != "dp=4");
+      if (answer.beyond) {
+        EXPECT_EQ(answer.beyond->verdict.fits, Fits::kNo) << answer.beyond->what;
+      }
+    }
+  }
+}
+
+// With whatever is done about activations.
+int64_t least_need(const RunSpec& spec) {
+  RunSpec least = spec;
+  least.checkpoint = parse_checkpoint("--checkpoint", "full");
+  least.attention = Attention::kSdpa;
+  least.activations = parse_activations("int8");
+  least.precision = Precision::kFp8;
+  least.micro_batches = least.batch_size;
+  return spread_need(least);
+}
+
+TEST(MeshSets, WhoseStatesAreTooLargeStandAloneAndChangeNoAnswer) {
+  FitQuestion question = question_of_meshes(4);
+  question.answers = 3;
+  const FakeCard card{.capacity = 330, .need = spread_need};
+  Judge judge = card.judge();
+  const FitResult all = search_fit(question, judge);
+  judge.states = least_need;
+  const FitResult pruned = search_fit(question, judge);
+  EXPECT_LT(pruned.sets, all.sets);
+  ASSERT_EQ(pruned.answers.size(), all.answers.size());
+  for (size_t i = 0; i < all.answers.size(); ++i) {
+    EXPECT_EQ(pruned.answers[i].set.in_words(), all.answers[i].set.in_words());
+  }
+}
+
+TEST(MeshSets, OfTheSmallestStatesHaveAllTechniquesWhereNothingFits) {
+  const FitQuestion question = question_of_meshes(4);
+  const FakeCard card{.capacity = 10, .need = spread_need};
+  int64_t least = INT64_MAX;
+  for (const TechniqueSet& set : sets_of(question, card.judge())) {
+    least = std::min(least, spread_need(set.spec));
+  }
+  Judge judge = card.judge();
+  judge.states = least_need;
+  const FitResult result = search_fit(question, judge);
+  ASSERT_TRUE(result.nearest);
+  EXPECT_EQ(result.nearest->need, least);
+  EXPECT_EQ(card.runs.size(), 1U);
+}
+
+// Meshes with whatever they have beside it, of a model whose layers no stage divides.
+std::vector<RunSpec> meshes_with_techniques() {
+  std::vector<RunSpec> specs;
+  for (const MeshRun& run : mesh_runs(tiny(4), meshes_of(8))) {
+    for (const char* weights : {"fp32", "bf16"}) {
+      RunSpec spec = run.spec;
+      find_field("weights")->set(spec, weights);
+      if (spec.mesh.size(MeshAxis::kPipeline) > 1) spec.micro_batches = 4;
+      if (specs.size() % 2 == 0) spec.checkpoint = parse_checkpoint("--checkpoint", "full");
+      if (specs.size() % 3 == 0) spec.attention = Attention::kSdpa;
+      specs.push_back(spec);
+    }
+  }
+  return specs;
+}
+
+TEST(MeshNeed, TheFullestRankIsAmongThoseThatCanBe) {
+  for (const RunSpec& spec : meshes_with_techniques()) {
+    int64_t most = 0;
+    for (int64_t rank = 0; rank < spec.mesh.ranks(); ++rank) {
+      most = std::max(most, predicted_peak(spec, Head::kLanguage, rank).allocated);
+    }
+    EXPECT_EQ(predicted_need(spec), most) << row_name(spec);
+    const int64_t fullest = predicted_fullest_rank(spec);
+    EXPECT_EQ(predicted_peak(spec, Head::kLanguage, fullest).allocated, most) << row_name(spec);
+  }
+}
+
+TEST(MeshNeed, TheFloorIsNeverAboveIt) {
+  for (const RunSpec& spec : meshes_with_techniques()) {
+    EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << row_name(spec);
+    EXPECT_LE(states_bytes(spec), floor_bytes(spec)) << row_name(spec);
+  }
+}
+
+TEST(MeshNeed, FitsWhereTheFullestRankDoes) {
+  for (const RunSpec& spec : meshes_with_techniques()) {
+    const int64_t need = predicted_need(spec);
+    EXPECT_FALSE(predicted_to_fit(spec, need - 512)) << row_name(spec);
+    EXPECT_TRUE(predicted_to_fit(spec, 2 * need)) << row_name(spec);
+  }
+}
+
+TEST(MeshNeed, OneRankOfEachStageThatCanBeFullestIsRun) {
+  RunSpec spec = tiny(4);
+  spec.mesh = parse_mesh("--mesh", "pp=4,dp=2");
+  spec.micro_batches = 4;
+  EXPECT_EQ(fullest_ranks(spec), (std::vector<int64_t>{0, 2, 6})) << "1, 2, 1 and 1 layers";
+  spec.zero = 1;
+  const std::vector<int64_t> ranks = fullest_ranks(spec);
+  ASSERT_EQ(ranks.size(), 3U);
+  EXPECT_NE(std::find(ranks.begin(), ranks.end(), predicted_fullest_rank(spec)), ranks.end());
+  EXPECT_TRUE(profile_command(spec, {}, {0, 2, 6}).ends_with(" --rank 0,2,6"));
+}
+
+TEST(MeshNeed, OfAThousandReplicasAFewAreRehearsed) {
+  RunSpec spec = tiny(4);
+  spec.mesh = parse_mesh("--mesh", "dp=1024");
+  spec.zero = 3;
+  const std::vector<int64_t> ranks = ranks_that_can_be_fullest(spec);
+  EXPECT_EQ(ranks.size(), static_cast<size_t>(kPlaces));
+  EXPECT_EQ(ranks.front(), 0);
+  EXPECT_EQ(ranks.back(), 1023);
+}
+
+}  // namespace
+}  // namespace headroom
