@@ -65,6 +65,10 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
                   {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload"})) {
       words.insert(words.end(), {"--profile-type", "training"});
     }
+    if (is_one_of(field.name, {"save_checkpoint", "save_every", "load_checkpoint"})) {
+      words.insert(words.end(), {"--profile-type", "training"});
+    }
+    if (field.name == "save_every") words.insert(words.end(), {"--save-checkpoint", "checkpoints"});
     if (field.name == "zero") words.insert(words.end(), {"--mesh", "dp=2"});
     if (field.name == "sequence_parallel") words.insert(words.end(), {"--mesh", "tp=2"});
     if (field.name == "reshard_after_forward") {
