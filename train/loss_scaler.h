@@ -34,6 +34,12 @@ class LossScaler {
 
   std::vector<torch::Tensor> state() const { return {scale_, growth_tracker_, found_inf_}; }
   double current_scale() const { return scale_.item<double>(); }
+  int64_t finite_steps() const { return growth_tracker_.item<int>(); }  // in a row
+  // Goes on where another run's scaler was.
+  void resume(double scale, int64_t finite_steps) {
+    scale_.fill_(scale);
+    growth_tracker_.fill_(finite_steps);
+  }
 
  private:
   LossScalerOptions options_;

@@ -10,6 +10,7 @@
 #include "train/gradient_rules.h"
 #include "train/limits.h"
 #include "train/parallel/rules.h"
+#include "train/resume/rules.h"
 
 namespace headroom {
 
@@ -108,6 +109,7 @@ void validate(const RunSpec& spec) {
   check_weights(spec);
   check_gradient_rules(spec);
   check_mesh(spec);
+  check_checkpoints(spec);
   check_fp8(spec);
   check_generation(spec);
   check_checkpoint(spec.checkpoint, model_config(spec).layers);

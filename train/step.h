@@ -95,6 +95,7 @@ class Step {
   double max_grad_norm = 0;                 // gradients are clipped to it before an update; 0: not
 
   Transformer& model() { return model_; }
+  const Transformer& model() const { return model_; }
   // What a file of weights holds: the master copies where there are, else the parameters.
   // Where replicas share them every one of them has to ask, and what comes is a copy.
   NamedTensors weights() const;

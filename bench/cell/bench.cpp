@@ -6,6 +6,7 @@
 
 #include "train/build.h"
 #include "train/offload/offloaded_optimizer.h"
+#include "train/resume/load_checkpoint.h"
 
 namespace headroom {
 
@@ -17,6 +18,11 @@ void Bench::build(std::vector<std::string>* notes) {
   }
   during = "building the model";
   step = build_step(spec, device, notes, grid.get());
+  if (!spec.load_checkpoint.empty()) {
+    during = "reading the checkpoint";
+    next_step = load_checkpoint(*step, spec, grid.get(), notes);
+  }
+  if (!spec.save_checkpoint.empty()) saver = std::make_unique<CheckpointSaver>(spec, grid.get());
   during = "reading the tokens";
   // A run that goes on from another one's states goes on in its data.
   const HostStates* states = host_states(step->taker.get());
@@ -31,6 +37,20 @@ Batch Bench::begin_step(const char* what, int64_t index) {
   tell(what);
   during = std::string(what) + " step " + std::to_string(index + 1);
   return data->batch(next_step++);
+}
+
+void Bench::save() {
+  during = "saving the checkpoint of step " + std::to_string(next_step);
+  tell("saving", /*is_step=*/false);
+  saver->save(*step, next_step);
+}
+
+void Bench::end_step() {
+  if (saver && saver->is_due(next_step)) save();
+}
+
+void Bench::end_run() {
+  if (saver && saver->last() != next_step) save();
 }
 
 void Bench::tell(const char* stage, bool is_step) {

@@ -16,6 +16,7 @@
 #include "profiling/tracker/memory_tracker.h"
 #include "train/data/data.h"
 #include "train/parallel/grid.h"
+#include "train/resume/checkpoint_saver.h"
 #include "train/step.h"
 
 namespace headroom {
@@ -28,6 +29,7 @@ struct Bench {
   std::unique_ptr<Grid> grid = nullptr;  // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
+  std::unique_ptr<CheckpointSaver> saver = nullptr;  // null: no checkpoints are saved
   int64_t next_step = 0;
   OnProgress on_progress = {};
   Progress progress = {};
@@ -41,9 +43,16 @@ struct Bench {
   void build(std::vector<std::string>* notes);
   // Says where in the run the next step is, and gives its batch.
   Batch begin_step(const char* what, int64_t index);
+  // After a step, outside of what is timed: the checkpoint that may be due.
+  void end_step();
+  // After the last one.
+  void end_run();
   // Before a stage (step 0) and before each of its steps; a step that soon follows another is not
   // worth a line.
   void tell(const char* stage, bool is_step = true);
+
+ private:
+  void save();
 };
 
 }  // namespace headroom

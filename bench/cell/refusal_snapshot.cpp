@@ -66,7 +66,9 @@ std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_me
 
 std::string write_snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
   try {
-    const std::optional<Snapshot> snapshot = snapshot_of_refusal(spec, host_memory_bytes);
+    RunSpec again = spec;
+    again.save_checkpoint.clear();  // those that it saved are whole
+    const std::optional<Snapshot> snapshot = snapshot_of_refusal(again, host_memory_bytes);
     if (!snapshot) return "no snapshot: the repeated run did not run out of this memory";
     write_snapshot(*snapshot, spec.snapshot);
     return spec.snapshot + " holds the moment memory ran out, in a repeated run";

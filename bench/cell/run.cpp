@@ -59,6 +59,7 @@ void warm_up(Bench& bench) {
   const Listening listening(*bench.step, &phase);
   for (int64_t i = 0; i < bench.spec.warmup_steps; ++i) {
     bench.step->run(bench.begin_step("warm-up", i));
+    bench.end_step();
   }
   synchronize(bench.device);
   bench.tracker().release_cached();
@@ -95,6 +96,7 @@ void measure(Bench& bench, Record& record) {
     record.step_ms.push_back(time.count());
     watch.look();
     if (loss.defined()) record.losses.push_back(loss.item<double>());
+    bench.end_step();
   }
   watch.fill(record);
   traffic.fill(record, bench.spec.measure_steps, bench.device);
@@ -133,8 +135,8 @@ std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
 }
 
 // The last thing a run does: every figure is in the Record by now. A file that cannot be written
-// does not cost the other one; the first refusal is thrown.
-void write_files(const Bench& bench, const Snapshot& snapshot) {
+// does not cost the others; the first refusal is thrown.
+void write_files(Bench& bench, const Snapshot& snapshot) {
   std::exception_ptr refusal;
   const auto attempt = [&](const std::string& path, const auto& write) {
     if (path.empty()) return;
@@ -144,6 +146,7 @@ void write_files(const Bench& bench, const Snapshot& snapshot) {
       if (!refusal) refusal = std::current_exception();
     }
   };
+  attempt(bench.spec.save_checkpoint, [&](const std::string&) { bench.end_run(); });
   attempt(bench.spec.snapshot, [&](const std::string& path) { write_snapshot(snapshot, path); });
   attempt(bench.spec.save_weights, [&](const std::string& path) {
     if (bench.grid) return save_weights_of_ranks(*bench.step, *bench.grid, path);

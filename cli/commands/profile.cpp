@@ -17,6 +17,7 @@
 #include "profiling/report/watch.h"
 #include "text/quantity.h"
 #include "train/offload/disk/places.h"
+#include "train/resume/check_places.h"
 
 namespace headroom {
 namespace {
@@ -71,6 +72,7 @@ Table tried_settings(const Record& record, CellOptions options) {
     spec.record_steps = 0;
     spec.snapshot.clear();
     spec.save_weights.clear();
+    spec.save_checkpoint.clear();
     records.push_back(run_cell(spec, options));
   }
   return settings_table(records);
@@ -90,6 +92,7 @@ int profile_cell(const Arguments& arguments) {
     if (!path.empty()) check_writable(path);
   }
   check_disk_places({spec});
+  check_checkpoint_places(spec);
   check_cell_program(options);
   check_alloc_confs({spec}, options);
   options.on_progress = RunProgress(row_name(spec));

@@ -105,6 +105,17 @@ void check_inputs(const RunSpec& spec, bool one_cell) {
   if (!spec.load_weights.empty()) const SafetensorsFile file(spec.load_weights);
 }
 
+// Of a grid every cell would save into one directory, or go on from one run.
+void refuse_checkpoints(const RunSpec& spec) {
+  const auto refuse = [](const std::string& flag, const std::string& directory) {
+    if (directory.empty()) return;
+    throw UsageError(flag, directory, "is of one run, and a sweep is many; allowed with profile",
+                     "headroom profile " + flag + " " + directory);
+  };
+  refuse("--save-checkpoint", spec.save_checkpoint);
+  refuse("--load-checkpoint", spec.load_checkpoint);
+}
+
 }  // namespace
 
 std::vector<Flag> cell_flags() { return run_flags(false); }
@@ -158,6 +169,7 @@ Grid grid_from(const Arguments& given) {
       field.set(grid.base, value);
     }
   }
+  refuse_checkpoints(grid.base);
   check_inputs(grid.base, /*one_cell=*/false);
   return grid;
 }

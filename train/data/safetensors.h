@@ -27,16 +27,22 @@ int64_t safetensors_element_size(const std::string& dtype);
 class SafetensorsFile {
  public:
   // Throws UsageError with one line: no such file, cut short, offsets or sizes that do not agree.
-  explicit SafetensorsFile(const std::string& path);
+  // example: of the flag that it is read for, which the line names.
+  explicit SafetensorsFile(const std::string& path,
+                           const std::string& example = "--load-weights weights.safetensors");
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
+  // What else the header says, text by name.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
   void read_header();
+  [[noreturn]] void refuse(const std::string& problem) const;
 
-  std::string path_;
+  std::string path_, example_;
   MappedFile file_;
   std::map<std::string, SafetensorsEntry> entries_;
+  std::map<std::string, std::string> metadata_;
 };
 
 // Writes a file whose tensors are given one after the other, so that never more than one of them
@@ -51,7 +57,8 @@ class SafetensorsWriter {
 
   // Goes to a temporary file beside `path`. Throws WriteError, one line, like every member below;
   // an existing file is kept then.
-  SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors);
+  SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
+                    const std::map<std::string, std::string>& metadata = {});
 
   // The bytes of the next of `tensors`, little-endian and packed: exactly as many as its shape has.
   void append(const void* data, int64_t bytes);

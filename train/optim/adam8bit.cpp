@@ -40,7 +40,7 @@ std::vector<Tensor> Adam8bit::state() const {
   return all;
 }
 
-void Adam8bit::make_state() {
+void Adam8bit::make_state(int64_t /*updates*/) {
   if (parameters_.empty()) return;
   maps_ = dynamic_maps(parameters_.front().device());
   const std::vector<int64_t>& whole = options_.whole_numels;
@@ -61,8 +61,7 @@ void Adam8bit::make_state() {
 }
 
 void Adam8bit::update() {
-  if (m_.empty()) make_state();
-  ++step_;
+  if (m_.empty()) make_state(0);
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }
 
@@ -113,7 +112,7 @@ void Adam8bit::update_small(size_t i) {
 
 // One temporary of v's size.
 void Adam8bit::move(const Tensor& p, const Tensor& m, const Tensor& v) const {
-  const auto t = static_cast<double>(step_);
+  const auto t = static_cast<double>(updates());
   Tensor update = v.sqrt().div_(std::sqrt(1 - std::pow(options_.beta2, t))).add_(options_.eps);
   at::div_out(update, m, update);
   p.mul_(1 - options_.learning_rate * options_.weight_decay);

@@ -53,14 +53,13 @@ class Adam8bit : public Optimizer {
   };
 
   void update() override;
-  void make_state();
+  void make_state(int64_t updates) override;
   void update_one(size_t i);
   void update_small(size_t i);
   void update_chunk(const Chunk& chunk) const;
   void move(const torch::Tensor& p, const torch::Tensor& m, const torch::Tensor& v) const;
 
   Adam8bitOptions options_;
-  int64_t step_ = 0;  // t of the formula
   std::shared_ptr<const DynamicMaps> maps_;
   std::vector<torch::Tensor> m_, v_, m_scale_, v_scale_;
 };

@@ -28,21 +28,22 @@ std::vector<Tensor> AdamMini::state() const {
   return all;
 }
 
-void AdamMini::update() {
-  if (m_.empty()) {
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      m_.push_back(torch::zeros_like(parameters_[i]));
-      v_.push_back(torch::zeros({blocks_[i], 1}, m_.back().options()));
-    }
+void AdamMini::make_state(int64_t /*updates*/) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    m_.push_back(torch::zeros_like(parameters_[i]));
+    v_.push_back(torch::zeros({blocks_[i], 1}, m_.back().options()));
   }
-  ++step_;
+}
+
+void AdamMini::update() {
+  if (m_.empty()) make_state(0);
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }
 
 // In place, its temporaries a number for each block: the mean of squares is the norm's square over
 // the number of elements, so no squares are made.
 void AdamMini::update_one(size_t i) {
-  const auto t = static_cast<double>(step_);
+  const auto t = static_cast<double>(updates());
   const auto by_blocks = [&](const Tensor& tensor) { return tensor.reshape({blocks_[i], -1}); };
   const Tensor p = by_blocks(parameters_[i]);
   const Tensor g = by_blocks(parameters_[i].grad());

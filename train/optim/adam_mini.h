@@ -33,10 +33,10 @@ class AdamMini : public Optimizer {
 
  private:
   void update() override;
+  void make_state(int64_t updates) override;
   void update_one(size_t i);
 
   AdamMiniOptions options_;
-  int64_t step_ = 0;             // t of the formula
   std::vector<int64_t> blocks_;  // of each parameter
   std::vector<torch::Tensor> m_, v_;
 };

@@ -29,9 +29,20 @@ std::vector<Tensor> Adamw::state() const {
 }
 
 double Adamw::bias_corrected_rate() const {
-  const auto t = static_cast<double>(step_);
+  const auto t = static_cast<double>(updates());
   return options_.learning_rate * std::sqrt(1 - std::pow(options_.beta2, t)) /
          (1 - std::pow(options_.beta1, t));
+}
+
+void Adamw::make_state(int64_t updates) {
+  for (const Tensor& parameter : parameters_) {
+    m_.push_back(torch::zeros_like(parameter));
+    v_.push_back(torch::zeros_like(parameter));
+    if (impl_ != OptimizerImpl::kFused) continue;
+    // FP32 beside BF16 parameters too, where counting would end at 256.
+    steps_.push_back(torch::zeros({}, parameter.options().dtype(torch::kFloat32)));
+    if (updates > 0) steps_.back().fill_(updates);
+  }
 }
 
 void Adamw::update() {
@@ -39,16 +50,8 @@ void Adamw::update() {
     m_.resize(parameters_.size());
     v_.resize(parameters_.size());
   } else if (m_.empty()) {
-    for (const Tensor& parameter : parameters_) {
-      m_.push_back(torch::zeros_like(parameter));
-      v_.push_back(torch::zeros_like(parameter));
-      if (impl_ == OptimizerImpl::kFused) {
-        // FP32 beside BF16 parameters too, where counting would end at 256.
-        steps_.push_back(torch::zeros({}, parameter.options().dtype(torch::kFloat32)));
-      }
-    }
+    make_state(0);
   }
-  ++step_;
   switch (impl_) {
     case OptimizerImpl::kReference:
       return update_reference();
@@ -112,7 +115,7 @@ void Adamw::update_fused() {
   // The kernel divides sqrt(v) by sqrt(1 - b2^t) before it adds eps; ours adds eps to sqrt(v)
   // itself. Dividing eps by the same factor makes the two updates one.
   const double eps =
-      options_.eps / std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(step_)));
+      options_.eps / std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(updates())));
   at::_foreach_add_(steps_, 1);
   at::_fused_adamw_(parameters_, gradients, m_, v_, /*max_exp_avg_sqs=*/{}, steps_,
                     options_.learning_rate, options_.beta1, options_.beta2, options_.weight_decay,

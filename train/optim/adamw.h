@@ -30,6 +30,7 @@ class Adamw : public Optimizer {
 
  private:
   void update() override;
+  void make_state(int64_t updates) override;
   void update_reference();
   void update_foreach();
   void update_fused();
@@ -37,7 +38,6 @@ class Adamw : public Optimizer {
 
   OptimizerImpl impl_;
   AdamwOptions options_;
-  int64_t step_ = 0;  // t of the formula
   std::vector<torch::Tensor> m_, v_;
   std::vector<torch::Tensor> steps_;  // fused only: t as a tensor per parameter
 };

@@ -7,10 +7,12 @@ using torch::Tensor;
 Lion::Lion(std::vector<Tensor> parameters, OptimizerImpl impl, const LionOptions& options)
     : Optimizer(std::move(parameters)), impl_(impl), options_(options) {}
 
+void Lion::make_state(int64_t /*updates*/) {
+  for (const Tensor& parameter : parameters_) m_.push_back(torch::zeros_like(parameter));
+}
+
 void Lion::update() {
-  if (m_.empty()) {
-    for (const Tensor& parameter : parameters_) m_.push_back(torch::zeros_like(parameter));
-  }
+  if (m_.empty()) make_state(0);
   if (impl_ == OptimizerImpl::kForeach) return update_foreach();
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }

@@ -27,6 +27,7 @@ class Lion : public Optimizer {
 
  private:
   void update() override;
+  void make_state(int64_t updates) override;
   void update_one(size_t i);
   void update_foreach();
   double keep() const { return 1 - options_.learning_rate * options_.weight_decay; }

@@ -12,7 +12,14 @@ void Optimizer::step() {
     TORCH_CHECK(parameter.grad().defined(), "optimizer: a parameter of shape ", parameter.sizes(),
                 " has no gradient");
   }
+  ++updates_;
   update();
+}
+
+void Optimizer::resume(int64_t updates) {
+  const torch::NoGradGuard no_grad;
+  updates_ = updates;
+  make_state(updates);
 }
 
 std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& parts) {

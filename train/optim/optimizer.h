@@ -24,6 +24,14 @@ class Optimizer {
   // c10::Error, before anything is changed, where a parameter has no gradient.
   void step();
 
+  // Updates so far: t of the formulas.
+  int64_t updates() const { return updates_; }
+  // As after so many: state comes into being, zeros for who goes on to fill, in place.
+  void resume(int64_t updates);
+
+  // What it updates.
+  const std::vector<torch::Tensor>& parameters() const { return parameters_; }
+
   // Every tensor of state there is now: for each row of the table one kind after the other, each in
   // the order of the parameters, without elements where one has none of it; last what all share.
   virtual std::vector<torch::Tensor> state() const = 0;
@@ -37,8 +45,13 @@ class Optimizer {
 
  protected:
   virtual void update() = 0;  // under NoGradGuard; every parameter has a gradient
+  // All that state() has, zeros; a number of updates that is a tensor is `updates`.
+  virtual void make_state(int64_t updates) = 0;
 
   std::vector<torch::Tensor> parameters_;
+
+ private:
+  int64_t updates_ = 0;
 };
 
 // Makes an optimizer of a part of the parameters, numbered from `first` on: what a technique that

@@ -7,11 +7,13 @@ using torch::Tensor;
 Sgd::Sgd(std::vector<Tensor> parameters, OptimizerImpl impl, const SgdOptions& options)
     : Optimizer(std::move(parameters)), impl_(impl), options_(options) {}
 
+void Sgd::make_state(int64_t /*updates*/) {
+  for (const Tensor& parameter : parameters_) b_.push_back(torch::zeros_like(parameter));
+}
+
 // In place in every implementation: no temporaries.
 void Sgd::update() {
-  if (b_.empty()) {
-    for (const Tensor& parameter : parameters_) b_.push_back(torch::zeros_like(parameter));
-  }
+  if (b_.empty()) make_state(0);
   const double keep = 1 - options_.learning_rate * options_.weight_decay;
   if (impl_ == OptimizerImpl::kReference) {
     for (size_t i = 0; i < parameters_.size(); ++i) {

@@ -25,6 +25,7 @@ class Sgd : public Optimizer {
 
  private:
   void update() override;
+  void make_state(int64_t updates) override;
 
   OptimizerImpl impl_;
   SgdOptions options_;

@@ -139,6 +139,24 @@ std::vector<Grid::NamedGroup> Grid::groups() const {
   return all;
 }
 
+bool Grid::all(bool here) const {
+  constexpr int64_t kSlowDisk = 12;  // times as long as a collective: an hour
+  const std::string name = "said/" + std::to_string(++said_);
+  if (!here) store_->add(name + "/no", 1);
+  if (store_->add(name, 1) == mesh_.ranks()) {
+    store_->set(name + "/all", store_->add(name + "/no", 0) == 0 ? "yes" : "no");
+  }
+  store_->wait({name + "/all"}, patience_ * kSlowDisk);
+  return store_->get_to_str(name + "/all") == "yes";
+}
+
+std::string Grid::of_first(const std::string& here) const {
+  const std::string name = "said/" + std::to_string(++said_);
+  if (rank_ == 0) store_->set(name, here);
+  store_->wait({name}, patience_);
+  return store_->get_to_str(name);
+}
+
 void Grid::leave() const {
   for (const auto& backend : backends_) backend->shutdown();
   const std::string all = "all have left";

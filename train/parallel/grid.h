@@ -52,6 +52,13 @@ class Grid {
   // waits until all are. Not after a failure, when some of them may not answer.
   void leave() const;
 
+  // Without a collective, whose bytes would be counted and whose tensors would lie on the card:
+  // whether it is so on every rank, when all have asked; waits for who writes to a slow disk.
+  // Throws c10::Error where one does not come.
+  bool all(bool here) const;
+  // What the first rank says.
+  std::string of_first(const std::string& here) const;
+
   const Mesh& mesh() const { return mesh_; }
   int64_t rank() const { return rank_; }
   int64_t place(MeshAxis axis) const { return mesh_.place(rank_, axis); }
@@ -75,6 +82,7 @@ class Grid {
   int64_t rank_ = 0;
   std::chrono::milliseconds patience_;
   c10::intrusive_ptr<c10d::Store> store_;
+  mutable int64_t said_ = 0;  // through the store, so far
   std::vector<c10::intrusive_ptr<c10d::Backend>> backends_;
   std::array<GroupPtr, kMeshAxes.size()> groups_ = {};
   GroupPtr sharers_, copies_;

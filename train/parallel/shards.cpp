@@ -59,6 +59,14 @@ NamedTensors Shards::pieces() const {
   return all;
 }
 
+std::vector<FlatUnit::Piece> Shards::ranges() const {
+  std::vector<FlatUnit::Piece> all;
+  for (const auto& unit : units_) {
+    all.insert(all.end(), unit->ranges().begin(), unit->ranges().end());
+  }
+  return all;
+}
+
 std::vector<int64_t> Shards::whole_numels() const {
   std::vector<int64_t> numels;
   for (const auto& unit : units_) {

@@ -37,6 +37,8 @@ class Shards final : public Replicas, public ResidentBlocks {
   bool come_and_go() const { return zero_ == 3; }  // the parameters
   // What this replica's optimizer updates, by the names of the parameters that it is of.
   NamedTensors pieces() const;
+  // Where in its parameter each of pieces() lies.
+  std::vector<FlatUnit::Piece> ranges() const;
   // Elements of the parameter that each of pieces() is of.
   std::vector<int64_t> whole_numels() const;
   // Of tensors like the parameters, by their names, what each of pieces() is of them.

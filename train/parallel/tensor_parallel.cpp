@@ -69,6 +69,14 @@ std::vector<int64_t> TensorParallel::whole_sizes(const std::string& parameter,
   return sizes;
 }
 
+std::vector<int64_t> TensorParallel::offsets(const std::string& parameter,
+                                             const Tensor& own) const {
+  std::vector<int64_t> offsets(static_cast<size_t>(own.dim()), 0);
+  const auto cut = cuts_.find(parameter);
+  if (cut != cuts_.end()) offsets[static_cast<size_t>(cut->second.dim)] = range(cut->second).begin;
+  return offsets;
+}
+
 NamedTensors TensorParallel::whole(const NamedTensors& own) const {
   const torch::NoGradGuard no_grad;
   NamedTensors all;

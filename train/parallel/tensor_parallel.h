@@ -42,6 +42,8 @@ class TensorParallel {
   NamedTensors own(const NamedTensors& whole) const;
   // The shape of the whole parameter.
   std::vector<int64_t> whole_sizes(const std::string& parameter, const torch::Tensor& own) const;
+  // Where in it the rank's part begins, along each dimension.
+  std::vector<int64_t> offsets(const std::string& parameter, const torch::Tensor& own) const;
   // Puts together what every rank has of `own`, which are as the parameters. All ranks have to ask.
   NamedTensors whole(const NamedTensors& own) const;
 

@@ -65,8 +65,9 @@ const std::vector<RoleField>& role_fields() {
 }
 
 bool is_of_iterations(const Field& field) {
-  static const std::vector<std::string> kNot = {"profile_type",  "micro_batches", "warmup_steps",
-                                                "measure_steps", "record_steps",  "save_weights"};
+  static const std::vector<std::string> kNot = {
+      "profile_type", "micro_batches",   "warmup_steps", "measure_steps",  "record_steps",
+      "save_weights", "save_checkpoint", "save_every",   "load_checkpoint"};
   return !is_one_of(field.name, kNot);
 }
 

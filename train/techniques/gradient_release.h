@@ -38,6 +38,8 @@ class GradientRelease final : public GradientTaker {
   std::vector<torch::Tensor> state() const override;
   std::vector<torch::Tensor> master_weights() const override;
 
+  const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
+
  private:
   void take(size_t index) override;
 

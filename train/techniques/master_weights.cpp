@@ -25,6 +25,10 @@ std::vector<Tensor> MasterWeights::state() const {
   return state_of_all(optimizers);
 }
 
+void MasterWeights::make_state(int64_t updates) {
+  for (const Part& part : parts_) part.optimizer->resume(updates);
+}
+
 void MasterWeights::update() {
   for (const Part& part : parts_) {
     for (size_t i = part.begin; i < part.end; ++i) {

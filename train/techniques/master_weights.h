@@ -37,6 +37,7 @@ class MasterWeights : public Optimizer {
     std::unique_ptr<Optimizer> optimizer;
   };
   void update() override;
+  void make_state(int64_t updates) override;
 
   std::vector<torch::Tensor> masters_;  // FP32, in the order of the parameters
   std::vector<Part> parts_;

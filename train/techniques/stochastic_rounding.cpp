@@ -32,6 +32,7 @@ Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator) 
 StochasticRounding::StochasticRounding(std::vector<Tensor> parameters, uint64_t seed,
                                        const MakeOptimizer& make)
     : Optimizer(std::move(parameters)),
+      seed_(seed),
       generator_(make_generator(parameters_.front().device(), seed)) {
   for (const Tensor& parameter : parameters_) {
     const Tensor weight = parameter.detach();
@@ -46,7 +47,25 @@ std::vector<Tensor> StochasticRounding::state() const {
   return state_of_all(optimizers);
 }
 
+void StochasticRounding::make_state(int64_t updates) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    part.optimizer->resume(updates);
+    std::vector<Tensor> state = part.optimizer->state();
+    part.kept.resize(state.size());
+    for (size_t k = 0; k < state.size(); ++k) {
+      const bool is_moment =
+          state[k].is_floating_point() && state[k].sizes() == parameters_[i].sizes();
+      if (!is_moment) continue;
+      part.kept[k] = state[k].to(torch::kBFloat16, /*non_blocking=*/false, /*copy=*/true);
+      state[k].set_data(part.kept[k].detach());
+    }
+  }
+}
+
 void StochasticRounding::update() {
+  constexpr uint64_t kApart = 1000003;  // of two updates; parameters' seeds may be neighbours
+  generator_.set_current_seed(seed_ + kApart * static_cast<uint64_t>(updates()));
   for (size_t i = 0; i < parts_.size(); ++i) update(parameters_[i], parts_[i]);
 }
 

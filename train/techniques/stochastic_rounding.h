@@ -11,7 +11,8 @@
 //   moments as well, because a moment that decays by a thousandth a step would stand still.
 // Limits: state of another shape than the parameter's (scales, step counts) stays as the optimizer
 //   keeps it. Tensor by tensor in every --optimizer-impl. Random bits from a generator of its own,
-//   so that the same seed gives the same run; they differ between devices.
+//   seeded anew for each update, so that the same seed gives the same run and one that goes on from
+//   a checkpoint draws what it would have drawn; they differ between devices.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +43,11 @@ class StochasticRounding : public Optimizer {
     std::vector<torch::Tensor> kept;  // of its state: BF16; undefined where it stays as it is
   };
   void update() override;
+  void make_state(int64_t updates) override;
   void update(torch::Tensor& parameter, Part& part);
 
   std::vector<Part> parts_;  // in the order of the parameters
+  uint64_t seed_;
   at::Generator generator_;
 };
 

@@ -96,6 +96,18 @@ TEST_F(Safetensors, MetadataIsNoTensor) {
   EXPECT_TRUE(SafetensorsFile(path).entries().empty());
 }
 
+TEST_F(Safetensors, MetadataThatIsWrittenIsRead) {
+  const std::string path = scratch_.file("metadata");
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}, {"made_by", "a \"test\""}};
+  SafetensorsWriter file(path, {{"a", "F32", {1}}}, metadata);
+  const float value = 1;
+  file.append(&value, sizeof(value));
+  file.commit();
+  const SafetensorsFile read(path);
+  EXPECT_EQ(read.metadata(), metadata);
+  EXPECT_EQ(read.entries().size(), 1U);
+}
+
 TEST_F(Safetensors, WhatIsNotAFileIsRefused) {
   for (const std::string& path : {scratch_.file("missing"), scratch_.file(""), std::string()}) {
     EXPECT_THROW(SafetensorsFile{path}, UsageError) << path;

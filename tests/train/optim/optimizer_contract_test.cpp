@@ -8,6 +8,8 @@
 
 #include "tests/train/optim/optimizer_cases.h"
 #include "train/data/safetensors.h"
+#include "train/techniques/master_weights.h"
+#include "train/techniques/stochastic_rounding.h"
 
 namespace headroom {
 namespace {
@@ -133,6 +135,63 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsFirstImplementation) {
     reference->step();
     for (size_t i = 0; i < p.size(); ++i) {
       EXPECT_LE((p[i] - first[i]).abs().max().item<double>(), 1e-6) << "step " << t;
+    }
+  }
+}
+
+// By itself, and as what stands before BF16 weights has it.
+TEST_P(OptimizerContract, GoesOnFromItsStateToTheBit) {
+  const MakeOptimizer make = [](std::vector<Tensor> parameters, size_t first) {
+    const auto begin = kNames.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto count = static_cast<std::ptrdiff_t>(parameters.size());
+    return optimizer_of(parameters, GetParam().impl, {begin, begin + count});
+  };
+  using MakeAll = std::function<std::unique_ptr<Optimizer>(const std::vector<Tensor>&)>;
+  const std::map<torch::Dtype, std::vector<MakeAll>> all = {
+      {torch::kFloat32, {[&](const std::vector<Tensor>& p) { return make(p, 0); }}},
+      {torch::kBFloat16,
+       {[&](const std::vector<Tensor>& p) {
+          return std::make_unique<MasterWeights>(p, MasterWeights::Updates::kTensorByTensor, make);
+        },
+        [&](const std::vector<Tensor>& p) {
+          return std::make_unique<StochasticRounding>(p, 7, make);
+        }}}};
+  const auto step = [](Optimizer& optimizer, const std::vector<Tensor>& parameters, int t) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      torch::manual_seed(100 * t + static_cast<int64_t>(i));
+      parameters[i].mutable_grad() = torch::randn(parameters[i].sizes()).to(parameters[i].dtype());
+    }
+    optimizer.step();
+  };
+  const auto copied = [](const std::vector<Tensor>& tensors, torch::Dtype dtype) {
+    std::vector<Tensor> copies;
+    for (const Tensor& one : tensors) {
+      copies.push_back(one.detach().to(dtype, /*non_blocking=*/false, /*copy=*/true));
+    }
+    return copies;
+  };
+  for (const auto& [dtype, makers] : all) {
+    for (const MakeAll& maker : makers) {
+      std::vector<Tensor> p = copied(some_parameters(), dtype);
+      const auto optimizer = maker(p);
+      for (int t = 0; t < 3; ++t) step(*optimizer, p, t);
+      std::vector<Tensor> other = copied(p, dtype);
+      const auto resumed = maker(other);
+      resumed->resume(optimizer->updates());
+      const auto fill = [](std::vector<Tensor> to, const std::vector<Tensor>& from) {
+        ASSERT_EQ(to.size(), from.size());
+        for (size_t i = 0; i < to.size(); ++i) {
+          ASSERT_EQ(to[i].scalar_type(), from[i].scalar_type()) << i;
+          to[i].copy_(from[i]);
+        }
+      };
+      fill(resumed->state(), optimizer->state());
+      fill(resumed->master_weights(), optimizer->master_weights());
+      for (int t = 3; t < 6; ++t) {
+        step(*optimizer, p, t);
+        step(*resumed, other, t);
+        for (size_t i = 0; i < p.size(); ++i) EXPECT_TRUE(p[i].equal(other[i])) << t << " " << i;
+      }
     }
   }
 }

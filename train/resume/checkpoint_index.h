@@ -1,0 +1,85 @@
+// What a checkpoint holds and where: its index, as model hubs have one, with the place of every
+// piece in its tensor. No torch here.
+//
+// Note [Pieces of tensors]
+// Rationale: no rank has the whole model, and none shall have to. Who goes on may have another mesh
+//   and wants other parts of it; who only looks at it may be a reader of safetensors that knows
+//   nothing of meshes.
+// Approach: every writing rank has a safetensors file of what it owns: rectangles of tensors, named
+//   as the tensor where it is the whole and like "layers.0.attn.q_proj.weight[16:32, 0:64]" where
+//   it is a part; states of the optimizer as "optimizer.m." and the parameter's name. The header
+//   says of each piece whose it is and where it lies. The index collects that: weight_map (piece:
+//   file), as hubs have it, and tensors (name: dtype, shape, pieces). What is the same on every
+//   rank is a number in its metadata: steps, updates, the scale of the loss. A reader puts a tensor
+//   together by one assignment for each piece (bench/peers/checkpoint_file.py); a rank that goes on
+//   maps the files that have some of what it wants, and reads that.
+// Limits: states of 8 bits are of blocks of the tensors that ranks of tp have: they go on under the
+//   same tp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/resume/rectangle.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+// A piece, in a rank's file.
+struct PieceName {
+  std::string tensor;
+  std::vector<int64_t> shape;  // of the whole tensor
+  Rectangle place;
+
+  std::string key() const;  // in the file
+};
+
+// What a file's header says of its pieces, text by name (train/data/safetensors.h).
+std::map<std::string, std::string> metadata_of(const std::vector<PieceName>& pieces);
+
+struct LossScale {
+  double scale = 0;
+  int64_t finite_steps = 0;  // in a row
+};
+
+struct CheckpointIndex {
+  struct Piece {
+    std::string key, file;
+    Rectangle place;
+  };
+  struct Stored {
+    std::string dtype;  // as safetensors has it
+    std::vector<int64_t> shape;
+    std::vector<Piece> pieces;
+  };
+  int64_t step = 0;     // steps done: the next one's data is that of this number
+  int64_t updates = 0;  // fewer, where some were skipped
+  std::optional<LossScale> loss_scale;
+  std::map<std::string, std::string> model;  // dimensions, optimizer: what has to be the same
+  std::map<std::string, std::string> run;    // what may differ, and is said then
+  std::map<std::string, Stored> tensors;
+};
+
+// An index of no tensors yet.
+CheckpointIndex index_of_run(const RunSpec& spec);
+
+// Adds what the file of that name in the directory holds. Throws UsageError where it cannot be
+// read.
+void add_file(const std::string& directory, const std::string& file, CheckpointIndex* index);
+
+// Throws WriteError, one line; also where a piece of a parameter is missing.
+void write_index(const std::string& directory, const CheckpointIndex& index);
+
+// Throws UsageError, one line.
+CheckpointIndex read_index(const std::string& checkpoint);
+
+// Throws UsageError, one line, on the checkpoint of another model or optimizer. Returns what else
+// differs that a reader of the result should know.
+std::vector<std::string> check_same_run(const std::string& checkpoint, const CheckpointIndex& index,
+                                        const RunSpec& spec);
+
+}  // namespace headroom

@@ -1,0 +1,137 @@
+#include "train/resume/checkpoint_saver.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "train/data/safetensors.h"
+#include "train/resume/checkpoint_index.h"
+#include "train/resume/own_tensors.h"
+
+namespace headroom {
+namespace {
+
+using torch::Tensor;
+
+// Piece of a tensor that a rank has.
+struct OwnPiece {
+  PieceName name;
+  Tensor values;  // flat, on the device
+};
+
+std::vector<OwnPiece> pieces_of(const std::vector<OwnTensor>& all) {
+  std::vector<OwnPiece> pieces;
+  for (const OwnTensor& own : all) {
+    if (own.is_copy) continue;
+    const Tensor flat = own.tensor.reshape({-1});
+    int64_t begin = 0;
+    for (const Rectangle& part : own.parts) {
+      pieces.push_back({{own.name, own.shape, part}, flat.narrow(0, begin, part.numel())});
+      begin += part.numel();
+    }
+  }
+  // Every element at a multiple of its size, as readers like it.
+  std::stable_sort(pieces.begin(), pieces.end(), [](const OwnPiece& a, const OwnPiece& b) {
+    return a.values.element_size() > b.values.element_size();
+  });
+  return pieces;
+}
+
+// Ranks that write are numbered in their order.
+std::string name_of_part(int64_t writer, int64_t writers) {
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "shard-%05lld-of-%05lld.safetensors",
+                static_cast<long long>(writer) + 1, static_cast<long long>(writers));
+  return name.data();
+}
+
+// Of a mesh's ranks, those that have the same place among replicas write or do not.
+int64_t writers_of(const RunSpec& spec) {
+  const int64_t replicas = sharing_replicas(spec);
+  return spec.mesh.ranks() / spec.mesh.size(MeshAxis::kData) * replicas;
+}
+
+}  // namespace
+
+CheckpointSaver::CheckpointSaver(const RunSpec& spec, const Grid* grid) : spec_(spec), grid_(grid) {
+  if (grid_ != nullptr && grid_->rank() > 0) return;
+  directory_ = std::make_unique<CheckpointDirectory>(spec_.save_checkpoint, spec_.load_checkpoint);
+}
+
+// What all do; where one cannot, nothing of it stays.
+void CheckpointSaver::together(int64_t step, const std::function<void()>& work) {
+  std::exception_ptr failure;
+  try {
+    work();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  const bool is_done = grid_ == nullptr ? !failure : grid_->all(!failure);
+  if (is_done) return;
+  if (directory_) directory_->abandon(step);
+  if (grid_ != nullptr) grid_->all(true);  // who has failed may end, and all with it
+  if (failure) std::rethrow_exception(failure);
+  throw std::runtime_error("another rank could not write its part of the checkpoint");
+}
+
+// Among those that write, in the order of ranks.
+int64_t CheckpointSaver::writer() const {
+  if (grid_ == nullptr) return 0;
+  const Mesh& mesh = grid_->mesh();
+  const int64_t tp = mesh.size(MeshAxis::kTensor);
+  return (grid_->place(MeshAxis::kPipeline) * sharing_replicas(spec_) +
+          grid_->place(MeshAxis::kData)) *
+             tp +
+         grid_->place(MeshAxis::kTensor);
+}
+
+void CheckpointSaver::write_part(const Step& step, int64_t steps) const {
+  if (!saves(spec_, grid_)) return;
+  const torch::NoGradGuard no_grad;
+  const std::vector<OwnPiece> pieces = pieces_of(own_tensors(step, spec_, grid_));
+  std::vector<PieceName> names;
+  std::vector<SafetensorsWriter::Tensor> tensors;
+  for (const OwnPiece& piece : pieces) {
+    names.push_back(piece.name);
+    tensors.push_back(
+        {piece.name.key(), safetensors_dtype(piece.values.scalar_type()), piece.name.place.sizes});
+  }
+  const std::string directory = unfinished_checkpoint(spec_.save_checkpoint, steps);
+  SafetensorsWriter file(directory + "/" + name_of_part(writer(), writers_of(spec_)), tensors,
+                         metadata_of(names));
+  for (const OwnPiece& piece : pieces) {
+    const Tensor on_host = piece.values.to(torch::kCPU).contiguous();
+    file.append(on_host.const_data_ptr(), static_cast<int64_t>(on_host.nbytes()));
+  }
+  file.commit();
+}
+
+void CheckpointSaver::write_index_of(const Step& step, int64_t steps) const {
+  const std::string directory = unfinished_checkpoint(spec_.save_checkpoint, steps);
+  CheckpointIndex index = index_of_run(spec_);
+  index.step = steps;
+  index.updates = optimizers_of(step).front()->updates();
+  if (step.loss_scaler) {
+    index.loss_scale = {step.loss_scaler->current_scale(), step.loss_scaler->finite_steps()};
+  }
+  const int64_t writers = writers_of(spec_);
+  for (int64_t i = 0; i < writers; ++i) add_file(directory, name_of_part(i, writers), &index);
+  write_index(directory, index);
+}
+
+void CheckpointSaver::save(const Step& step, int64_t steps) {
+  together(steps, [&] {
+    if (directory_) directory_->begin(steps);
+  });
+  together(steps, [&] { write_part(step, steps); });
+  together(steps, [&] {
+    if (!directory_) return;
+    write_index_of(step, steps);
+    directory_->finish(steps);
+  });
+  last_ = steps;
+}
+
+}  // namespace headroom

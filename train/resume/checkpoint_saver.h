@@ -1,0 +1,40 @@
+// Saves checkpoints of a run, each rank its part. Note [A whole checkpoint], Note [Pieces of
+// tensors].
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "train/parallel/grid.h"
+#include "train/resume/checkpoint_directory.h"
+#include "train/step.h"
+
+namespace headroom {
+
+class CheckpointSaver {
+ public:
+  // Looks at --save-checkpoint now: a directory that will not do shows before the first step.
+  // grid: null: one rank. Throws WriteError, UsageError, one line.
+  CheckpointSaver(const RunSpec& spec, const Grid* grid);
+
+  // After so many steps, counted from the first run on: whether --save-every asks for one.
+  bool is_due(int64_t step) const { return spec_.save_every > 0 && step % spec_.save_every == 0; }
+  int64_t last() const { return last_; }  // step of the last one; -1: none
+  // Every rank calls it. Throws WriteError, one line, on those whose part could not be written;
+  // then it is as if nothing had been.
+  void save(const Step& step, int64_t steps);
+
+ private:
+  void together(int64_t step, const std::function<void()>& work);
+  int64_t writer() const;
+  void write_part(const Step& step, int64_t steps) const;
+  void write_index_of(const Step& step, int64_t steps) const;
+
+  const RunSpec spec_;
+  const Grid* grid_;
+  std::unique_ptr<CheckpointDirectory> directory_;  // the first rank's
+  int64_t last_ = -1;
+};
+
+}  // namespace headroom

@@ -1,0 +1,11 @@
+// What runs can be saved and gone on with. No torch here.
+#pragma once
+
+#include "train/spec.h"
+
+namespace headroom {
+
+// Throws UsageError.
+void check_checkpoints(const RunSpec& spec);
+
+}  // namespace headroom
