@@ -5,7 +5,8 @@
 //   products, stages activations. Who makes groups of its own has to know all the others'.
 // Approach: one object names every group once. Ranks meet in a TCPStore at what a launcher's
 //   environment says (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun's; OMPI_COMM_WORLD_RANK
-//   and _SIZE, PMI_RANK and _SIZE: mpirun's). Groups are torch's: ProcessGroupGloo on the CPU,
+//   and _SIZE, PMI_RANK and _SIZE: mpirun's). The store is rank 0's, or the launcher's where it has
+//   one (torchrun: TORCHELASTIC_USE_AGENT_STORE). Groups are torch's: ProcessGroupGloo on the CPU,
 //   ProcessGroupNCCL on a card, real or virtual. An axis of one rank has no group.
 // Limits: all ranks of a mesh; there is no spare one, and none comes later.
 #pragma once
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "train/parallel/agreement.h"
 #include "train/parallel/rank_group.h"
 #include "train/vocabulary/mesh.h"
 
@@ -29,7 +31,8 @@ struct Launched {
   int64_t ranks = 1;
   std::string address;
   int64_t port = 0;
-  bool alone = false;  // Note [A rank alone]
+  bool alone = false;               // Note [A rank alone]
+  bool launcher_has_store = false;  // else rank 0
 };
 Launched launched(const Mesh& mesh);
 
@@ -42,9 +45,13 @@ std::chrono::milliseconds rank_patience();
 class Grid {
  public:
   // Waits for all ranks, up to `patience`, which is also how long a collective waits for the
-  // others. Throws c10::Error.
+  // others. said: what all have to have alike. Throws as agree().
   Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-       std::chrono::milliseconds patience);
+       std::chrono::milliseconds patience, const std::vector<Said>& said);
+
+  // Of groups that are there already, one for each axis of more than one rank.
+  using Groups = std::array<std::shared_ptr<RankGroup>, kMeshAxes.size()>;
+  Grid(const Mesh& mesh, int64_t rank, Groups groups);
 
   // When a rank is through: nothing is said to the others any more. The one that has the store
   // waits until all are. Not after a failure, when some of them may not answer.
@@ -62,10 +69,10 @@ class Grid {
  private:
   Mesh mesh_;
   int64_t rank_ = 0;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds patience_ = {};
   c10::intrusive_ptr<c10d::Store> store_;
   std::vector<c10::intrusive_ptr<c10d::Backend>> backends_;
-  std::array<std::shared_ptr<RankGroup>, kMeshAxes.size()> groups_ = {};
+  Groups groups_ = {};
 };
 
 }  // namespace headroom
