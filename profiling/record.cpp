@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "profiling/moved.h"
 #include "text/json_line.h"
 
 namespace headroom {
@@ -54,7 +55,9 @@ json to_json(const RankFigures& one) {
   object.update({{"rank", one.rank}, {"status", to_string(one.status)}, {"reason", one.reason}});
   if (!one.alike.empty()) object["alike"] = one.alike;
   if (one.predicted_bytes > 0) object["predicted_bytes"] = one.predicted_bytes;
-  if (!one.moved.empty()) object["moved_bytes"] = named_to_json(one.moved);
+  const MovedParts moved = parts_of(one.moved);
+  if (!moved.bytes.empty()) object["moved_bytes"] = named_to_json(moved.bytes);
+  if (!moved.calls.empty()) object["moved_calls"] = named_to_json(moved.calls);
   return object;
 }
 

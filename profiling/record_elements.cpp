@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "profiling/moved.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -117,6 +118,9 @@ void read(const element& value, RankFigures& one) {
   read(value, one.peak);
   read(of, "predicted_bytes", one.predicted_bytes);
   read(of, "moved_bytes", one.moved);
+  Named<int64_t> calls;
+  read(of, "moved_calls", calls);
+  for (const auto& [name, count] : calls) one.moved[calls_of(name.text())] = count;
 }
 
 void read(const element& value, PhaseComponents& phase) {

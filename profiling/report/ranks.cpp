@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "profiling/moved.h"
 #include "profiling/report/rows/cells.h"
 
 namespace headroom {
@@ -52,19 +54,22 @@ Table moved_table(const Record& record) {
   Table table{.title = "Moved between ranks in a step",
               .notes = {"By one rank, the one that has most of it: the whole of what is added up, "
                         "gathered or scattered, each time."},
-              .columns = {{"axis"}, {"what"}}};
+              .columns = {{"axis"}, {"what"}, {"calls", true}}};
   add_bytes_columns(table, "moved");
-  std::map<std::string, int64_t> most;
+  std::map<std::string, std::pair<int64_t, int64_t>> most;  // bytes, and in how many calls
   for (const RankFigures& one : record.ranks) {
-    for (const auto& [kind, bytes] : one.moved) {
-      int64_t& highest = most[kind.text()];
-      highest = std::max(highest, bytes);
+    const MovedParts moved = parts_of(one.moved);
+    for (const auto& [kind, bytes] : moved.bytes) {
+      const auto calls = moved.calls.find(kind.text());
+      auto& highest = most[kind.text()];
+      highest = std::max(highest, {bytes, calls == moved.calls.end() ? 0 : calls->second});
     }
   }
-  for (const auto& [kind, bytes] : most) {
+  for (const auto& [kind, moved] : most) {
     const size_t space = kind.find(' ');
-    table.rows.push_back({kind.substr(0, space), kind.substr(space + 1)});
-    add_bytes_cells(table.rows.back(), bytes);
+    table.rows.push_back({kind.substr(0, space), kind.substr(space + 1),
+                          moved.second > 0 ? std::to_string(moved.second) : ""});
+    add_bytes_cells(table.rows.back(), moved.first);
   }
   return table;
 }

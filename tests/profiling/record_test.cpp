@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "profiling/moved.h"
 #include "profiling/record_reader.h"
 #include "tests/files/scratch_directory.h"
 
@@ -29,7 +30,13 @@ Record example() {
   record.spaces["host_pinned"] = {.peak = {64, 128, 64},
                                   .phases = {{"forward", {64, 128, 64}}},
                                   .categories_at_peak = {{"other", 64}}};
-  record.ranks = {{0, Status::kOk, "", "0,2-7", {1, 2, 3}, 5, {{"dp all_reduce", 4}}},
+  record.ranks = {{0,
+                   Status::kOk,
+                   "",
+                   "0,2-7",
+                   {1, 2, 3},
+                   5,
+                   {{"dp all_reduce", 4}, {"dp all_reduce calls", 2}}},
                   {1, Status::kKilled, "gone"}};
   record.step_ms = {1.5, std::nan("")};
   return record;
@@ -44,6 +51,8 @@ TEST(Record, SurvivesJson) {
   EXPECT_EQ(read.residual_blocks.at(1).tensors, 1);
   EXPECT_EQ(read.out_of_memory->refusal->live.requested, 200);
   EXPECT_EQ(read.ranks.at(0).moved.at("dp all_reduce"), 4);
+  EXPECT_EQ(parts_of(read.ranks.at(0).moved).calls.at("dp all_reduce"), 2);
+  EXPECT_EQ(to_json(record)["ranks"][0]["moved_bytes"].dump(), R"({"dp all_reduce":4})");
   EXPECT_EQ(read.ranks.at(0).alike, "0,2-7");
   EXPECT_EQ(read.ranks.at(0).predicted_bytes, 5);
   EXPECT_EQ(read.ranks.at(1).status, Status::kKilled);
