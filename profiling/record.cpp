@@ -55,6 +55,7 @@ json to_json(const RankFigures& one) {
   if (!one.alike.empty()) object["alike"] = one.alike;
   if (one.predicted_bytes > 0) object["predicted_bytes"] = one.predicted_bytes;
   if (!one.moved.empty()) object["moved_bytes"] = named_to_json(one.moved);
+  if (!one.moved_calls.empty()) object["moved_calls"] = named_to_json(one.moved_calls);
   if (!one.predicted_moved.empty()) {
     object["predicted_moved_bytes"] = named_to_json(one.predicted_moved);
   }

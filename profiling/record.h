@@ -99,7 +99,8 @@ struct RankFigures {
   Named<int64_t> predicted_moved;  // the same by theory; empty where not known
   // Bytes by category when each phase of the recorded step ended, the last time of several.
   Named<Named<int64_t>> phase_ends;
-  int64_t nccl_bytes = 0;  // of a virtual card, taken by NCCL beside the allocator: assumed
+  int64_t nccl_bytes = 0;      // of a virtual card, taken by NCCL beside the allocator: assumed
+  Named<int64_t> moved_calls;  // of one step, as moved
 };
 
 struct Record {

@@ -117,6 +117,7 @@ void read(const element& value, RankFigures& one) {
   read(value, one.peak);
   read(of, "predicted_bytes", one.predicted_bytes);
   read(of, "moved_bytes", one.moved);
+  read(of, "moved_calls", one.moved_calls);
   read(of, "predicted_moved_bytes", one.predicted_moved);
   read(of, "phase_end_bytes", one.phase_ends);
   read(of, "nccl_bytes", one.nccl_bytes);

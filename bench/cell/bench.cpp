@@ -3,18 +3,31 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "bench/cell/build_revision.h"
 #include "train/build.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/resume/load_checkpoint.h"
 
 namespace headroom {
+namespace {
+
+// Another build may do the same otherwise: of that first.
+std::vector<Said> said_with_build(const RunSpec& spec) {
+  std::vector<Said> said = {{"the build", build_revision() + " (" + build_settings() + ")"},
+                            {"libtorch", TORCH_VERSION}};
+  for (Said& one : said_by(spec)) said.push_back(std::move(one));
+  return said;
+}
+
+}  // namespace
 
 void Bench::build(std::vector<std::string>* notes) {
   if (spec.mesh.ranks() > 1) {
     during = "meeting the other ranks";
     grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience(),
-                                  spec.shard_group);
+                                  said_with_build(spec), spec.shard_group);
   }
   during = "building the model";
   step = build_step(spec, device, notes, grid.get());

@@ -4,25 +4,30 @@
 
 namespace headroom {
 
-std::map<std::string, int64_t> RankTraffic::so_far() const {
-  std::map<std::string, int64_t> bytes;
-  if (grid_ == nullptr) return bytes;
+std::map<std::string, RankGroup::Moved> RankTraffic::so_far() const {
+  std::map<std::string, RankGroup::Moved> all;
+  if (grid_ == nullptr) return all;
   for (const auto& [name, group] : grid_->groups()) {
     for (const auto& word : words_of(Collective{})) {
-      const int64_t moved = group->moved(word.value).bytes;
-      if (moved > 0) bytes[name + " " + word.word] += moved;
+      const RankGroup::Moved& moved = group->moved(word.value);
+      if (moved.calls == 0) continue;
+      RankGroup::Moved& sum = all[name + " " + word.word];
+      sum.calls += moved.calls;
+      sum.bytes += moved.bytes;
     }
   }
-  return bytes;
+  return all;
 }
 
 void RankTraffic::fill(Record& record, int64_t steps, torch::Device device) const {
   if (grid_ == nullptr || steps == 0) return;
   RankFigures own{.rank = grid_->rank(), .nccl_bytes = nccl_bytes_of(device.index())};
-  for (const auto& [kind, bytes] : so_far()) {
+  for (const auto& [kind, after] : so_far()) {
     const auto found = before_.find(kind);
-    const int64_t moved = bytes - (found == before_.end() ? 0 : found->second);
-    if (moved > 0) own.moved[kind] = moved / steps;
+    const RankGroup::Moved before = found == before_.end() ? RankGroup::Moved{} : found->second;
+    if (after.calls == before.calls) continue;
+    own.moved[kind] = (after.bytes - before.bytes) / steps;
+    own.moved_calls[kind] = (after.calls - before.calls) / steps;
   }
   record.ranks = {std::move(own)};
 }

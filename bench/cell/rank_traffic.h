@@ -17,10 +17,10 @@ class RankTraffic {
   void fill(Record& record, int64_t steps, torch::Device device) const;
 
  private:
-  std::map<std::string, int64_t> so_far() const;  // "dp all_reduce"
+  std::map<std::string, RankGroup::Moved> so_far() const;  // "dp all_reduce"
 
   const Grid* grid_;
-  std::map<std::string, int64_t> before_;
+  std::map<std::string, RankGroup::Moved> before_;
 };
 
 }  // namespace headroom

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -33,15 +34,30 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
+// What fails of another rank's silence others fail of too, soon.
+constexpr auto kOthersFailToo = std::chrono::seconds(2);
+
+// Half of the deadline, so that who waits in vain can still say so.
+void set_patience(CellOptions& own) {
+  if (own.deadline_seconds <= 0) return;
+  const auto patience = static_cast<int64_t>(own.deadline_seconds * 500);
+  own.environment.push_back(std::string(kRankPatience) + "=" + std::to_string(patience));
+}
+
+// What it says is under its number.
+void set_voice(CellOptions& own, const CellOptions& options, int64_t rank) {
+  if (options.on_talk) {
+    own.on_talk = [=](const std::string& line) {
+      options.on_talk("rank " + std::to_string(rank) + ": " + line);
+    };
+  }
+}
+
 CellOptions options_of_rank(const CellOptions& options, int64_t rank, int64_t ranks, int port,
                             const StopSignal& stop) {
   CellOptions own = options_of_launched(options, rank, ranks, port);
   own.stop = &stop;
-  if (options.deadline_seconds > 0) {
-    // Half of it, so that who waits in vain can still say so.
-    const auto patience = static_cast<int64_t>(options.deadline_seconds * 500);
-    own.environment.push_back(std::string(kRankPatience) + "=" + std::to_string(patience));
-  }
+  set_patience(own);
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     const int64_t share = std::thread::hardware_concurrency() / ranks;
     own.environment.push_back("OMP_NUM_THREADS=" + std::to_string(std::max<int64_t>(share, 1)));
@@ -69,12 +85,9 @@ CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_
   set("WORLD_SIZE", ranks);
   set("LOCAL_WORLD_SIZE", ranks);
   own.environment.emplace_back("MASTER_ADDR=127.0.0.1");
+  own.environment.emplace_back("TORCHELASTIC_USE_AGENT_STORE=False");  // a launcher's around this
   set("MASTER_PORT", port);
-  if (options.on_talk) {
-    own.on_talk = [=](const std::string& line) {
-      options.on_talk("rank " + std::to_string(rank) + ": " + line);
-    };
-  }
+  set_voice(own, options, rank);
   return own;
 }
 
@@ -98,14 +111,34 @@ Record run_ranks(const RunSpec& spec, const CellOptions& options) {
       }
       end.turn = turn++;
       if (end.record.status == Status::kOk) return;
-      // What fails of another rank's silence others fail of too, soon.
-      if (end.record.status == Status::kFailed)
-        std::this_thread::sleep_for(std::chrono::seconds(2));
+      if (end.record.status == Status::kFailed) std::this_thread::sleep_for(kOthersFailToo);
       stop.raise();
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (RankRecord& end : ends) end.record.spec = spec;
+  return record_of_all(std::move(ends));
+}
+
+bool is_launched_rank() { return first_set(std::array{kLaunchedRank}) == "1"; }
+
+Record run_launched_rank(const RunSpec& spec, const CellOptions& options) {
+  const std::string said = first_set(kRankVariables);
+  if (said.empty()) {
+    throw UsageError(kLaunchedRank, "1", "and no launcher has said which rank this is",
+                     "scripts/launch.sh, or unset " + std::string(kLaunchedRank));
+  }
+  const int64_t rank = parse_integer("RANK", said, 0, int64_t{1} << 20);
+  CellOptions own = options;
+  set_patience(own);
+  set_voice(own, options, rank);
+  if (rank > 0) own.on_progress = nullptr;
+  RankRecord end{.rank = rank, .record = run_one(spec_of_rank(spec, rank), own)};
+  end.record.spec = spec;
+  // A launcher that ends its other ranks with this one lets them say what they fail of.
+  if (end.record.status != Status::kOk) std::this_thread::sleep_for(kOthersFailToo);
+  std::vector<RankRecord> ends;
+  ends.push_back(std::move(end));
   return record_of_all(std::move(ends));
 }
 

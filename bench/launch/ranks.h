@@ -7,7 +7,16 @@
 //   whose peak is highest, or of the one that failed by itself first, with the mean of the
 //   replicas' losses; Record::ranks has each one's status and peak. When one has failed all are
 //   killed.
-// Limits: all ranks here. More machines: torchrun (scripts/launch.sh).
+// Limits: all ranks here.
+//
+// Note [A rank that a launcher started]
+// Rationale: on several machines someone else starts the ranks (torchrun, mpirun), on each machine
+//   its own, and tells each who it is.
+// Approach: with HEADROOM_LAUNCHED=1 a cell with a mesh is one rank, that which the launcher's
+//   variables name; it starts no others, and its Record has one entry of Record::ranks. Beside the
+//   cell alone that gives a rank the flags, the virtual card, the limits and a Record whichever way
+//   it ends. scripts/launch.sh does so by torchrun and prints the Records of its machine's ranks.
+// Limits: nobody stops ranks of other machines: they fail of its silence, in half their deadline.
 #pragma once
 
 #include "bench/launch/cell.h"
@@ -19,5 +28,9 @@ CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_
 
 // As run_cell(), of a spec whose mesh is more than one rank.
 Record run_ranks(const RunSpec& spec, const CellOptions& options);
+
+// Note [A rank that a launcher started]
+bool is_launched_rank();
+Record run_launched_rank(const RunSpec& spec, const CellOptions& options);
 
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "profiling/report/rows/cells.h"
 
@@ -72,14 +73,17 @@ Table moved_table(const Record& record) {
   Table table{.title = "Moved between ranks in a step",
               .notes = {"By one rank, the one that has most of it: the whole of what is added up, "
                         "gathered or scattered, each time."},
-              .columns = {{"axis"}, {"what"}}};
+              .columns = {{"axis"}, {"what"}, {"calls", true}}};
   add_bytes_columns(table, "moved");
   const std::map<std::string, int64_t> most = most_of(record, &RankFigures::moved);
+  const std::map<std::string, int64_t> calls = most_of(record, &RankFigures::moved_calls);
   const std::map<std::string, int64_t> predicted = most_of(record, &RankFigures::predicted_moved);
   if (!predicted.empty()) add_bytes_columns(table, "by theory");
   for (const auto& [kind, bytes] : most) {
     const size_t space = kind.rfind(' ');  // "dp copies all_reduce"
-    table.rows.push_back({kind.substr(0, space), kind.substr(space + 1)});
+    const auto called = calls.find(kind);
+    table.rows.push_back({kind.substr(0, space), kind.substr(space + 1),
+                          called == calls.end() ? "" : std::to_string(called->second)});
     add_bytes_cells(table.rows.back(), bytes);
     if (predicted.empty()) continue;
     const auto found = predicted.find(kind);

@@ -38,7 +38,8 @@ Record example() {
                    {{"dp all_reduce", 4}},
                    {{"dp send", 6}},
                    {{"backward", {{"gradients", 8}}}},
-                   7},
+                   7,
+                   {{"dp all_reduce", 2}}},
                   {1, Status::kKilled, "gone"}};
   record.step_ms = {1.5, std::nan("")};
   return record;
@@ -56,6 +57,7 @@ TEST(Record, SurvivesJson) {
   EXPECT_EQ(read.ranks.at(0).predicted_moved.at("dp send"), 6);
   EXPECT_EQ(read.ranks.at(0).phase_ends.at("backward").at("gradients"), 8);
   EXPECT_EQ(read.ranks.at(0).nccl_bytes, 7);
+  EXPECT_EQ(read.ranks.at(0).moved_calls.at("dp all_reduce"), 2);
   EXPECT_EQ(read.ranks.at(0).alike, "0,2-7");
   EXPECT_EQ(read.ranks.at(0).predicted_bytes, 5);
   EXPECT_EQ(read.ranks.at(1).status, Status::kKilled);

@@ -2,7 +2,6 @@
 #define USE_C10D_NCCL
 #include "train/parallel/grid.h"
 
-#include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
@@ -16,19 +15,16 @@
 namespace headroom {
 namespace {
 
-// The first of these variables that is set.
-std::string from_environment(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
-  }
-  return "";
-}
+using VariableNames = std::initializer_list<const char*>;
 
-int64_t number(const char* what, std::initializer_list<const char*> names, int64_t most) {
-  const std::string text = from_environment(names);
+std::string from_environment(VariableNames names) { return first_set(names); }
+
+template <typename Names = VariableNames>
+int64_t number(const char* what, const Names& names, int64_t most) {
+  const std::string text = first_set(names);
   if (text.empty()) {
     throw UsageError("--mesh: no launcher has said the " + std::string(what) + " (" +
-                     *names.begin() +
+                     std::string(*names.begin()) +
                      " is not set); start the ranks by headroom profile, or by torchrun "
                      "(example: scripts/launch.sh)");
   }
@@ -44,11 +40,15 @@ c10::intrusive_ptr<c10d::Store> meet(const Launched& launched, std::chrono::mill
   if (launched.alone) return c10::make_intrusive<LoneStore>();
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(launched.port);
-  options.isServer = launched.rank == 0;
-  options.numWorkers = static_cast<size_t>(launched.ranks);
-  options.waitWorkers = true;
+  options.isServer = launched.rank == 0 && !launched.launcher_has_store;
+  options.waitWorkers = false;  // agree() does, and says who is missing
   options.timeout = patience;
-  return c10::make_intrusive<c10d::TCPStore>(launched.address, options);
+  auto store = c10::make_intrusive<c10d::TCPStore>(launched.address, options);
+  if (!launched.launcher_has_store) return store;
+  // It is there for others too, and for what a launcher starts anew.
+  const std::string name = "headroom/" + from_environment({"TORCHELASTIC_RUN_ID"}) + "/" +
+                           from_environment({"TORCHELASTIC_RESTART_COUNT"});
+  return c10::make_intrusive<c10d::PrefixStore>(name, std::move(store));
 }
 
 c10::intrusive_ptr<c10d::Backend> gloo_group(const c10::intrusive_ptr<c10d::Store>& store,
@@ -74,12 +74,18 @@ c10::intrusive_ptr<c10d::Backend> nccl_group(const c10::intrusive_ptr<c10d::Stor
 Launched launched(const Mesh& mesh) {
   constexpr int64_t kMostRanks = 1 << 20;
   const Launched all = {
-      .rank = number("rank", {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}, kMostRanks),
+      .rank = number("rank", kRankVariables, kMostRanks),
       .ranks =
           number("number of ranks", {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, kMostRanks),
       .address = from_environment({"MASTER_ADDR"}),
       .port = number("port of rank 0", {"MASTER_PORT"}, 65535),
-      .alone = from_environment({kRankAlone}) == "1"};
+      .alone = from_environment({kRankAlone}) == "1",
+      .launcher_has_store = from_environment({"TORCHELASTIC_USE_AGENT_STORE"}) == "True"};
+  if (all.address.empty()) {
+    throw UsageError(
+        "--mesh: no launcher has said where rank 0 is (MASTER_ADDR is not set; "
+        "example: MASTER_ADDR=10.0.0.1 MASTER_PORT=29500)");
+  }
   if (all.ranks != mesh.ranks()) {
     throw UsageError("--mesh", to_string(mesh),
                      "is " + std::to_string(mesh.ranks()) + " ranks, and the launcher started " +
@@ -102,8 +108,9 @@ std::chrono::milliseconds rank_patience() {
 }
 
 Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-           std::chrono::milliseconds patience, int64_t shard_group)
+           std::chrono::milliseconds patience, const std::vector<Said>& said, int64_t shard_group)
     : mesh_(mesh), rank_(launched.rank), patience_(patience), store_(meet(launched, patience)) {
+  if (!launched.alone) agree(*store_, rank_, launched.ranks, said, patience);
   for (const MeshAxis axis : kMeshAxes) {
     if (size(axis) == 1) continue;
     groups_.at(static_cast<size_t>(axis)) =
@@ -157,7 +164,11 @@ std::string Grid::of_first(const std::string& here) const {
   return store_->get_to_str(name);
 }
 
+Grid::Grid(const Mesh& mesh, int64_t rank, Groups groups)
+    : mesh_(mesh), rank_(rank), groups_(std::move(groups)), sharers_(group(MeshAxis::kData)) {}
+
 void Grid::leave() const {
+  if (!store_) return;
   for (const auto& backend : backends_) backend->shutdown();
   const std::string all = "all have left";
   if (store_->add("left", 1) == mesh_.ranks()) store_->set(all, "yes");

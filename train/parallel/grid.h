@@ -5,7 +5,8 @@
 //   products, stages activations. Who makes groups of its own has to know all the others'.
 // Approach: one object names every group once. Ranks meet in a TCPStore at what a launcher's
 //   environment says (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun's; OMPI_COMM_WORLD_RANK
-//   and _SIZE, PMI_RANK and _SIZE: mpirun's). Groups are torch's: ProcessGroupGloo on the CPU,
+//   and _SIZE, PMI_RANK and _SIZE: mpirun's). The store is rank 0's, or the launcher's where it has
+//   one (torchrun: TORCHELASTIC_USE_AGENT_STORE). Groups are torch's: ProcessGroupGloo on the CPU,
 //   ProcessGroupNCCL on a card, real or virtual. An axis of one rank has no group.
 //   Where replicas share in groups (Note [Groups that share]) each of the two kinds has one, too.
 // Limits: all ranks of a mesh; there is no spare one, and none comes later.
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/parallel/agreement.h"
 #include "train/parallel/rank_group.h"
 #include "train/vocabulary/mesh.h"
 
@@ -31,7 +33,8 @@ struct Launched {
   int64_t ranks = 1;
   std::string address;
   int64_t port = 0;
-  bool alone = false;  // Note [A rank alone]
+  bool alone = false;               // Note [A rank alone]
+  bool launcher_has_store = false;  // else rank 0
 };
 Launched launched(const Mesh& mesh);
 
@@ -44,9 +47,15 @@ std::chrono::milliseconds rank_patience();
 class Grid {
  public:
   // Waits for all ranks, up to `patience`, which is also how long a collective waits for the
-  // others. shard_group: replicas that share; 0 = all. Throws c10::Error.
+  // others. said: what all have to have alike; shard_group: replicas that share, 0 = all. Throws as
+  // agree().
   Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-       std::chrono::milliseconds patience, int64_t shard_group = 0);
+       std::chrono::milliseconds patience, const std::vector<Said>& said, int64_t shard_group = 0);
+
+  // Of groups that are there already, one for each axis of more than one rank.
+  using GroupPtr = std::shared_ptr<RankGroup>;
+  using Groups = std::array<GroupPtr, kMeshAxes.size()>;
+  Grid(const Mesh& mesh, int64_t rank, Groups groups);
 
   // When a rank is through: nothing is said to the others any more. The one that has the store
   // waits until all are. Not after a failure, when some of them may not answer.
@@ -75,16 +84,15 @@ class Grid {
   std::vector<NamedGroup> groups() const;
 
  private:
-  using GroupPtr = std::shared_ptr<RankGroup>;
   // name: that no other group of the run has, and all of its ranks know.
   GroupPtr join(const std::string& name, int64_t place, int64_t size, torch::Device device);
   Mesh mesh_;
   int64_t rank_ = 0;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds patience_ = {};
   c10::intrusive_ptr<c10d::Store> store_;
   mutable int64_t said_ = 0;  // through the store, so far
   std::vector<c10::intrusive_ptr<c10d::Backend>> backends_;
-  std::array<GroupPtr, kMeshAxes.size()> groups_ = {};
+  Groups groups_ = {};
   GroupPtr sharers_, copies_;
 };
 

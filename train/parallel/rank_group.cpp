@@ -36,6 +36,13 @@ RankGroup::Work RankGroup::reduce_scatter(Tensor own, Tensor whole) {
   return backend_->_reduce_scatter_base(own, whole);
 }
 
+RankGroup::Work RankGroup::reduce_scatter(std::vector<Tensor> own, std::vector<Tensor> whole) {
+  if (own.size() == 1) return reduce_scatter(own.front(), whole.front());
+  ++moved_.at(static_cast<size_t>(Collective::kReduceScatter)).calls;
+  for (const Tensor& tensor : whole) count(Collective::kReduceScatter, tensor);
+  return backend_->reduce_scatter_tensor_coalesced(own, whole);
+}
+
 RankGroup::Work RankGroup::all_gather(Tensor whole, Tensor own) {
   ++moved_.at(static_cast<size_t>(Collective::kAllGather)).calls;
   count(Collective::kAllGather, whole);

@@ -40,6 +40,8 @@ class RankGroup {
   // elsewhere.
   // Both contiguous, as in all_gather().
   Work reduce_scatter(torch::Tensor own, torch::Tensor whole);
+  // Of several pairs at once, in one call.
+  Work reduce_scatter(std::vector<torch::Tensor> own, std::vector<torch::Tensor> whole);
   // own: this rank's part of `whole`; one of it, or elsewhere.
   Work all_gather(torch::Tensor whole, torch::Tensor own);
 

@@ -100,17 +100,25 @@ bool ShardedUnit::take(size_t parameter) {
   gradient = sends_ ? Tensor() : place;
   if (--missing_ > 0) return false;
   missing_ = parameters_.size();
-  if (!sends_) return false;
-  begin_sum();
-  return true;
+  return sends_;
 }
 
-void ShardedUnit::begin_sum() {
-  summing_ = zero_ == 1 ? own_part(gradients_)
-                        : torch::empty({layout_.part_numel()}, gradients_.options());
-  claim(claims_, Category::kGradients, summing_, name_);
-  adding_up_ = ranks_.sharers->reduce_scatter(summing_, gradients_);
-  sum_is_last_ = is_last_;
+void ShardedUnit::begin_sums(const std::vector<ShardedUnit*>& units) {
+  std::vector<Tensor> own;
+  std::vector<Tensor> whole;
+  for (ShardedUnit* unit : units) {
+    const Tensor& gradients = unit->gradients_;
+    TORCH_CHECK(gradients.defined(), "parameters of ", unit->name_, " have no gradient to add up");
+    unit->summing_ = unit->zero_ == 1
+                         ? unit->own_part(gradients)
+                         : torch::empty({unit->layout_.part_numel()}, gradients.options());
+    claim(unit->claims_, Category::kGradients, unit->summing_, unit->name_);
+    own.push_back(unit->summing_);
+    whole.push_back(gradients);
+    unit->sum_is_last_ = unit->is_last_;
+  }
+  const RankGroup::Work sum = units.front()->ranks_.sharers->reduce_scatter(own, whole);
+  for (ShardedUnit* unit : units) unit->adding_up_ = sum;
 }
 
 void ShardedUnit::settle() {

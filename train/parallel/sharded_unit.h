@@ -6,7 +6,7 @@
 //   between them, one copy of the gradients' sum and, while nothing computes with them, one of the
 //   weights (Rajbhandari et al. 2020, "ZeRO", section 5).
 // Approach: Note [Flat units]. As backward completes gradients they are copied into a flat tensor
-//   and let go one by one; when it has all, one reduce-scatter of it begins. With ZeRO-1 that
+//   and let go one by one; when it has all, a reduce-scatter of it can begin. With ZeRO-1 that
 //   tensor stays to the end of the step, gradients of several micro-batches add up in it, and the
 //   last one's backward sends; with ZeRO-2 and 3 every backward sends, the tensor goes when its sum
 //   is there, and the sums add up. After an update ZeRO-1 and 2 gather the new parts in place. With
@@ -76,8 +76,10 @@ class ShardedUnit {
     sends_ = sends;
     is_last_ = last;
   }
-  // The gradient of a parameter is complete. True: it was the last one, and their sum begins.
+  // The gradient of a parameter is complete. True: it was the last one, and their sum can begin.
   bool take(size_t parameter);
+  // Begins the sums of units that have all their gradients, in one call.
+  static void begin_sums(const std::vector<ShardedUnit*>& units);
   // The sum that began is there; that over the copies begins.
   void settle();
   // The pieces' gradients: the sums of all micro-batches, divided by the replicas. Throws
@@ -96,7 +98,6 @@ class ShardedUnit {
   torch::Tensor place_in(const torch::Tensor& flat, size_t parameter) const;
   torch::Tensor own_part(const torch::Tensor& flat) const;
   void make_pieces();
-  void begin_sum();
 
   std::string name_;
   std::vector<std::string> names_;

@@ -124,7 +124,7 @@ void Shards::listen(MemoryClaims* claims) {
 }
 
 void Shards::begin_step() {
-  adding_up_ = nullptr;
+  adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
   ResidentBlocks::begin_step();
@@ -143,16 +143,27 @@ void Shards::begin_backward(bool last) {
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
 }
 
+// The block whose gradients leave with the token table's.
+bool Shards::precedes_table(const ShardedUnit& unit) const {
+  return table_ != nullptr && !blocks_.empty() && &unit == blocks_.front();
+}
+
 // Two neighbours' gradients are there at most.
 void Shards::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
-  if (ShardedUnit* before = std::exchange(adding_up_, &unit)) before->settle();
+  const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
+  if (!precedes_table(unit)) {
+    if (&unit == table_ && !blocks_.empty()) adding_up_.push_back(blocks_.front());
+    adding_up_.push_back(&unit);
+    ShardedUnit::begin_sums(adding_up_);
+  }
+  for (ShardedUnit* one : before) one->settle();
 }
 
 void Shards::finish() {
   const torch::NoGradGuard no_grad;
-  adding_up_ = nullptr;
+  adding_up_.clear();
   for (const auto& unit : units_) unit->give_gradients();
 }
 

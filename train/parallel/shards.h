@@ -6,7 +6,8 @@
 //   beside the model, and on its way while something else is computed.
 // Approach: the units are the token table, every block, and the final norm with the head. Where
 //   backward has a unit's gradients, their sum begins, and the sum of the unit before it is waited
-//   for: two neighbours' whole gradients are there at most. With ZeRO-3 blocks come and go as
+//   for: two neighbours' whole gradients are there at most. The token table's come right after the
+//   first block's, and both go in one call. With ZeRO-3 blocks come and go as
 //   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
 //   block runs, the head from the last block's forward until its gradients are complete; where
 //   nothing is fetched ahead, from after that forward.
@@ -67,6 +68,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   void wait_for(int64_t index) override { block(index).wait(); }
   void drop(int64_t index) override { block(index).drop(); }
   void completed(ShardedUnit& unit, size_t parameter);
+  bool precedes_table(const ShardedUnit& unit) const;
 
   int64_t zero_;
   SharingRanks ranks_;
@@ -75,7 +77,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   ShardedUnit* table_ = nullptr;  // both null in a part of a model that has none
   ShardedUnit* head_ = nullptr;
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
-  ShardedUnit* adding_up_ = nullptr;                   // whose sum began last, and may not be there
+  std::vector<ShardedUnit*> adding_up_;                // whose sum began last, and may not be there
 };
 
 }  // namespace headroom

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -24,8 +25,10 @@ LONG = ["--warmup-steps", "0", "--measure-steps", "100000"]
 SOON = 30  # seconds
 
 
-def profile(*flags, **more):
-    return subprocess.Popen([HEADROOM, "profile", *MODEL, *flags, "--format", "json"],
+def profile(*flags, model=MODEL, **more):
+    if "--device" in flags:
+        model = [word for word in model if word not in ("--device", "cpu")]
+    return subprocess.Popen([HEADROOM, "profile", *model, *flags, "--format", "json"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
@@ -81,7 +84,64 @@ class MeshFaults(unittest.TestCase):
         pids = ranks_of(process, 2)
         os.kill(pids[1], signal.SIGSTOP)
         out, _ = self.ended(process, pids.values())
-        self.assertIn("no answer from rank 1; rank 0: ", json.loads(out)["reason"])
+        self.assertIn("no answer from rank 1", json.loads(out)["reason"])
+
+    def test_the_rank_that_has_the_store_is_killed_in_the_middle_and_named(self):
+        for mesh in ("dp=2", "pp=2"):
+            with self.subTest(mesh):
+                process = profile("--mesh", mesh, *LONG)
+                pids = ranks_of(process, 2)
+                os.kill(pids[0], signal.SIGKILL)
+                out, _ = self.ended(process, pids.values())
+                record = json.loads(out)
+                self.assertEqual((process.returncode, record["reason"]),
+                                 (4, "rank 0: killed by signal 9 (SIGKILL)"))
+                self.assertNotEqual(record["ranks"][1]["status"], "ok")
+
+    def check_that_the_stage_with_the_head_is_refused(self, figure, limit):
+        """limit: flags that leave a rank so many bytes, of what the figure counts."""
+        # Its logits are what the other one has nothing like.
+        changed = {"--vocab-size": "20000", "--context-length": "256", "--batch-size": "4"}
+        model = [changed.get(before, word) for before, word in zip(["", *MODEL], MODEL)]
+        stages = ["--mesh", "pp=2", "--micro-batches", "2", "--warmup-steps", "0",
+                  "--measure-steps", "1"]
+        record = json.loads(self.ended(profile(*stages, *limit(1 << 33), model=model), ())[0])
+        self.assertEqual(record["status"], "ok", record["reason"])
+        first, last = (rank[figure] for rank in record["ranks"])
+        self.assertGreater(last, 1.5 * first)
+        process = profile(*stages, *limit((first + last) // 2), model=model)
+        record = json.loads(self.ended(process, ())[0])
+        self.assertEqual((process.returncode, record["status"]), (4, "oom"), record["reason"])
+        self.assertRegex(record["reason"], "^rank 1: measured step 1, ")
+        self.assertNotIn("\n", record["reason"])
+        self.assertEqual(record["ranks"][1]["status"], "oom")
+        self.assertIn(record["ranks"][0]["status"], ("killed", "failed"))
+
+    def test_a_rank_that_runs_out_of_host_memory_is_named_with_where_in_the_step(self):
+        self.check_that_the_stage_with_the_head_is_refused(
+            "allocated_bytes", lambda size: ("--host-memory", str(size)))
+
+    def test_a_rank_that_runs_out_of_its_card_is_named_with_where_in_the_step(self):
+        cards = subprocess.run([HEADROOM, "cards", "rtx4090", "--format", "json"],
+                               capture_output=True, text=True, check=True).stdout
+        context = json.loads(cards)["cards"][0]["context"]["bytes"]
+        self.check_that_the_stage_with_the_head_is_refused(
+            "reserved_bytes", lambda size: ("--device", f"virtual:rtx4090,bytes={size + context}"))
+
+    def test_a_rank_that_ends_early_is_named(self):
+        # At once, and in the middle of a step.
+        for ending in ("exit 0", f"timeout -s KILL 4 {CELL} >&2; exit 0"):
+            with self.subTest(ending), tempfile.TemporaryDirectory() as directory:
+                program = Path(directory) / "headroom-cell"
+                program.write_text(
+                    f'#!/bin/sh\ncase "$RANK$*" in 1) {ending};; esac\nexec {CELL} "$@"\n')
+                program.chmod(0o755)
+                process = profile("--mesh", "dp=2", *LONG,
+                                  env={**os.environ, "HEADROOM_CELL": str(program)})
+                record = json.loads(self.ended(process, ())[0])
+                self.assertRegex(record["reason"],
+                                 "^rank 1: exit code 0 but no Record on stdout")
+                self.assertEqual(process.returncode, 4)
 
     def test_control_c_leaves_nothing(self):
         process = profile("--mesh", "dp=2", *LONG)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """One rank of torch's own FSDP2 or pipelining, on Gloo, training the assignment's model.
 
-usage: torch_peers.py fsdp2|pipeline WEIGHTS TOKENS SETTINGS     (RANK, WORLD_SIZE, ... are set)
+usage: torch_peers.py WAY WEIGHTS TOKENS SETTINGS     (RANK, WORLD_SIZE, ... are set)
 
-SETTINGS is JSON: the dimensions, sequences, micro_batches, steps. Prints a JSON list of losses on
-the rank that has them: with FSDP2 every rank those of its own sequences, else the last stage.
+WAY: fsdp2 (fully_shard of every block and the model), fsdp2-units (of the token table, every block,
+final norm with head), pipeline. SETTINGS is JSON: the dimensions, sequences, micro_batches, steps.
+Prints a JSON list of losses on the rank that has them: with FSDP2 every rank those of its own
+sequences, else the last stage. With FSDP2 also an object: collectives of the last step by kind.
 """
 
 import json
@@ -17,6 +19,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.utils._python_dispatch import TorchDispatchMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench" / "peers"))
 import safetensors_file  # noqa: E402
@@ -40,7 +43,30 @@ def optimizer_of(module, settings):
                              foreach=False)
 
 
+class Collectives(TorchDispatchMode):
+    """Counts what reaches process groups, by kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.namespace == "c10d":
+            name = func._schema.name.split("::")[1]
+            kind = KINDS.get(name, name)
+            self.calls[kind] = self.calls.get(kind, 0) + 1
+        return func(*args, **(kwargs or {}))
+
+
+KINDS = {"_allgather_base_": "all_gather", "allgather_into_tensor_coalesced_": "all_gather",
+         "_reduce_scatter_base_": "reduce_scatter",
+         "reduce_scatter_tensor_coalesced_": "reduce_scatter", "allreduce_": "all_reduce"}
+
+
 def fsdp2(model, settings):
+    if WAY == "fsdp2-units":
+        fully_shard(model.token_embeddings)
+        fully_shard([model.ln_final, model.lm_head])
     for layer in model.layers:
         fully_shard(layer)
     fully_shard(model)
@@ -48,10 +74,12 @@ def fsdp2(model, settings):
     losses = []
     for tokens, targets in batches(settings, dist.get_rank(), dist.get_world_size()):
         optimizer.zero_grad()
-        loss = cross_entropy(model(tokens), targets)
-        loss.backward()
-        optimizer.step()
+        with Collectives() as collectives:
+            loss = cross_entropy(model(tokens), targets)
+            loss.backward()
+            optimizer.step()
         losses.append(loss.item())
+    print(json.dumps(collectives.calls))
     return losses
 
 
@@ -102,7 +130,7 @@ def main():
     settings.kv_dim = settings.d_model
     model = Transformer(settings, settings.context_length)
     model.load_state_dict(safetensors_file.load(WEIGHTS))
-    losses = fsdp2(model, settings) if WAY == "fsdp2" else pipeline(model, settings)
+    losses = pipeline(model, settings) if WAY == "pipeline" else fsdp2(model, settings)
     if losses:
         print(json.dumps(losses))
     dist.destroy_process_group()

@@ -57,7 +57,7 @@ class TorchPeers(unittest.TestCase):
     def ours(self, *flags):
         return self.profiled("--profile-type", "training", "--measure-steps", str(STEPS),
                              "--load-weights", str(self.weights), "--tokens", str(self.tokens),
-                             *flags)["losses"]
+                             *flags)
 
     def theirs(self, way, sequences, micro_batches):
         settings = {**SHAPE, "sequences": sequences, "micro_batches": micro_batches,
@@ -69,25 +69,39 @@ class TorchPeers(unittest.TestCase):
             env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(RANKS), "OMP_NUM_THREADS": "1",
                  "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(RANKS)]
-        printed = []
+        printed, calls = [], []
         for rank in ranks:
             out, err = rank.communicate(timeout=300)
             self.assertEqual(rank.returncode, 0, err)
             printed += [json.loads(line) for line in out.splitlines() if line.startswith("[")]
-        return [sum(losses) / len(losses) for losses in zip(*printed)]
+            calls += [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        return [sum(losses) / len(losses) for losses in zip(*printed)], calls
 
     def check(self, ours, theirs):
         self.assertEqual((len(ours), len(theirs)), (STEPS, STEPS))
         for own, other in zip(ours, theirs):
             self.assertLess(abs(own - other), 1e-5 * abs(other))
 
-    def test_zero_3_has_the_losses_of_fsdp2(self):
-        self.check(self.ours("--mesh", "dp=2", "--zero", "3", "--batch-size", "3"),
-                   self.theirs("fsdp2", 3, 1))
+    def test_zero_3_has_the_losses_of_fsdp2_and_no_more_calls(self):
+        record = self.ours("--mesh", "dp=2", "--zero", "3", "--batch-size", "3")
+        layers = SHAPE["layers"]
+        for rank in record["ranks"]:
+            ours = rank["moved_calls"]
+            # Weights of the table, of every block twice but the last one, of the head; gradients of
+            # the head, of every block, the table's with the first one's.
+            self.assertEqual(ours, {"dp all_gather": 2 * layers + 1, "dp reduce_scatter": layers + 1})
+        for way in ("fsdp2", "fsdp2-units"):
+            losses, calls = self.theirs(way, 3, 1)
+            self.check(record["losses"], losses)
+            self.assertEqual(len(calls), RANKS)
+            for theirs in calls:
+                self.assertEqual(set(theirs), {"all_gather", "reduce_scatter"})
+                self.assertLessEqual(ours["dp all_gather"], theirs["all_gather"], way)
+                self.assertLessEqual(ours["dp reduce_scatter"], theirs["reduce_scatter"], way)
 
     def test_stages_have_the_losses_of_torchs_1f1b(self):
-        self.check(self.ours("--mesh", "pp=2", "--batch-size", "8", "--micro-batches", "4"),
-                   self.theirs("pipeline", 8, 4))
+        record = self.ours("--mesh", "pp=2", "--batch-size", "8", "--micro-batches", "4")
+        self.check(record["losses"], self.theirs("pipeline", 8, 4)[0])
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
 }
 
 void ShardShapes::begin_step() {
-  adding_up_ = nullptr;
+  adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
   ResidentBlocks::begin_step();
@@ -85,11 +85,18 @@ void ShardShapes::begin_backward(bool last) {
 void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
-  if (UnitShapes* before = std::exchange(adding_up_, &unit)) before->settle();
+  const std::vector<UnitShapes*> before = std::exchange(adding_up_, {});
+  const bool precedes_table = table_ != nullptr && !blocks_.empty() && &unit == blocks_.front();
+  if (!precedes_table) {
+    if (&unit == table_ && !blocks_.empty()) adding_up_.push_back(blocks_.front());
+    adding_up_.push_back(&unit);
+    for (UnitShapes* one : adding_up_) one->begin_sum();
+  }
+  for (UnitShapes* one : before) one->settle();
 }
 
 void ShardShapes::finish() {
-  adding_up_ = nullptr;
+  adding_up_.clear();
   for (const auto& unit : units_) unit->give_gradients();
 }
 

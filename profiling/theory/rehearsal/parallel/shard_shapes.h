@@ -47,7 +47,7 @@ class ShardShapes final : public ResidentBlocks {
   std::vector<UnitShapes*> blocks_;
   UnitShapes* table_ = nullptr;
   UnitShapes* head_ = nullptr;
-  UnitShapes* adding_up_ = nullptr;
+  std::vector<UnitShapes*> adding_up_;
 };
 
 }  // namespace headroom

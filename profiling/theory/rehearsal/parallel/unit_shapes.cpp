@@ -83,12 +83,14 @@ bool UnitShapes::take(size_t parameter) {
   own.gradient = sends_ ? ShapeTensor() : part_of_flat(gradients_, own.value.sizes);
   if (--missing_ > 0) return false;
   missing_ = parameters_.size();
-  if (!sends_) return false;
+  return sends_;
+}
+
+void UnitShapes::begin_sum() {
   summing_ = zero_ == 1 ? part_of_flat(gradients_, {layout_.part_numel()})
                         : flat(layout_.part_numel(), kGradients);
   count(Collective::kReduceScatter, "gradients");
   adding_up_ = true;
-  return true;
 }
 
 void UnitShapes::settle() {

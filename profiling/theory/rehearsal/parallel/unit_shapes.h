@@ -28,6 +28,7 @@ class UnitShapes {
   void drop();
   void begin_backward(bool sends) { sends_ = sends; }
   bool take(size_t parameter);
+  void begin_sum();
   void settle();
   void give_gradients();
   void free_gradients();
