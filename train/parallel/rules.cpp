@@ -118,8 +118,12 @@ void check_others(const RunSpec& spec) {
                      "--mesh none " + flag);
   };
   if (spec.param_offload.any()) refuse("--param-offload " + to_string(spec.param_offload));
-  if (spec.optimizer_offload.any())
-    refuse("--optimizer-offload " + to_string(spec.optimizer_offload));
+  if (spec.optimizer_offload.space == MemorySpace::kDisk) {
+    throw UsageError("--optimizer-offload", to_string(spec.optimizer_offload),
+                     "keeps one rank's states, and --mesh " + to_string(spec.mesh) +
+                         " has several; allowed there: none, cpu",
+                     "--mesh dp=2 --optimizer-offload cpu");
+  }
   if (spec.release_gradients) refuse("--release-gradients");
   if (spec.profile_type == Mode::kGenerate) refuse("--profile-type generate");
 }

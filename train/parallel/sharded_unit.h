@@ -16,7 +16,9 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/data/weights.h"
@@ -46,6 +48,10 @@ class ShardedUnit {
   void wait();
   void drop();
 
+  // Who takes a piece's gradient, the sum over the replicas, each time that it is there; nothing is
+  // added up here then.
+  void give_to(std::function<void(size_t piece)> taker) { taker_ = std::move(taker); }
+
   // Before a backward; sends: whether its gradients are to be added up over the replicas.
   void begin_backward(bool sends) { sends_ = sends; }
   // The gradient of a parameter is complete. True: it was the last one, and their sum begins.
@@ -69,6 +75,8 @@ class ShardedUnit {
   torch::Tensor own_part(const torch::Tensor& flat) const;
   void make_pieces();
   void begin_sum();
+  void set_gradients(const torch::Tensor& sum);
+  void give();
 
   std::string name_;
   std::vector<std::string> names_;
@@ -88,7 +96,9 @@ class ShardedUnit {
   torch::Tensor summing_;
   RankGroup::Work adding_up_;
   bool sends_ = false;
-  size_t missing_ = 0;  // gradients, in the backward that runs
+  std::function<void(size_t piece)> taker_;
+  bool has_given_ = false;  // in this step
+  size_t missing_ = 0;      // gradients, in the backward that runs
   MemoryClaims* claims_ = nullptr;
 };
 

@@ -112,6 +112,15 @@ void Shards::listen(MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
+void Shards::give_to(GradientTaker& taker) {
+  gives_ = true;
+  size_t first = 0;
+  for (const auto& unit : units_) {
+    unit->give_to([&taker, first](size_t piece) { taker.give(first + piece); });
+    first += unit->ranges().size();
+  }
+}
+
 void Shards::begin_step() {
   adding_up_ = nullptr;
   for (const auto& unit : units_) unit->free_gradients();
@@ -136,7 +145,13 @@ void Shards::begin_backward(bool last) {
 void Shards::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
-  if (ShardedUnit* before = std::exchange(adding_up_, &unit)) before->settle();
+  ShardedUnit* const before = std::exchange(adding_up_, &unit);
+  if (before != nullptr && before != &unit) before->settle();
+}
+
+void Shards::end_backward() {
+  if (!gives_) return;
+  if (ShardedUnit* last = std::exchange(adding_up_, nullptr)) last->settle();
 }
 
 void Shards::finish() {

@@ -83,12 +83,26 @@ void RehearsedStep::release_gradients() {
 // As train/offload/offloaded_optimizer.cpp: a gradient goes when the next one is there. The update
 // takes nothing of the card's memory.
 void RehearsedStep::send_gradients() {
-  for (Parameter* parameter : model_.parameters()) {
-    parameter->when_accumulated = [this, parameter] {
-      if (leaving_ != nullptr) leaving_->gradient = {};
-      leaving_ = parameter;
-    };
+  const auto send = [this](Parameter& parameter) {
+    if (leaving_ != nullptr) leaving_->gradient = {};
+    leaving_ = &parameter;
+  };
+  if (model_.shards() != nullptr) {
+    model_.shards()->give_to(send);
+  } else if (spec_.mesh.size(MeshAxis::kData) > 1) {
+    given_ = std::make_unique<GivenShapes>(model_.parameters(), spec_.bucket_bytes, send);
+  } else {
+    for (Parameter* parameter : model_.parameters()) {
+      parameter->when_accumulated = [send, parameter] { send(*parameter); };
+    }
   }
+}
+
+// As Step::backward() ends.
+void RehearsedStep::end_backward() {
+  if (model_.shards() != nullptr) model_.shards()->end_backward();
+  if (given_) given_->end_backward();
+  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
 }
 
 void RehearsedStep::begin(const char* phase, const char* group) {
@@ -252,6 +266,7 @@ void RehearsedStep::backward_from(ShapeTensor& output, const ShapeTensor& gradie
   if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
   if (gradient.defined()) {
     backward(output, gradient);
+    end_backward();
   } else {
     begin_backward(micro_batches_ == 1 ? output : div_scalar(output));
   }
@@ -261,7 +276,7 @@ void RehearsedStep::begin_backward(ShapeTensor root) {
   if (!loss_scaler_.empty()) root = mul(root, loss_scaler_.front());
   const ShapeTensor ones = empty(run_, {}, root.dtype);
   backward(root, ones);
-  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
+  end_backward();
 }
 
 }  // namespace headroom

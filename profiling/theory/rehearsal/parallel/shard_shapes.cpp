@@ -57,6 +57,11 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
   return run_resident(*this, run_, index, x_BSD, block);
 }
 
+void ShardShapes::give_to(const std::function<void(Parameter&)>& taker) {
+  gives_ = true;
+  for (const auto& unit : units_) unit->give_to(taker);
+}
+
 void ShardShapes::begin_step() {
   adding_up_ = nullptr;
   for (const auto& unit : units_) unit->free_gradients();
@@ -78,7 +83,13 @@ void ShardShapes::begin_backward(bool last) {
 void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
-  if (UnitShapes* before = std::exchange(adding_up_, &unit)) before->settle();
+  UnitShapes* const before = std::exchange(adding_up_, &unit);
+  if (before != nullptr && before != &unit) before->settle();
+}
+
+void ShardShapes::end_backward() {
+  if (!gives_) return;
+  if (UnitShapes* last = std::exchange(adding_up_, nullptr)) last->settle();
 }
 
 void ShardShapes::finish() {
