@@ -175,7 +175,7 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
   }
 }
 
-void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
+void apply_activations(const RunSpec& spec, int64_t layers, const Pipeline* pipeline, Step& step) {
   if (spec.activations.exact() || !builds_graph(spec.profile_type)) return;
   if (!spec.activations.offloaded()) {
     step.saved = std::make_unique<CompressedActivations>(spec.activations);
@@ -183,6 +183,7 @@ void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
   }
   auto offloaded =
       std::make_unique<OffloadedActivations>(spec.activations, step.device(), layers, step.copies);
+  if (pipeline != nullptr) offloaded->end_at(pipeline->last_blocks());
   step.run_block = offloaded->around(std::move(step.run_block));
   step.saved = std::move(offloaded);
 }
@@ -328,7 +329,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   if (spec.profile_type == Mode::kGenerate) step->generation = generation_of(spec, device, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
-  apply_activations(spec, config.layers, *step);
+  apply_activations(spec, config.layers, pipeline.get(), *step);
   if (parameters) step->run_block = around_resident(*parameters, std::move(step->run_block));
   if (shards) step->run_block = shards->around(std::move(step->run_block));
   step->parameters = std::move(parameters);

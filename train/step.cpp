@@ -120,8 +120,11 @@ Tensor Step::run_stage(const Batch& batch) {
           [&](int64_t chunk, int64_t micro_batch, const Tensor& x_BSD) {
             return forward_of_chunk(chunk, part_of(batch, micro_batch, micro_batches), x_BSD);
           },
-      .backward = [&](const Tensor& output, const Tensor& gradient,
-                      bool last) { backward(output, gradient, micro_batches, last); },
+      .backward =
+          [&](const Tensor& output, const Tensor& gradient, bool last) {
+            if (saved) saved->begin_backward();
+            backward(output, gradient, micro_batches, last);
+          },
       .with_loss = [&](const Tensor& loss) { batch_loss.add(loss, claims_); }};
   pipeline->run(sizes, parameters_.front().options().requires_grad(false), calls);
   finish_gradients(static_cast<size_t>(micro_batches));
@@ -134,14 +137,15 @@ Tensor Step::forward_of_chunk(int64_t chunk, const Batch& part, const Tensor& x_
   Tensor y_BSD;
   {
     const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
+    if (saved) saved->begin_forward(pipeline->backward_follows());
     if (replicas) replicas->begin_forward();
     const LayerSpan span = pipeline->blocks(chunk);
     y_BSD = pipeline->is_first(chunk) ? model_->embed(part.tokens_BS) : x_BSD;
     y_BSD = model_->blocks(span.first, span.end, y_BSD, block_in_scope(), run_groups);
-    if (!pipeline->is_last(chunk)) return y_BSD;
-    y_BSD = model_->output(y_BSD);
+    if (pipeline->is_last(chunk)) y_BSD = model_->output(y_BSD);
   }
   claim_stores();
+  if (!pipeline->is_last(chunk)) return y_BSD;
   const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
   return loss_of(y_BSD, part.targets_BS);
 }

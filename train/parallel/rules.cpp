@@ -92,7 +92,6 @@ void check_pipeline(const RunSpec& spec) {
     refuse("runs forward and backward in turn, and --profile-type " + to_string(spec.profile_type) +
            " has no backward; allowed: with training, forward-backward");
   }
-  if (spec.activations.offloaded()) refuse("does not run with --activations offloaded");
   if (spec.schedule.kind != ScheduleKind::kInterleaved) return;
   if (spec.micro_batches % pp != 0) {
     throw UsageError("--schedule", schedule,

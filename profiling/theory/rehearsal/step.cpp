@@ -19,9 +19,12 @@ std::optional<DType> autocast_type(Precision precision) {
   return std::nullopt;
 }
 
-std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec) {
+std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec,
+                                                  const StageShapes& stage) {
   if (!spec.activations.offloaded()) return std::make_unique<CompressedShapes>(spec.activations);
-  return std::make_unique<OffloadedShapes>(run, spec.activations, model_config(spec).layers);
+  auto offloaded = std::make_unique<OffloadedShapes>(run, spec.activations, stage.layers());
+  offloaded->end_at(stage.last_blocks());
+  return offloaded;
 }
 
 // For a constructor's list.
@@ -42,7 +45,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
-    saved_ = rehearse_activations(run, spec);
+    saved_ = rehearse_activations(run, spec, model_.stage());
   }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     begin("build", kLossScaler);
@@ -161,8 +164,11 @@ ShapeTensor RehearsedStep::run_stage(const Batch& data) {
           [&](int64_t chunk, int64_t /*micro_batch*/, const ShapeTensor& x_BSD) {
             return forward_of_chunk(chunk, part_of(data), x_BSD);
           },
-      .backward = [&](ShapeTensor& output, const ShapeTensor& gradient,
-                      bool last) { backward_from(output, gradient, last); },
+      .backward =
+          [&](ShapeTensor& output, const ShapeTensor& gradient, bool last) {
+            if (saved_) saved_->begin_backward();
+            backward_from(output, gradient, last);
+          },
       .with_loss =
           [&](const ShapeTensor& loss) {
             if (mean_loss.defined()) return;
@@ -178,8 +184,9 @@ ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
   const RehearsedAutocast autocast(run_, autocast_);
   const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
-  if (model_.shards() != nullptr) model_.shards()->begin_forward();
   const StageShapes& stage = model_.stage();
+  if (saved_) saved_->begin_forward(stage.backward_follows());
+  if (model_.shards() != nullptr) model_.shards()->begin_forward();
   const LayerSpan span = stage.blocks(chunk);
   ShapeTensor y_BSD = stage.is_first(chunk) ? model_.embed(part.tokens_BS) : x_BSD;
   y_BSD = model_.blocks(span.first, span.end, y_BSD, /*in_groups=*/true);

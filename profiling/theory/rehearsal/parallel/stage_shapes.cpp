@@ -5,6 +5,7 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "train/gradient_rules.h"
+#include "train/parallel/next_action.h"
 
 namespace headroom {
 namespace {
@@ -37,9 +38,16 @@ bool StageShapes::has_layer(int64_t layer) const {
   return std::find(layers_.begin(), layers_.end(), layer) != layers_.end();
 }
 
+std::vector<int64_t> StageShapes::last_blocks() const {
+  std::vector<int64_t> last;
+  for (const LayerSpan& span : blocks_) last.push_back(span.end - 1);
+  return last;
+}
+
 void StageShapes::run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls) {
   for (const Action& action : actions_) {
     if (action.kind == ActionKind::kForward) {
+      backward_follows_ = headroom::backward_follows(actions_, action);
       forward(run, action, sizes, dtype, calls);
     } else {
       backward(run, action, sizes, dtype, calls);

@@ -39,6 +39,9 @@ class StageShapes {
   // Of the blocks that it has, those of a chunk.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
+  std::vector<int64_t> last_blocks() const;
+  // As Pipeline's.
+  bool backward_follows() const { return backward_follows_; }
   // One step. sizes, dtype: of what goes from piece to piece.
   void run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls);
 
@@ -61,6 +64,7 @@ class StageShapes {
   std::vector<int64_t> layers_;
   std::vector<LayerSpan> blocks_;
   std::vector<Action> actions_;
+  bool backward_follows_ = false;
   std::map<Key, Kept> kept_;
   ShapeTensor leaving_;
 };
