@@ -109,6 +109,25 @@ void check_pipeline(const RunSpec& spec) {
   }
 }
 
+void check_param_offload(const RunSpec& spec) {
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--param-offload", to_string(spec.param_offload), problem,
+                     "--mesh tp=2 --param-offload cpu --optimizer-offload cpu");
+  };
+  if (spec.param_offload.space == MemorySpace::kDisk) {
+    refuse("keeps one rank's weights, and --mesh " + to_string(spec.mesh) +
+           " has several; allowed there: none, cpu");
+  }
+  if (spec.zero > 0) {
+    refuse("moves blocks that --zero " + std::to_string(spec.zero) +
+           " has in flat tensors on the device; allowed with it: none");
+  }
+  if (spec.schedule.kind == ScheduleKind::kInterleaved) {
+    refuse("brings blocks in one order, and --schedule " + to_string(spec.schedule) +
+           " runs them in several; allowed with it: none");
+  }
+}
+
 // What has a way of its own for gradients or parameters.
 void check_others(const RunSpec& spec) {
   const auto refuse = [&](const std::string& flag) {
@@ -116,14 +135,19 @@ void check_others(const RunSpec& spec) {
                      "does not run with " + flag + "; allowed with it: none",
                      "--mesh none " + flag);
   };
-  if (spec.param_offload.any()) refuse("--param-offload " + to_string(spec.param_offload));
+  if (spec.param_offload.any()) check_param_offload(spec);
   if (spec.optimizer_offload.space == MemorySpace::kDisk) {
     throw UsageError("--optimizer-offload", to_string(spec.optimizer_offload),
                      "keeps one rank's states, and --mesh " + to_string(spec.mesh) +
                          " has several; allowed there: none, cpu",
                      "--mesh dp=2 --optimizer-offload cpu");
   }
-  if (spec.release_gradients) refuse("--release-gradients");
+  if (spec.release_gradients && spec.mesh.size(MeshAxis::kData) > 1) {
+    throw UsageError("--release-gradients", "true",
+                     "updates by a gradient that --mesh " + to_string(spec.mesh) +
+                         " adds up over replicas; allowed with it: where dp=1",
+                     "--mesh tp=2 --release-gradients");
+  }
   if (spec.profile_type == Mode::kGenerate) refuse("--profile-type generate");
 }
 

@@ -22,6 +22,7 @@ MODEL = ("--model-size custom --d-model 64 --d-ff 128 --layers 4 --heads 4 --voc
          "--stacks none --record-steps 0").split()
 LONG = ["--warmup-steps", "0", "--measure-steps", "100000"]
 SOON = 30  # seconds
+ON_HOST = ("--optimizer-offload", "cpu", "--param-offload", "cpu")
 
 
 def profile(*flags, **more):
@@ -97,7 +98,10 @@ class MeshFaults(unittest.TestCase):
                              (("--mesh", "dp=2", "--zero", "4"), "--zero"),
                              (("--zero", "1"), "shares what replicas have"),
                              (("--schedule", "gpipe"), "is an order of pipeline stages"),
-                             (("--mesh", "dp=2", "--param-offload", "cpu"), "--param-offload")):
+                             (("--mesh", "dp=2", "--zero", "1", *ON_HOST), "in flat tensors"),
+                             (("--mesh", "dp=2", "--optimizer-offload", "nvme:."),
+                              "keeps one rank's states"),
+                             (("--mesh", "dp=2", "--release-gradients"), "over replicas")):
             with self.subTest(" ".join(flags)):
                 process = profile(*flags)
                 out, err = self.ended(process, ())
