@@ -176,7 +176,7 @@ void apply_checkpoint(const RunSpec& spec, Step& step, std::vector<std::string>*
   }
 }
 
-void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
+void apply_activations(const RunSpec& spec, int64_t layers, const Pipeline* pipeline, Step& step) {
   if (spec.activations.exact() || !builds_graph(spec.profile_type)) return;
   if (!spec.activations.offloaded()) {
     step.saved = std::make_unique<CompressedActivations>(spec.activations);
@@ -184,6 +184,7 @@ void apply_activations(const RunSpec& spec, int64_t layers, Step& step) {
   }
   auto offloaded =
       std::make_unique<OffloadedActivations>(spec.activations, step.device(), layers, step.copies);
+  if (pipeline != nullptr) offloaded->end_at(pipeline->last_blocks());
   step.run_block = offloaded->around(std::move(step.run_block));
   step.saved = std::move(offloaded);
 }
@@ -206,18 +207,36 @@ std::shared_ptr<HostStates> make_host_states(const RunSpec& spec, const NamedTen
   return states;
 }
 
-void offload_updates(const RunSpec& spec, Step& step, std::vector<std::string>* notes) {
+// names: of what the host updates.
+HostRanks host_ranks(const RunSpec& spec, const Holders& holders,
+                     const std::vector<std::string>& names, Step& step) {
+  HostRanks ranks;
+  if (spec.mesh.ranks() == 1) return ranks;
+  const int64_t replicas = spec.mesh.size(MeshAxis::kData);
+  if (replicas > 1) ranks.giver = GradientTaker::Giver::kReplicas;
+  ranks.share = 1.0 / static_cast<double>(replicas);
+  const TensorParallel* const tensors = holders.tensors;
+  for (const std::string& name : names) {
+    ranks.counted.push_back(tensors == nullptr || tensors->counts(name));
+  }
+  ranks.add_up = [&step](double here) { return step.sum_over_ranks(here); };
+  return ranks;
+}
+
+void offload_updates(const RunSpec& spec, const Holders& holders, const NamedTensors& parameters,
+                     Step& step, std::vector<std::string>* notes) {
   const bool in_files = spec.optimizer_offload.space == MemorySpace::kDisk;
   if (step.loss_scaler && in_files) refuse_files_beside_a_loss_scale();
-  const auto parameters = step.model()->named_parameters();
   const bool computes = is_real(step.device());
   const auto states = make_host_states(spec, parameters, computes, notes);
   // Masters on the host of a virtual card are no numbers.
   const bool fills = computes && states->steps_done() < 0;
+  const NamedTensors whole = step.model()->named_parameters();
   auto on_host = std::make_unique<OffloadedOptimizer>(
       parameters, step.copies,
       HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
-      states, step.parameters.get(), fills ? first_masters(spec, parameters, {}) : NamedTensors());
+      states, step.parameters.get(), fills ? first_masters(spec, whole, holders) : NamedTensors(),
+      /*host_limit_bytes=*/0, host_ranks(spec, holders, parameters.keys(), step));
   on_host->clip_to(spec.max_grad_norm);
   step.taker = std::move(on_host);
 }
@@ -239,7 +258,7 @@ void apply_updates(const RunSpec& spec, const Holders& holders, Step& step,
           return make_updates(spec, std::move(of_one), of.part(first, 1), seed_of(spec) + first);
         });
   } else if (offloads_optimizer(spec)) {
-    offload_updates(spec, step, notes);
+    offload_updates(spec, holders, parameters, step, notes);
     return;
   } else {
     step.optimizer = make_updates(spec, parameters.values(), of, seed_of(spec));
@@ -250,6 +269,17 @@ void apply_updates(const RunSpec& spec, const Holders& holders, Step& step,
   const torch::NoGradGuard no_grad;
   auto own = step.optimizer ? step.optimizer->master_weights() : step.taker->master_weights();
   for (size_t i = 0; i < own.size(); ++i) own[i].copy_(masters[step.update_names[i]]);
+}
+
+// Who takes gradients one by one takes them whole.
+void complete_gradients(Step& step) {
+  if (!step.taker) return;
+  if (step.replicas) step.replicas->give_to(*step.taker);
+  if (!step.tensors) return;
+  const TensorParallel* const tensors = step.tensors.get();
+  step.taker->complete_by([tensors](const std::string& parameter, const torch::Tensor& gradient) {
+    tensors->finish_gradients({parameter}, {gradient});
+  });
 }
 
 }  // namespace
@@ -301,7 +331,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   if (spec.profile_type == Mode::kGenerate) step->generation = generation_of(spec, device, notes);
   step->micro_batches = passes(spec);
   step->max_grad_norm = spec.max_grad_norm;
-  apply_activations(spec, config.layers, *step);
+  apply_activations(spec, config.layers, pipeline.get(), *step);
   if (parameters) step->run_block = around_resident(*parameters, std::move(step->run_block));
   if (shards) step->run_block = shards->around(std::move(step->run_block));
   step->parameters = std::move(parameters);
@@ -316,6 +346,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
     step->replicas = std::make_unique<AddedGradients>(
         model->named_parameters(), grid->group(MeshAxis::kData), spec.bucket_bytes);
   }
+  complete_gradients(*step);
   return step;
 }
 

@@ -46,7 +46,7 @@ void Step::claim_what_is_there() {
 }
 
 NamedTensors Step::weights() const {
-  return tensors ? tensors->whole(own_weights()) : own_weights();
+  return tensors ? tensors->whole(own_weights(), device_) : own_weights();
 }
 
 // Of a rank of several that share matrices, its part of them.
@@ -93,7 +93,7 @@ Tensor Step::run_mode(const Batch& batch) {
     return {};
   }
   if (pipeline) return run_stage(batch);
-  begin_gradients();
+  free_gradients();
   // Both live to the end of the step, as the local variables of a training loop do.
   Tensor logits_BSV;
   Tensor loss;
@@ -104,13 +104,13 @@ Tensor Step::run_mode(const Batch& batch) {
     backward(loss, Tensor(), micro_batches, i + 1 == micro_batches);
     batch_loss.add(loss, claims_);
   }
-  finish_gradients();
+  finish_gradients(static_cast<size_t>(micro_batches));
   return batch_loss.mean();
 }
 
 // The mean loss where the last piece of the model is, elsewhere undefined.
 Tensor Step::run_stage(const Batch& batch) {
-  begin_gradients();
+  free_gradients();
   BatchLoss batch_loss(micro_batches);
   const int64_t tokens = batch.tokens_BS.size(1) / (tensors ? tensors->token_parts() : 1);
   const std::vector<int64_t> sizes = {batch.tokens_BS.size(0) / micro_batches, tokens,
@@ -120,13 +120,16 @@ Tensor Step::run_stage(const Batch& batch) {
           [&](int64_t chunk, int64_t micro_batch, const Tensor& x_BSD) {
             return forward_of_chunk(chunk, part_of(batch, micro_batch, micro_batches), x_BSD);
           },
-      .backward = [&](const Tensor& output, const Tensor& gradient,
-                      bool last) { backward(output, gradient, micro_batches, last); },
+      .backward =
+          [&](const Tensor& output, const Tensor& gradient, bool last) {
+            if (saved) saved->begin_backward();
+            backward(output, gradient, micro_batches, last);
+          },
       .weights = [&](const std::function<void()>& make,
                      bool last) { backward_of_weights(make, last); },
       .with_loss = [&](const Tensor& loss) { batch_loss.add(loss, claims_); }};
   pipeline->run(sizes, parameters_.front().options().requires_grad(false), calls);
-  finish_gradients();
+  finish_gradients(static_cast<size_t>(micro_batches));
   return batch_loss.mean();
 }
 
@@ -136,14 +139,15 @@ Tensor Step::forward_of_chunk(int64_t chunk, const Batch& part, const Tensor& x_
   Tensor y_BSD;
   {
     const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
+    if (saved) saved->begin_forward(pipeline->backward_follows());
     if (replicas) replicas->begin_forward();
     const LayerSpan span = pipeline->blocks(chunk);
     y_BSD = pipeline->is_first(chunk) ? model_->embed(part.tokens_BS) : x_BSD;
     y_BSD = model_->blocks(span.first, span.end, y_BSD, block_in_scope(), run_groups);
-    if (!pipeline->is_last(chunk)) return y_BSD;
-    y_BSD = model_->output(y_BSD);
+    if (pipeline->is_last(chunk)) y_BSD = model_->output(y_BSD);
   }
   claim_stores();
+  if (!pipeline->is_last(chunk)) return y_BSD;
   const StepScope phase(scopes_, {ScopeKind::kSaving, "loss"});
   return loss_of(y_BSD, part.targets_BS);
 }
@@ -154,14 +158,14 @@ Tensor Step::run(const std::vector<LossPart>& parts) {
   TORCH_CHECK(parts.size() == 1 || !taker || taker->adds_up(),
               "gradients that are released in backward do not add up: ", parts.size(), " parts");
   begin_step();
-  begin_gradients();
+  free_gradients();
   Tensor sum;
   for (const LossPart& part : parts) {
     claim(claims_, Category::kOther, part.tokens_BS, "tokens");
     const Tensor loss = run_part(part, &part == &parts.back());
     sum = sum.defined() ? sum + loss : loss;
   }
-  finish_gradients();
+  finish_gradients(parts.size());
   claim_workspaces(claims_);
   return sum;
 }
@@ -180,27 +184,35 @@ Tensor Step::infer(const Tensor& tokens_BS, const OfHidden& use, const Pass* pas
   return used;
 }
 
+// As a run begins, not as it ends: zero_grad() opens the turn of a training loop, and what the
+// allocator has cached when a step begins is part of its peak.
 void Step::free_gradients() {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
 }
 
+// A taker first: of a step that failed copies may be on the way out of what replicas let go.
 void Step::begin_step() {
+  if (taker) taker->begin_step();
   if (parameters) parameters->begin_step();
   if (replicas) replicas->begin_step();
 }
 
-// Here, not at the end: as zero_grad() opens the turn of a training loop. What the allocator has
-// cached when a step begins is part of its peak.
-void Step::begin_gradients() {
-  if (taker) taker->begin_step();
-  free_gradients();
-}
-
-void Step::finish_gradients() {
+void Step::finish_gradients(size_t backwards) {
   if (replicas) replicas->finish();
   if (tensors && optimizer) tensors->finish_gradients(update_names, optimizer->gradients());
   if (optimizer) update();
-  if (taker && !taker->finish_step(loss_scaler.get())) ++skipped_steps_;
+  if (taker) update_by_taker(backwards);
+}
+
+// Replicas have looked for themselves whether gradients are missing.
+void Step::update_by_taker(size_t backwards) {
+  if (!replicas) taker->check_complete(backwards);
+  if (!taker->finish_step(loss_scaler.get())) {
+    ++skipped_steps_;
+  } else if (replicas) {
+    const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
+    replicas->end_update();
+  }
 }
 
 // Detached, in FP32. What its graph keeps is gone when it returns.
@@ -295,8 +307,8 @@ void Step::backward(const Tensor& output, const Tensor& gradient, int64_t parts,
     if (loss_scaler) root = loss_scaler->scale(root);
     root.backward();
   }
+  if (replicas) replicas->end_backward();
   if (taker) {
-    taker->check_complete();
     taker->end_backward();
   } else {
     claim_gradients();
@@ -327,9 +339,7 @@ void Step::clip() {
   // What several ranks have is one's of them to count.
   std::vector<Tensor> counted;
   for (size_t i = 0; i < gradients.size(); ++i) {
-    const bool elsewhere =
-        tensors && tensors->is_whole(update_names[i]) && tensors->ranks().rank() > 0;
-    if (!elsewhere) counted.push_back(gradients[i]);
+    if (!tensors || tensors->counts(update_names[i])) counted.push_back(gradients[i]);
   }
   clip_gradients(gradients, max_grad_norm,
                  {counted, [this](Tensor& number) { add_up_over_ranks(number); }});
@@ -339,6 +349,12 @@ void Step::add_up_over_ranks(Tensor& number) {
   if (replicas) replicas->add_up(number);
   if (tensors) tensors->ranks().all_reduce({number})->wait();
   if (pipeline) pipeline->stages().all_reduce({number})->wait();
+}
+
+double Step::sum_over_ranks(double here) {
+  Tensor number = torch::full({}, here, torch::dtype(torch::kFloat64).device(device_));
+  add_up_over_ranks(number);
+  return number.item<double>();
 }
 
 bool Step::all_ranks(bool here) {

@@ -105,14 +105,15 @@ class Step {
   int64_t graph_pool_bytes() const { return graph_pool_bytes_; }
   // Over the host link, so far.
   HostTraffic host_traffic() const { return copies ? copies->traffic() : HostTraffic(); }
+  // Of numbers that each rank of the grid has: their sum. All ranks have to ask at once.
+  double sum_over_ranks(double here);
   int64_t skipped_steps() const { return skipped_steps_; }  // FP16 gradients were not finite
 
  private:
   torch::Tensor run_mode(const Batch& batch);
   torch::Tensor run_part(const LossPart& part, bool last);
   void begin_step();
-  void begin_gradients();
-  void finish_gradients();
+  void finish_gradients(size_t backwards);
   torch::Tensor forward(const Batch& batch, ScopeKind kind);
   torch::Tensor forward_and_loss(const Batch& batch, torch::Tensor* logits_BSV);
   torch::Tensor logits(const Batch& batch, ScopeKind kind);
@@ -133,6 +134,7 @@ class Step {
   void clip();
   NamedTensors own_weights() const;
   void update();
+  void update_by_taker(size_t backwards);
 
   Transformer model_;
   Mode mode_;

@@ -51,10 +51,19 @@ def draw_cell(draw, named):
     cell = draw_settings(draw, draw_run(draw, named))
     if named:
         cell["model_size"] = draw.choice(("small", "2.7B"))
-    for name in ("release_gradients", "optimizer_offload", "param_offload"):
-        cell.pop(name, None)
     mesh, ranks = draw_mesh(draw, cell)
-    return {**cell, **mesh}, ranks
+    cell = {**cell, **mesh}
+    for name in ("optimizer_offload", "param_offload"):
+        if cell.get(name, "none").startswith("nvme"):
+            cell[name] = "cpu"
+    # What a mesh refuses.
+    if "dp=1," not in cell["mesh"]:
+        cell.pop("release_gradients", None)
+    if cell.get("release_gradients") == "true":
+        cell["micro_batches"] = 1
+    if cell.get("zero", 0) or "interleaved" in cell.get("schedule", ""):
+        cell.pop("param_offload", None)
+    return cell, ranks
 
 
 def flags_of(cell):

@@ -1,5 +1,6 @@
 #include "train/offload/offloaded_activations.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "train/techniques/compressed_activations.h"
@@ -97,14 +98,24 @@ OffloadedActivations::OffloadedActivations(const Activations& activations, torch
                                            int64_t host_limit_bytes)
     : WholeStorages(activations.min_bytes),
       activations_(activations),
-      layers_(layers),
+      last_blocks_({layers - 1}),
       arena_(HostArena::make(/*pinned=*/device.is_cuda(), host_limit_bytes)),
       copies_(std::move(copies)) {}
 
 OffloadedActivations::~OffloadedActivations() = default;
 
+void OffloadedActivations::begin_forward(bool backward_follows) {
+  units_.begin_pass();
+  backward_follows_ = backward_follows;
+}
+
+bool OffloadedActivations::is_last() const {
+  return backward_follows_ &&
+         std::find(last_blocks_.begin(), last_blocks_.end(), block_) != last_blocks_.end();
+}
+
 bool OffloadedActivations::takes(const Tensor& tensor) {
-  if (block_ == SavedUnits::kNoBlock || block_ == layers_ - 1) return false;
+  if (block_ == SavedUnits::kNoBlock || is_last()) return false;
   if (activations_.encoded() && !is_coded(tensor)) return false;
   return WholeStorages::takes(tensor);
 }
@@ -112,7 +123,7 @@ bool OffloadedActivations::takes(const Tensor& tensor) {
 std::unique_ptr<PackedTensor> OffloadedActivations::pack(const Tensor& tensor) {
   // An input is not asked after before.
   const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
-  if (block_ == layers_ - 1 || bytes < activations_.min_bytes) return nullptr;
+  if (is_last() || bytes < activations_.min_bytes) return nullptr;
   return WholeStorages::pack(tensor);
 }
 

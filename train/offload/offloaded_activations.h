@@ -7,7 +7,8 @@
 // Approach: by Note [Whole storages]; with --activations offload-int8 what is copied are codes and
 //   scales (quantize.h). Copies are asked for while a block saves; the arithmetic waits for them
 //   when the card's memory goes, by Note [Units of saves]. What the last block and what no block
-//   saves (embedding, final norm, head, loss) stays: backward begins with it, or it is small.
+//   saves (embedding, final norm, head, loss) stays: backward begins with it, or it is small. In a
+//   pipeline's stage the last block of a piece does where that piece's backward comes next.
 // Limits: card memory that a unit made on the way is freed by the allocator as without offload; a
 //   step that runs out of host memory is out of memory.
 #pragma once
@@ -15,6 +16,7 @@
 #include <torch/torch.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "model/transformer.h"
@@ -32,6 +34,11 @@ class OffloadedActivations final : public WholeStorages {
                        std::shared_ptr<CopyQueue> copies, int64_t host_limit_bytes = 0);
   ~OffloadedActivations() override;
 
+  // Of a pipeline's stage: the last block of each of its pieces.
+  void end_at(std::vector<int64_t> last_blocks) { last_blocks_ = std::move(last_blocks); }
+
+  void begin_forward(bool backward_follows) override;
+  void begin_backward() override { begin_forward(/*backward_follows=*/true); }
   bool takes_inputs() const override { return true; }
   bool takes(const torch::Tensor& tensor) override;
   std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) override;
@@ -44,10 +51,12 @@ class OffloadedActivations final : public WholeStorages {
   class Moved;
   class Form;
 
+  bool is_last() const;  // the block that runs, and backward is to begin with it
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
 
   Activations activations_;
-  int64_t layers_;
+  std::vector<int64_t> last_blocks_;
+  bool backward_follows_ = true;
   std::shared_ptr<HostArena> arena_;
   std::shared_ptr<CopyQueue> copies_;
   SavedUnits units_;

@@ -28,15 +28,17 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
                                        const HostAdamwOptions& options,
                                        std::shared_ptr<HostStates> states,
                                        OffloadedParameters* homes, const NamedTensors& masters,
-                                       int64_t host_limit_bytes)
-    : GradientTaker(parameters),
+                                       int64_t host_limit_bytes, HostRanks ranks)
+    : GradientTaker(parameters, ranks.giver),
       copies_(std::move(copies)),
       options_(options),
       states_(std::move(states)),
+      ranks_(std::move(ranks)),
       homes_(homes) {
   const torch::NoGradGuard no_grad;
-  const bool on_card = parameters_.front().is_cuda();
-  computes_ = is_real(parameters_.front().device());
+  const torch::Device device = parameters_.empty() ? torch::kCPU : parameters_.front().device();
+  const bool on_card = device.is_cuda();
+  computes_ = is_real(device);
   arena_ = HostArena::make(/*pinned=*/on_card, host_limit_bytes);
   held_.resize(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -138,15 +140,16 @@ bool OffloadedOptimizer::finish_step(LossScaler* scaler) {
 // Clipping is that of train/techniques/clipping.cpp, in FP64.
 bool OffloadedOptimizer::settle_factor(LossScaler* scaler) {
   const double scale = scaler == nullptr ? 1 : scaler->current_scale();
+  const double share = ranks_.share / scale;  // of what came, in the gradient
+  options_.gradient_scale = share;
   double norm = 0;  // of the gradients as they came
   if (max_grad_norm_ > 0) {
     const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
-    norm = std::sqrt(sum_of_all_squares());
-    const double coefficient = max_grad_norm_ / (norm / scale + 1e-6);
-    options_.gradient_scale = (coefficient > 1 ? 1 : coefficient) / scale;  // a NaN stays one
+    norm = norm_of_all();
+    const double coefficient = max_grad_norm_ / (norm * share + 1e-6);
+    options_.gradient_scale = (coefficient > 1 ? 1 : coefficient) * share;  // a NaN stays one
   } else if (scaler != nullptr) {
-    norm = std::sqrt(sum_of_all_squares());
-    options_.gradient_scale = 1 / scale;
+    norm = norm_of_all();
   }
   if (scaler == nullptr) return true;
   const bool finite = std::isfinite(norm);
@@ -155,12 +158,18 @@ bool OffloadedOptimizer::settle_factor(LossScaler* scaler) {
   return finite;
 }
 
+double OffloadedOptimizer::norm_of_all() {
+  const double here = sum_of_all_squares();
+  return std::sqrt(ranks_.add_up ? ranks_.add_up(here) : here);
+}
+
 // No sum of FP32 numbers' squares is too large for FP64.
 double OffloadedOptimizer::sum_of_all_squares() {
   for (const size_t index : arrived_) held_[index].on_the_way->wait_on_host();
   double sum = 0;
   if (!computes_) return sum;
   for (const size_t index : arrived_) {
+    if (!ranks_.counted.empty() && !ranks_.counted[index]) continue;
     const int64_t size = parameters_[index].element_size();
     for (const Tensor& part : held_[index].buffer->parts()) {
       sum += sum_of_squares(part.data_ptr(), type_of(parameters_[index]), part.numel() / size);

@@ -24,6 +24,9 @@
 //   factor as it reads.
 // Loss scaling (FP16): gradients arrive times the scale, which the same factor takes away. Their
 //   norm, infinite or NaN where one of them is, says whether there is an update at all.
+// Ranks: each updates what its parameters are, of a mesh its part of matrices or its pieces of
+//   flat tensors, by sums over the replicas that it is given; the mean is a factor like the others,
+//   and what the norm is of is added up over all ranks, so that they skip a step together.
 // Limits: AdamW only; no loss scale where states are in files, which the scale is not.
 //   A step that fails in its backward has changed nothing; one that fails in its update, some
 //   parameters, but no state that is in a file.
@@ -31,6 +34,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +48,15 @@
 
 namespace headroom {
 
+// What the host's update knows of the other ranks of a mesh.
+struct HostRanks {
+  GradientTaker::Giver giver = GradientTaker::Giver::kBackward;
+  double share = 1;           // of the replicas' sum of gradients, in their mean
+  std::vector<bool> counted;  // of each parameter: whether this rank counts it; empty: all
+  // Adds up a number that each rank has; empty: there is no other one.
+  std::function<double(double here)> add_up;
+};
+
 class OffloadedOptimizer final : public GradientTaker {
  public:
   // homes: where the parameters lie that are not on the card; null: all are.
@@ -52,7 +65,8 @@ class OffloadedOptimizer final : public GradientTaker {
   OffloadedOptimizer(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                      std::shared_ptr<CopyQueue> copies, const HostAdamwOptions& options,
                      std::shared_ptr<HostStates> states, OffloadedParameters* homes = nullptr,
-                     const NamedTensors& masters = NamedTensors(), int64_t host_limit_bytes = 0);
+                     const NamedTensors& masters = NamedTensors(), int64_t host_limit_bytes = 0,
+                     HostRanks ranks = {});
   ~OffloadedOptimizer() override;
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
@@ -86,6 +100,7 @@ class OffloadedOptimizer final : public GradientTaker {
   void let_go(size_t index);
   void add_up(size_t index);
   bool settle_factor(LossScaler* scaler);
+  double norm_of_all();
   double sum_of_all_squares();
   void update(const StatesInMemory& piece);
   void compute(const StatesInMemory& piece);
@@ -96,6 +111,7 @@ class OffloadedOptimizer final : public GradientTaker {
   std::shared_ptr<CopyQueue> copies_;
   HostAdamwOptions options_;
   std::shared_ptr<HostStates> states_;
+  HostRanks ranks_;
   OffloadedParameters* homes_;  // null: all parameters are on the card
   double max_grad_norm_ = 0;
   bool computes_;

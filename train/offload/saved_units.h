@@ -9,7 +9,9 @@
 //   the one before it leaves: on the card are at most the unit that saves and the one before it. In
 //   backward the first use of a unit asks for all of the one before it, so that one is fetched
 //   while one is used. What is still on the card when backward comes is used as it is.
-// Limits: one forward and backward at a time.
+// Several forwards: where others come before a forward's backward (the stages of a pipeline), each
+//   forward and each backward is a pass, and nothing of one is a unit with, or fetched for, what is
+//   of another.
 #pragma once
 
 #include <cstddef>
@@ -39,12 +41,16 @@ class SavedUnits {
     units_[unit].moved.push_back(moved);
   }
 
+  // What is saved from now on is of another forward, or of another backward.
+  void begin_pass() { ++pass_; }
+
   // Backward needs something of it.
   void use(size_t unit);
 
  private:
   struct Unit {
     int64_t block = kNoBlock;
+    int64_t pass = 0;
     std::vector<std::weak_ptr<Moved>> moved;
     bool fetched = false;  // a first time
   };
@@ -52,6 +58,7 @@ class SavedUnits {
   void fetch(Unit& unit);
 
   std::vector<Unit> units_;
+  int64_t pass_ = 0;
 };
 
 }  // namespace headroom

@@ -1,26 +1,59 @@
 #include "train/parallel/added_gradients.h"
 
+#include <limits>
+#include <utility>
+
+#include "text/quantity.h"
+#include "train/parallel/buckets.h"
+
 namespace headroom {
 
 using torch::Tensor;
+
+namespace {
+
+// 7 of "layers.7.ln1.weight"; -1 of what is in no block.
+int64_t block_of(const std::string& name) {
+  const std::string prefix = "layers.";
+  if (name.rfind(prefix, 0) != 0) return -1;
+  return parse_integer("a parameter's block",
+                       name.substr(prefix.size(), name.find('.', prefix.size()) - prefix.size()), 0,
+                       std::numeric_limits<int32_t>::max());
+}
+
+}  // namespace
 
 AddedGradients::AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
                                int64_t bucket_bytes)
     : names_(parameters.keys()),
       parameters_(parameters.values()),
       group_(std::move(replicas)),
+      bucket_bytes_(bucket_bytes),
       bucket_of_(parameters_.size()),
-      hooks_(parameters_, [this](size_t index) { completed(index); }) {
-  int64_t bytes = 0;
-  for (size_t i = parameters_.size(); i-- > 0;) {
-    if (buckets_.empty() || bytes >= bucket_bytes) {
-      buckets_.emplace_back();
-      bytes = 0;
-    }
-    buckets_.back().parameters.push_back(i);
-    bucket_of_[i] = buckets_.size() - 1;
-    bytes += static_cast<int64_t>(parameters_[i].nbytes());
+      hooks_(parameters_, [this](size_t index) {
+        taker_ == nullptr ? completed(index) : completed_for_taker(index);
+      }) {
+  cut({});
+}
+
+void AddedGradients::cut(const std::vector<int64_t>& blocks) {
+  std::vector<int64_t> bytes;
+  for (const Tensor& parameter : parameters_) {
+    bytes.push_back(static_cast<int64_t>(parameter.nbytes()));
   }
+  buckets_.clear();
+  for (std::vector<size_t>& parameters : buckets_of(bytes, blocks, bucket_bytes_)) {
+    for (const size_t i : parameters) bucket_of_[i] = buckets_.size();
+    buckets_.push_back({.parameters = std::move(parameters)});
+  }
+  begin_step();
+}
+
+void AddedGradients::give_to(GradientTaker& taker) {
+  taker_ = &taker;
+  std::vector<int64_t> blocks;
+  for (const std::string& name : names_) blocks.push_back(block_of(name));
+  cut(blocks);
 }
 
 void AddedGradients::begin_step() {
@@ -29,7 +62,9 @@ void AddedGradients::begin_step() {
   for (Bucket& bucket : buckets_) {
     bucket.missing = bucket.parameters.size();
     bucket.sum.reset();
+    bucket.was_given = false;
   }
+  adding_up_ = nullptr;
 }
 
 // On autograd's thread, which the step waits for.
@@ -48,13 +83,42 @@ void AddedGradients::begin_sum(Bucket& bucket) {
   bucket.sum = group_->all_reduce(std::move(gradients));
 }
 
-void AddedGradients::finish() {
-  if (begun_ < buckets_.size()) {
-    for (const size_t i : buckets_[begun_].parameters) {
-      TORCH_CHECK(parameters_[i].grad().defined(), "parameter ", names_[i],
-                  " has no gradient to add to the other replicas'");
-    }
+// A backward may be of some of the blocks: whoever is complete goes.
+void AddedGradients::completed_for_taker(size_t parameter) {
+  claim(claims_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
+  Bucket& bucket = buckets_[bucket_of_[parameter]];
+  if (--bucket.missing > 0) return;
+  bucket.missing = bucket.parameters.size();
+  begin_sum(bucket);
+  if (Bucket* before = std::exchange(adding_up_, &bucket)) give(*before);
+}
+
+void AddedGradients::give(Bucket& bucket) {
+  std::exchange(bucket.sum, nullptr)->wait();
+  bucket.was_given = true;
+  for (const size_t i : bucket.parameters) taker_->give(i);
+}
+
+void AddedGradients::end_backward() {
+  if (Bucket* last = std::exchange(adding_up_, nullptr)) give(*last);
+}
+
+void AddedGradients::check_given() const {
+  for (const Bucket& bucket : buckets_) {
+    if (!bucket.was_given || bucket.missing < bucket.parameters.size()) check_gradients(bucket);
   }
+}
+
+void AddedGradients::check_gradients(const Bucket& bucket) const {
+  for (const size_t i : bucket.parameters) {
+    TORCH_CHECK(parameters_[i].grad().defined(), "parameter ", names_[i],
+                " has no gradient to add to the other replicas'");
+  }
+}
+
+void AddedGradients::finish() {
+  if (taker_ != nullptr) return check_given();
+  if (begun_ < buckets_.size()) check_gradients(buckets_[begun_]);
   const torch::NoGradGuard no_grad;
   const double share = 1.0 / static_cast<double>(group_->size());
   for (Bucket& bucket : buckets_) {

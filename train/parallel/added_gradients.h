@@ -8,7 +8,9 @@
 //   backward has completed the gradients of a bucket, and of those before it, one coalesced
 //   all-reduce of them begins: buckets go in one order on every rank. The sums take the gradients'
 //   place and need no flat copy. Before the update all are waited for; a gradient is then the mean.
-//   Of several micro-batches the last one's backward sends.
+//   Of several micro-batches the last one's backward sends. Where somebody takes gradients (the
+//   host), every backward sends, no bucket is of two blocks, and of one after the other the sums
+//   are given to him when the next one's has begun: two buckets' gradients are there at most.
 // Limits: every rank has to have every gradient; who has none is an error that names the parameter.
 #pragma once
 
@@ -28,8 +30,11 @@ class AddedGradients final : public Replicas {
   AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
                  int64_t bucket_bytes);
 
+  void listen(MemoryClaims* claims) override { claims_ = claims; }
+  void give_to(GradientTaker& taker) override;
   void begin_step() override;
   void begin_backward(bool last) override { sends_ = last; }
+  void end_backward() override;
   void finish() override;
 
  private:
@@ -37,18 +42,29 @@ class AddedGradients final : public Replicas {
     std::vector<size_t> parameters;
     size_t missing = 0;  // whose gradients are not complete
     RankGroup::Work sum;
+    bool was_given = false;  // in this step
   };
 
+  // blocks: as buckets_of().
+  void cut(const std::vector<int64_t>& blocks);
   void completed(size_t parameter);
+  void completed_for_taker(size_t parameter);
   void begin_sum(Bucket& bucket);
+  void give(Bucket& bucket);
+  void check_given() const;
+  void check_gradients(const Bucket& bucket) const;
 
   std::vector<std::string> names_;
   std::vector<torch::Tensor> parameters_;
   std::shared_ptr<RankGroup> group_;
+  int64_t bucket_bytes_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // of each parameter
   size_t begun_ = 0;               // buckets
   bool sends_ = false;
+  GradientTaker* taker_ = nullptr;
+  Bucket* adding_up_ = nullptr;  // whose sum is on its way to him
+  MemoryClaims* claims_ = nullptr;
   GradientHooks hooks_;
 };
 

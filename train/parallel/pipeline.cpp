@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/parallel/next_action.h"
+
 namespace headroom {
 
 using torch::Tensor;
@@ -30,6 +32,12 @@ ModelPart Pipeline::part() const {
   return {layers_, stages_->rank() == 0, stages_->rank() + 1 == stages_->size()};
 }
 
+std::vector<int64_t> Pipeline::last_blocks() const {
+  std::vector<int64_t> last;
+  for (const LayerSpan& span : blocks_) last.push_back(span.end - 1);
+  return last;
+}
+
 // One for everything that goes between two pieces in a step.
 int Pipeline::tag(int64_t piece, int64_t micro_batch, ActionKind kind) const {
   const int64_t way = kind == ActionKind::kForward ? 0 : 1;
@@ -43,6 +51,7 @@ void Pipeline::run(at::IntArrayRef sizes, const torch::TensorOptions& options,
   for (const Action& action : actions_) {
     switch (action.kind) {
       case ActionKind::kForward:
+        backward_follows_ = headroom::backward_follows(actions_, action);
         forward(action, sizes, options, calls);
         break;
       case ActionKind::kBackward:

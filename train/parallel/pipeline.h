@@ -56,6 +56,11 @@ class Pipeline {
   // Of the blocks that it has, those of a chunk.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
+  // The last one of each.
+  std::vector<int64_t> last_blocks() const;
+  // While a forward runs: whether its own backward is what the stage does next.
+  bool backward_follows() const { return backward_follows_; }
+
   // One step. sizes: of what goes from piece to piece.
   void run(at::IntArrayRef sizes, const torch::TensorOptions& options, const StageCalls& calls);
 
@@ -89,6 +94,7 @@ class Pipeline {
   std::shared_ptr<WaitingGradients> waiting_;  // null: nothing waits
   std::map<Key, Kept> kept_;
   std::vector<std::pair<RankGroup::Work, torch::Tensor>> leaving_;
+  bool backward_follows_ = false;
 };
 
 }  // namespace headroom

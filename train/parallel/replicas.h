@@ -10,6 +10,7 @@
 
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
+#include "train/techniques/gradient_taker.h"
 
 namespace headroom {
 
@@ -23,6 +24,10 @@ class Replicas {
   // Who hears what it makes; null: nobody. What is there is claimed at once.
   virtual void listen(MemoryClaims* /*claims*/) {}
 
+  // Who takes the gradients, from now on: each sum over the replicas when it is there, of every
+  // backward that sends; the mean is his to make. He lives as long.
+  virtual void give_to(GradientTaker& taker) = 0;
+
   // Before anything of a step: the one before it may have failed in the middle.
   virtual void begin_step() {}
   // Before each forward of it.
@@ -30,6 +35,8 @@ class Replicas {
   // Before each backward; `last`: of the step. Where gradients wait (waiting_gradients.h) before
   // each part of one: of a parameter all of a micro-batch's gradient comes in one of them.
   virtual void begin_backward(bool last) = 0;
+  // When each has ended.
+  virtual void end_backward() {}
   // After the last: the optimizer's gradients are the mean of all replicas'. Throws c10::Error
   // where a parameter had none.
   virtual void finish() = 0;

@@ -105,8 +105,19 @@ void check_zero_bubble(const RunSpec& spec) {
   if (spec.zero == 3) {
     refuse(
         "does not run with --zero 3, which lets a block go when its gradients are complete; "
-        "allowed "
-        "with it: 1f1b, gpipe");
+        "allowed with it: 1f1b, gpipe");
+  }
+  // Each of these counts on a gradient that backward completes, or on what it saved being there.
+  std::string other;
+  if (spec.activations.offloaded()) other = "--activations " + to_string(spec.activations);
+  if (spec.param_offload.any()) other = "--param-offload " + to_string(spec.param_offload);
+  if (spec.optimizer_offload.any()) {
+    other = "--optimizer-offload " + to_string(spec.optimizer_offload);
+  }
+  if (spec.release_gradients) other = "--release-gradients";
+  if (!other.empty()) {
+    refuse("has gradients of weights wait, and does not run with " + other +
+           "; allowed with it: 1f1b, gpipe, interleaved:V");
   }
 }
 
@@ -134,7 +145,6 @@ void check_pipeline(const RunSpec& spec) {
     refuse("runs forward and backward in turn, and --profile-type " + to_string(spec.profile_type) +
            " has no backward; allowed: with training, forward-backward");
   }
-  if (spec.activations.offloaded()) refuse("does not run with --activations offloaded");
   if (spec.schedule.kind == ScheduleKind::kZeroBubble) check_zero_bubble(spec);
   if (spec.schedule.kind != ScheduleKind::kInterleaved) return;
   if (spec.micro_batches % pp != 0) {
@@ -153,6 +163,25 @@ void check_pipeline(const RunSpec& spec) {
   }
 }
 
+void check_param_offload(const RunSpec& spec) {
+  const auto refuse = [&](const std::string& problem) {
+    throw UsageError("--param-offload", to_string(spec.param_offload), problem,
+                     "--mesh tp=2 --param-offload cpu --optimizer-offload cpu");
+  };
+  if (spec.param_offload.space == MemorySpace::kDisk) {
+    refuse("keeps one rank's weights, and --mesh " + to_string(spec.mesh) +
+           " has several; allowed there: none, cpu");
+  }
+  if (spec.zero > 0) {
+    refuse("moves blocks that --zero " + std::to_string(spec.zero) +
+           " has in flat tensors on the device; allowed with it: none");
+  }
+  if (spec.schedule.kind == ScheduleKind::kInterleaved) {
+    refuse("brings blocks in one order, and --schedule " + to_string(spec.schedule) +
+           " runs them in several; allowed with it: none");
+  }
+}
+
 // What has a way of its own for gradients or parameters.
 void check_others(const RunSpec& spec) {
   const auto refuse = [&](const std::string& flag) {
@@ -160,10 +189,26 @@ void check_others(const RunSpec& spec) {
                      "does not run with " + flag + "; allowed with it: none",
                      "--mesh none " + flag);
   };
-  if (spec.param_offload.any()) refuse("--param-offload " + to_string(spec.param_offload));
-  if (spec.optimizer_offload.any())
-    refuse("--optimizer-offload " + to_string(spec.optimizer_offload));
-  if (spec.release_gradients) refuse("--release-gradients");
+  if (spec.param_offload.any()) check_param_offload(spec);
+  if (spec.optimizer_offload.space == MemorySpace::kDisk) {
+    throw UsageError("--optimizer-offload", to_string(spec.optimizer_offload),
+                     "keeps one rank's states, and --mesh " + to_string(spec.mesh) +
+                         " has several; allowed there: none, cpu",
+                     "--mesh dp=2 --optimizer-offload cpu");
+  }
+  if (spec.optimizer_offload.any() && spec.shard_group > 0) {
+    throw UsageError("--shard-group", std::to_string(spec.shard_group),
+                     "adds up between copies at the end of a step, and --optimizer-offload " +
+                         to_string(spec.optimizer_offload) +
+                         " takes gradients before; allowed with it: 0",
+                     "--mesh dp=4 --zero 1 --optimizer-offload cpu");
+  }
+  if (spec.release_gradients && spec.mesh.size(MeshAxis::kData) > 1) {
+    throw UsageError("--release-gradients", "true",
+                     "updates by a gradient that --mesh " + to_string(spec.mesh) +
+                         " adds up over replicas; allowed with it: where dp=1",
+                     "--mesh tp=2 --release-gradients");
+  }
   if (spec.profile_type == Mode::kGenerate) refuse("--profile-type generate");
 }
 

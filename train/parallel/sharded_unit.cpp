@@ -88,7 +88,8 @@ void ShardedUnit::drop() {
 }
 
 bool ShardedUnit::take(size_t parameter) {
-  settle();  // of the micro-batch before, where no other unit came between
+  // Of the backward before this one, where no other unit has come between.
+  if (missing_ == parameters_.size()) settle();
   Tensor& gradient = parameters_[parameter].mutable_grad();
   if (!gradients_.defined()) {
     gradients_ = torch::zeros_like(flat_);
@@ -125,6 +126,7 @@ void ShardedUnit::settle() {
   if (!adding_up_) return;
   wait_for(adding_up_);
   if (zero_ > 1) gradients_ = Tensor();
+  if (taker_) return give();
   if (sum_.defined()) {
     sum_.add_(summing_);
   } else {
@@ -134,15 +136,27 @@ void ShardedUnit::settle() {
   if (sum_is_last_ && ranks_.copies) adding_up_copies_ = ranks_.copies->all_reduce({sum_});
 }
 
+// What is left of the sum is the pieces' to let go.
+void ShardedUnit::give() {
+  set_gradients(std::exchange(summing_, Tensor()));
+  has_given_ = true;
+  for (size_t i = 0; i < ranges_.size(); ++i) taker_(i);
+}
+
+void ShardedUnit::set_gradients(const Tensor& sum) {
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    pieces_[i].value().mutable_grad() = sum.narrow(0, ranges_[i].in_part, ranges_[i].length);
+  }
+}
+
 void ShardedUnit::give_gradients() {
   settle();
   wait_for(adding_up_copies_);
-  TORCH_CHECK(missing_ == parameters_.size() && sum_.defined(), "parameters of ", name_,
-              " have no gradient to add to the other replicas'");
+  TORCH_CHECK(missing_ == parameters_.size() && (sum_.defined() || has_given_), "parameters of ",
+              name_, " have no gradient to add to the other replicas'");
+  if (taker_) return;
   sum_.mul_(1.0 / static_cast<double>(ranks_.replicas()));
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    pieces_[i].value().mutable_grad() = sum_.narrow(0, ranges_[i].in_part, ranges_[i].length);
-  }
+  set_gradients(sum_);
 }
 
 void ShardedUnit::free_gradients() {
@@ -150,6 +164,7 @@ void ShardedUnit::free_gradients() {
   wait_for(adding_up_copies_);
   for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
   gradients_ = sum_ = summing_ = Tensor();
+  has_given_ = false;
   missing_ = parameters_.size();
 }
 

@@ -33,7 +33,9 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/data/weights.h"
@@ -70,6 +72,10 @@ class ShardedUnit {
   void wait();
   void drop();
 
+  // Who takes a piece's gradient, the sum over the replicas, each time that it is there; nothing is
+  // added up here then. Not where there are copies.
+  void give_to(std::function<void(size_t piece)> taker) { taker_ = std::move(taker); }
+
   // Before a backward. sends: whether its gradients are to be added up over the replicas; last: of
   // the step.
   void begin_backward(bool sends, bool last) {
@@ -98,6 +104,8 @@ class ShardedUnit {
   torch::Tensor place_in(const torch::Tensor& flat, size_t parameter) const;
   torch::Tensor own_part(const torch::Tensor& flat) const;
   void make_pieces();
+  void set_gradients(const torch::Tensor& sum);
+  void give();
 
   std::string name_;
   std::vector<std::string> names_;
@@ -120,7 +128,9 @@ class ShardedUnit {
   bool sends_ = false;
   bool is_last_ = false;
   bool sum_is_last_ = false;  // of the step, which began
-  size_t missing_ = 0;        // gradients, in the backward that runs
+  std::function<void(size_t piece)> taker_;
+  bool has_given_ = false;  // in this step
+  size_t missing_ = 0;      // gradients, in the backward that runs
   MemoryClaims* claims_ = nullptr;
 };
 

@@ -123,6 +123,15 @@ void Shards::listen(MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
+void Shards::give_to(GradientTaker& taker) {
+  gives_ = true;
+  size_t first = 0;
+  for (const auto& unit : units_) {
+    unit->give_to([&taker, first](size_t piece) { taker.give(first + piece); });
+    first += unit->ranges().size();
+  }
+}
+
 void Shards::begin_step() {
   adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
@@ -158,7 +167,14 @@ void Shards::completed(ShardedUnit& unit, size_t parameter) {
     adding_up_.push_back(&unit);
     ShardedUnit::begin_sums(adding_up_);
   }
-  for (ShardedUnit* one : before) one->settle();
+  for (ShardedUnit* one : before) {
+    if (one != &unit) one->settle();
+  }
+}
+
+void Shards::end_backward() {
+  if (!gives_) return;
+  for (ShardedUnit* last : std::exchange(adding_up_, {})) last->settle();
 }
 
 void Shards::finish() {

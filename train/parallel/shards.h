@@ -52,9 +52,11 @@ class Shards final : public Replicas, public ResidentBlocks {
   BlockRunner around(BlockRunner inner);
 
   void listen(MemoryClaims* claims) override;
+  void give_to(GradientTaker& taker) override;
   void begin_step() override;
   void begin_forward() override;
   void begin_backward(bool last) override;
+  void end_backward() override;
   void finish() override;
   void end_update() override;
   void add_up(torch::Tensor& number) override;
@@ -78,6 +80,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   ShardedUnit* head_ = nullptr;
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
   std::vector<ShardedUnit*> adding_up_;                // whose sum began last, and may not be there
+  bool gives_ = false;                                 // sums to a taker, as they come
 };
 
 }  // namespace headroom

@@ -77,7 +77,7 @@ std::vector<int64_t> TensorParallel::offsets(const std::string& parameter,
   return offsets;
 }
 
-NamedTensors TensorParallel::whole(const NamedTensors& own) const {
+NamedTensors TensorParallel::whole(const NamedTensors& own, torch::Device device) const {
   const torch::NoGradGuard no_grad;
   NamedTensors all;
   for (const auto& item : own) {
@@ -92,12 +92,13 @@ NamedTensors TensorParallel::whole(const NamedTensors& own) const {
     const Tensor part = item.value().transpose(0, dim);
     std::vector<int64_t> sizes = part.sizes().vec();
     sizes[0] = piece;
-    Tensor padded = torch::zeros(sizes, part.options().requires_grad(false));
+    Tensor padded = torch::zeros(sizes, part.options().requires_grad(false).device(device));
     padded.narrow(0, 0, part.size(0)).copy_(part);
     sizes[0] = piece * ranks_->size();
     Tensor gathered = torch::empty(sizes, padded.options());
     ranks_->all_gather(gathered, padded)->wait();
-    all.insert(item.key(), gathered.narrow(0, 0, total).transpose(0, dim).contiguous());
+    const Tensor whole = gathered.narrow(0, 0, total).transpose(0, dim).contiguous();
+    all.insert(item.key(), whole.to(part.device()));
   }
   return all;
 }

@@ -38,14 +38,19 @@ class TensorParallel {
 
   // Whether every rank has all of it, and so all of its gradient.
   bool is_whole(const std::string& parameter) const;
+  // Whether this rank counts it where all ranks' are counted: of what all have, one does.
+  bool counts(const std::string& parameter) const {
+    return !is_whole(parameter) || ranks_->rank() == 0;
+  }
   // Of whole tensors by the parameters' names, this rank's.
   NamedTensors own(const NamedTensors& whole) const;
   // The shape of the whole parameter.
   std::vector<int64_t> whole_sizes(const std::string& parameter, const torch::Tensor& own) const;
   // Where in it the rank's part begins, along each dimension.
   std::vector<int64_t> offsets(const std::string& parameter, const torch::Tensor& own) const;
-  // Puts together what every rank has of `own`, which are as the parameters. All ranks have to ask.
-  NamedTensors whole(const NamedTensors& own) const;
+  // Puts together what every rank has of `own`, which are as the parameters, there or on the host;
+  // what is put together lies where they did. device: the ranks'. All of them have to ask.
+  NamedTensors whole(const NamedTensors& own, torch::Device device) const;
 
   // With sequence parallelism every rank has the gradient that its tokens give of what is whole:
   // they are added up. names: of the parameters that the gradients are of.

@@ -4,13 +4,17 @@ namespace headroom {
 
 using torch::Tensor;
 
-GradientTaker::GradientTaker(const torch::OrderedDict<std::string, Tensor>& parameters)
-    : names_(parameters.keys()),
-      parameters_(parameters.values()),
-      hooks_(parameters_, [this](size_t index) {
-        take(index);
-        ++taken_;
-      }) {}
+GradientTaker::GradientTaker(const torch::OrderedDict<std::string, Tensor>& parameters, Giver giver)
+    : names_(parameters.keys()), parameters_(parameters.values()) {
+  if (giver == Giver::kReplicas) return;
+  hooks_.emplace(parameters_, [this](size_t index) { give(index); });
+}
+
+void GradientTaker::give(size_t index) {
+  if (complete_) complete_(names_[index], parameters_[index].grad());
+  take(index);
+  ++taken_;
+}
 
 void GradientTaker::listen(ScopeListener* scopes, MemoryClaims* claims) {
   scopes_ = scopes;
@@ -19,9 +23,10 @@ void GradientTaker::listen(ScopeListener* scopes, MemoryClaims* claims) {
   claim(claims_, Category::kOptimizerState, state(), names_);
 }
 
-void GradientTaker::check_complete() const {
-  TORCH_CHECK(taken_ == parameters_.size(), "backward completed the gradients of ", taken_, " of ",
-              parameters_.size(), " parameters");
+void GradientTaker::check_complete(size_t backwards) const {
+  const size_t all = parameters_.size() * backwards;
+  TORCH_CHECK(taken_ == all, "backward completed the gradients of ", taken_, " of ", all,
+              " parameters");
 }
 
 }  // namespace headroom

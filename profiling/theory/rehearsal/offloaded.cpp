@@ -1,5 +1,6 @@
 #include "profiling/theory/rehearsal/offloaded.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -82,20 +83,31 @@ class OffloadedShapes::Form final : public ShapeForm {
 };
 
 OffloadedShapes::OffloadedShapes(Run& run, const Activations& activations, int64_t layers)
-    : WholeShapes(activations.min_bytes), run_(run), activations_(activations), layers_(layers) {}
+    : WholeShapes(activations.min_bytes),
+      run_(run),
+      activations_(activations),
+      last_blocks_({layers - 1}) {}
 
 OffloadedShapes::~OffloadedShapes() = default;
 
+void OffloadedShapes::begin_forward(bool backward_follows) {
+  units_.begin_pass();
+  backward_follows_ = backward_follows;
+}
+
+bool OffloadedShapes::is_last() const {
+  return backward_follows_ && std::find(last_blocks_.begin(), last_blocks_.end(),
+                                        run_.memory.place.block) != last_blocks_.end();
+}
+
 bool OffloadedShapes::takes(const ShapeTensor& tensor) const {
-  const int64_t block = run_.memory.place.block;
-  if (block == SavedUnits::kNoBlock || block == layers_ - 1) return false;
+  if (run_.memory.place.block == SavedUnits::kNoBlock || is_last()) return false;
   if (activations_.encoded() && !is_coded(tensor)) return false;
   return WholeShapes::takes(tensor);
 }
 
 std::shared_ptr<PackedShape> OffloadedShapes::pack(const ShapeTensor& tensor) {
-  const bool in_last = run_.memory.place.block == layers_ - 1;
-  if (in_last || tensor.storage->bytes() < activations_.min_bytes) return nullptr;
+  if (is_last() || tensor.storage->bytes() < activations_.min_bytes) return nullptr;
   return WholeShapes::pack(tensor);
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "profiling/theory/rehearsal/whole_shapes.h"
 #include "train/offload/host_ranges.h"
@@ -16,6 +18,10 @@ class OffloadedShapes final : public WholeShapes {
   OffloadedShapes(Run& run, const Activations& activations, int64_t layers);
   ~OffloadedShapes() override;
 
+  void end_at(std::vector<int64_t> last_blocks) { last_blocks_ = std::move(last_blocks); }
+
+  void begin_forward(bool backward_follows) override;
+  void begin_backward() override { begin_forward(/*backward_follows=*/true); }
   bool takes_inputs() const override { return true; }
   bool takes(const ShapeTensor& tensor) const override;
   std::shared_ptr<PackedShape> pack(const ShapeTensor& tensor) override;
@@ -25,11 +31,13 @@ class OffloadedShapes final : public WholeShapes {
   class Moved;
   class Form;
 
+  bool is_last() const;
   std::unique_ptr<ShapeForm> form_of(const ShapeTensor& tensor) override;
 
   Run& run_;
   Activations activations_;
-  int64_t layers_;
+  std::vector<int64_t> last_blocks_;
+  bool backward_follows_ = true;
   HostRanges host_;
   SavedUnits units_;
 };

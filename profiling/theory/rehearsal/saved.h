@@ -22,6 +22,9 @@ class SavedShapes {
   virtual bool takes(const ShapeTensor& /*tensor*/) const { return true; }
   virtual bool takes_inputs() const { return false; }
   virtual std::shared_ptr<PackedShape> pack(const ShapeTensor& tensor) = 0;  // null: as it is
+  // As SavedTensors'.
+  virtual void begin_forward(bool /*backward_follows*/) {}
+  virtual void begin_backward() {}
   // Of host memory that it holds from step to step, in bytes.
   virtual int64_t host_bytes() const { return 0; }
 };

@@ -22,9 +22,12 @@ std::optional<DType> autocast_type(Precision precision) {
   return std::nullopt;
 }
 
-std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec) {
+std::unique_ptr<SavedShapes> rehearse_activations(Run& run, const RunSpec& spec,
+                                                  const StageShapes& stage) {
   if (!spec.activations.offloaded()) return std::make_unique<CompressedShapes>(spec.activations);
-  return std::make_unique<OffloadedShapes>(run, spec.activations, model_config(spec).layers);
+  auto offloaded = std::make_unique<OffloadedShapes>(run, spec.activations, stage.layers());
+  offloaded->end_at(stage.last_blocks());
+  return offloaded;
 }
 
 bool shares_gradients(const RunSpec& spec) {
@@ -84,7 +87,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
       autocast_(autocast_type(spec.precision)),
       micro_batches_(passes(spec)) {
   if (!spec.activations.exact() && spec.profile_type != Mode::kForward) {
-    saved_ = rehearse_activations(run, spec);
+    saved_ = rehearse_activations(run, spec, model_.stage());
   }
   if (spec.precision == Precision::kFp16 && has_backward(spec.profile_type)) {
     begin("build", kLossScaler);
@@ -125,12 +128,26 @@ void RehearsedStep::release_gradients() {
 // As train/offload/offloaded_optimizer.cpp: a gradient goes when the next one is there. The update
 // takes nothing of the card's memory.
 void RehearsedStep::send_gradients() {
-  for (Parameter* parameter : model_.parameters()) {
-    parameter->when_accumulated = [this, parameter] {
-      if (leaving_ != nullptr) leaving_->gradient = {};
-      leaving_ = parameter;
-    };
+  const auto send = [this](Parameter& parameter) {
+    if (leaving_ != nullptr) leaving_->gradient = {};
+    leaving_ = &parameter;
+  };
+  if (model_.shards() != nullptr) {
+    model_.shards()->give_to(send);
+  } else if (spec_.mesh.size(MeshAxis::kData) > 1) {
+    given_ = std::make_unique<GivenShapes>(model_.parameters(), spec_.bucket_bytes, send);
+  } else {
+    for (Parameter* parameter : model_.parameters()) {
+      parameter->when_accumulated = [send, parameter] { send(*parameter); };
+    }
   }
+}
+
+// As Step::backward() ends.
+void RehearsedStep::end_backward() {
+  if (model_.shards() != nullptr) model_.shards()->end_backward();
+  if (given_) given_->end_backward();
+  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
 }
 
 void RehearsedStep::begin(const char* phase, const char* group) {
@@ -190,8 +207,11 @@ ShapeTensor RehearsedStep::run_stage(const Batch& data) {
           [&](int64_t chunk, int64_t /*micro_batch*/, const ShapeTensor& x_BSD) {
             return forward_of_chunk(chunk, part_of(data), x_BSD);
           },
-      .backward = [&](ShapeTensor& output, const ShapeTensor& gradient,
-                      bool last) { backward_from(output, gradient, last); },
+      .backward =
+          [&](ShapeTensor& output, const ShapeTensor& gradient, bool last) {
+            if (saved_) saved_->begin_backward();
+            backward_from(output, gradient, last);
+          },
       .weights =
           [&](const std::function<void()>& make, bool last) {
             begin("backward", kTemporaries);
@@ -213,8 +233,9 @@ ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
   const RehearsedAutocast autocast(run_, autocast_);
   const RehearsedSaving saving(run_, saved_.get());
   begin("forward", kActivations);
-  if (model_.shards() != nullptr) model_.shards()->begin_forward();
   const StageShapes& stage = model_.stage();
+  if (saved_) saved_->begin_forward(stage.backward_follows());
+  if (model_.shards() != nullptr) model_.shards()->begin_forward();
   const LayerSpan span = stage.blocks(chunk);
   ShapeTensor y_BSD = stage.is_first(chunk) ? model_.embed(part.tokens_BS) : x_BSD;
   y_BSD = model_.blocks(span.first, span.end, y_BSD, /*in_groups=*/true);
@@ -309,6 +330,7 @@ void RehearsedStep::backward_from(ShapeTensor& output, const ShapeTensor& gradie
   if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
   if (gradient.defined()) {
     backward(output, gradient);
+    end_backward();
   } else {
     begin_backward(micro_batches_ == 1 ? output : div_scalar(output));
   }
@@ -318,7 +340,7 @@ void RehearsedStep::begin_backward(ShapeTensor root) {
   if (!loss_scaler_.empty()) root = mul(root, loss_scaler_.front());
   const ShapeTensor ones = empty(run_, {}, root.dtype);
   backward(root, ones);
-  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
+  end_backward();
 }
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 #include "profiling/theory/rehearsal/generator.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
+#include "profiling/theory/rehearsal/parallel/given_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/spec.h"
 
@@ -69,6 +70,7 @@ class RehearsedStep {
   void finish_gradients();
   void release_gradients();
   void send_gradients();
+  void end_backward();
   void clip();
   void update();
 
@@ -84,6 +86,7 @@ class RehearsedStep {
   RehearsedOptimizerPtr optimizer_;
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward
   Parameter* leaving_ = nullptr;                 // whose gradient is on its way to the host
+  std::unique_ptr<GivenShapes> given_;           // by replicas to be sent; null: by backward
 };
 
 }  // namespace headroom

@@ -23,6 +23,7 @@ MODEL = ("--model-size custom --d-model 64 --d-ff 128 --layers 4 --heads 4 --voc
          "--stacks none --record-steps 0").split()
 LONG = ["--warmup-steps", "0", "--measure-steps", "100000"]
 SOON = 30  # seconds
+ON_HOST = ("--optimizer-offload", "cpu", "--param-offload", "cpu")
 
 
 def profile(*flags, model=MODEL, **more):
@@ -168,7 +169,14 @@ class MeshFaults(unittest.TestCase):
                               "lets a block go when its gradients are complete"),
                              (("--mesh", "pp=2", "--schedule", "zero-bubble", "--precision",
                                "fp8"), "whose products make both gradients at once"),
-                             (("--mesh", "dp=2", "--param-offload", "cpu"), "--param-offload")):
+                             (("--mesh", "pp=2", "--schedule", "zero-bubble",
+                               "--release-gradients"), "--release-gradients"),
+                             (("--mesh", "dp=2", "--zero", "1", *ON_HOST), "in flat tensors"),
+                             (("--mesh", "dp=4", "--zero", "1", "--shard-group", "2",
+                               "--optimizer-offload", "cpu"), "--shard-group"),
+                             (("--mesh", "dp=2", "--optimizer-offload", "nvme:."),
+                              "keeps one rank's states"),
+                             (("--mesh", "dp=2", "--release-gradients"), "over replicas")):
             with self.subTest(" ".join(flags)):
                 process = profile(*flags)
                 out, err = self.ended(process, ())

@@ -64,6 +64,11 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
   return y_BSD;
 }
 
+void ShardShapes::give_to(const std::function<void(Parameter&)>& taker) {
+  gives_ = true;
+  for (const auto& unit : units_) unit->give_to(taker);
+}
+
 void ShardShapes::begin_step() {
   adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
@@ -92,7 +97,14 @@ void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
     adding_up_.push_back(&unit);
     for (UnitShapes* one : adding_up_) one->begin_sum();
   }
-  for (UnitShapes* one : before) one->settle();
+  for (UnitShapes* one : before) {
+    if (one != &unit) one->settle();
+  }
+}
+
+void ShardShapes::end_backward() {
+  if (!gives_) return;
+  for (UnitShapes* last : std::exchange(adding_up_, {})) last->settle();
 }
 
 void ShardShapes::finish() {

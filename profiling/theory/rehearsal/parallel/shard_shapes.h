@@ -25,9 +25,11 @@ class ShardShapes final : public ResidentBlocks {
   ShapeTensor run(int64_t index, const ShapeTensor& x_BSD,
                   const std::function<ShapeTensor(const ShapeTensor&)>& block);
 
+  void give_to(const std::function<void(Parameter&)>& taker);
   void begin_step();
   void begin_forward();
   void begin_backward(bool last);
+  void end_backward();
   void finish();
   void end_update();
 
@@ -48,6 +50,7 @@ class ShardShapes final : public ResidentBlocks {
   UnitShapes* table_ = nullptr;
   UnitShapes* head_ = nullptr;
   std::vector<UnitShapes*> adding_up_;
+  bool gives_ = false;
 };
 
 }  // namespace headroom

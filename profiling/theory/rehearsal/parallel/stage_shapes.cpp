@@ -6,6 +6,7 @@
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "train/gradient_rules.h"
+#include "train/parallel/next_action.h"
 
 namespace headroom {
 namespace {
@@ -39,10 +40,17 @@ bool StageShapes::has_layer(int64_t layer) const {
   return std::find(layers_.begin(), layers_.end(), layer) != layers_.end();
 }
 
+std::vector<int64_t> StageShapes::last_blocks() const {
+  std::vector<int64_t> last;
+  for (const LayerSpan& span : blocks_) last.push_back(span.end - 1);
+  return last;
+}
+
 void StageShapes::run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls) {
   for (const Action& action : actions_) {
     switch (action.kind) {
       case ActionKind::kForward:
+        backward_follows_ = headroom::backward_follows(actions_, action);
         forward(run, action, sizes, dtype, calls);
         break;
       case ActionKind::kBackward:

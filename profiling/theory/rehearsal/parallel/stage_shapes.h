@@ -42,6 +42,9 @@ class StageShapes {
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
   WaitingShapes* waiting() { return waits_ ? &waiting_ : nullptr; }  // null: nothing waits
+  std::vector<int64_t> last_blocks() const;
+  // As Pipeline's.
+  bool backward_follows() const { return backward_follows_; }
 
   // One step. sizes, dtype: of what goes from piece to piece.
   void run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls);
@@ -68,6 +71,7 @@ class StageShapes {
   std::vector<Action> actions_;
   bool waits_;
   WaitingShapes waiting_;
+  bool backward_follows_ = false;
   std::map<Key, Kept> kept_;
   ShapeTensor leaving_;
 };

@@ -77,7 +77,7 @@ void UnitShapes::drop() {
 }
 
 bool UnitShapes::take(size_t parameter) {
-  settle();
+  if (missing_ == parameters_.size()) settle();
   if (!gradients_.defined()) gradients_ = flat(layout_.numel(), kGradients);
   Parameter& own = *parameters_[parameter];
   own.gradient = sends_ ? ShapeTensor() : part_of_flat(gradients_, own.value.sizes);
@@ -96,17 +96,26 @@ void UnitShapes::begin_sum() {
 void UnitShapes::settle() {
   if (!std::exchange(adding_up_, false)) return;
   if (zero_ > 1) gradients_ = {};
+  if (taker_) {
+    set_gradients(std::exchange(summing_, ShapeTensor()));
+    for (Parameter& piece : pieces_) taker_(piece);
+    return;
+  }
   if (!sum_.defined()) sum_ = summing_;
   summing_ = {};
+}
+
+void UnitShapes::set_gradients(const ShapeTensor& sum) {
+  for (Parameter& piece : pieces_) piece.gradient = part_of_flat(sum, piece.value.sizes);
 }
 
 void UnitShapes::give_gradients() {
   settle();
   if (has_copies_) {
     count_moved(run_, {MeshAxis::kData, Collective::kAllReduce, /*between_copies=*/true},
-                "gradients of a part: " + name_, "P", {layout_.part_numel()}, dtype_);
+                std::string("gradients of a part: ") + name_, "P", {layout_.part_numel()}, dtype_);
   }
-  for (Parameter& piece : pieces_) piece.gradient = part_of_flat(sum_, piece.value.sizes);
+  if (!taker_) set_gradients(sum_);
 }
 
 void UnitShapes::gather_updates() {

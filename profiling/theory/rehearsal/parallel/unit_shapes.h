@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
@@ -24,6 +26,8 @@ class UnitShapes {
   // What this replica's optimizer updates.
   std::vector<Parameter*> pieces();
 
+  // As ShardedUnit's.
+  void give_to(std::function<void(Parameter&)> taker) { taker_ = std::move(taker); }
   void fetch();
   void drop();
   void begin_backward(bool sends) { sends_ = sends; }
@@ -37,6 +41,7 @@ class UnitShapes {
  private:
   ShapeTensor flat(int64_t elements, const char* group) const;
   void count(Collective kind, const char* what) const;
+  void set_gradients(const ShapeTensor& sum);
 
   const char* name_;
   std::vector<Parameter*> parameters_;
@@ -52,6 +57,7 @@ class UnitShapes {
   ShapeTensor gradients_, sum_, summing_;
   bool adding_up_ = false;
   bool sends_ = false;
+  std::function<void(Parameter&)> taker_;
   size_t missing_ = 0;
 };
 
