@@ -44,7 +44,7 @@ class WaitingGradients : public std::enable_shared_from_this<WaitingGradients> {
   // Of a step that failed in the middle.
   void clear() { waiting_.clear(); }
 
-  // Of a layer in this set: x W^T, and the weight as an operation on its columns sees it.
+  // Of a layer in this set: x W^T, and a leaf of the weight's memory for another operation.
   Tensor product(const Tensor& x, const Tensor& weight_OI);
   Tensor seen(const Tensor& weight);
 
@@ -55,7 +55,7 @@ class WaitingGradients : public std::enable_shared_from_this<WaitingGradients> {
     Tensor gradient;
   };
   struct Product;
-  struct Seen;
+  class Seen;
 
   std::map<int64_t, std::vector<Waiting>> waiting_;  // by micro-batch
   int64_t now_ = 0;
