@@ -2,6 +2,7 @@
 #include "train/parallel/waiting_gradients.h"
 
 #include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <utility>
@@ -85,8 +86,9 @@ class WaitingNorm final : public RmsNorm {
 
 }  // namespace
 
-// Both in what they are multiplied in: autocast's casts have nodes of their own before this one, as
-// they have before einsum's. of: the parameter, which the weight may be a cast of.
+// Both in what they are multiplied in: autocast's cast of x has a node of its own before this one,
+// as it has before einsum's. The weight is in no graph: nothing goes on to it in backward, and a
+// parameter's node calls its hooks also where no gradient has come. of: the parameter.
 struct WaitingGradients::Product : torch::autograd::Function<Product> {
   struct Of {
     WaitingGradients* waiting;
@@ -120,19 +122,19 @@ struct WaitingGradients::Product : torch::autograd::Function<Product> {
   }
 };
 
-// The weight itself, with a node that gives no gradient on.
-struct WaitingGradients::Seen : torch::autograd::Function<Seen> {
-  static Tensor forward(AutogradContext* context, const Tensor& weight, WaitingGradients* waiting) {
-    keep(context, waiting, weight);
-    return weight;
+// Takes what has come to a leaf that stands for a weight.
+class WaitingGradients::Seen final : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Seen(WaitingGradients& waiting, Tensor weight) : waiting_(waiting), weight_(std::move(weight)) {}
+
+  void operator()(const Tensor& leaf) override {
+    waiting_.waiting_[waiting_.now_].push_back(
+        {.weight = weight_, .gradient = std::exchange(leaf.mutable_grad(), Tensor())});
   }
 
-  static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
-    WaitingGradients& waiting = kept(context);
-    waiting.waiting_[waiting.now_].push_back(
-        {.weight = context->saved_data[kWeight].toTensor(), .gradient = gradients[0]});
-    return {Tensor(), Tensor()};
-  }
+ private:
+  WaitingGradients& waiting_;
+  Tensor weight_;
 };
 
 Tensor WaitingGradients::product(const Tensor& x, const Tensor& weight_OI) {
@@ -145,10 +147,14 @@ Tensor WaitingGradients::product(const Tensor& x, const Tensor& weight_OI) {
     right_OI = at::autocast::cached_cast(compute, weight_OI, device);
   }
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  return Product::apply(left, right_OI, Product::Of{this, weight_OI});
+  return Product::apply(left, right_OI.detach(), Product::Of{this, weight_OI});
 }
 
-Tensor WaitingGradients::seen(const Tensor& weight) { return Seen::apply(weight, this); }
+Tensor WaitingGradients::seen(const Tensor& weight) {
+  Tensor leaf = weight.detach().requires_grad_(true);
+  torch::autograd::impl::set_post_acc_grad_hooks(leaf, std::make_unique<Seen>(*this, weight));
+  return leaf;
+}
 
 void WaitingGradients::make(int64_t micro_batch) {
   const torch::NoGradGuard no_grad;

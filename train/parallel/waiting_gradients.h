@@ -17,9 +17,10 @@
 //   together. The token table has nothing behind it that would wait; its gradient is complete in
 //   backward.
 // Limits: inputs of matrices and gradients of their outputs live until make(), also where the
-//   forward keeps less and restores them for backward (recomputation, 8 bits): a stage in the
-//   pipeline's end may have more than under 1f1b, and no stage more micro-batches than 1f1b's
-//   first. FP8 products have a backward of their own (train/parallel/rules.cpp refuses them).
+//   forward keeps less and restores them for backward (recomputation, 8 bits): a stage may have
+//   more than under 1f1b, one of the last much more, though none keeps more micro-batches than
+//   1f1b's first. FP8 products have a backward of their own, and ZeRO-3 lets a block go when its
+//   gradients are complete: train/parallel/rules.cpp refuses both.
 #pragma once
 
 #include <torch/torch.h>
@@ -44,7 +45,7 @@ class WaitingGradients : public std::enable_shared_from_this<WaitingGradients> {
   // Of a step that failed in the middle.
   void clear() { waiting_.clear(); }
 
-  // Of a layer in this set: x W^T, and the weight as an operation on its columns sees it.
+  // Of a layer in this set: x W^T, and a leaf of the weight's memory for another operation.
   Tensor product(const Tensor& x, const Tensor& weight_OI);
   Tensor seen(const Tensor& weight);
 
@@ -55,7 +56,7 @@ class WaitingGradients : public std::enable_shared_from_this<WaitingGradients> {
     Tensor gradient;
   };
   struct Product;
-  struct Seen;
+  class Seen;
 
   std::map<int64_t, std::vector<Waiting>> waiting_;  // by micro-batch
   int64_t now_ = 0;

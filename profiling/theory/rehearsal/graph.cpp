@@ -34,8 +34,7 @@ Tensors call(Node& node) {
   ShapeTensor gradient = std::move(node.buffer);
   node.buffer = {};
   for (const auto& hook : node.when_reached) hook();
-  // A node that no gradient comes to gives none on, and accumulates none.
-  Tensors outputs = gradient.defined() ? node.apply(gradient) : Tensors(node.next.size());
+  Tensors outputs = node.apply(gradient);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (node.next[i] == nullptr) {
       outputs[i] = {};

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "model/loss.h"
 #include "model/transformer.h"
@@ -35,8 +37,8 @@ constexpr Case kCases[] = {
     {.name = "checkpointed under autocast", .precision = Precision::kBf16, .checkpointed = true}};
 
 // Two micro-batches of random tokens through a small model.
-struct Run {
-  explicit Run(const Case& one, const LayerFactory& layers) : one(one) {
+struct SmallModel {
+  SmallModel(const Case& one, const LayerFactory& layers) : one(one) {
     install_saved_tensor_hooks();
     const ModelConfig config = {.name = "small",
                                 .d_model = 32,
@@ -72,7 +74,7 @@ struct Run {
   Tensor tokens;
 };
 
-void expect_same_gradients(Run& waiting, Run& plain) {
+void expect_same_gradients(SmallModel& waiting, SmallModel& plain) {
   const auto expected = plain.model->named_parameters();
   for (const auto& item : waiting.model->named_parameters()) {
     const Tensor& gradient = expected[item.key()].grad();
@@ -87,8 +89,8 @@ TEST(WaitingGradients, AreTheSameToTheBitWhenTheyAreMade) {
   for (const Case& one : kCases) {
     SCOPED_TRACE(one.name);
     const auto waiting = std::make_shared<WaitingGradients>();
-    Run later(one, waiting->layers(eager_layers()));
-    Run plain(one, eager_layers());
+    SmallModel later(one, waiting->layers(eager_layers()));
+    SmallModel plain(one, eager_layers());
     for (int64_t i = 0; i < 2; ++i) {
       waiting->begin(i);
       later.backward(i);
@@ -107,8 +109,8 @@ TEST(WaitingGradients, AreTheSameToTheBitWhenTheyAreMade) {
 
 TEST(WaitingGradients, AreOfTheMicroBatchThatIsMade) {
   const auto waiting = std::make_shared<WaitingGradients>();
-  Run later(kCases[0], waiting->layers(eager_layers()));
-  Run plain(kCases[0], eager_layers());
+  SmallModel later(kCases[0], waiting->layers(eager_layers()));
+  SmallModel plain(kCases[0], eager_layers());
   for (int64_t i = 0; i < 2; ++i) {
     waiting->begin(i);
     later.backward(i);
@@ -124,7 +126,7 @@ TEST(WaitingGradients, AreOfTheMicroBatchThatIsMade) {
 
 TEST(WaitingGradients, AreCompleteForWhoeverListensWhenTheyAreMade) {
   const auto waiting = std::make_shared<WaitingGradients>();
-  Run later(kCases[0], waiting->layers(eager_layers()));
+  SmallModel later(kCases[0], waiting->layers(eager_layers()));
   const auto parameters = later.model->named_parameters();
   std::vector<std::string> completed;
   const GradientHooks hooks(parameters.values(), [&](size_t index) {
@@ -145,7 +147,7 @@ TEST(WaitingGradients, AreCompleteForWhoeverListensWhenTheyAreMade) {
 
 TEST(WaitingGradients, OfAStepThatFailedAreForgotten) {
   const auto waiting = std::make_shared<WaitingGradients>();
-  Run later(kCases[0], waiting->layers(eager_layers()));
+  SmallModel later(kCases[0], waiting->layers(eager_layers()));
   later.backward(0);
   waiting->clear();
   waiting->make(0);
@@ -154,10 +156,10 @@ TEST(WaitingGradients, OfAStepThatFailedAreForgotten) {
 
 TEST(WaitingGradients, OfLayersWithoutAGraphAreNone) {
   const auto waiting = std::make_shared<WaitingGradients>();
-  Run later(kCases[0], waiting->layers(eager_layers()));
-  Run plain(kCases[0], eager_layers());
+  SmallModel later(kCases[0], waiting->layers(eager_layers()));
+  SmallModel plain(kCases[0], eager_layers());
   const torch::NoGradGuard no_grad;
-  const Tensor tokens = plain.tokens[0].narrow(1, 0, Run::kPositions);
+  const Tensor tokens = plain.tokens[0].narrow(1, 0, SmallModel::kPositions);
   EXPECT_TRUE(torch::equal(later.model->forward(tokens), plain.model->forward(tokens)));
 }
 

@@ -34,9 +34,9 @@ ShapeTensor WaitingShapes::product(const ShapeTensor& x, const ShapeTensor& weig
   y.sizes = x.sizes;
   y.sizes[y.sizes.size() - 1] = right_OI.size(0);
   y.strides = contiguous_strides(y.sizes);
-  Node& node = attach("WaitingProduct", y, {&left, &right_OI});
+  Node& node = attach("WaitingProduct", y, {&left});
   node.apply = [this, &run, parameter = weight_OI, saved_x = Saved(left),
-                saved_weight = Saved(right_OI)](ShapeTensor& gradient) {
+                saved_weight = Saved(right_OI.detach())](ShapeTensor& gradient) {
     const ShapeTensor held = std::exchange(gradient, ShapeTensor());
     const ShapeTensor x_saved = saved_x.unpack();
     const ShapeTensor weight = saved_weight.unpack();
@@ -47,23 +47,27 @@ ShapeTensor WaitingShapes::product(const ShapeTensor& x, const ShapeTensor& weig
                               .dy_1NO = dy_1NO,
                               .gradient = {},
                               .block = run.memory.place.block});
-    return Tensors{dx, {}};
+    return Tensors{dx};
   };
   return y;
 }
 
 ShapeTensor WaitingShapes::seen(const ShapeTensor& weight) {
-  ShapeTensor alias = weight.detach();
-  // As a view of a parameter it is one to what packs saved tensors.
-  attach("WaitingAlias", alias, {&weight}, [this, weight](ShapeTensor& gradient) {
+  ShapeTensor leaf = weight.detach();
+  leaf.made_by = std::make_shared<Node>();
+  leaf.made_by->name = "AccumulateGrad";
+  leaf.made_by->block = weight.run->memory.place.block;
+  leaf.made_by->sequence = UINT64_MAX;
+  leaf.made_by->input = {weight.sizes, weight.dtype};
+  leaf.made_by->apply = [this, weight](ShapeTensor& gradient) {
     waiting_[now_].push_back({.weight = weight,
                               .x = {},
                               .dy_1NO = {},
                               .gradient = std::exchange(gradient, ShapeTensor()),
                               .block = weight.run->memory.place.block});
-    return Tensors{{}};
-  });
-  return alias;
+    return Tensors{};
+  };
+  return leaf;
 }
 
 void WaitingShapes::make(int64_t micro_batch) {
