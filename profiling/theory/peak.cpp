@@ -120,6 +120,8 @@ std::vector<std::string> flags_not_followed(const RunSpec& spec) {
                                                      "mesh",
                                                      "zero",
                                                      "reshard_after_forward",
+                                                     "shard_group",
+                                                     "prefetch",
                                                      "bucket_bytes",
                                                      "schedule",
                                                      "sequence_parallel"};

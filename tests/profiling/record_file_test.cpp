@@ -185,7 +185,8 @@ Record row_of_a_sweep(int64_t seed) {
 
 // Before, 11 KB and 138 us a row, its line in a table included. Of 65,536 rows of real sweeps, on a
 // machine that was busy: 988 bytes (1,126 since a spec has settings of generation, 1,207 since it
-// has those of a mesh) and 9.4 us to read one of a million.
+// has those of a mesh) and 9.4 us to read one of a million. Of the rows here, with settings of
+// groups that share and of checkpoints: 1,197 bytes.
 TEST_F(RecordFile, RowsThatAllDifferTakeLittleMemoryAndTime) {
   constexpr int64_t kRows = 1 << 14;
   {

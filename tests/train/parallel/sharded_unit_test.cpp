@@ -78,7 +78,8 @@ TEST_P(ShardedUnits, CopiesAreAskedOnceAStepAfterTheLastSumOfTheGroup) {
   if (GetParam() == 1) {
     EXPECT_THAT(under_way_.take(), ElementsAre("dp scatter"));
   } else {
-    EXPECT_EQ(under_way_.take().back(), "dp scatter");
+    // Of one gradient after another the unit's own sum is there before the next one is begun.
+    EXPECT_THAT(under_way_.take(), ElementsAre("dp scatter", "dp scatter is there", "dp scatter"));
   }
   shared.settle();
   EXPECT_THAT(under_way_.take(), ElementsAre("dp scatter is there", "dp copies sum"));
