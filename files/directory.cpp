@@ -17,6 +17,12 @@ bool is_directory(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+std::string in_directory(std::string directory, const std::string& name) {
+  directory += "/";
+  directory += name;
+  return directory;
+}
+
 void make_directories(const std::string& path) {
   if (path.empty() || is_directory(path)) return;
   const size_t end = path.find_last_not_of('/');
@@ -40,7 +46,7 @@ std::vector<std::string> names_in(const std::string& directory) {
 }
 
 void remove_directory(const std::string& directory) {
-  for (const std::string& name : names_in(directory)) unlink((directory + "/" + name).c_str());
+  for (const std::string& name : names_in(directory)) unlink(in_directory(directory, name).c_str());
   rmdir(directory.c_str());
 }
 

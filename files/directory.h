@@ -8,6 +8,9 @@ namespace headroom {
 
 bool is_directory(const std::string& path);
 
+// The path of what is named so in it.
+std::string in_directory(std::string directory, const std::string& name);
+
 // With those that it lies in; nothing happens where it is there. Throws WriteError
 // (files/replace_file.h), one line.
 void make_directories(const std::string& path);

@@ -53,7 +53,7 @@ bool is_readable(const std::string& path) { return access(path.c_str(), R_OK) ==
 void remove_unfinished(const std::string& directory) {
   for (const std::string& name : names_in(directory)) {
     if (name.starts_with(kStep) && name.ends_with(kUnfinished)) {
-      remove_directory(directory + "/" + name);
+      remove_directory(in_directory(directory, name));
     }
   }
 }
@@ -72,7 +72,8 @@ std::vector<int64_t> steps_of_checkpoints(const std::string& directory) {
   std::vector<int64_t> steps;
   for (const std::string& name : names_in(directory)) {
     const auto step = step_of(name);
-    if (step && is_readable(index_of_checkpoint(directory + "/" + name))) steps.push_back(*step);
+    if (step && is_readable(index_of_checkpoint(in_directory(directory, name))))
+      steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;

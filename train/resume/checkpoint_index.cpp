@@ -171,7 +171,10 @@ void write_index(const std::string& directory, const CheckpointIndex& index) {
   for (const auto& [name, stored] : index.tensors) {
     int64_t missing = name.starts_with("optimizer.") ? 0 : whole_of(stored.shape).numel();
     for (const auto& piece : stored.pieces) missing -= piece.place.numel();
-    if (missing > 0) throw WriteError("cannot write " + path + ": no rank has all of " + name);
+    if (missing <= 0) continue;
+    std::string problem = "cannot write " + path;
+    problem += ": no rank has " + name;
+    throw WriteError(problem);
   }
   write_file_atomically(path, json_of(index).dump() + "\n");
 }
@@ -197,20 +200,27 @@ std::vector<std::string> check_same_run(const std::string& checkpoint, const Che
   for (const auto& [name, value] : model_of(spec)) {
     const std::string there = value_in(index.model, name);
     if (there == value) continue;
-    const std::string flag = flag_of(name);
-    const std::string between = flag == "--mesh " + name ? "=" : " ";
-    throw UsageError("--load-checkpoint", checkpoint,
-                     "is of a run with " + flag + between + there + ", and this one has " + flag +
-                         between + value + "; allowed: the same",
-                     flag + between + there);
+    const auto said = [flag = flag_of(name),
+                       between = name == "tp" ? "=" : " "](const std::string& what) {
+      std::string words = flag;
+      words += between;
+      words += what;
+      return words;
+    };
+    std::string problem = "is of a run with " + said(there);
+    problem += ", and this one has " + said(value);
+    problem += "; allowed: the same";
+    throw UsageError("--load-checkpoint", checkpoint, problem, said(there));
   }
   std::vector<std::string> notes;
   for (const auto& [name, value] : run_of(spec)) {
     const std::string there = value_in(index.run, name);
     if (there == value) continue;
     const auto in_words = [](const std::string& text) { return text.empty() ? "none" : text; };
-    notes.push_back("the checkpoint is of a run with " + flag_of(name) + " " + in_words(there) +
-                    ", and this one has " + in_words(value));
+    std::string note = "the checkpoint is of a run with " + flag_of(name);
+    note += " " + in_words(there);
+    note += ", and this one has " + in_words(value);
+    notes.push_back(std::move(note));
   }
   return notes;
 }

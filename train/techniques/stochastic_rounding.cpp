@@ -50,7 +50,9 @@ std::vector<Tensor> StochasticRounding::state() const {
 void StochasticRounding::make_state(int64_t updates) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
+    part.weight.set_data(parameters_[i].detach().to(torch::kFloat32));  // as in an update
     part.optimizer->resume(updates);
+    part.weight.set_data(parameters_[i].detach());
     std::vector<Tensor> state = part.optimizer->state();
     part.kept.resize(state.size());
     for (size_t k = 0; k < state.size(); ++k) {

@@ -107,7 +107,9 @@ class CheckpointContract(unittest.TestCase):
                            "--save-every": [str(SAVED)]}, file)
         whole = load(file)
         read = checkpoint_file.load(checkpoints)
-        self.assertEqual((read.step, read.updates), (STEPS, STEPS))
+        skipped = [int(note.split(": ")[1].split()[0]) for note in record["notes"]
+                   if note.startswith("optimizer steps skipped")]
+        self.assertEqual((read.step, read.updates), (STEPS, STEPS - sum(skipped)))
         self.equal(read.model, whole)
         saved = checkpoints / f"step-{SAVED:08}"
         losses, weights = self.gone_on(saved, technique, mesh)
@@ -115,11 +117,12 @@ class CheckpointContract(unittest.TestCase):
         self.equal(weights, whole)
         low = "bf16" in technique or "fp16" in technique
         bound = 2e-3 if low else 1e-5
+        of_losses = 2 ** -8 if low else bound  # BF16 itself, with BF16 weights
         for other in others:
             with self.subTest(f"goes on with {other or 'one rank'}"):
                 losses, weights = self.gone_on(saved, technique, other)
                 for own, there in zip(losses, record["losses"][SAVED:]):
-                    self.assertLessEqual(abs(own - there), bound * abs(there))
+                    self.assertLessEqual(abs(own - there), of_losses * abs(there))
                 self.assertEqual(weights.keys(), whole.keys())
                 for name, tensor in whole.items():
                     distance = (weights[name].double() - tensor.double()).norm()
