@@ -236,9 +236,9 @@ class MeshContract(unittest.TestCase):
         self.assertEqual([one["status"] for one in record["ranks"]],
                          ["ok"] * math.prod(sizes.values()))
         # Rounded to BF16 a sum in another order may be the next number, and autocast on the CPU
-        # leaves the loss in BF16.
+        # leaves the loss in BF16, whose neighbours are up to 2 ** -7 of it away.
         bound = 2e-3 if "bf16" in technique else 1e-5
-        of_losses = 2 ** -8 if "--precision bf16" in technique else bound
+        of_losses = 2 ** -7 if "--precision bf16" in technique else bound
         self.assertEqual(len(record["losses"]), STEPS)
         for own, other in zip(record["losses"], losses):
             self.assertLessEqual(abs(own - other), of_losses * abs(other))
