@@ -168,7 +168,7 @@ class CheckpointFaults(unittest.TestCase):
         del entries["tensors"]["layers.0.ffn.w1.weight"]
         index.write_text(json.dumps(entries))
         self.refused_in_the_cell("does not hold layers.0.ffn.w1.weight")
-        for damaged in (text[:100], "{}", "[]", text.replace('"step": 1', '"step": -1'), ""):
+        for damaged in (text[:100], "{}", "[]", text.replace('"step":1', '"step":-1'), ""):
             index.write_text(damaged)
             self.refused(f"--load-checkpoint {self.directory}", "is damaged")
 
