@@ -30,7 +30,9 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   }
   const int64_t excess = answer.beyond->need - capacity_of(found.card);
   words += to_string(verdict.record->status);
-  words += excess > 0 ? ", short by " + format_bytes(excess) : ", free memory is in pieces";
+  const bool of_nccl = verdict.reason.find("NCCL error") != std::string::npos;
+  const std::string why = of_nccl ? ", NCCL's buffers" : ", free memory is in pieces";
+  words += excess > 0 ? ", short by " + format_bytes(excess) : why;
   return words;
 }
 
