@@ -51,6 +51,8 @@ parts() {
 lines() { awk -v count="$1" 'NR <= count { print } NR == count + 1 { print "..." }'; }
 first_table() { awk 'BEGIN { RS = "" } NR == 1' | lines "$1"; }
 setups() { parts Recommended | sed 's/^.*set-ups tried.*/.../'; }
+# The answers, and the command of the first.
+meshes() { sed -nE -e '1,5p' -e 's/^1  (headroom profile)/\n\1/p'; }
 # The report alone, without its seconds and process numbers.
 peaks() {
   sed -nE -e 's/^ *[0-9]+( +[0-9]+ +[0-9.]+ [KMG]iB)/    pid\1/' -e '/^Peaks on/,$p'
@@ -65,6 +67,7 @@ show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , 
 show theory.txt 0 "headroom theory --model-size 2.7B | grep -E 'BHST|gate|q_BHSK' | cut -c 1-109"
 show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
 show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
+show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --weights bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
 show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
 show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
 

@@ -1,6 +1,7 @@
 #include "bench/cell/run.h"
 
 #include <ATen/Parallel.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <torch/torch.h>
 
@@ -155,6 +156,16 @@ void write_files(Bench& bench, const Snapshot& snapshot) {
   if (refusal) std::rethrow_exception(refusal);
 }
 
+// What a rank's card has in use and libtorch's allocator has not: the CUDA context, NCCL's buffers.
+void note_beside_allocator(torch::Device device, Record& record) {
+  if (!device.is_cuda()) return;
+  const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device.index());
+  const auto reserved = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index())
+                            .reserved_bytes[0]  // of all sizes
+                            .current;
+  record.environment["beside_allocator_bytes"] = static_cast<int64_t>(total - free) - reserved;
+}
+
 void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   const RunSpec& spec = bench.spec;
   set_threads(spec.threads);
@@ -183,6 +194,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   note_onednn(record);
   note_losses(record);
   write_files(bench, snapshot);
+  if (bench.grid) note_beside_allocator(bench.device, record);
   if (bench.grid) bench.grid->leave();
   record.status = Status::kOk;
 }

@@ -4,12 +4,10 @@
 
 namespace headroom {
 
-std::string margin_in_words(const Card& card, int64_t gpus) {
-  const std::string nccl =
-      gpus > 1 ? " less " + format_bytes(nccl_bytes(gpus)) + " for NCCL (assumed)" : "";
+std::string margin_in_words(const Card& card) {
   return "margin: " + format_bytes(card.total_bytes) + " of the card less " +
          format_bytes(card.context_bytes) + " of its CUDA context (" +
-         (card.context_measured ? "measured" : "assumed") + ")" + nccl + " less the peak";
+         (card.context_measured ? "measured" : "assumed") + ") less the peak";
 }
 
 }  // namespace headroom

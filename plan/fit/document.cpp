@@ -26,7 +26,7 @@ ordered_json run_document(const FitFound& found, const RunSpec& spec, int64_t ne
   const HostNeed host = predicted_host_need(spec);
   ordered_json run = {
       {"command", profile_command(spec, found.question.host_limit, ranks_of(*verdict.record))},
-      {"predicted_bytes", need},
+      {"predicted_bytes", need - nccl_bytes_of(spec)},
       {"predicted_host_bytes", host.bytes()},
       {"predicted_host_pinned_bytes", host.pinned},
       {"predicted_host_pageable_bytes", host.pageable},
@@ -37,7 +37,10 @@ ordered_json run_document(const FitFound& found, const RunSpec& spec, int64_t ne
   if (verdict.record->peak) {
     run["peak_allocated_bytes"] = verdict.record->peak->allocated;
     run["peak_reserved_bytes"] = verdict.record->peak->reserved;
-    if (const auto rank = fullest_rank(*verdict.record)) run["fullest_rank"] = *rank;
+    if (const auto rank = fullest_rank(*verdict.record)) {
+      run["fullest_rank"] = *rank;
+      run["context_and_nccl_bytes"] = beside_allocator(found, *verdict.record);
+    }
   }
   return run;
 }
@@ -61,9 +64,9 @@ ordered_json set_document(const TechniqueSet& set) {
   return document;
 }
 
-ordered_json shortage_document(const FitFound& found, int64_t need, const Verdict& verdict) {
+ordered_json shortage_document(const Card& card, int64_t need, const Verdict& verdict) {
   if (verdict.of_host) return {{"host_short_by_bytes", verdict.host_excess}};
-  return {{"short_by_bytes", need - capacity_of(found.card, gpus_of(found.question))}};
+  return {{"short_by_bytes", need - capacity_of(card)}};
 }
 
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
@@ -71,10 +74,9 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
   document.update(run_document(found, answer.set.spec, answer.need, answer.verdict));
   if (answer.verdict.fits == Fits::kYes) {
-    document["margin_bytes"] =
-        capacity_of(found.card, gpus_of(found.question)) - answer.verdict.record->peak->allocated;
+    document["margin_bytes"] = margin_of(found, answer);
   } else {
-    document.update(shortage_document(found, answer.need, answer.verdict));
+    document.update(shortage_document(found.card, answer.need, answer.verdict));
   }
   document["beyond"] = nullptr;
   if (answer.beyond) {
@@ -82,7 +84,7 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
     document["beyond"].update(
         run_document(found, answer.beyond->spec, answer.beyond->need, answer.beyond->verdict));
     document["beyond"].update(
-        shortage_document(found, answer.beyond->need, answer.beyond->verdict));
+        shortage_document(found.card, answer.beyond->need, answer.beyond->verdict));
   }
   return document;
 }
@@ -124,9 +126,6 @@ ordered_json fit_document(const FitFound& found) {
                            {"notes", found.result.notes},
                            {"answers", ordered_json::array()},
                            {"nearest", nullptr}};
-  if (const int64_t nccl = nccl_bytes(gpus_of(found.question)); nccl > 0) {
-    document["card"]["nccl_bytes"] = nccl;
-  }
   if (found.question.host_limit) document["host_limit_bytes"] = *found.question.host_limit;
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     ordered_json smaller = card_document(found.smaller[i]);

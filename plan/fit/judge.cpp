@@ -38,6 +38,8 @@ RankChoice ranks_of(const RunSpec& spec) {
   return {.kind = RankChoice::Kind::kListed, .ranks = fullest_ranks(spec)};
 }
 
+int64_t with_nccl(const RunSpec& spec, int64_t bytes) { return bytes + nccl_bytes_of(spec); }
+
 // Runs cells and says how far the search is.
 class Runs {
  public:
@@ -137,21 +139,23 @@ Verdict verdict_of(Record record, bool limits_host) {
 Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
                const FitProgress& progress) {
   const std::optional<int64_t> host_limit = question.host_limit;
-  const int64_t capacity = capacity_of(card, gpus_of(question));
+  const int64_t capacity = capacity_of(card);
   const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
-  Judge judge{
-      .capacity = capacity,
-      .host_limit = host_limit,
-      .states = states_bytes,
-      .floor = floor_bytes,
-      .need = predicted_need,
-      .fits = [room = capacity](const RunSpec& spec) { return predicted_to_fit(spec, room); },
-      .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
-      .run = [runs](const RunSpec& spec) { return runs->run(spec); },
-      .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
-      .stopped = interrupted,
-      .on_theory = {},
-      .on_expected = [runs](size_t left) { runs->expect(left); }};
+  Judge judge{.capacity = capacity,
+              .host_limit = host_limit,
+              .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
+              .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
+              .need = [](const RunSpec& spec) { return with_nccl(spec, predicted_need(spec)); },
+              .fits =
+                  [capacity](const RunSpec& spec) {
+                    return predicted_to_fit(spec, capacity - nccl_bytes_of(spec));
+                  },
+              .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
+              .run = [runs](const RunSpec& spec) { return runs->run(spec); },
+              .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
+              .stopped = interrupted,
+              .on_theory = {},
+              .on_expected = [runs](size_t left) { runs->expect(left); }};
   judge.on_theory = [&progress](size_t done, size_t all) {
     if (!progress.on_status) return;
     progress.on_status("theory: set " + std::to_string(done + 1) + " of " + std::to_string(all));

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "plan/cost/library_bytes.h"
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
@@ -143,6 +144,13 @@ std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec) {
     }
   }
   return ranks;
+}
+
+int64_t nccl_bytes_of(const RunSpec& spec) {
+  constexpr int64_t kCommunicators = 2;  // of those who measured it: of all, and of tp
+  int64_t axes = 0;
+  for (const MeshAxis axis : kMeshAxes) axes += spec.mesh.size(axis) > 1 ? 1 : 0;
+  return axes * nccl_bytes(spec.mesh.ranks()) / kCommunicators;
 }
 
 int64_t predicted_fullest_rank(const RunSpec& spec) { return fullest(spec).rank; }

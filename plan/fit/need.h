@@ -45,6 +45,11 @@ inline constexpr int64_t kPlaces = 8;
 // First place 0 of each stage.
 std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec);
 
+// What NCCL takes of a rank's card beside the allocator, assumed: half a GiB for each axis of the
+// mesh, each of which has a communicator (plan/cost/library_bytes.h has two). The virtual card
+// takes what virtual_gpu/nccl/own_bytes.h says, and is believed.
+int64_t nccl_bytes_of(const RunSpec& spec);
+
 // The fullest of these by theory.
 int64_t predicted_fullest_rank(const RunSpec& spec);
 

@@ -18,10 +18,6 @@ const char* name_of(Open open) { return open == Open::kBatch ? "batch size" : "c
 // Of a run that ended well.
 int64_t measured_peak(const FitAnswer& answer) { return answer.verdict.record->peak->allocated; }
 
-int64_t margin_of(const FitFound& found, const FitAnswer& answer) {
-  return capacity_of(found.card, gpus_of(found.question)) - measured_peak(answer);
-}
-
 // "batch 13: oom, short by 1.2 GiB".
 std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   if (!answer.beyond) return "nothing is";
@@ -32,9 +28,11 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
     return verdict.host_excess > 0 ? words + ", short by " + format_bytes(verdict.host_excess)
                                    : words + " refused";
   }
-  const int64_t excess = answer.beyond->need - capacity_of(found.card, gpus_of(found.question));
+  const int64_t excess = answer.beyond->need - capacity_of(found.card);
   words += to_string(verdict.record->status);
-  words += excess > 0 ? ", short by " + format_bytes(excess) : ", free memory is in pieces";
+  const bool of_nccl = verdict.reason.find("NCCL error") != std::string::npos;
+  const std::string why = of_nccl ? ", NCCL's buffers" : ", free memory is in pieces";
+  words += excess > 0 ? ", short by " + format_bytes(excess) : why;
   return words;
 }
 
@@ -54,9 +52,11 @@ void add_mesh_columns(Table& table) {
                                              {"batch", true},
                                              {"global batch", true},
                                              {"fullest rank", true}});
+  add_bytes_columns(table, "context, NCCL");
 }
 
-void add_mesh_cells(std::vector<std::string>& cells, const FitAnswer& answer) {
+void add_mesh_cells(const FitFound& found, const FitAnswer& answer,
+                    std::vector<std::string>& cells) {
   const RunSpec& spec = answer.set.spec;
   const auto rank = fullest_rank(*answer.verdict.record);
   const auto& names = answer.set.names;
@@ -64,6 +64,7 @@ void add_mesh_cells(std::vector<std::string>& cells, const FitAnswer& answer) {
                {to_string(spec.mesh), std::to_string(spec.zero),
                 names.empty() ? "nothing" : join(names), std::to_string(spec.batch_size),
                 std::to_string(global_batch(spec)), rank ? std::to_string(*rank) : "-"});
+  add_bytes_cells(cells, beside_allocator(found, *answer.verdict.record));
 }
 
 Table answers_table(const FitFound& found) {
@@ -89,7 +90,7 @@ Table answers_table(const FitFound& found) {
     const FitAnswer& answer = found.result.answers[i];
     std::vector<std::string> cells = {std::to_string(i + 1)};
     if (of_meshes) {
-      add_mesh_cells(cells, answer);
+      add_mesh_cells(found, answer, cells);
     } else {
       cells.push_back(answer.set.in_words());
     }
@@ -112,7 +113,11 @@ void add_notes(const FitFound& found, Table& table) {
   if (!result.answers.empty()) {
     table.notes.emplace_back(
         "Each was run on the virtual card, and so was one step beyond it, which does not fit.");
-    table.notes.push_back(margin_in_words(found.card, gpus_of(found.question)) + ".");
+    table.notes.push_back(gpus_of(found.question) > 1
+                              ? "margin: " + format_bytes(found.card.total_bytes) +
+                                    " of the card less its CUDA context and what NCCL took there "
+                                    "(assumed) less the peak."
+                              : margin_in_words(found.card) + ".");
   }
   if (found.question.meshes.gpus > 1) {
     table.notes.emplace_back(
@@ -143,9 +148,9 @@ struct Shortage {
   int64_t bytes = 0;  // not above 0: what is free is in pieces
 };
 
-Shortage shortage_of(const FitFound& found, const Card& card, const FitAnswer& nearest) {
+Shortage shortage_of(const Card& card, const FitAnswer& nearest) {
   if (nearest.verdict.of_host) return {"host", nearest.verdict.host_excess};
-  return {"card", nearest.need - capacity_of(card, gpus_of(found.question))};
+  return {"card", nearest.need - capacity_of(card)};
 }
 
 // The cards on which nothing fits.
@@ -157,7 +162,7 @@ Table smaller_table(const FitFound& found) {
   table.columns.push_back({"run there"});
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     const FitAnswer& nearest = *found.of_smaller[i].nearest;
-    const Shortage shortage = shortage_of(found, found.smaller[i], nearest);
+    const Shortage shortage = shortage_of(found.smaller[i], nearest);
     std::vector<std::string> cells = {found.smaller[i].name, nearest.set.in_words()};
     add_bytes_cells(cells, found.smaller[i].total_bytes);
     cells.emplace_back(shortage.side);
@@ -188,9 +193,9 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
     }
   }
   parts.emplace_back("CUDA context", found.card.context_bytes);
-  const int64_t nccl = nccl_bytes(gpus_of(found.question));
+  const int64_t nccl = nccl_bytes_of(nearest.set.spec);
   if (nccl > 0) parts.emplace_back("NCCL, assumed", nccl);
-  parts.emplace_back("all", nearest.need + found.card.context_bytes + nccl);
+  parts.emplace_back("all", nearest.need + found.card.context_bytes);
   parts.emplace_back("the card", found.card.total_bytes);
   return parts;
 }
@@ -245,6 +250,16 @@ std::string title_of(const FitFound& found) {
   return "Cheapest sets that fit: " + on + batch + context;
 }
 
+int64_t beside_allocator(const FitFound& found, const Record& record) {
+  const int64_t computed = found.card.context_bytes + nccl_bytes_of(record.spec);
+  return record.environment.value("beside_allocator_bytes", computed);
+}
+
+int64_t margin_of(const FitFound& found, const FitAnswer& answer) {
+  const Record& record = *answer.verdict.record;
+  return found.card.total_bytes - beside_allocator(found, record) - record.peak->allocated;
+}
+
 std::vector<int64_t> ranks_of(const Record& record) {
   std::vector<int64_t> ranks;
   for (const RankFigures& one : record.ranks) ranks.push_back(one.rank);
@@ -262,7 +277,7 @@ std::optional<int64_t> fullest_rank(const Record& record) {
 
 std::string nothing_fits(const FitFound& found) {
   const FitAnswer& nearest = *found.result.nearest;
-  const Shortage shortage = shortage_of(found, found.card, nearest);
+  const Shortage shortage = shortage_of(found.card, nearest);
   const bool is_plain = nearest.set.names.empty() && nearest.set.mesh.empty();
   std::string set = is_plain ? "the run as it is" : nearest.set.in_words();
   if (nearest.value > 0) {

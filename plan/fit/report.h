@@ -24,6 +24,10 @@ struct FitFound {
 // "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
 std::string title_of(const FitFound& found);
 
+// Of the card, what a run's allocator cannot have; and what that and the peak leave of it.
+int64_t beside_allocator(const FitFound& found, const Record& record);
+int64_t margin_of(const FitFound& found, const FitAnswer& answer);
+
 // Ranks of a mesh that a run had, and of these the one whose peak is highest.
 std::vector<int64_t> ranks_of(const Record& record);
 std::optional<int64_t> fullest_rank(const Record& record);

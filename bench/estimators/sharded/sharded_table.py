@@ -12,14 +12,15 @@ INTRODUCTION = (
     "Peak GPU memory of rank 0 in sharded training, BF16 with FP32 states, batch 1, context 2,048 "
     "(1.3B, 7B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: "
     "what each tool says, beside what the program itself takes of libtorch's allocator on the "
-    f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and host "
-    "memory are of the tool's whole process, imports included. own-zero cells are our own step on "
-    f"a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
+    f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and "
+    "host memory are of the tool's whole process, imports included. own-zero cells are our own step "
+    f"on a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
 )
 STATES_INTRODUCTION = (
     "What DeepSpeed's estimators call model states, beside those of our own step's fullest rank: "
-    "parameters, master copy, gradients, the optimizer's states. The peak has activations, what is "
-    "gathered and workspaces besides."
+    "parameters, master copy, gradients, the optimizer's states, each at its own fullest moment, "
+    "which may be another than the peak's. The peak has activations, what is gathered and "
+    "workspaces besides."
 )
 
 
