@@ -115,13 +115,14 @@ void ShardedUnit::begin_sums(const std::vector<ShardedUnit*>& units) {
     own.push_back(unit->summing_);
     whole.push_back(gradients);
   }
-  const RankGroup::Work sum = units.front()->group_->reduce_scatter(own, whole);
+  const auto sum =
+      std::make_shared<RankGroup::Work>(units.front()->group_->reduce_scatter(own, whole));
   for (ShardedUnit* unit : units) unit->adding_up_ = sum;
 }
 
 void ShardedUnit::settle() {
   if (!adding_up_) return;
-  wait_for(adding_up_);
+  wait_for(*std::exchange(adding_up_, nullptr));
   if (zero_ > 1) gradients_ = Tensor();
   if (sum_.defined()) {
     sum_.add_(summing_);
@@ -142,7 +143,7 @@ void ShardedUnit::give_gradients() {
 }
 
 void ShardedUnit::free_gradients() {
-  wait_for(adding_up_);
+  if (adding_up_) wait_for(*std::exchange(adding_up_, nullptr));
   for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
   gradients_ = sum_ = summing_ = Tensor();
   missing_ = parameters_.size();

@@ -16,6 +16,7 @@
 
 #include <torch/torch.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,9 @@ class ShardedUnit {
   torch::Tensor gradients_;  // flat
   torch::Tensor sum_;        // of this replica's part, over the replicas and micro-batches
   torch::Tensor summing_;
-  RankGroup::Work adding_up_;
+  // Of all units whose sums began in one call, and waited for once: Gloo's copies its results at
+  // every wait, over what has been made of them since.
+  std::shared_ptr<RankGroup::Work> adding_up_;
   bool sends_ = false;
   size_t missing_ = 0;  // gradients, in the backward that runs
   MemoryClaims* claims_ = nullptr;
