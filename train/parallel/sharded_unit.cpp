@@ -118,13 +118,14 @@ void ShardedUnit::begin_sums(const std::vector<ShardedUnit*>& units) {
     whole.push_back(gradients);
     unit->sum_is_last_ = unit->is_last_;
   }
-  const RankGroup::Work sum = units.front()->ranks_.sharers->reduce_scatter(own, whole);
+  const auto sum =
+      std::make_shared<RankGroup::Work>(units.front()->ranks_.sharers->reduce_scatter(own, whole));
   for (ShardedUnit* unit : units) unit->adding_up_ = sum;
 }
 
 void ShardedUnit::settle() {
   if (!adding_up_) return;
-  wait_for(adding_up_);
+  wait_for(*std::exchange(adding_up_, nullptr));
   if (zero_ > 1) gradients_ = Tensor();
   if (taker_) return give();
   if (sum_.defined()) {
@@ -160,7 +161,7 @@ void ShardedUnit::give_gradients() {
 }
 
 void ShardedUnit::free_gradients() {
-  wait_for(adding_up_);
+  if (adding_up_) wait_for(*std::exchange(adding_up_, nullptr));
   wait_for(adding_up_copies_);
   for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
   gradients_ = sum_ = summing_ = Tensor();

@@ -34,6 +34,7 @@
 #include <torch/torch.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,7 +124,9 @@ class ShardedUnit {
   torch::Tensor gradients_;  // flat
   torch::Tensor sum_;        // of this replica's part, over the sharers and micro-batches
   torch::Tensor summing_;
-  RankGroup::Work adding_up_;
+  // Of all units whose sums began in one call, and waited for once: Gloo's copies its results at
+  // every wait, over what has been made of them since.
+  std::shared_ptr<RankGroup::Work> adding_up_;
   RankGroup::Work adding_up_copies_;  // sum_, in place
   bool sends_ = false;
   bool is_last_ = false;

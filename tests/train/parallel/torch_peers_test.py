@@ -59,6 +59,12 @@ class TorchPeers(unittest.TestCase):
                              "--load-weights", str(self.weights), "--tokens", str(self.tokens),
                              *flags)
 
+    def after_one_step(self, *flags):
+        file = self.weights.parent / "after.safetensors"
+        self.profiled("--profile-type", "training", "--measure-steps", "1", "--load-weights",
+                      str(self.weights), "--save-weights", str(file), *flags)
+        return safetensors_file.load(file)
+
     def theirs(self, way, sequences, micro_batches):
         settings = {**SHAPE, "sequences": sequences, "micro_batches": micro_batches,
                     "steps": STEPS, "learning_rate": 1e-3}
@@ -98,6 +104,16 @@ class TorchPeers(unittest.TestCase):
                 self.assertEqual(set(theirs), {"all_gather", "reduce_scatter"})
                 self.assertLessEqual(ours["dp all_gather"], theirs["all_gather"], way)
                 self.assertLessEqual(ours["dp reduce_scatter"], theirs["reduce_scatter"], way)
+
+    def test_a_step_of_two_replicas_is_that_of_one_rank_to_the_bit(self):
+        # The sum of two numbers is the same in either order. Adam's first update forgets the size of
+        # a gradient but where it is next to nothing: bits tell, a bound would not.
+        alone = self.after_one_step("--batch-size", "4", "--micro-batches", "2")
+        for zero in range(4):
+            meshed = self.after_one_step("--batch-size", "2", "--mesh", "dp=2", "--zero", str(zero))
+            self.assertEqual(meshed.keys(), alone.keys())
+            for name, weight in alone.items():
+                self.assertTrue(torch.equal(meshed[name], weight), f"ZeRO-{zero}: {name}")
 
     def test_stages_have_the_losses_of_torchs_1f1b(self):
         record = self.ours("--mesh", "pp=2", "--batch-size", "8", "--micro-batches", "4")
