@@ -10,8 +10,9 @@
 //   The update is a phase, "optimizer", inside that of the backward, on autograd's thread, which
 //   the step waits for. The gradient is claimed before the update and the state after it.
 // Limits: nothing that must see all gradients before the first update: clipping, loss scaling, a
-//   second backward (train/gradient_rules.cpp). A step that fails in the middle has updated some of
-//   the parameters. An optimizer that draws random numbers draws them in the order of backward.
+//   second backward, replicas (train/gradient_rules.cpp, train/parallel/rules.cpp). A step that
+//   fails in the middle has updated some of the parameters. An optimizer that draws random numbers
+//   draws them in the order of backward.
 #pragma once
 
 #include <torch/torch.h>
