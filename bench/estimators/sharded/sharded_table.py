@@ -13,8 +13,8 @@ INTRODUCTION = (
     "(1.3B, 7B), 4,096 (8B) or 8,192 (70B); Megatron-LM's test cases with flags of their own: "
     "what each tool says, beside what the program itself takes of libtorch's allocator on the "
     f"virtual card ({TRUTH}, an H100). GiB is 1024-based. Error: tool / program - 1. Seconds and "
-    "host memory are of the tool's whole process, imports included. own-zero cells are our own step "
-    f"on a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
+    "host memory are of the tool's whole process, imports included. own-zero cells are our own "
+    f"step on a mesh of replicas, BF16 with FP32 states too ({OWN_TRUTH}, the fullest rank)."
 )
 STATES_INTRODUCTION = (
     "What DeepSpeed's estimators call model states, beside those of our own step's fullest rank: "
