@@ -73,6 +73,7 @@ RankFigures figures_of(const RankRecord& end) {
   if (predicted != end.record.predicted.end()) figures.predicted_bytes = predicted->second;
   if (!end.record.ranks.empty()) {
     figures.moved = end.record.ranks.front().moved;
+    figures.moved_calls = end.record.ranks.front().moved_calls;
     figures.phase_ends = end.record.ranks.front().phase_ends;
     figures.nccl_bytes = end.record.ranks.front().nccl_bytes;
   }

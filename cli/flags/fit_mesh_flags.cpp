@@ -82,12 +82,16 @@ int64_t gpus_from(const Arguments& arguments, Open open) {
                      "is for what one GPU offloads, and a mesh does not; allowed: without --gpus",
                      example);
   }
-  for (const Technique technique : listed(arguments, "allow")) {
-    if (may_use(gpus > 1 ? Searched::kInMeshes : Searched::kInRuns, row_of(technique))) continue;
-    throw UsageError("--allow", row_of(technique).word,
-                     gpus > 1 ? "does not run on a mesh; allowed: without --gpus"
-                              : "is a technique of several GPUs; allowed: with --gpus of 2 or more",
-                     "--allow checkpoint");
+  for (const std::string flag : {"allow", "forbid"}) {
+    for (const Technique technique : listed(arguments, flag)) {
+      if (may_use(gpus > 1 ? Searched::kInMeshes : Searched::kInRuns, row_of(technique))) continue;
+      if (gpus > 1 && flag == "forbid") continue;  // which is so
+      throw UsageError("--" + flag, row_of(technique).word,
+                       gpus > 1
+                           ? "does not run on a mesh; allowed: without --gpus"
+                           : "is a technique of several GPUs; allowed: with --gpus of 2 or more",
+                       "--" + flag + " checkpoint");
+    }
   }
   return gpus;
 }

@@ -59,6 +59,7 @@ std::vector<Row> middle_block(const RunSpec& spec, const std::vector<Row>& rows)
 
 int64_t element_size(DType dtype) {
   switch (dtype) {
+    case DType::kFp64:
     case DType::kInt64:
       return 8;
     case DType::kFp32:
@@ -96,6 +97,8 @@ std::string to_string(DType dtype) {
       return "bool";
     case DType::kUint8:
       return "uint8";
+    case DType::kFp64:
+      return "fp64";
   }
   return "?";
 }

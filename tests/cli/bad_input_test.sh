@@ -182,7 +182,8 @@ expect 2 "--bytes: '8GiB' is the memory of one card" fit --card rtx4090,l40s "${
 expect 2 "--bytes: 'unlimited' is a card on which everything fits" "${fit[@]}" --bytes unlimited
 expect 2 "--allow: 'checkpont' is unknown; .*did you mean checkpoint" "${fit[@]}" --allow checkpont
 expect 2 "--allow: 'attention' is a technique that sets what another flag says" "${fit[@]}" --attention sdpa --allow attention
-expect 2 "--forbid: 'zero-3' is unknown" "${fit[@]}" --forbid zero-3
+expect 2 "--forbid: 'zero-4' is unknown" "${fit[@]}" --forbid zero-4
+expect 2 "is a technique of several GPUs" "${fit[@]}" --forbid zero-3
 expect 2 "--cost-order: 'checkpoint,checkpoint' names checkpoint twice" "${fit[@]}" --cost-order checkpoint,checkpoint
 expect 2 "--disk: 'a,keep' is no directory for --optimizer-offload nvme:DIR" "${fit[@]}" --disk a,keep
 expect 5 'missing' "${fit[@]}" --disk missing

@@ -135,6 +135,8 @@ def beside(command, flag, value):
     words = BESIDE.get((flag, value), "")
     if flag.startswith("kv-cache"):
         words = "--profile-type generate"
+    if (command, flag) == ("theory", "rank"):
+        words = "--mesh dp=2"
     if command == "ppo":  # has none
         words = re.sub(r"--profile-type \w+", "", words)
     return words.split()

@@ -109,6 +109,7 @@ BlockRunner Shards::around(BlockRunner inner) {
              int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
     const bool is_last = !in_backward() && index + 1 == count();
     if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
+    if (is_last) settle_sums();
     if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
     Tensor y_BSD = run(index, block, x_BSD);
     if (is_last && head_ != nullptr) {
@@ -148,7 +149,14 @@ void Shards::begin_forward() {
   table_->wait();
 }
 
+// What a backward sent last has had the blocks of a forward to arrive in, and makes room for the
+// head's weights and gradients.
+void Shards::settle_sums() {
+  for (ShardedUnit* one : std::exchange(adding_up_, {})) one->settle();
+}
+
 void Shards::begin_backward(bool last) {
+  settle_sums();
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
 }
 
@@ -173,8 +181,7 @@ void Shards::completed(ShardedUnit& unit, size_t parameter) {
 }
 
 void Shards::end_backward() {
-  if (!gives_) return;
-  for (ShardedUnit* last : std::exchange(adding_up_, {})) last->settle();
+  if (gives_) settle_sums();
 }
 
 void Shards::finish() {

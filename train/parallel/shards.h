@@ -70,6 +70,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   void wait_for(int64_t index) override { block(index).wait(); }
   void drop(int64_t index) override { block(index).drop(); }
   void completed(ShardedUnit& unit, size_t parameter);
+  void settle_sums();
   bool precedes_table(const ShardedUnit& unit) const;
 
   int64_t zero_;

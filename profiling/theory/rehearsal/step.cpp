@@ -43,7 +43,11 @@ void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model)
   };
   int64_t all = 0;
   for (const Parameter* parameter : model.parameters()) all += parameter->value.elements();
-  if (shares_gradients(spec)) count(MeshAxis::kData, "gradients, in buckets", all);
+  // Of a host that adds them up every backward sends.
+  const int64_t times = offloads_optimizer(spec) ? passes(spec) : 1;
+  for (int64_t i = 0; shares_gradients(spec) && i < times; ++i) {
+    count(MeshAxis::kData, "gradients, in buckets", all);
+  }
   if (!spec.sequence_parallel || spec.profile_type != Mode::kTraining) return;
   int64_t whole = 0;
   for (const Parameter* parameter : model.updated()) {
@@ -249,6 +253,12 @@ void RehearsedStep::finish_gradients() {
   if (model_.shards() != nullptr) model_.shards()->finish();
   if (spec_.mesh.ranks() > 1) count_added_gradients(run_, spec_, model_);
   if (optimizer_) update();
+  // As train/offload/offloaded_optimizer.cpp settles what it multiplies by.
+  const bool asks_all = spec_.max_grad_norm > 0 || spec_.precision == Precision::kFp16;
+  if (offloads_optimizer(spec_) && asks_all) {
+    run_.memory.place = {.phase = "optimizer"};
+    count_number(run_, spec_, "squared norm", DType::kFp64);
+  }
 }
 
 RehearsedStep::Batch RehearsedStep::part_of(const Batch& whole) const {

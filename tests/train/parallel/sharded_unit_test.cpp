@@ -37,7 +37,7 @@ class ShardedUnits : public testing::TestWithParam<int64_t> {
       torch::Tensor parameter = unit.parameters()[i];
       torch::Tensor& gradient = parameter.mutable_grad();
       gradient = gradient.defined() ? gradient.add_(1) : torch::ones({20, 30});
-      unit.take(i);
+      if (unit.take(i)) ShardedUnit::begin_sums({&unit});
     }
   }
 

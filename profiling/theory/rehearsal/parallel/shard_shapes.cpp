@@ -58,6 +58,7 @@ ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
   if (zero_ < 3) return block(x_BSD);
   const bool is_last = !in_backward() && index + 1 == count();
   if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
+  if (is_last) settle_sums();
   if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
   ShapeTensor y_BSD = run_resident(*this, run_, index, x_BSD, block);
   if (is_last && head_ != nullptr) head_->fetch();
@@ -83,7 +84,12 @@ void ShardShapes::begin_forward() {
   if (zero_ == 3 && table_ != nullptr) table_->fetch();
 }
 
+void ShardShapes::settle_sums() {
+  for (UnitShapes* one : std::exchange(adding_up_, {})) one->settle();
+}
+
 void ShardShapes::begin_backward(bool last) {
+  settle_sums();
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1);
 }
 
@@ -103,8 +109,7 @@ void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
 }
 
 void ShardShapes::end_backward() {
-  if (!gives_) return;
-  for (UnitShapes* last : std::exchange(adding_up_, {})) last->settle();
+  if (gives_) settle_sums();
 }
 
 void ShardShapes::finish() {
