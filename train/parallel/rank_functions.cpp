@@ -24,10 +24,16 @@ Tensor summed(Tensor x, RankGroup& ranks) {
   return x;
 }
 
-// (B, s, D) of each rank to (B, S, D).
+// (B, s, D) of each rank to (B, S, D). Of one sequence the parts lie as the whole does, and it is
+// no view: what autograd saves of it may be kept in another form.
 Tensor gathered(const Tensor& x_BsD, RankGroup& ranks) {
   const int64_t count = ranks.size();
   const auto sizes = x_BsD.sizes();
+  if (sizes[0] == 1) {
+    Tensor whole = torch::empty({1, count * sizes[1], sizes[2]}, x_BsD.options());
+    ranks.all_gather(whole, x_BsD.contiguous())->wait();
+    return whole;
+  }
   Tensor all = torch::empty({count, sizes[0], sizes[1], sizes[2]}, x_BsD.options());
   ranks.all_gather(all, x_BsD.contiguous())->wait();
   return all.transpose(0, 1).reshape({sizes[0], count * sizes[1], sizes[2]});
