@@ -7,12 +7,13 @@ usage: launch_test.py HEADROOM
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "train" / "parallel"))
+from cells import free_port, gone, met  # noqa: E402
 
 HEADROOM = str(Path(sys.argv[1]).absolute())
 LAUNCH = str(Path(__file__).resolve().parents[2] / "scripts" / "launch.sh")
@@ -24,61 +25,12 @@ LONG = ["--measure-steps", "100000"]
 SOON = 60  # seconds
 
 
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
-
-
 def machine(number, port, *flags, nnodes=2, nproc=2):
     where = ["--nnodes", str(nnodes), "--node-rank", str(number), "--rdzv", f"127.0.0.1:{port}"]
     return subprocess.Popen(
         [LAUNCH, *where, "--nproc", str(nproc), "--", *MODEL, *flags],
         env={**os.environ, "HEADROOM_BIN": HEADROOM}, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True)
-
-
-def cells_of(pid):
-    """Pids of the headroom-cell processes that descend from it, by rank."""
-    children = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
-            except (OSError, IndexError):
-                continue
-    cells, below = {}, [pid]
-    while below:
-        one = below.pop()
-        below += children.get(one, [])
-        try:
-            if not Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")[0].endswith(b"-cell"):
-                continue
-            variables = Path(f"/proc/{one}/environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        cells.update({int(name[5:]): one for name in variables if name.startswith(b"RANK=")})
-    return cells
-
-
-def met(process, count):
-    """Its cells, when all are there and have had time to meet."""
-    deadline = time.monotonic() + SOON
-    while time.monotonic() < deadline:
-        cells = cells_of(process.pid)
-        if len(cells) == count:
-            time.sleep(3)
-            return cells
-        time.sleep(0.2)
-    raise AssertionError("the ranks did not come")
-
-
-def gone(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 class Launch(unittest.TestCase):
@@ -116,7 +68,7 @@ class Launch(unittest.TestCase):
         port = free_port()
         flags = ["--mesh", "dp=4", *LONG, "--deadline", "20"]
         processes = [machine(number, port, *flags) for number in range(2)]
-        cells = {**met(processes[0], 2), **met(processes[1], 2)}
+        cells = {**met(processes[0], 2, SOON, meeting=3), **met(processes[1], 2, SOON, meeting=3)}
         self.assertEqual(sorted(cells), [0, 1, 2, 3])
         os.kill(cells[3], signal.SIGKILL)
         (first, of_first, _), (second, of_second, err) = self.ended(*processes)
@@ -142,7 +94,7 @@ class Launch(unittest.TestCase):
 
     def test_an_interrupt_leaves_nothing(self):
         process = machine(0, free_port(), "--mesh", "dp=2", *LONG, nnodes=1)
-        cells = met(process, 2)
+        cells = met(process, 2, SOON, meeting=3)
         process.send_signal(signal.SIGTERM)
         ((code, records, _),) = self.ended(process)
         self.assertEqual((code, records), (130, []))

@@ -12,9 +12,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
+
+from cells import gone, met
 
 HEADROOM = sys.argv[1]
 CELL = str(Path(HEADROOM).parent / "headroom-cell")
@@ -33,36 +34,6 @@ def profile(*flags, model=MODEL, **more):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
-def ranks_of(process, count):
-    """Pids of its cells by rank, when all are there and have met."""
-    deadline = time.monotonic() + SOON
-    while time.monotonic() < deadline:
-        found = {}
-        for entry in Path("/proc").iterdir():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                if not entry.name.isdigit() or parent != process.pid:
-                    continue
-                variables = (entry / "environ").read_bytes().split(b"\0")
-            except (OSError, IndexError, ValueError):
-                continue
-            rank = [one[5:] for one in variables if one.startswith(b"RANK=")]
-            if rank:
-                found[int(rank[0])] = int(entry.name)
-        if len(found) == count:
-            time.sleep(2)  # they meet
-            return found
-        time.sleep(0.1)
-    raise AssertionError("the ranks did not come")
-
-
-def gone(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 class MeshFaults(unittest.TestCase):
     def ended(self, process, pids):
         out, err = process.communicate(timeout=SOON)
@@ -72,7 +43,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_a_rank_that_is_killed_ends_all_and_is_named(self):
         process = profile("--mesh", "dp=2", *LONG)
-        pids = ranks_of(process, 2)
+        pids = met(process, 2, SOON)
         os.kill(pids[1], signal.SIGKILL)
         out, _ = self.ended(process, pids.values())
         record = json.loads(out)
@@ -82,7 +53,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_a_rank_that_hangs_is_named_before_the_deadline(self):
         process = profile("--mesh", "dp=2", *LONG, "--deadline", "10")
-        pids = ranks_of(process, 2)
+        pids = met(process, 2, SOON)
         os.kill(pids[1], signal.SIGSTOP)
         out, _ = self.ended(process, pids.values())
         self.assertIn("no answer from rank 1", json.loads(out)["reason"])
@@ -91,7 +62,7 @@ class MeshFaults(unittest.TestCase):
         for mesh in ("dp=2", "pp=2"):
             with self.subTest(mesh):
                 process = profile("--mesh", mesh, *LONG)
-                pids = ranks_of(process, 2)
+                pids = met(process, 2, SOON)
                 os.kill(pids[0], signal.SIGKILL)
                 out, _ = self.ended(process, pids.values())
                 record = json.loads(out)
@@ -146,7 +117,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_control_c_leaves_nothing(self):
         process = profile("--mesh", "dp=2", *LONG)
-        pids = ranks_of(process, 2)
+        pids = met(process, 2, SOON)
         process.send_signal(signal.SIGINT)
         self.ended(process, pids.values())
         self.assertEqual(process.returncode, 130)

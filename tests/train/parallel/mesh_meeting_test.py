@@ -8,13 +8,14 @@ usage: mesh_meeting_test.py HEADROOM
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
+
+from cells import free_port
 
 HEADROOM = sys.argv[1]
 CELL = str(Path(HEADROOM).parent / "headroom-cell")
@@ -28,12 +29,6 @@ PATIENCE = 60  # seconds
 SOON = 90
 
 
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return str(any_port.getsockname()[1])
-
-
 def environment(**variables):
     kept = {name: value for name, value in os.environ.items() if name not in OF_LAUNCHERS}
     return {**kept, "OMP_NUM_THREADS": "1", "MASTER_ADDR": "127.0.0.1",
@@ -44,7 +39,7 @@ class Ranks:
     """headroom-cell as a launcher starts it, one after the other; their Records."""
 
     def __init__(self):
-        self.port = free_port()
+        self.port = str(free_port())
         self.processes = []
 
     def start(self, rank, ranks=2, program=CELL, variables=None, **spec):

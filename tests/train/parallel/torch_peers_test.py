@@ -6,7 +6,6 @@ usage: torch_peers_test.py HEADROOM
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,18 +17,13 @@ import torch
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2] / "bench" / "peers"))
 import safetensors_file  # noqa: E402
+from cells import free_port  # noqa: E402
 
 HEADROOM = sys.argv[1]
 RANKS = 2
 SHAPE = {"d_model": 32, "d_ff": 88, "layers": 4, "heads": 4, "vocab_size": 101,
          "context_length": 16}
 STEPS = 10
-
-
-def free_port():
-    with socket.socket() as any_port:
-        any_port.bind(("127.0.0.1", 0))
-        return any_port.getsockname()[1]
 
 
 class TorchPeers(unittest.TestCase):
