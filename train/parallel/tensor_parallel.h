@@ -7,8 +7,7 @@
 //   train/parallel/tensor_plan.h says; then comes the next block. A parameter stays the tensor it
 //   is, of a smaller shape.
 // Limits: what does not divide evenly leaves the last rank with less (the vocabulary), or is
-// refused
-//   (heads, d_ff: train/parallel/rules.h).
+//   refused (heads, d_ff: train/parallel/rules.h).
 #pragma once
 
 #include <map>
