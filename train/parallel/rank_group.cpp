@@ -4,21 +4,21 @@ namespace headroom {
 
 using torch::Tensor;
 
-void RankGroup::count(Collective kind, const Tensor& tensor) {
-  moved_.at(static_cast<size_t>(kind)).bytes += static_cast<int64_t>(tensor.nbytes());
+void RankGroup::count(Collective kind, const std::vector<Tensor>& tensors) {
+  Moved& moved = moved_.at(static_cast<size_t>(kind));
+  ++moved.calls;
+  for (const Tensor& tensor : tensors) moved.bytes += static_cast<int64_t>(tensor.nbytes());
 }
 
 RankGroup::Work RankGroup::all_reduce(std::vector<Tensor> tensors) {
-  ++moved_.at(static_cast<size_t>(Collective::kAllReduce)).calls;
-  for (const Tensor& tensor : tensors) count(Collective::kAllReduce, tensor);
+  count(Collective::kAllReduce, tensors);
   return tensors.size() == 1 ? backend_->allreduce(tensors)
                              : backend_->allreduce_coalesced(tensors);
 }
 
 RankGroup::Work RankGroup::all_max(Tensor tensor) {
-  ++moved_.at(static_cast<size_t>(Collective::kAllReduce)).calls;
-  count(Collective::kAllReduce, tensor);
   std::vector<Tensor> one = {std::move(tensor)};
+  count(Collective::kAllReduce, one);
   return backend_->allreduce(one, {.reduceOp = c10d::ReduceOp::MAX});
 }
 
@@ -29,8 +29,7 @@ bool RankGroup::all(bool here, torch::Device device) {
 }
 
 RankGroup::Work RankGroup::reduce_scatter(Tensor own, Tensor whole) {
-  ++moved_.at(static_cast<size_t>(Collective::kReduceScatter)).calls;
-  count(Collective::kReduceScatter, whole);
+  count(Collective::kReduceScatter, {whole});
   own = own.view({-1});
   whole = whole.view({-1});
   return backend_->_reduce_scatter_base(own, whole);
@@ -38,23 +37,20 @@ RankGroup::Work RankGroup::reduce_scatter(Tensor own, Tensor whole) {
 
 RankGroup::Work RankGroup::reduce_scatter(std::vector<Tensor> own, std::vector<Tensor> whole) {
   if (own.size() == 1) return reduce_scatter(own.front(), whole.front());
-  ++moved_.at(static_cast<size_t>(Collective::kReduceScatter)).calls;
-  for (const Tensor& tensor : whole) count(Collective::kReduceScatter, tensor);
+  count(Collective::kReduceScatter, whole);
   return backend_->reduce_scatter_tensor_coalesced(own, whole);
 }
 
 RankGroup::Work RankGroup::all_gather(Tensor whole, Tensor own) {
-  ++moved_.at(static_cast<size_t>(Collective::kAllGather)).calls;
-  count(Collective::kAllGather, whole);
+  count(Collective::kAllGather, {whole});
   own = own.view({-1});
   whole = whole.view({-1});
   return backend_->_allgather_base(whole, own);
 }
 
 RankGroup::Work RankGroup::send(Tensor tensor, int64_t to, int tag) {
-  ++moved_.at(static_cast<size_t>(Collective::kSend)).calls;
-  count(Collective::kSend, tensor);
   std::vector<Tensor> one = {std::move(tensor)};
+  count(Collective::kSend, one);
   return backend_->send(one, static_cast<int>(to), tag);
 }
 

@@ -52,7 +52,8 @@ class RankGroup {
   const Moved& moved(Collective kind) const { return moved_.at(static_cast<size_t>(kind)); }
 
  private:
-  void count(Collective kind, const torch::Tensor& tensor);
+  // One call, and the bytes of these.
+  void count(Collective kind, const std::vector<torch::Tensor>& tensors);
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::array<Moved, 5> moved_ = {};
