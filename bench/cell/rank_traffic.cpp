@@ -21,7 +21,8 @@ std::map<std::string, RankGroup::Moved> RankTraffic::so_far() const {
 
 void RankTraffic::fill(Record& record, int64_t steps, torch::Device device) const {
   if (grid_ == nullptr || steps == 0) return;
-  RankFigures own{.rank = grid_->rank(), .nccl_bytes = nccl_bytes_of(device.index())};
+  RankFigures& own = record.ranks.edit().front();
+  own.nccl_bytes = nccl_bytes_of(device.index());
   for (const auto& [kind, after] : so_far()) {
     const auto found = before_.find(kind);
     const RankGroup::Moved before = found == before_.end() ? RankGroup::Moved{} : found->second;
@@ -29,7 +30,6 @@ void RankTraffic::fill(Record& record, int64_t steps, torch::Device device) cons
     own.moved[kind] = (after.bytes - before.bytes) / steps;
     own.moved_calls[kind] = (after.calls - before.calls) / steps;
   }
-  record.ranks = {std::move(own)};
 }
 
 }  // namespace headroom

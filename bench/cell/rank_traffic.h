@@ -12,7 +12,7 @@ class RankTraffic {
   // Counts from now on. grid: null = one rank, of which nothing is said.
   explicit RankTraffic(const Grid* grid) : grid_(grid), before_(so_far()) {}
 
-  // The mean of the steps since, and what NCCL has taken of a virtual card, as this rank's part of
+  // The mean of the steps since, and what NCCL has taken of a virtual card, in the one rank of
   // Record::ranks.
   void fill(Record& record, int64_t steps, torch::Device device) const;
 

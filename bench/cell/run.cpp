@@ -126,13 +126,21 @@ torch::Device device_of_rank(torch::Device first) {
   return {torch::kCUDA, index};
 }
 
+void predict_rank(const RunSpec& spec, Record& record) {
+  RankFigures& own = record.ranks.edit().front();
+  const PredictedRank predicted = predicted_of_rank(spec, own.rank);
+  if (predicted.peak_allocated == 0) return;
+  own.predicted_bytes = record.predicted["peak_allocated_bytes"] = predicted.peak_allocated;
+  for (const auto& [kind, bytes] : predicted.moved) own.predicted_moved[kind] = bytes;
+}
+
 // Theory follows the device that really runs, which "auto" does not tell. Of a kernel that does not
 // run there is none; why, libtorch says better.
-std::map<std::string, int64_t> prediction(RunSpec spec, torch::Device device) {
+void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
-  if (!attention_refusal(spec).empty()) return {};
-  return spec.mesh.ranks() > 1 ? predicted_of_rank(spec, launched(spec.mesh).rank)
-                               : predicted(spec);
+  if (!attention_refusal(spec).empty()) return;
+  if (spec.mesh.ranks() > 1) return predict_rank(spec, record);
+  record.predicted = predicted(spec);
 }
 
 // The last thing a run does: every figure is in the Record by now. A file that cannot be written
@@ -173,7 +181,8 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   bench.device = resolve_device(spec.device);
   if (spec.mesh.ranks() > 1) bench.device = device_of_rank(bench.device);
   record.environment = environment(bench.device);
-  record.predicted = prediction(spec, bench.device);
+  if (spec.mesh.ranks() > 1) record.ranks = {RankFigures{.rank = launched(spec.mesh).rank}};
+  predict(spec, bench.device, record);
   bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   record.space = bench.memories.front().space;
   if (wants_older_stacks(spec)) bench.tracker().keep_stacks(true);

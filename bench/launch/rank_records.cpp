@@ -4,7 +4,6 @@
 #include <string>
 
 #include "bench/launch/cell.h"
-#include "profiling/theory/moved.h"
 #include "text/words.h"
 
 namespace headroom {
@@ -63,35 +62,15 @@ std::string silent_ranks(const Record& record) {
   return silent.empty() ? "" : "no answer from rank " + join(silent) + "; ";
 }
 
+// What the rank itself has said, and how it ended.
 RankFigures figures_of(const RankRecord& end) {
-  RankFigures figures{.rank = end.rank,
-                      .status = end.record.status,
-                      .reason = end.record.reason,
-                      .alike = end.alike.empty() ? "" : rank_list(end.alike),
-                      .peak = end.record.peak.value_or(MemoryBytes{})};
-  const auto predicted = end.record.predicted.find("peak_allocated_bytes");
-  if (predicted != end.record.predicted.end()) figures.predicted_bytes = predicted->second;
-  if (!end.record.ranks.empty()) {
-    figures.moved = end.record.ranks.front().moved;
-    figures.moved_calls = end.record.ranks.front().moved_calls;
-    figures.phase_ends = end.record.ranks.front().phase_ends;
-    figures.nccl_bytes = end.record.ranks.front().nccl_bytes;
-  }
-  const std::string prefix = kMovedPrefix;
-  for (const auto& [name, bytes] : end.record.predicted) {
-    if (name.text().rfind(prefix, 0) != 0) continue;
-    figures.predicted_moved[name.text().substr(prefix.size())] = bytes;
-  }
+  RankFigures figures = end.record.ranks.empty() ? RankFigures{} : end.record.ranks.front();
+  figures.rank = end.rank;
+  figures.status = end.record.status;
+  figures.reason = end.record.reason;
+  if (!end.alike.empty()) figures.alike = rank_list(end.alike);
+  figures.peak = end.record.peak.value_or(MemoryBytes{});
   return figures;
-}
-
-// Of the whole Record; what is a rank's alone stands there.
-Named<int64_t> without_moved(const Named<int64_t>& predicted) {
-  Named<int64_t> kept;
-  for (const auto& [name, bytes] : predicted) {
-    if (name.text().rfind(kMovedPrefix, 0) != 0) kept[name.text()] = bytes;
-  }
-  return kept;
 }
 
 }  // namespace
@@ -105,7 +84,6 @@ Record record_of_all(std::vector<RankRecord> ends) {
   Record record = std::move(telling.record);
   record.losses = std::move(losses);
   record.ranks = std::move(ranks);
-  record.predicted = without_moved(record.predicted);
   if (record.status != Status::kOk) {
     record.reason =
         silent_ranks(record) + "rank " + std::to_string(telling.rank) + ": " + record.reason;

@@ -38,9 +38,6 @@ struct MovedRow {
 // "dp all_reduce", "dp copies all_reduce", as in RankFigures::moved.
 std::string moved_key(const MovedRow& row);
 
-// Of predicted_of_rank(), before such a key.
-inline constexpr const char* kMovedPrefix = "moved ";
-
 // By that.
 std::map<std::string, int64_t> moved_sums(const std::vector<MovedRow>& rows);
 

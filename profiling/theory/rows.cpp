@@ -242,14 +242,12 @@ std::map<std::string, int64_t> predicted(const RunSpec& spec) {
   return sums;
 }
 
-std::map<std::string, int64_t> predicted_of_rank(const RunSpec& spec, int64_t rank) {
+PredictedRank predicted_of_rank(const RunSpec& spec, int64_t rank) {
   if (!has_predicted_peak(spec)) return {};
   MovedCount moved;
   const CountingMoved counting(moved);
   const Peak peak = predicted_peak(spec, Head::kLanguage, rank);
-  std::map<std::string, int64_t> figures = {{"peak_allocated_bytes", peak.allocated}};
-  for (const auto& [key, bytes] : moved_sums(moved.rows())) figures[kMovedPrefix + key] = bytes;
-  return figures;
+  return {.peak_allocated = peak.allocated, .moved = moved_sums(moved.rows())};
 }
 
 }  // namespace headroom

@@ -149,8 +149,13 @@ HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 // device that runs.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
-// Of a rank of the spec's mesh: the peak of its step, where has_predicted_peak().
-std::map<std::string, int64_t> predicted_of_rank(const RunSpec& spec, int64_t rank);
+// Of a rank of the spec's mesh, where has_predicted_peak(): the peak of its step, and what its
+// collectives move in it, by moved_key().
+struct PredictedRank {
+  int64_t peak_allocated = 0;  // 0: not known
+  std::map<std::string, int64_t> moved;
+};
+PredictedRank predicted_of_rank(const RunSpec& spec, int64_t rank);
 
 // Autocast has one list of operations per device type. Theory follows the CPU list for
 // --device cpu and the CUDA list for everything else.
