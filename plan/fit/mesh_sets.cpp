@@ -12,8 +12,7 @@ const std::vector<std::string>& fields_of_states() {
   return kFields;
 }
 
-// Backward of a stage begins while later forwards go on: what the host link brings back has no
-// order to be fetched in. Of ranks that share matrices theory does not know what goes to the host.
+// Activations on the host are searched among replicas alone.
 bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
   if (!may_use(Searched::kInMeshes, row_of(technique.technique))) return false;
   return technique.technique != Technique::kActivationOffload ||

@@ -68,7 +68,7 @@ std::vector<std::string> words_in_runs() {
 const std::array<CostRow, kTechniques>& cost_table() { return kTable; }
 
 bool may_use(Searched who, const CostRow& row) {
-  // Of what runs may do, many ranks refuse these (train/parallel/rules.cpp).
+  // Of what runs may do, these are not searched on many ranks yet.
   static const std::array<Technique, 3> kRefused = {
       Technique::kParameterOffload, Technique::kOptimizerOffload, Technique::kReleaseGradients};
   switch (row.searched) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/atomic_file.h"
+#include "files/directory.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "files/whole_file.h"
@@ -154,7 +155,7 @@ CheckpointIndex index_of_run(const RunSpec& spec) {
 }
 
 void add_file(const std::string& directory, const std::string& file, CheckpointIndex* index) {
-  const SafetensorsFile tensors(directory + "/" + file, "--save-checkpoint checkpoints");
+  const SafetensorsFile tensors(in_directory(directory, file), "--save-checkpoint checkpoints");
   const json pieces = json::parse(tensors.metadata().at(kPieces));
   for (const auto& [key, entry] : tensors.entries()) {
     const json& piece = pieces.at(key);

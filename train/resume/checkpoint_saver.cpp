@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "files/directory.h"
 #include "train/data/safetensors.h"
 #include "train/resume/checkpoint_index.h"
 #include "train/resume/own_tensors.h"
@@ -99,8 +100,8 @@ void CheckpointSaver::write_part(const Step& step, int64_t steps) const {
         {piece.name.key(), safetensors_dtype(piece.values.scalar_type()), piece.name.place.sizes});
   }
   const std::string directory = unfinished_checkpoint(spec_.save_checkpoint, steps);
-  SafetensorsWriter file(directory + "/" + name_of_part(writer(), writers_of(spec_)), tensors,
-                         metadata_of(names));
+  SafetensorsWriter file(in_directory(directory, name_of_part(writer(), writers_of(spec_))),
+                         tensors, metadata_of(names));
   for (const OwnPiece& piece : pieces) {
     const Tensor on_host = piece.values.to(torch::kCPU).contiguous();
     file.append(on_host.const_data_ptr(), static_cast<int64_t>(on_host.nbytes()));

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "files/directory.h"
 #include "text/quantity.h"
 #include "train/data/safetensors.h"
 #include "train/resume/checkpoint_directory.h"
@@ -75,7 +76,8 @@ class Reader {
   Tensor read(const CheckpointIndex::Piece& piece, const CheckpointIndex::Stored& stored) {
     const auto [file, is_new] = files_.try_emplace(piece.file);
     if (is_new) {
-      file->second = std::make_unique<SafetensorsFile>(checkpoint_ + "/" + piece.file, kExample);
+      file->second =
+          std::make_unique<SafetensorsFile>(in_directory(checkpoint_, piece.file), kExample);
     }
     const auto entry = file->second->entries().find(piece.key);
     if (entry == file->second->entries().end() || entry->second.dtype != stored.dtype ||
