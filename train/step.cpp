@@ -342,7 +342,7 @@ void Step::clip() {
     if (!tensors || tensors->counts(update_names[i])) counted.push_back(gradients[i]);
   }
   clip_gradients(gradients, max_grad_norm,
-                 {counted, [this](Tensor& number) { add_up_over_ranks(number); }});
+                 {counted, [this](Tensor& number) { add_up_over_ranks(number); }, device_});
 }
 
 void Step::add_up_over_ranks(Tensor& number) {

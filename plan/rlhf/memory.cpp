@@ -123,13 +123,47 @@ RankMemory added_up(const RlhfSpec& spec, const RlhfModels& models) {
       }));
 }
 
-RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
-  RankMemory memory = added_up(spec, models);
+namespace {
+
+bool is_iteration(const RlhfSpec& spec) {
+  return spec.generates() && spec.setup.layout.ranks() == 1;
+}
+
+// Of training, what it certainly has when the update begins: what lasts, and gradients, of which an
+// optimizer on the host leaves none here and ZeRO may leave a part.
+RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
+  const bool leaving = spec.setup.offloads_optimizer();
+  const bool shared = spec.setup.layout.zero == 1;
+  std::erase_if(memory.components, [&](const Component& one) {
+    const bool gradients = one.kind == ComponentKind::kGradients && one.name != kGradientsInFlight;
+    return one.in_step && (!gradients || leaving);
+  });
+  for (Component& one : memory.components) {
+    if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
+    if (one.in_step && shared) one.bytes /= spec.setup.layout.dp;
+  }
+  return memory;
+}
+
+// And when a forward ends: what is kept for backward.
+RankMemory when_forward_ends(RankMemory memory) {
+  std::erase_if(memory.components,
+                [&](const Component& one) { return one.in_step && one.name != kKeptForBackward; });
+  for (Component& one : memory.components) {
+    if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
+  }
+  return memory;
+}
+
+}  // namespace
+
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes) {
   const std::string why = why_added_up(spec);
   if (why.empty()) {
-    return spec.generates() ? rehearsed_iteration(spec, models, memory)
-                            : rehearsed(spec, models, memory);
+    return is_iteration(spec) ? rehearsed_iteration(spec, models, added_up(spec, models))
+                              : rehearsed(spec, models, bytes);
   }
+  RankMemory memory = added_up(spec, models);
   memory.training =
       "added up from rows (" + why + "): every gradient, no temporaries but the loss'";
   return memory;
@@ -138,14 +172,11 @@ RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models) {
 int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up) {
   const bool swap = spec.setup.swap_phases;
   if (!why_added_up(spec).empty()) return added_up.peak_bytes(swap);
-  RankMemory least = added_up;
-  if (!spec.generates()) {
-    std::erase_if(least.components, [](const Component& component) {
-      return component.in_step &&
-             (component.kind != ComponentKind::kGradients || component.name == kGradientsInFlight);
-    });
-    return least.peak_bytes(swap);
+  if (!is_iteration(spec)) {
+    return std::max(when_update_begins(spec, added_up).peak_bytes(swap),
+                    when_forward_ends(added_up).peak_bytes(swap));
   }
+  RankMemory least = added_up;
   int64_t gradients = 0;  // one of the trained models is updated after the other
   std::erase_if(least.components, [&](Component& component) {
     if (component.kind == ComponentKind::kGradients)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,8 @@ struct Component {
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
 inline constexpr std::string_view kGradientsInFlight = "Gradients in flight";
+inline constexpr std::string_view kGathered = "Gathered layers";
+inline constexpr std::string_view kKeptForBackward = "Activations";
 
 // Names of a trained model's states.
 struct StepNames {
@@ -119,9 +122,10 @@ BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens);
 // second, the last (output head). Added up from rows. spec must be valid; models of the same spec.
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models);
 
-// The rank with the highest peak; of one GPU as Note [An iteration on one GPU] says, or Note [The
-// training phase of one GPU].
-RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models);
+// The rank with the highest peak, or one that needs more than so many bytes; how: Note [An
+// iteration on one GPU], Note [The training phase].
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models,
+                      int64_t bytes = std::numeric_limits<int64_t>::max());
 
 // The same, added up; and what it certainly needs, however its phases are found: the states, all
 // gradients when the update begins, the whole cache when generation ends.

@@ -102,7 +102,7 @@ void add_training(RankBook& book) {
     const Activations one = activations(book, *model);
     if (one.peak() >= most.peak()) most = one;
   }
-  book.add({.name = "Activations",
+  book.add({.name = kKeptForBackward.data(),
             .kind = ComponentKind::kActivations,
             .bytes = most.blocks,
             .needed = kWhenTraining,

@@ -32,11 +32,9 @@ class RankBook {
   const Layout& layout() const { return spec_.setup.layout; }
   int64_t stage() const { return memory_.stage; }
   bool last_stage() const { return memory_.stage == layout().pp - 1; }
-  // Gradients go to an optimizer on the host as backward makes them: where they are sharded
-  // (ZeRO-Offload, Ren et al. 2021), and on one GPU, as train/offload does it.
-  bool gradients_leave() const {
-    return spec_.setup.offloads_optimizer() && (layout().zero >= 2 || layout().ranks() == 1);
-  }
+  // Gradients go to an optimizer on the host as backward makes them (ZeRO-Offload, Ren et al.
+  // 2021), as train/offload does it.
+  bool gradients_leave() const { return spec_.setup.offloads_optimizer(); }
   bool gathers() const { return layout().zero >= 3 && layout().dp > 1; }  // weights, for a pass
 
   StageElements elements_here(const Model& model) const;             // parameters

@@ -89,7 +89,7 @@ void add_gathered(RankBook& book) {
               .bytes = low * book.elements_here(book.models().actor).total(),
               .needed = kWhenGenerating,
               .why = "ZeRO-3's shards put together: every token reads every weight"});
-    book.add({.name = "Gathered layers",
+    book.add({.name = kGathered.data(),
               .kind = ComponentKind::kWeights,
               .bytes = low * book.largest(book.all(), neighbours),
               .needed = kWhenScoring | kWhenTraining,

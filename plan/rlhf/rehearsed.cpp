@@ -1,12 +1,13 @@
 #include "plan/rlhf/rehearsed.h"
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cards/cublas_workspace.h"
+#include "plan/fit/need.h"
 #include "plan/rlhf/iteration.h"
+#include "plan/rlhf/rank_book.h"
 #include "profiling/theory/attention_kernel.h"
 #include "text/quantity.h"
 
@@ -28,14 +29,6 @@ bool is_kept_by_runs(const StatePrecision& precision, const RunSpec& run) {
   return state_precision(run.precision, run.weights, master).name == precision.name;
 }
 
-int64_t bytes_where(const RankMemory& memory, const std::function<bool(const Component&)>& is) {
-  int64_t bytes = 0;
-  for (const Component& component : memory.components) {
-    if (is(component)) bytes += component.bytes;
-  }
-  return bytes;
-}
-
 // The components of one step, in the place of those that were added up.
 class StepWriter {
  public:
@@ -43,12 +36,10 @@ class StepWriter {
       : memory_(added_up), peak_(peak), names_(names) {}
 
   RankMemory write(int64_t workspace) {
-    const auto bytes_named = [&](const char* name) {
-      return bytes_where(memory_,
-                         [&](const Component& one) { return one.name == std::string(name); });
-    };
-    const int64_t optimizer = bytes_named(names_.optimizer);
-    left_ = peak_.allocated - bytes_named(names_.weights) - optimizer - workspace;
+    const int64_t states = sum_of({kOptimizerState, kOptimizerNextState, kMasterWeights});
+    const int64_t weights = at_most(names_.weights, peak_.of(kParameters));
+    const int64_t optimizer = at_most(names_.optimizer, states);
+    left_ = peak_.allocated - weights - optimizer - workspace;
     for (const char* group : {kInputs, kBatchLoss}) left_ -= peak_.of(group);  // the experience's
     std::erase_if(memory_.components, [&](const Component& one) {
       const bool of_the_other = one.kind == ComponentKind::kGradients &&
@@ -56,6 +47,13 @@ class StepWriter {
                                 one.name != kGradientsInFlight;
       return one.in_step && !of_the_other;
     });
+    for (Component& one : memory_.components) {
+      if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
+    }
+    add({.name = kGathered.data(),
+         .kind = ComponentKind::kWeights,
+         .bytes = peak_.of(kParameters) - weights,
+         .why = "ZeRO-3: those that are whole at the step's fullest instant"});
     add({.name = names_.gradients,
          .kind = ComponentKind::kGradients,
          .bytes = peak_.of(kGradients),
@@ -70,7 +68,6 @@ class StepWriter {
          .bytes = sum_of({kTemporaries, kRecomputed, kRecomputedCast, kPassingCast, kClipping}),
          .scales = true,
          .why = "of backward, what is computed again included"});
-    const int64_t states = sum_of({kOptimizerState, kOptimizerNextState, kMasterWeights});
     add({.name = "Temporaries of the update",
          .kind = ComponentKind::kActivations,
          .bytes = peak_.of(kOptimizerTemporaries) + std::max<int64_t>(states - optimizer, 0),
@@ -97,6 +94,17 @@ class StepWriter {
     return bytes;
   }
 
+  // Of a rank whose part of what is shared is shorter than the first one's, what it has.
+  int64_t at_most(const char* name, int64_t bytes) {
+    int64_t there = 0;
+    for (Component& one : memory_.components) {
+      if (one.name != std::string(name)) continue;
+      one.bytes = std::min(one.bytes, bytes);
+      there += one.bytes;
+    }
+    return there;
+  }
+
   void add(Component component) {
     if (component.bytes <= 0) return;
     component.needed = bit(RlhfPhase::kTraining);
@@ -116,13 +124,43 @@ bool same_size(const ModelConfig& a, const ModelConfig& b) {
          a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
 }
 
+// As many as differ: the first, the last and what is between; a stage fills its pipeline first.
+int64_t passes_that_differ(const RlhfSpec& spec) {
+  const int64_t most = 2 + (spec.setup.layout.ranks() > 1 ? spec.setup.layout.pp : 0);
+  return std::min(spec.micro_batches(), most);
+}
+
+// Every rank whose step of this model is looked at, written out, until one needs more than `most`.
+void consider(const RlhfSpec& spec, const RlhfModels& models, const Model& model, const char* word,
+              const StepNames& names, int64_t most, std::optional<RankMemory>& fullest) {
+  const int64_t workspace = cublas_workspace_bytes(spec.card.compute_capability);
+  const RunSpec run = step_run_of(spec, model.elements.config);
+  std::map<int64_t, RankMemory> of_stages;
+  const auto bytes = [&](const RankMemory& one) { return one.peak_bytes(spec.setup.swap_phases); };
+  for (const int64_t rank : ranks_that_can_be_fullest(run)) {
+    if (fullest && bytes(*fullest) > most) return;
+    const int64_t stage = run.mesh.place(rank, MeshAxis::kPipeline);
+    const auto [added_up, is_new] = of_stages.try_emplace(stage);
+    if (is_new) added_up->second = stage_memory(spec, models, stage);
+    const StepPeak& peak = models.steps->peak(run, model.elements.head, rank);
+    RankMemory memory = StepWriter(added_up->second, peak, names).write(workspace);
+    memory.training =
+        std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
+    if (!fullest || bytes(memory) > bytes(*fullest)) fullest = std::move(memory);
+  }
+}
+
 }  // namespace
 
 RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config) {
-  constexpr int64_t kMostPasses = 2;
+  const Layout& layout = spec.setup.layout;
   RunSpec run = run_spec(config, batch_shape(spec, spec.seq_len));
-  run.micro_batches = std::min(spec.micro_batches(), kMostPasses);
+  run.micro_batches = passes_that_differ(spec);
   run.batch_size = run.micro_batches * spec.micro_batch();
+  run.mesh.sizes = {layout.pp, layout.dp, layout.tp};
+  if (layout.ranks() > 1) run.warmup_steps = run.measure_steps = 1;
+  run.zero = layout.dp > 1 ? layout.zero : 0;
+  run.sequence_parallel = layout.sequence_parallel && layout.tp > 1;
   run.checkpoint = spec.setup.checkpoint;
   run.optimizer = spec.optimizer;
   run.optimizer_impl = spec.implementation();
@@ -136,7 +174,6 @@ RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config) {
 }
 
 std::string why_added_up(const RlhfSpec& spec) {
-  if (spec.setup.layout.ranks() > 1) return "several GPUs";
   const RunSpec run = step_run_of(spec, spec.actor);
   if (!is_kept_by_runs(spec.precision, run)) {
     return "no run keeps its states as " + spec.precision.name;
@@ -152,7 +189,9 @@ std::string why_added_up(const RlhfSpec& spec) {
   } catch (const UsageError& error) {
     return std::string("no run is like it: ") + error.what();
   }
-  return spec.generates() ? why_not_rehearsed(spec) : "";
+  if (spec.setup.layout.ranks() == 1) return spec.generates() ? why_not_rehearsed(spec) : "";
+  const bool steps_alike = !spec.critic || same_size(spec.actor, *spec.critic);
+  return steps_alike || spec.setup.layout.tp == 1 ? "" : "on tp a critic of another size";
 }
 
 int64_t StepPeak::of(std::string_view group) const {
@@ -160,11 +199,12 @@ int64_t StepPeak::of(std::string_view group) const {
   return found == groups.end() ? 0 : found->second;
 }
 
-const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head) {
-  const std::string key = std::to_string(static_cast<int>(head)) + to_json(run).dump();
+const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head, int64_t rank) {
+  const std::string key =
+      std::to_string(rank) + " " + std::to_string(static_cast<int>(head)) + to_json(run).dump();
   const auto [at, is_new] = known_.try_emplace(key);
   if (is_new) {
-    const Peak peak = predicted_peak(run, head);
+    const Peak peak = predicted_peak(run, head, rank);
     at->second.allocated = peak.allocated;
     at->second.where = peak.where;
     for (const Row& row : peak.rows) at->second.groups[row.group] += row.bytes;
@@ -172,24 +212,12 @@ const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head) {
   return at->second;
 }
 
-RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, const RankMemory& added_up) {
-  const int64_t workspace = cublas_workspace_bytes(spec.card.compute_capability);
+RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes) {
   std::optional<RankMemory> fullest;
-  const auto consider = [&](const Model& model, const char* word, const StepNames& names) {
-    const StepPeak& peak =
-        models.steps->peak(step_run_of(spec, model.elements.config), model.elements.head);
-    RankMemory memory = StepWriter(added_up, peak, names).write(workspace);
-    memory.training =
-        std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
-    const auto bytes = [&](const RankMemory& one) {
-      return one.phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
-    };
-    if (!fullest || bytes(memory) > bytes(*fullest)) fullest = std::move(memory);
-  };
-  consider(models.actor, "actor", kActorNames);
+  consider(spec, models, models.actor, "actor", kActorNames, bytes, fullest);
   // One of the actor's size makes no logits and is the smaller for it.
   if (models.critic && !same_size(spec.actor, *spec.critic)) {
-    consider(*models.critic, "critic", kCriticNames);
+    consider(spec, models, *models.critic, "critic", kCriticNames, bytes, fullest);
   }
   return std::move(*fullest);
 }

@@ -1,4 +1,4 @@
-// The training phase of one GPU: a whole step, gone through with shapes. No torch here.
+// The training phase: a whole step of one rank, gone through with shapes. No torch here.
 #pragma once
 
 #include <map>
@@ -10,26 +10,31 @@
 
 namespace headroom {
 
-// Note [The training phase of one GPU]
+// Note [The training phase]
 // Rationale: components added up are one instant, where backward begins, and beside it every
 //   gradient. Where the update or the middle of backward is fullest that is some percent off: the
-//   gradients come as the activations go, and the update makes tensors of its own.
-// Approach: on one GPU a step is one that `headroom profile` runs: it is rehearsed
+//   gradients come as the activations go, and the update makes tensors of its own. On several GPUs
+//   it is more: 12 GiB of a 7b model's 60, either way.
+// Approach: the step is one that `headroom profile` runs, on its mesh: it is rehearsed
 //   (profiling/theory/peak.h), and what it has alive at its fullest instant stands in the place of
 //   the components that only the step has (Component::in_step). Weights and optimizer states are
-//   counted as before, and so is what stays beside the step: the other models, the other trained
-//   model's gradients, the experience. Of actor and critic the one whose step needs more is shown.
-//   Micro-batches are two at most: a third one finds what the second found.
-// Limits: of a spec that generates it is a whole iteration: Note [An iteration on one GPU]. What is
-//   no such run is added up, and the report says so: several GPUs (no rehearsal knows shards,
-//   stages or collectives), states that no run keeps, settings that no run has together, attention
-//   kernels that are not rehearsed. A critic's loss is cross entropy over one row.
+//   those of the rank that is rehearsed; what stays beside the step is counted as before: the other
+//   models, the other trained model's gradients, the experience. Of actor and critic the one whose
+//   step needs more is shown. A micro-batch that finds what the one before found is left out.
+//   Of several GPUs every rank that can be the fullest is rehearsed, Note [Ranks that can be
+//   fullest], for one step after the first: what later ones find cached moves the peak by what a
+//   block may be too long, a MiB.
+// Limits: of a spec that generates on one GPU it is a whole iteration: Note [An iteration on one
+//   GPU]; on several the other phases are added up. What is no such run is added up as a whole, and
+//   the report says so: states that no run keeps, settings that no run has together, attention
+//   kernels that are not rehearsed, on tp a critic of another size. A critic's loss is cross
+//   entropy over one row.
 
 // The step of one model as `headroom profile` runs it.
 RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config);
 
-// "" where the step or, of a spec that generates, the iteration is rehearsed, else why it is added
-// up.
+// "" where the step or, of a spec that generates on one GPU, the iteration is rehearsed, else why
+// it is added up.
 std::string why_added_up(const RlhfSpec& spec);
 
 // What a step had alive at its fullest instant, in bytes.
@@ -40,16 +45,17 @@ struct StepPeak {
   int64_t of(std::string_view group) const;
 };
 
-// Steps that were rehearsed: each takes milliseconds.
+// Steps that were rehearsed: each takes milliseconds, of a large model a tenth of a second.
 class RehearsedSteps {
  public:
-  const StepPeak& peak(const RunSpec& run, Head head);
+  const StepPeak& peak(const RunSpec& run, Head head, int64_t rank);
 
  private:
   std::map<std::string, StepPeak> known_;
 };
 
-// `added_up` with its step rehearsed; why_added_up() must be empty.
-RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, const RankMemory& added_up);
+// The fullest rank, its step rehearsed; or the first that needs more than so many bytes.
+// why_added_up() must be empty.
+RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes);
 
 }  // namespace headroom

@@ -1,8 +1,10 @@
 #include "plan/search/recommend.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "plan/search/setup_space.h"
 #include "text/quantity.h"
@@ -20,9 +22,10 @@ class TrialMemory {
     trial_.setup = setup;
     return trial_;
   }
-  RankMemory worst(const RlhfSetup& setup) {
+  // Or one that needs more than so many bytes.
+  RankMemory worst(const RlhfSetup& setup, int64_t bytes = std::numeric_limits<int64_t>::max()) {
     trial_.setup = setup;  // before models(), which looks at its micro-batch
-    return worst_rank(trial_, models());
+    return worst_rank(trial_, models(), bytes);
   }
   RankMemory rows(const RlhfSetup& setup) {
     trial_.setup = setup;
@@ -31,7 +34,8 @@ class TrialMemory {
   // A rehearsal costs a thousand sums: it is asked for last.
   bool fits(const RlhfSetup& setup) {
     if (least_bytes(spec(setup), rows(setup)) > trial_.card.total_bytes) return false;
-    return worst(setup).peak_bytes(setup.swap_phases) <= trial_.card.total_bytes;
+    return worst(setup, trial_.card.total_bytes).peak_bytes(setup.swap_phases) <=
+           trial_.card.total_bytes;
   }
 
  private:
@@ -53,11 +57,21 @@ RlhfPhase fullest_phase(const RlhfSpec& spec, const RankMemory& memory) {
   });
 }
 
-Recommended recommended(const RlhfSetup& setup, TrialMemory& memory) {
-  Recommended result{.spec = memory.spec(setup), .worst = memory.worst(setup)};
+Recommended recommended(const RlhfSpec& spec, RankMemory memory) {
+  Recommended result{.spec = spec, .worst = std::move(memory)};
   result.phase = fullest_phase(result.spec, result.worst);
-  result.peak = result.worst.phase_bytes(result.phase, setup.swap_phases);
+  result.peak = result.worst.phase_bytes(result.phase, spec.setup.swap_phases);
   return result;
+}
+
+Recommended recommended(const RlhfSetup& setup, TrialMemory& memory) {
+  return recommended(memory.spec(setup), memory.worst(setup));
+}
+
+// One that does not fit, by the first rank that has no room: the fullest may need a little more.
+Recommended first_beyond(const RlhfSetup& setup, TrialMemory& memory) {
+  const int64_t bytes = memory.spec(setup).card.total_bytes;
+  return recommended(memory.spec(setup), memory.worst(setup, bytes));
 }
 
 std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, TrialMemory& memory) {
@@ -67,7 +81,7 @@ std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Tri
       reasons.push_back({step.technique, step.instead + " " + step.refused});
       continue;
     }
-    const Recommended without = recommended(step.setup, memory);
+    const Recommended without = first_beyond(step.setup, memory);
     reasons.push_back({step.technique, step.instead + " is short by " +
                                            format_bytes(-without.margin()) + " per GPU in " +
                                            to_string(without.phase)});

@@ -55,12 +55,9 @@ std::vector<Reference> references(const RlhfSpec& spec) {
   return {Reference::kResident, Reference::kOffload};
 }
 
-// Without replicas ZeRO shards nothing; its stage 2 with offload still sends gradients away, which
-// one GPU does by itself.
-std::vector<int64_t> zero_stages(const Layout& layout, MemorySpace optimizer) {
-  if (layout.dp > 1) return {0, 1, 2, 3};
-  const bool may_leave = optimizer != MemorySpace::kDevice && layout.ranks() > 1;
-  return may_leave ? std::vector<int64_t>{0, 2} : std::vector<int64_t>{0};
+// Without replicas ZeRO shards nothing.
+std::vector<int64_t> zero_stages(const Layout& layout) {
+  return layout.dp > 1 ? std::vector<int64_t>{0, 1, 2, 3} : std::vector<int64_t>{0};
 }
 
 void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<RlhfSetup>& all) {
@@ -70,7 +67,7 @@ void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<Rl
       for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {
         for (const bool swap : {false, true}) {
           if (swap && one_phase) continue;
-          for (const int64_t zero : zero_stages(shape.layout, space)) {
+          for (const int64_t zero : zero_stages(shape.layout)) {
             RlhfSetup setup = shape;
             setup.layout.zero = zero;
             setup.checkpoint = checkpoint;
@@ -137,7 +134,7 @@ std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup
   }
   if (setup.swap_phases) step("swapped phases", "everything resident").swap_phases = false;
   if (layout.zero > 0) {
-    const int64_t less = layout.dp > 1 ? layout.zero - 1 : 0;
+    const int64_t less = layout.zero - 1;
     step("ZeRO-" + std::to_string(layout.zero), "ZeRO-" + std::to_string(less)).layout.zero = less;
   }
   if (setup.checkpoint.kind != CheckpointKind::kNone) {

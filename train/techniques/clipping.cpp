@@ -42,9 +42,7 @@ Tensor clip_gradients(const std::vector<Tensor>& gradients, double max_norm, con
   const torch::NoGradGuard no_grad;
   const std::vector<Tensor> defined = defined_of(gradients);
   const std::vector<Tensor> counted = defined_of(rank.counted);
-  // Where the gradients are: collectives of cards take nothing from the host.
-  const auto device = defined.empty() ? torch::Device(torch::kCPU) : defined.front().device();
-  Tensor squared = counted.empty() ? torch::zeros({}, device)
+  Tensor squared = counted.empty() ? torch::zeros({}, rank.device)
                                    : norm_of_all(counted).to(torch::kFloat32).square();
   rank.add_up(squared);
   Tensor norm = squared.sqrt();

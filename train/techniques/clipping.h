@@ -24,6 +24,7 @@ using AddUp = std::function<void(torch::Tensor& number)>;
 struct OfRank {
   std::vector<torch::Tensor> counted;
   AddUp add_up;
+  torch::Device device;  // of the numbers: a rank that has no gradient has one too
 };
 
 // In place; those that are not defined are left out. Returns the norm before, a scalar on the

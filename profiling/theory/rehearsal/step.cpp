@@ -104,7 +104,8 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
   } else if (offloads_optimizer(spec)) {
     send_gradients();
   } else if (spec.profile_type == Mode::kTraining) {
-    optimizer_ = rehearse_updates(spec, model_.updated());
+    updates_ = true;
+    if (!model_.updated().empty()) optimizer_ = rehearse_updates(spec, model_.updated());
   }
   run_.memory.owner = "";
 }
@@ -246,13 +247,14 @@ ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
   if (!stage.is_last(chunk)) return y_BSD;
   y_BSD = model_.head(model_.final_norm(y_BSD));
   begin("loss", kActivations);
+  if (head_ == Head::kPolicy) y_BSD = with_probabilities(y_BSD);
   return model_.loss(y_BSD, part.targets_BS);
 }
 
 void RehearsedStep::finish_gradients() {
   if (model_.shards() != nullptr) model_.shards()->finish();
   if (spec_.mesh.ranks() > 1) count_added_gradients(run_, spec_, model_);
-  if (optimizer_) update();
+  if (updates_) update();
   // As train/offload/offloaded_optimizer.cpp settles what it multiplies by.
   const bool asks_all = spec_.max_grad_norm > 0 || spec_.precision == Precision::kFp16;
   if (offloads_optimizer(spec_) && asks_all) {
@@ -275,7 +277,7 @@ void RehearsedStep::update() {
   }
   if (spec_.max_grad_norm > 0) clip();
   begin("optimizer", kOptimizerTemporaries);
-  optimizer_->step();
+  if (optimizer_) optimizer_->step();
   if (model_.shards() != nullptr) model_.shards()->end_update();
 }
 

@@ -83,7 +83,8 @@ class RehearsedStep {
   std::unique_ptr<SavedShapes> saved_;    // null: as it is
   std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
   int64_t micro_batches_ = 1;
-  RehearsedOptimizerPtr optimizer_;
+  bool updates_ = false;             // after the last backward
+  RehearsedOptimizerPtr optimizer_;  // null too where the rank's part of everything is nothing
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward
   Parameter* leaving_ = nullptr;                 // whose gradient is on its way to the host
   std::unique_ptr<GivenShapes> given_;           // by replicas to be sent; null: by backward

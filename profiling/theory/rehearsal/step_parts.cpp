@@ -95,7 +95,7 @@ void RehearsedStep::run(const std::vector<ShapeLossPart>& parts) {
     const ShapeTensor loss = run_part(parts[i]);
     sum = sum.defined() ? add(sum, loss) : loss;
   }
-  if (optimizer_) update();
+  if (updates_) update();
 }
 
 ShapeTensor RehearsedStep::run_part(const ShapeLossPart& part) {

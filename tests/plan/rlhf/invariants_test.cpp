@@ -73,9 +73,10 @@ RlhfSpec random_plan(Random& random) {
   return spec;
 }
 
+// Of rows: what is rehearsed has what a step does, and a block of the allocator may be too long.
 // Models do not depend on the layout and the techniques, only on the micro-batch.
 int64_t peak(const RlhfSpec& spec, const RlhfModels& models) {
-  return worst_rank(spec, models).peak_bytes(spec.setup.swap_phases);
+  return added_up(spec, models).peak_bytes(spec.setup.swap_phases);
 }
 int64_t peak(const RlhfSpec& spec) { return peak(spec, RlhfModels(spec)); }
 

@@ -137,15 +137,15 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
   EXPECT_EQ(bytes_of(memory, "Actor, gathered", RlhfPhase::kGeneration), 2 * kActor);
 }
 
-TEST(RlhfMemory, OffloadTakesTheOptimizerAndWithShardsTheGradientsToo) {
+TEST(RlhfMemory, OffloadTakesTheOptimizerAndTheGradients) {
   RlhfSpec spec = small_plan();
   spec.setup.optimizer_space = MemorySpace::kHost;
   spec.num_gpus = 2;
   spec.setup.layout.dp = 2;
   RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (optimizer)"), 0);
-  EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 2 * kActor);
-  EXPECT_EQ(memory.host_bytes(false), 12 * (kActor + kCritic));
+  EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 0);
+  EXPECT_EQ(memory.host_bytes(false), 14 * (kActor + kCritic));
   spec.setup.layout.zero = 2;
   memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Actor (gradients)"), 0);

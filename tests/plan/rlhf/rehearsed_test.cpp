@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <vector>
 
+#include "plan/cost/library_bytes.h"
 #include "tests/plan/rlhf/small_plan.h"
 
 namespace headroom {
@@ -103,11 +106,15 @@ TEST(RehearsedTraining, IsAddedUpWhereNoRunIsLikeIt) {
     return reason;
   };
   EXPECT_EQ(why([](RlhfSpec&) {}), "");
-  EXPECT_EQ(why([](RlhfSpec& spec) {
-              spec.num_gpus = 2;
-              spec.setup.layout.dp = 2;
-            }),
-            "several GPUs");
+  const auto on_tp = [&](const std::function<void(RlhfSpec&)>& change) {
+    return why([&](RlhfSpec& spec) {
+      spec.num_gpus = spec.setup.layout.tp = 2;
+      change(spec);
+    });
+  };
+  EXPECT_EQ(on_tp([](RlhfSpec&) {}), "");
+  EXPECT_EQ(on_tp([](RlhfSpec& spec) { spec.critic->layers = 2; }),
+            "on tp a critic of another size");
   EXPECT_THAT(why([](RlhfSpec& spec) {
                 spec.setup.optimizer_space = MemorySpace::kHost;
                 spec.precision = find_state_precision("bf16-pure");
@@ -118,6 +125,88 @@ TEST(RehearsedTraining, IsAddedUpWhereNoRunIsLikeIt) {
               std::string("no run keeps its states as ") + name);
   }
   EXPECT_EQ(why([](RlhfSpec& spec) { spec.actor.layers = 1025; }), "such a step is not rehearsed");
+}
+
+// A layout of several GPUs with what may go with it.
+struct OnGpus {
+  Layout layout;
+  int64_t micro_batches = 1;
+  MemorySpace optimizer = MemorySpace::kDevice;
+};
+
+std::vector<OnGpus> some_layouts() {
+  return {{.layout = {.dp = 2}},
+          {.layout = {.dp = 3, .zero = 1}, .micro_batches = 2},
+          {.layout = {.dp = 4, .zero = 2}},
+          {.layout = {.dp = 4, .zero = 3}, .micro_batches = 4},
+          {.layout = {.tp = 2, .sequence_parallel = true}},
+          {.layout = {.tp = 2, .dp = 2, .zero = 1}},
+          {.layout = {.pp = 2}, .micro_batches = 4},
+          {.layout = {.pp = 4}, .micro_batches = 8},
+          {.layout = {.tp = 2, .pp = 2, .dp = 2, .zero = 1, .sequence_parallel = true},
+           .micro_batches = 2},
+          {.layout = {.dp = 2, .zero = 1}, .optimizer = MemorySpace::kHost},
+          {.layout = {.dp = 2}, .optimizer = MemorySpace::kHost},
+          {.layout = {.tp = 2, .pp = 2}, .micro_batches = 2, .optimizer = MemorySpace::kHost}};
+}
+
+RlhfSpec spread(RlhfSpec spec, const OnGpus& on) {
+  spec.num_gpus = on.layout.ranks();
+  spec.batch_size = 8;
+  spec.setup.layout = on.layout;
+  spec.setup.micro_batch_size = spec.batch_size / on.micro_batches;
+  spec.setup.optimizer_space = on.optimizer;
+  return spec;
+}
+
+// Of every rank of the mesh, what stands in a plan is that of the fullest.
+TEST(RehearsedTraining, OfSeveralGpusIsThePeakOfTheFullestRank) {
+  for (const OnGpus& on : some_layouts()) {
+    const RlhfSpec spec = spread(training_alone(), on);
+    ASSERT_EQ(why_added_up(spec), "") << to_string(on.layout);
+    RunSpec run = run_of_small_model();
+    run.batch_size = spec.batch_size;
+    run.micro_batches = on.micro_batches;
+    run.mesh.sizes = {on.layout.pp, on.layout.dp, on.layout.tp};
+    run.zero = on.layout.zero;
+    run.sequence_parallel = on.layout.sequence_parallel;
+    if (on.optimizer == MemorySpace::kHost) {
+      run.optimizer_offload.space = MemorySpace::kHost;
+      run.optimizer_impl = OptimizerImpl::kReference;
+    }
+    int64_t fullest = 0;
+    for (int64_t rank = 0; rank < run.mesh.ranks(); ++rank) {
+      fullest = std::max(fullest, predicted_peak(run, Head::kLanguage, rank).allocated);
+    }
+    // The plan's run has the micro-batches that differ, and so another block of tokens.
+    constexpr int64_t kBlock = 512;
+    const int64_t outside = spec.card.context_bytes + nccl_bytes(spec.num_gpus);
+    EXPECT_NEAR(training_bytes(spec) - outside, fullest, kBlock) << to_string(on.layout);
+  }
+}
+
+// What the search leaves out unrehearsed, of models whose sizes are not the allocator's own.
+TEST(RehearsedTraining, OfSeveralGpusNeedsNoLessThanWhatIsCertain) {
+  for (const OnGpus& on : some_layouts()) {
+    for (const CheckpointKind checkpoint : {CheckpointKind::kNone, CheckpointKind::kFull}) {
+      for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
+        for (const bool generates : {false, true}) {
+          RlhfSpec spec = spread(generates ? small_plan() : training_alone(), on);
+          spec.actor = *find_config("small");
+          if (spec.critic) spec.critic = spec.reward = spec.actor;
+          spec.seq_len = 256;
+          spec.response_len = generates ? 128 : 0;
+          spec.attention = attention;
+          spec.setup.checkpoint = {checkpoint};
+          const RlhfModels models(spec);
+          EXPECT_LE(least_bytes(spec, added_up(spec, models)),
+                    worst_rank(spec, models).peak_bytes(false))
+              << to_string(on.layout) << " checkpoint " << to_string(spec.setup.checkpoint)
+              << (generates ? ", generates" : "");
+        }
+      }
+    }
+  }
 }
 
 // What the search leaves out unrehearsed.

@@ -107,6 +107,9 @@ ELSEWHERE = (
     ("pp=2,tp=2", "--micro-batches 2", f"{HOST} --activations offload:min=0"),
     ("dp=2", "", f"{HOST} --param-offload cpu"),
     ("tp=2", "--sequence-parallel", "--release-gradients"),
+    # The last rank's part is nothing.
+    ("dp=4", "--zero 1 --d-model 8 --d-ff 16 --vocab-size 10",
+     "--optimizer-impl foreach --max-grad-norm 0.1"),
 )
 WIDE_ELSEWHERE = (
     ("dp=2", "--zero 1", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
