@@ -1,6 +1,7 @@
 #include "plan/rlhf/rehearsed.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -130,25 +131,49 @@ int64_t passes_that_differ(const RlhfSpec& spec) {
   return std::min(spec.micro_batches(), most);
 }
 
-// Every rank whose step of this model is looked at, written out, until one needs more than `most`.
-void consider(const RlhfSpec& spec, const RlhfModels& models, const Model& model, const char* word,
-              const StepNames& names, int64_t most, std::optional<RankMemory>& fullest) {
-  const int64_t workspace = cublas_workspace_bytes(spec.card.compute_capability);
-  const RunSpec run = step_run_of(spec, model.elements.config);
-  std::map<int64_t, RankMemory> of_stages;
-  const auto bytes = [&](const RankMemory& one) { return one.peak_bytes(spec.setup.swap_phases); };
-  for (const int64_t rank : ranks_that_can_be_fullest(run)) {
-    if (fullest && bytes(*fullest) > most) return;
-    const int64_t stage = run.mesh.place(rank, MeshAxis::kPipeline);
-    const auto [added_up, is_new] = of_stages.try_emplace(stage);
-    if (is_new) added_up->second = stage_memory(spec, models, stage);
-    const StepPeak& peak = models.steps->peak(run, model.elements.head, rank);
-    RankMemory memory = StepWriter(added_up->second, peak, names).write(workspace);
-    memory.training =
-        std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
-    if (!fullest || bytes(memory) > bytes(*fullest)) fullest = std::move(memory);
+// The ranks of a plan, rehearsed until one needs more than `most`.
+class Ranks {
+ public:
+  // at_once: one step after the first, and no more.
+  Ranks(const RlhfSpec& spec, const RlhfModels& models, int64_t most, bool at_once)
+      : spec_(spec), models_(models), most_(most), at_once_(at_once) {}
+
+  void consider(const Model& model, const char* word, const StepNames& names) {
+    const int64_t workspace = cublas_workspace_bytes(spec_.card.compute_capability);
+    RunSpec run = step_run_of(spec_, model.elements.config);
+    if (at_once_) run.warmup_steps = run.measure_steps = 1;
+    std::map<int64_t, RankMemory> of_stages;
+    for (const int64_t rank : ranks_that_can_be_fullest(run)) {
+      if (fullest_ && bytes(*fullest_) > most_) return;
+      const int64_t stage = run.mesh.place(rank, MeshAxis::kPipeline);
+      const auto [added_up, is_new] = of_stages.try_emplace(stage);
+      if (is_new) added_up->second = stage_memory(spec_, models_, stage);
+      const StepPeak& peak = models_.steps->peak(run, model.elements.head, rank);
+      RankMemory memory = StepWriter(added_up->second, peak, names).write(workspace);
+      memory.training =
+          std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
+      if (!fullest_ || bytes(memory) > bytes(*fullest_)) fullest_ = std::move(memory);
+    }
   }
-}
+
+  void consider_all() {
+    consider(models_.actor, "actor", kActorNames);
+    // One of the actor's size makes no logits and is the smaller for it.
+    if (models_.critic && !same_size(spec_.actor, *spec_.critic)) {
+      consider(*models_.critic, "critic", kCriticNames);
+    }
+  }
+
+  RankMemory& fullest() { return *fullest_; }
+  int64_t bytes(const RankMemory& one) const { return one.peak_bytes(spec_.setup.swap_phases); }
+
+ private:
+  const RlhfSpec& spec_;
+  const RlhfModels& models_;
+  const int64_t most_;
+  const bool at_once_;
+  std::optional<RankMemory> fullest_;
+};
 
 }  // namespace
 
@@ -158,7 +183,6 @@ RunSpec step_run_of(const RlhfSpec& spec, const ModelConfig& config) {
   run.micro_batches = passes_that_differ(spec);
   run.batch_size = run.micro_batches * spec.micro_batch();
   run.mesh.sizes = {layout.pp, layout.dp, layout.tp};
-  if (layout.ranks() > 1) run.warmup_steps = run.measure_steps = 1;
   run.zero = layout.dp > 1 ? layout.zero : 0;
   run.sequence_parallel = layout.sequence_parallel && layout.tp > 1;
   run.checkpoint = spec.setup.checkpoint;
@@ -213,13 +237,17 @@ const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head, int64_t rank
 }
 
 RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes) {
-  std::optional<RankMemory> fullest;
-  consider(spec, models, models.actor, "actor", kActorNames, bytes, fullest);
-  // One of the actor's size makes no logits and is the smaller for it.
-  if (models.critic && !same_size(spec.actor, *spec.critic)) {
-    consider(spec, models, *models.critic, "critic", kCriticNames, bytes, fullest);
+  constexpr int64_t kDifference = 50;  // one in so many: what later steps may move the peak by
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  if (bytes < kAny - kAny / kDifference && spec.setup.layout.ranks() > 1) {
+    const int64_t clearly = bytes + bytes / kDifference;
+    Ranks ranks(spec, models, clearly, /*at_once=*/true);
+    ranks.consider_all();
+    if (ranks.bytes(ranks.fullest()) > clearly) return std::move(ranks.fullest());
   }
-  return std::move(*fullest);
+  Ranks ranks(spec, models, bytes, /*at_once=*/false);
+  ranks.consider_all();
+  return std::move(ranks.fullest());
 }
 
 }  // namespace headroom

@@ -21,9 +21,10 @@ namespace headroom {
 //   those of the rank that is rehearsed; what stays beside the step is counted as before: the other
 //   models, the other trained model's gradients, the experience. Of actor and critic the one whose
 //   step needs more is shown. A micro-batch that finds what the one before found is left out.
-//   Of several GPUs every rank that can be the fullest is rehearsed, Note [Ranks that can be
-//   fullest], for one step after the first: what later ones find cached moves the peak by what a
-//   block may be too long, a MiB.
+//   Of several GPUs every rank that can be the fullest is rehearsed: Note [Ranks that can be
+//   fullest]. A search has a set-up out where one step after the first needs more than the card has
+//   and a fiftieth: what later steps find cached was never seen to move a peak by more than a
+//   seventieth.
 // Limits: of a spec that generates on one GPU it is a whole iteration: Note [An iteration on one
 //   GPU]; on several the other phases are added up. What is no such run is added up as a whole, and
 //   the report says so: states that no run keeps, settings that no run has together, attention

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A plan's training phase, held against the step itself on a virtual card.
 
-usage: plan_test.py HEADROOM [unittest arguments]
+usage: plan_test.py HEADROOM [--draws N] [unittest arguments]
+
+--draws: meshes drawn by chance besides those written out (4).
 
 One model, no generation: the training phase of `headroom rlhf` is the peak of the step, whichever
 instant is fullest; on several GPUs that of the fullest rank.
@@ -11,6 +13,7 @@ import itertools
 import json
 import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,7 @@ import unittest
 from pathlib import Path
 
 HEADROOM = ""
+DRAWS = 4
 BATCH = ("--batch-size", "2")
 NOT_OF_THE_STEP = ("CUDA context", "NCCL buffers", "TOTAL")
 CHECKPOINTS = ("none", "full", "every:2", "blocks:50%", "selective")
@@ -113,6 +117,25 @@ MESHES = [
 ]
 
 
+def draw_mesh(draw):
+    """Of a row of MESHES its like, by chance."""
+    layout = {axis: draw.choice(sizes) for axis, sizes in
+              (("tp", (1, 1, 2, 4)), ("pp", (1, 1, 2, 3)), ("dp", (1, 2, 3, 4, 8)))}
+    if math.prod(layout.values()) == 1:
+        layout["dp"] = 2
+    model = draw.choice((("--model-size", "small"),
+                         shape(4, draw.randint(3, 6), draw.choice((1000, 32001)))))
+    setting = ["--checkpoint", draw.choice(CHECKPOINTS[:4])]
+    if layout["dp"] > 1:
+        setting += ["--zero", str(draw.randrange(4))]
+    if layout["tp"] > 1 and draw.random() < 0.5:
+        setting.append("--sequence-parallel")
+    setting += draw.choice(((), ("--optimizer-impl", "reference"), ("--optimizer-impl", "foreach"),
+                            ("--optimizer", "adam8bit", "--optimizer-impl", "reference")))
+    states_of = draw.choice(("fp32", "bf16", "bf16-mixed", "bf16-pure"))
+    return model, layout, draw.choice((1, 2, 4, 6)), states_of, tuple(setting)
+
+
 class Plan(unittest.TestCase):
     def agree(self, record, tables):
         """Both in bytes, the record's as the allocator hands them out."""
@@ -167,7 +190,9 @@ class Plan(unittest.TestCase):
                                         "--num-gpus", "1"))
 
     def test_of_several_gpus_it_is_the_peak_of_the_fullest_rank(self):
-        for model, layout, batch, states_of, setting in MESHES:
+        draw = random.Random(20)
+        drawn = [draw_mesh(draw) for _ in range(DRAWS)]
+        for model, layout, batch, states_of, setting in MESHES + drawn:
             mesh = ",".join(f"{axis}={size}" for axis, size in layout.items())
             gpus = math.prod(layout.values())
             with self.subTest(mesh=mesh, setting=setting, precision=states_of):
@@ -213,4 +238,8 @@ class Plan(unittest.TestCase):
 
 if __name__ == "__main__":
     HEADROOM = os.path.abspath(sys.argv.pop(1))
+    if "--draws" in sys.argv:
+        at = sys.argv.index("--draws")
+        DRAWS = int(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
     unittest.main()

@@ -53,7 +53,9 @@ void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model)
   for (const Parameter* parameter : model.updated()) {
     if (split_of(parameter->name) == Split::kWhole) whole += parameter->value.elements();
   }
-  count(MeshAxis::kTensor, "gradients of what is not cut", whole);
+  for (int64_t i = 0; i < times; ++i) {
+    count(MeshAxis::kTensor, "gradients of what is not cut", whole);
+  }
 }
 
 // A number that each rank has of its own part, of all of them.
@@ -260,6 +262,10 @@ void RehearsedStep::finish_gradients() {
   if (offloads_optimizer(spec_) && asks_all) {
     run_.memory.place = {.phase = "optimizer"};
     count_number(run_, spec_, "squared norm", DType::kFp64);
+  }
+  if (offloads_optimizer(spec_) && model_.shards() != nullptr) {
+    begin("optimizer", kOptimizerTemporaries);
+    model_.shards()->end_update();
   }
 }
 
