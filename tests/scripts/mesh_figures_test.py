@@ -5,6 +5,7 @@ now, and each row can fail.
 usage: mesh_figures_test.py HEADROOM, from the top of the tree
 """
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -20,6 +21,13 @@ RECORDS = Path("results/parallel/public_figures.jsonl")
 TABLE_FILE = Path("results/parallel/public_figures.md")
 FIRST = '"parameters": 672759808'  # of the first rank, in bytes
 ONE_MORE = '"parameters": 672759810'
+PROGRAM = """import string, sys, torch
+kept = [torch.empty(1 << 20, device="cuda") for _ in range(int(sys.argv[1]))]
+one = torch.empty(1, device="cuda")
+gone = torch.empty(1 << 22, device="cuda")
+del gone
+string.Template("").substitute()
+"""
 ADVICE = "run scripts/compare_mesh_figures.sh and scripts/update_docs.sh"
 
 
@@ -99,8 +107,25 @@ class MeshFigures(unittest.TestCase):
         letters = {letter for figure in figures for letter in figure.get("beside", {})}
         self.assertEqual(letters, set(data["beside"]))
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "the program needs torch")
+    def test_live_blocks_are_those_of_the_moment(self):
+        program = self.folder / "program.py"
+        program.write_text(PROGRAM)
+        watch = ["scripts/lib/live_blocks.py", "string:Template.substitute", str(program), "3"]
+        done = subprocess.run(
+            [HEADROOM, "dryrun", "--card", "h100-80gb", "--", sys.executable, *watch],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        (line,) = [json.loads(line) for line in done.stdout.splitlines() if '"blocks"' in line]
+        self.assertEqual(line["blocks"], [[4194304, 4194304, 3], [512, 4, 1]])
+        self.assertEqual(line["requested_bytes"], 3 * 4194304 + 4)
+
     def test_bad_usage_runs_nothing(self):
         self.assertEqual(table("frobnicate").returncode, 2)
+        live = subprocess.run(
+            [sys.executable, "scripts/lib/live_blocks.py", "x"], capture_output=True
+        )
+        self.assertEqual((live.returncode, live.stdout), (2, b""))
         script = "scripts/compare_mesh_figures.sh"
         for words in (["--frobnicate"], [str(self.folder / "missing.json")]):
             done = subprocess.run([script, *words], capture_output=True, text=True, check=False)
