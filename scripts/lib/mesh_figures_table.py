@@ -118,9 +118,6 @@ def show(published, records):
     for letter, entry in published["beside"].items():
         print(f"- {letter}: {entry['what']} ({entry['known']})")
     print(f"\n{published['known']}\n")
-    for program, command in published["commands"].items():
-        print(f"- {program}: {command}")
-    print()
     for name, text in published["sources"].items():
         print(f"{numbers[name]}. {text}")
     for line in off:
