@@ -9,8 +9,8 @@ usage: mesh_figures_table.py run PUBLISHED.json HEADROOM [RUN...]
        mesh_figures_table.py theory PUBLISHED.json HEADROOM RECORDS
            is silent where headroom theory has the parameters of every rank in RECORDS
 
-A row is exact or an error: published = ours + what theirs has besides, in the digits that were
-printed.
+A row is exact, leaves nothing or is an error: published = ours + what theirs has besides, in the
+digits that were printed.
 Exit codes: 0, 1 a row is not exact or a run failed, 2 usage, 5 a row names what is not there.
 """
 
@@ -92,7 +92,7 @@ def row(published, records, figure, numbers):
         digits(Fraction(printed), min(decimals, 6)),
         digits(ours, min(decimals, 6)),
         ", ".join(parts),
-        "exact" if exact else digits(left, decimals),
+        ("0" if besides else "exact") if exact else digits(left, decimals),
         f"[{numbers[figure['source']]}]",
     ], exact
 
