@@ -84,12 +84,9 @@ int64_t gpus_from(const Arguments& arguments, Open open) {
   }
   for (const std::string flag : {"allow", "forbid"}) {
     for (const Technique technique : listed(arguments, flag)) {
-      if (may_use(gpus > 1 ? Searched::kInMeshes : Searched::kInRuns, row_of(technique))) continue;
-      if (gpus > 1 && flag == "forbid") continue;  // which is so
+      if (gpus > 1 || may_use(Searched::kInRuns, row_of(technique))) continue;
       throw UsageError("--" + flag, row_of(technique).word,
-                       gpus > 1
-                           ? "does not run on a mesh; allowed: without --gpus"
-                           : "is a technique of several GPUs; allowed: with --gpus of 2 or more",
+                       "is a technique of several GPUs; allowed: with --gpus of 2 or more",
                        "--" + flag + " checkpoint");
     }
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/cost/layout.h"
 #include "plan/fit/bracket.h"
 #include "plan/fit/meshes.h"
 #include "plan/fit/technique_sets.h"
@@ -68,7 +69,7 @@ struct FitQuestion {
   CostOrder order;
   Open open = Open::kNothing;
   int64_t most = 0;                   // largest value of what is open
-  std::optional<int64_t> host_limit;  // bytes that a run may keep in host memory; none: no limit
+  std::optional<int64_t> host_limit;  // bytes that runs may keep on one host; none: no limit
   std::string disk;                   // directory for what may lie in files; "" = none
   size_t answers = 10;
   MeshQuestion meshes;  // of which the cheapest sets alone are asked
@@ -77,6 +78,18 @@ struct FitQuestion {
 // GPUs that a run has.
 inline int64_t gpus_of(const FitQuestion& question) {
   return std::max(question.meshes.gpus, question.base.mesh.ranks());
+}
+
+// Note [Ranks of one host]
+// Rationale: the ranks that run on one host share its memory, and a run alone on its virtual card
+//   does not see the others'.
+// Approach: a host has eight GPUs, or all where there are fewer, and each rank may keep an equal
+//   part of --host-memory. Its cell is held to that part, and the printed command says it: what
+//   fits so fits the host, whichever ranks are on it.
+// Limits: where stages keep more or less than each other, some of the host's memory is left over.
+inline std::optional<int64_t> host_limit_of_a_rank(const FitQuestion& question) {
+  if (!question.host_limit) return std::nullopt;
+  return std::max<int64_t>(*question.host_limit / std::min(gpus_of(question), kGpusPerNode), 1);
 }
 
 // Who asks: for one GPU, or for many.

@@ -6,10 +6,7 @@
 #include <set>
 
 #include "plan/cost/layout.h"
-#include "plan/fit/command_line.h"
 #include "plan/fit/mesh_sets.h"
-#include "plan/fit/need.h"
-#include "profiling/theory/peak.h"
 #include "tests/plan/fit/fake_card.h"
 #include "text/quantity.h"
 
@@ -224,71 +221,6 @@ TEST(MeshSets, OfTheSmallestStatesHaveAllTechniquesWhereNothingFits) {
   ASSERT_TRUE(result.nearest);
   EXPECT_EQ(result.nearest->need, least);
   EXPECT_EQ(card.runs.size(), 1U);
-}
-
-// Meshes with whatever they have beside it, of a model whose layers no stage divides.
-std::vector<RunSpec> meshes_with_techniques() {
-  std::vector<RunSpec> specs;
-  for (const MeshRun& run : mesh_runs(tiny(4), meshes_of(8))) {
-    for (const char* weights : {"fp32", "bf16"}) {
-      RunSpec spec = run.spec;
-      find_field("weights")->set(spec, weights);
-      if (spec.mesh.size(MeshAxis::kPipeline) > 1) spec.micro_batches = 4;
-      if (specs.size() % 2 == 0) spec.checkpoint = parse_checkpoint("--checkpoint", "full");
-      if (specs.size() % 3 == 0) spec.attention = Attention::kSdpa;
-      specs.push_back(spec);
-    }
-  }
-  return specs;
-}
-
-TEST(MeshNeed, TheFullestRankIsAmongThoseThatCanBe) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    int64_t most = 0;
-    for (int64_t rank = 0; rank < spec.mesh.ranks(); ++rank) {
-      most = std::max(most, predicted_peak(spec, Head::kLanguage, rank).allocated);
-    }
-    EXPECT_EQ(predicted_need(spec), most) << row_name(spec);
-    const int64_t fullest = predicted_fullest_rank(spec);
-    EXPECT_EQ(predicted_peak(spec, Head::kLanguage, fullest).allocated, most) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, TheFloorIsNeverAboveIt) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << row_name(spec);
-    EXPECT_LE(states_bytes(spec), floor_bytes(spec)) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, FitsWhereTheFullestRankDoes) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    const int64_t need = predicted_need(spec);
-    EXPECT_FALSE(predicted_to_fit(spec, need - 512)) << row_name(spec);
-    EXPECT_TRUE(predicted_to_fit(spec, 2 * need)) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, OneRankOfEachStageThatCanBeFullestIsRun) {
-  RunSpec spec = tiny(4);
-  spec.mesh = parse_mesh("--mesh", "pp=4,dp=2");
-  spec.micro_batches = 4;
-  EXPECT_EQ(fullest_ranks(spec), (std::vector<int64_t>{0, 2, 6})) << "1, 2, 1 and 1 layers";
-  spec.zero = 1;
-  const std::vector<int64_t> ranks = fullest_ranks(spec);
-  ASSERT_EQ(ranks.size(), 3U);
-  EXPECT_NE(std::find(ranks.begin(), ranks.end(), predicted_fullest_rank(spec)), ranks.end());
-  EXPECT_TRUE(profile_command(spec, {}, {0, 2, 6}).ends_with(" --rank 0,2,6"));
-}
-
-TEST(MeshNeed, OfAThousandReplicasAFewAreRehearsed) {
-  RunSpec spec = tiny(4);
-  spec.mesh = parse_mesh("--mesh", "dp=1024");
-  spec.zero = 3;
-  const std::vector<int64_t> ranks = ranks_that_can_be_fullest(spec);
-  EXPECT_EQ(ranks.size(), static_cast<size_t>(kPlaces));
-  EXPECT_EQ(ranks.front(), 0);
-  EXPECT_EQ(ranks.back(), 1023);
 }
 
 }  // namespace
