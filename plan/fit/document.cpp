@@ -84,7 +84,8 @@ ordered_json shortage_document(const Card& card, int64_t need, const Verdict& ve
 
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   ordered_json document = set_document(answer.set);
-  if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
+  if (found.question.open == Open::kContext) document["context_length"] = answer.value;
+  if (found.question.open == Open::kBatch) document["batch_size"] = answer.set.spec.batch_size;
   document.update(run_document(found, answer.set.spec, answer.need, answer.verdict));
   if (answer.verdict.fits == Fits::kYes) {
     document["margin_bytes"] = margin_of(found, answer);

@@ -14,7 +14,11 @@
 namespace headroom {
 namespace {
 
-const char* name_of(Open open) { return open == Open::kBatch ? "batch size" : "context length"; }
+// On meshes a batch is that of all replicas.
+const char* name_of(const FitQuestion& question) {
+  if (question.open == Open::kContext) return "context length";
+  return question.meshes.gpus > 1 ? "global batch" : "batch size";
+}
 
 // Of a run that ended well.
 FullestCard card_of(const FitFound& found, const FitAnswer& answer) {
@@ -71,15 +75,17 @@ void add_mesh_cells(const FitFound& found, const FitAnswer& answer,
 }
 
 Table answers_table(const FitFound& found) {
-  const bool of_value = found.question.open != Open::kNothing;
   const bool of_meshes = found.question.meshes.gpus > 1;
+  // Batches have columns of meshes anyhow.
+  const bool of_value =
+      found.question.open == Open::kContext || (found.question.open == Open::kBatch && !of_meshes);
   Table table{.title = title_of(found), .columns = {{"", true}}};
   if (of_meshes) {
     add_mesh_columns(table);
   } else {
     table.columns.push_back({"set of techniques"});
   }
-  if (of_value) table.columns.push_back({name_of(found.question.open), true});
+  if (of_value) table.columns.push_back({name_of(found.question), true});
   add_bytes_columns(table, "peak");
   add_bytes_columns(table, "margin");
   table.columns.push_back({"margin %"});
@@ -307,8 +313,8 @@ std::string nothing_fits(const FitFound& found) {
   const bool is_plain = nearest.set.names.empty() && nearest.set.mesh.empty();
   std::string set = is_plain ? "the run as it is" : nearest.set.in_words();
   if (nearest.value > 0) {
-    set += ", at " + std::string(name_of(found.question.open)) + " " +
-           std::to_string(nearest.value) + ",";
+    set +=
+        ", at " + std::string(name_of(found.question)) + " " + std::to_string(nearest.value) + ",";
   }
   if (nearest.verdict.of_host && shortage.bytes <= 0) {
     return "with " + set + " host memory is refused: " + nearest.verdict.reason;

@@ -30,7 +30,7 @@ namespace headroom {
 //   search goes on from there and says so.
 //   A limit on host memory is the cells' too: host buffers on a virtual card cost nothing, but they
 //   are counted, and refused beyond it.
-//   On a mesh the ranks that can be fullest are run, each alone (plan/fit/need.h).
+//   On a mesh the ranks that can be fullest are run, each alone (plan/fit/fullest_ranks.h).
 // Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
 
 struct Verdict {
@@ -72,7 +72,7 @@ struct FitQuestion {
   std::optional<int64_t> host_limit;  // bytes that runs may keep on one host; none: no limit
   std::string disk;                   // directory for what may lie in files; "" = none
   size_t answers = 10;
-  MeshQuestion meshes;  // of which the cheapest sets alone are asked
+  MeshQuestion meshes;
 };
 
 // GPUs that a run has.
@@ -107,7 +107,7 @@ struct Beyond {
 
 struct FitAnswer {
   TechniqueSet set;   // with the value of what is open
-  int64_t value = 0;  // of what is open
+  int64_t value = 0;  // of what is open; a batch is that of all replicas
   int64_t need = 0;   // by theory
   Verdict verdict;
   std::optional<Beyond>

@@ -82,9 +82,10 @@ class RehearsedStep {
   RunSpec spec_;
   Head head_;
   const char* owner_;
+  // Outlives the model: what a stage keeps of a step that a full card ended lies on the host.
+  std::unique_ptr<SavedShapes> saved_;  // null: as it is
   RehearsedModel model_;
   std::optional<DType> autocast_;
-  std::unique_ptr<SavedShapes> saved_;    // null: as it is
   std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
   int64_t micro_batches_ = 1;
   RehearsedOptimizerPtr optimizer_;

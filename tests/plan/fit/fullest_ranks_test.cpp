@@ -186,6 +186,17 @@ TEST(FullestRanks, ARunFitsWhereTheyDo) {
   }
 }
 
+// A step that ends in the middle leaves a stage's micro-batches, of which some lie on the host.
+TEST(FullestRanks, AStageThatDoesNotFitIsRefusedWhatItOffloaded) {
+  RunSpec spec = tiny("pp=2", 8);
+  spec.micro_batches = 8;
+  set(spec, "activations", "offload");
+  const int64_t peak = predicted_peak(spec).allocated;
+  for (int64_t part = 2; part < 32; ++part) {
+    EXPECT_FALSE(rehearsed_to_fit(spec, peak * part / 33)) << part;
+  }
+}
+
 // Of one rank the rehearsal keeps the books that its rows add up to.
 TEST(HostOfRanks, OfOneRankIsWhatRowsSay) {
   for (const char* checkpoint : {"none", "full"}) {
