@@ -32,14 +32,6 @@ std::vector<int64_t> stages_that_can_be_fullest(const RunSpec& spec) {
   return all;
 }
 
-std::vector<int64_t> first_ranks_of_stages(const RunSpec& spec) {
-  std::vector<int64_t> ranks;
-  for (const int64_t stage : stages_that_can_be_fullest(spec)) {
-    ranks.push_back(spec.mesh.neighbour(0, MeshAxis::kPipeline, stage));
-  }
-  return ranks;
-}
-
 // Stages that this one sends to or has from.
 int64_t neighbours(const RunSpec& spec, int64_t stage) {
   const int64_t stages = spec.mesh.size(MeshAxis::kPipeline);
@@ -49,6 +41,14 @@ int64_t neighbours(const RunSpec& spec, int64_t stage) {
 }
 
 }  // namespace
+
+std::vector<int64_t> first_ranks_of_stages(const RunSpec& spec) {
+  std::vector<int64_t> ranks;
+  for (const int64_t stage : stages_that_can_be_fullest(spec)) {
+    ranks.push_back(spec.mesh.neighbour(0, MeshAxis::kPipeline, stage));
+  }
+  return ranks;
+}
 
 std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec) {
   std::vector<int64_t> ranks = first_ranks_of_stages(spec);
@@ -71,8 +71,12 @@ int64_t nccl_bytes_of(const RunSpec& spec, int64_t rank) {
 }
 
 FullestRank predicted_fullest(const RunSpec& spec) {
+  return predicted_fullest(spec, ranks_that_can_be_fullest(spec));
+}
+
+FullestRank predicted_fullest(const RunSpec& spec, const std::vector<int64_t>& of_these) {
   FullestRank fullest;
-  for (const int64_t rank : ranks_that_can_be_fullest(spec)) {
+  for (const int64_t rank : of_these) {
     const FullestRank one = rehearsed(spec, rank);
     if (one.bytes > fullest.bytes) fullest = one;
   }

@@ -23,8 +23,11 @@ namespace headroom {
 //   taken. tests/plan/fit/fullest_ranks_test.cpp holds it against all ranks; `headroom profile
 //   --rank distinct` runs every kind.
 
-// First those of each stage that stand for the others.
+// First those of first_ranks_of_stages().
 std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec);
+
+// The first replica's of each stage that can have it.
+std::vector<int64_t> first_ranks_of_stages(const RunSpec& spec);
 
 // What NCCL takes of a rank's card beside the allocator, assumed: half a GiB for each axis of the
 // mesh, each of which has a communicator (plan/cost/library_bytes.h has two), and along pp for each
@@ -38,6 +41,7 @@ struct FullestRank {
   int64_t bytes = 0;      // with what NCCL takes
 };
 FullestRank predicted_fullest(const RunSpec& spec);
+FullestRank predicted_fullest(const RunSpec& spec, const std::vector<int64_t>& of_these);
 
 // And that of each stage that can have it: what is run.
 std::vector<int64_t> fullest_ranks(const RunSpec& spec);

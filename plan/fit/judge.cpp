@@ -148,6 +148,7 @@ Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& c
               .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
               .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
               .need = predicted_need,
+              .about = predicted_roughly,
               .fits = [capacity](const RunSpec& spec) { return predicted_to_fit(spec, capacity); },
               .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },

@@ -192,7 +192,7 @@ class LargestValues {
     int64_t value = range.least;
     for (int i = 0; i < kTimes; ++i) {
       const int64_t above_floor =
-          estimates_.need(spec(place, value)) - estimates_.floor(spec(place, value));
+          estimates_.about(spec(place, value)) - estimates_.floor(spec(place, value));
       const int64_t next = *largest_that_fits(range, value, [&](int64_t other) {
         const int64_t floor = estimates_.floor(spec(place, other));
         return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;

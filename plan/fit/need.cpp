@@ -123,6 +123,13 @@ int64_t predicted_need(const RunSpec& spec) {
   return predicted_fullest(plain).bytes;
 }
 
+int64_t predicted_roughly(const RunSpec& spec) {
+  RunSpec plain = spec;
+  plain.alloc_conf.clear();
+  if (!has_predicted_peak(plain)) return predicted_need(spec);
+  return predicted_fullest(plain, first_ranks_of_stages(plain)).bytes;
+}
+
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
   RunSpec plain = spec;
   plain.alloc_conf.clear();

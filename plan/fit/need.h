@@ -31,6 +31,9 @@ int64_t states_bytes(const RunSpec& spec);
 // NCCL takes there (plan/fit/fullest_ranks.h).
 int64_t predicted_need(const RunSpec& spec);
 
+// The same of the ranks alone that stand for their stages: some parts in a thousand below it.
+int64_t predicted_roughly(const RunSpec& spec);
+
 // Whether theory finds that it fits a card with so many bytes beside its context, of which NCCL has
 // its part.
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity);

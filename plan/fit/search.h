@@ -49,7 +49,8 @@ struct Judge {
   std::function<int64_t(const RunSpec&)> states = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
-  std::function<bool(const RunSpec&)> fits;  // the card, by theory
+  std::function<int64_t(const RunSpec&)> about;  // the need, near enough for a guess; empty: it
+  std::function<bool(const RunSpec&)> fits;      // the card, by theory
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   // What run() will be asked next, in this order, if the card does as theory says.
