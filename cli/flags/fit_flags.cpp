@@ -120,8 +120,8 @@ std::vector<Flag> fit_flags() {
   for (Flag& flag : limit_flags()) {
     if (flag.name == "host-memory") {
       flag.help =
-          "what a run may keep in host memory, 64GiB for one: sets that keep more are out;\n"
-          "0 = no limit (default)";
+          "what runs may keep in the memory of a host, 64GiB for one, its ranks equal parts: sets\n"
+          "that keep more are out; 0 = no limit (default)";
     }
     flags.push_back(std::move(flag));
   }
