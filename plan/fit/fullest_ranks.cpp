@@ -94,6 +94,7 @@ std::vector<int64_t> fullest_ranks(const RunSpec& spec) {
     if (one.bytes > known.bytes) known = one;
   }
   std::vector<int64_t> ranks;
+  ranks.reserve(of_stages.size());
   for (const auto& [stage, fullest] : of_stages) ranks.push_back(fullest.rank);
   return ranks;
 }

@@ -207,7 +207,8 @@ class LargestValues {
   // value and where the need meets the card a few are tried, the largest first.
   int64_t furthest(const Point& point) {
     constexpr int64_t kTries = 8;
-    const auto& [place, value] = point;
+    const size_t place = point.place;
+    const int64_t value = point.value;
     if (!sets_[place].spec.alloc_conf.empty()) return value;  // has few pieces
     Range beyond = range(place);
     const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;

@@ -116,13 +116,17 @@ TEST(FullestRanks, TheFullestOfAllIsAmongThem) {
 
 // 2 layers; parts are cut at other places for every number of replicas.
 TEST(FullestRanks, OfManyReplicasTheFullestIsAmongThem) {
-  for (const char* mesh : {"dp=11", "dp=24", "dp=64", "pp=2,dp=20", "dp=17,tp=2"}) {
+  for (const char* mesh :
+       {"dp=11", "dp=19", "dp=24", "dp=37", "dp=64", "pp=2,dp=20", "dp=17,tp=2"}) {
     for (const char* zero : {"1", "2", "3"}) {
       RunSpec spec = tiny(mesh);
       spec.layers = 2;
       if (spec.mesh.size(MeshAxis::kPipeline) > 1) spec.micro_batches = 4;
       set(spec, "zero", zero);
       set(spec, "optimizer", *zero == '2' ? "adam8bit" : "adamw");
+      EXPECT_EQ(predicted_need(spec), most_of_all_ranks(spec)) << row_name(spec);
+      set(spec, "weights", "bf16");
+      set(spec, "rounding", "stochastic");
       EXPECT_EQ(predicted_need(spec), most_of_all_ranks(spec)) << row_name(spec);
     }
   }
