@@ -77,6 +77,7 @@ int fit(const Arguments& arguments) {
     check_disk_places({{.param_offload = to_disk, .optimizer_offload = to_disk}});
   }
   CellOptions options = limits_from(arguments);
+  options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);
   FitProgress progress{.on_line = log_line, .on_status = {}};

@@ -120,8 +120,8 @@ std::vector<Flag> fit_flags() {
   for (Flag& flag : limit_flags()) {
     if (flag.name == "host-memory") {
       flag.help =
-          "what a run may keep in host memory, 64GiB for one: sets that keep more are out;\n"
-          "0 = no limit (default)";
+          "what runs may keep in the memory of a host, 64GiB for one, its ranks equal parts: sets\n"
+          "that keep more are out; 0 = no limit (default)";
     }
     flags.push_back(std::move(flag));
   }
@@ -188,9 +188,9 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
                      "--card rtx4090,l40s --batch-size 4 --context-length 2048");
   }
   FitQuestion question;
-  const int64_t gpus = gpus_from(given, open);
+  const int64_t gpus = gpus_from(given);
   question.base = gpus > 1 ? base_on_meshes(arguments, gpus) : cell_from(arguments);
-  if (gpus > 1) question.meshes = meshes_from(given, question.base, gpus);
+  if (gpus > 1) question.meshes = meshes_from(given, question.base, gpus, open);
   question.open = open;
   question.answers = static_cast<size_t>(integer(given, "answers", gpus > 1 ? 3 : 10, 1, 10));
   if (given.has("cost-order")) {

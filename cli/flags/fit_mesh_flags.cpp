@@ -32,9 +32,8 @@ void check_that_some_run(const RunSpec& base, const MeshQuestion& meshes) {
 
 std::vector<Flag> fit_mesh_flags(const char* group) {
   return {{"gpus", "N",
-           "so many of the card: each mesh of them that the step runs on is tried; with\n"
-           "--batch-size, which is one replica's, or --global-batch-size, and --context-length\n"
-           "(default 1)",
+           "so many of the card: each mesh of them that the step runs on is tried. --batch-size\n"
+           "is one replica's, the largest that of all replicas (default 1)",
            group},
           {"global-batch-size", "N", "sequences per step of all replicas, beside --gpus", group}};
 }
@@ -53,9 +52,8 @@ bool is_allowed(const Arguments& arguments, Technique technique) {
   return !names("forbid") && (!arguments.has("allow") || names("allow"));
 }
 
-int64_t gpus_from(const Arguments& arguments, Open open) {
+int64_t gpus_from(const Arguments& arguments) {
   const int64_t gpus = integer(arguments, "gpus", 1, 1, kMostGpus);
-  const std::string typed = std::to_string(gpus);
   const bool is_global = arguments.has("global-batch-size");
   if (is_global && gpus == 1) {
     throw UsageError("--global-batch-size", arguments.get("global-batch-size"),
@@ -69,27 +67,16 @@ int64_t gpus_from(const Arguments& arguments, Open open) {
                      "two",
                      "--gpus 8 --global-batch-size 8");
   }
-  const std::string example = "--gpus " + std::to_string(std::max<int64_t>(gpus, 2)) +
-                              " --batch-size 1 --context-length 2048";
-  if (gpus > 1 && (open != Open::kNothing || !arguments.has("context-length"))) {
-    throw UsageError("--gpus", typed,
-                     "asks for the cheapest meshes of one batch and context; allowed: with "
-                     "--batch-size or --global-batch-size, and --context-length",
-                     example);
-  }
   if (gpus > 1 && arguments.has("disk")) {
     throw UsageError("--disk", arguments.get("disk"),
-                     "is for what one GPU offloads, and a mesh does not; allowed: without --gpus",
-                     example);
+                     "is for the files of one GPU, and a mesh has none; allowed: without --gpus",
+                     "--gpus 8 --allow optimizer-offload");
   }
   for (const std::string flag : {"allow", "forbid"}) {
     for (const Technique technique : listed(arguments, flag)) {
-      if (may_use(gpus > 1 ? Searched::kInMeshes : Searched::kInRuns, row_of(technique))) continue;
-      if (gpus > 1 && flag == "forbid") continue;  // which is so
+      if (gpus > 1 || may_use(Searched::kInRuns, row_of(technique))) continue;
       throw UsageError("--" + flag, row_of(technique).word,
-                       gpus > 1
-                           ? "does not run on a mesh; allowed: without --gpus"
-                           : "is a technique of several GPUs; allowed: with --gpus of 2 or more",
+                       "is a technique of several GPUs; allowed: with --gpus of 2 or more",
                        "--" + flag + " checkpoint");
     }
   }
@@ -118,9 +105,11 @@ RunSpec base_on_meshes(Arguments arguments, int64_t gpus) {
   return base;
 }
 
-MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus) {
+MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus, Open open) {
   MeshQuestion meshes{.gpus = gpus,
                       .global_batch = integer(arguments, "global-batch-size", 0, 1, kMostSequences),
+                      .batch_is_open = open == Open::kBatch,
+                      .context_is_open = open == Open::kContext,
                       .keeps_mesh = arguments.has("mesh"),
                       .keeps_zero = arguments.has("zero"),
                       .keeps_token_split = arguments.has("sequence-parallel"),

@@ -17,12 +17,12 @@ std::vector<Technique> listed(const Arguments& arguments, const std::string& fla
 bool is_allowed(const Arguments& arguments, Technique technique);
 
 // --gpus. Throws UsageError where what is typed beside it goes with one GPU, or with several, only.
-int64_t gpus_from(const Arguments& arguments, Open open);
+int64_t gpus_from(const Arguments& arguments);
 
 // What a run has in common on all meshes; its own is of replicas alone, unless one is typed.
 RunSpec base_on_meshes(Arguments arguments, int64_t gpus);
 
 // Throws UsageError where not one of them can be run.
-MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus);
+MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus, Open open);
 
 }  // namespace headroom

@@ -1,8 +1,10 @@
 // The answers as one JSON document.
 #include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "plan/fit/report.h"
+#include "profiling/theory/peak.h"
 
 namespace headroom {
 namespace {
@@ -21,25 +23,36 @@ const char* word_of(Open open) {
   return "set";
 }
 
+// Of a mesh, of the rank that was the fullest, or by theory is.
+int64_t predicted_allocated(const FitFound& found, const RunSpec& spec, int64_t need,
+                            const Record& record) {
+  if (spec.mesh.ranks() == 1) return need;
+  if (record.peak) return fullest_card(found, record).predicted;
+  RunSpec plain = spec;
+  plain.alloc_conf.clear();
+  return has_predicted_peak(plain) ? predicted_fullest(plain).allocated : floor_bytes(spec);
+}
+
 ordered_json run_document(const FitFound& found, const RunSpec& spec, int64_t need,
                           const Verdict& verdict) {
   const HostNeed host = predicted_host_need(spec);
-  ordered_json run = {
-      {"command", profile_command(spec, found.question.host_limit, ranks_of(*verdict.record))},
-      {"predicted_bytes", need - nccl_bytes_of(spec)},
-      {"predicted_host_bytes", host.bytes()},
-      {"predicted_host_pinned_bytes", host.pinned},
-      {"predicted_host_pageable_bytes", host.pageable},
-      {"status", to_string(verdict.record->status)},
-      {"reason", verdict.reason},
-      {"key", verdict.record->environment.value("key", "")}};
+  ordered_json run = {{"command", profile_command(spec, host_limit_of_a_rank(found.question),
+                                                  ranks_of(*verdict.record))},
+                      {"predicted_bytes", predicted_allocated(found, spec, need, *verdict.record)},
+                      {"predicted_host_bytes", host.bytes()},
+                      {"predicted_host_pinned_bytes", host.pinned},
+                      {"predicted_host_pageable_bytes", host.pageable},
+                      {"status", to_string(verdict.record->status)},
+                      {"reason", verdict.reason},
+                      {"key", verdict.record->environment.value("key", "")}};
   if (!found.question.disk.empty()) run["predicted_disk_bytes"] = predicted_disk_bytes(spec);
   if (verdict.record->peak) {
-    run["peak_allocated_bytes"] = verdict.record->peak->allocated;
+    const FullestCard card = fullest_card(found, *verdict.record);
+    run["peak_allocated_bytes"] = card.peak;
     run["peak_reserved_bytes"] = verdict.record->peak->reserved;
-    if (const auto rank = fullest_rank(*verdict.record)) {
-      run["fullest_rank"] = *rank;
-      run["context_and_nccl_bytes"] = beside_allocator(found, *verdict.record);
+    if (card.rank) {
+      run["fullest_rank"] = *card.rank;
+      run["context_and_nccl_bytes"] = card.beside;
     }
   }
   return run;
@@ -71,7 +84,8 @@ ordered_json shortage_document(const Card& card, int64_t need, const Verdict& ve
 
 ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   ordered_json document = set_document(answer.set);
-  if (found.question.open != Open::kNothing) document[word_of(found.question.open)] = answer.value;
+  if (found.question.open == Open::kContext) document["context_length"] = answer.value;
+  if (found.question.open == Open::kBatch) document["batch_size"] = answer.set.spec.batch_size;
   document.update(run_document(found, answer.set.spec, answer.need, answer.verdict));
   if (answer.verdict.fits == Fits::kYes) {
     document["margin_bytes"] = margin_of(found, answer);
@@ -119,6 +133,7 @@ ordered_json fit_document(const FitFound& found) {
                            {"asked", asked_document(found.question)},
                            {"card", card_document(found.card)},
                            {"host_limit_bytes", nullptr},
+                           {"host_limit_of_a_rank_bytes", nullptr},
                            {"smaller_cards", ordered_json::array()},
                            {"sets", found.result.sets},
                            {"cost_order", ordered_json::array()},
@@ -126,7 +141,10 @@ ordered_json fit_document(const FitFound& found) {
                            {"notes", found.result.notes},
                            {"answers", ordered_json::array()},
                            {"nearest", nullptr}};
-  if (found.question.host_limit) document["host_limit_bytes"] = *found.question.host_limit;
+  if (found.question.host_limit) {
+    document["host_limit_bytes"] = *found.question.host_limit;
+    document["host_limit_of_a_rank_bytes"] = *host_limit_of_a_rank(found.question);
+  }
   for (size_t i = 0; i < found.smaller.size(); ++i) {
     ordered_json smaller = card_document(found.smaller[i]);
     FitFound there = found;

@@ -18,6 +18,14 @@ RunSpec plain(RunSpec spec) {
   return spec;
 }
 
+// Sets that differ in how an update is carried out have one floor: what it holds for a moment is in
+// none, and what else it keeps is some numbers a tensor.
+RunSpec of_floor(const RunSpec& spec) {
+  RunSpec with = plain(spec);
+  with.optimizer_impl = OptimizerImpl::kReference;
+  return with;
+}
+
 // Of a kernel that does not run, of sums beyond 64 bits: as much as there is not.
 int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& spec) {
   try {
@@ -25,10 +33,6 @@ int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& 
   } catch (const UsageError&) {
     return std::numeric_limits<int64_t>::max();
   }
-}
-
-bool asked_fit(const Judge& judge, const RunSpec& spec) {
-  return asked(judge.floor, plain(spec)) <= judge.capacity && judge.fits(spec);
 }
 
 }  // namespace
@@ -41,11 +45,13 @@ int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>
   return found->second;
 }
 
+int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, judge_.floor, of_floor(spec)); }
+
 bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
 
 bool Estimates::fits_card(const RunSpec& spec) {
   const auto [found, is_new] = fits_.try_emplace(row_name(spec), false);
-  if (is_new) found->second = asked_fit(judge_, spec);
+  if (is_new) found->second = floor(spec) <= judge_.capacity && judge_.fits(spec);
   return found->second;
 }
 
@@ -57,13 +63,36 @@ size_t Estimates::ahead() { return cores() == 1 ? 1 : 8 * cores(); }
 
 bool Estimates::knows(const RunSpec& spec) const { return fits_.count(row_name(spec)) > 0; }
 
-void Estimates::ask_ahead(const std::vector<RunSpec>& specs) {
+void Estimates::learn_floors(const std::vector<RunSpec>& specs) {
+  std::map<std::string, RunSpec> unknown;
+  for (const RunSpec& spec : specs) {
+    const RunSpec of_it = of_floor(spec);
+    const std::string name = row_name(of_it);
+    if (floors_.count(name) == 0) unknown.emplace(name, of_it);
+  }
+  const std::vector<std::pair<std::string, RunSpec>> list(unknown.begin(), unknown.end());
+  std::vector<int64_t> answers(list.size());
+  side_by_side(list.size(),
+               [&](size_t place) { answers[place] = asked(judge_.floor, list[place].second); });
+  for (size_t i = 0; i < list.size(); ++i) floors_.emplace(list[i].first, answers[i]);
+}
+
+void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
+  learn_floors(all);
+  std::vector<RunSpec> specs;
+  for (const RunSpec& spec : all) {
+    if (floor(spec) <= judge_.capacity) {
+      specs.push_back(spec);
+    } else {
+      fits_.try_emplace(row_name(spec), false);
+    }
+  }
   std::vector<std::optional<bool>> answers(specs.size());
   std::atomic<size_t> first_that_fits = specs.size();
   side_by_side(specs.size(), [&](size_t place) {
     if (place > first_that_fits || judge_.stopped()) return;
     try {
-      answers[place] = asked_fit(judge_, specs[place]);
+      answers[place] = judge_.fits(specs[place]);
     } catch (const std::exception&) {
       return;  // thrown where it is asked for
     }

@@ -21,8 +21,12 @@ class Estimates {
   explicit Estimates(const Judge& judge) : judge_(judge) {}
 
   // Of a run that theory refuses: as much as there is not.
-  int64_t floor(const RunSpec& spec) { return of(floors_, judge_.floor, spec); }
+  int64_t floor(const RunSpec& spec);
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
+  // What a guess may go by: of a mesh a rank of each stage.
+  int64_t about(const RunSpec& spec) {
+    return of(abouts_, judge_.about ? judge_.about : judge_.need, spec);
+  }
   int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec); }
 
   // Whether the card has room for it, and the host too.
@@ -49,9 +53,12 @@ class Estimates {
   static int64_t of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
                     const RunSpec& spec);
 
+  void learn_floors(const std::vector<RunSpec>& specs);
+
   const Judge& judge_;
   Known floors_;
   Known needs_;
+  Known abouts_;
   Known hosts_;
   std::map<std::string, bool> fits_;
 };

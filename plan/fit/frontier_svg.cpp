@@ -26,7 +26,8 @@ std::string column(const FitFound& found, const FitAnswer& answer, double x, dou
                           name + ": " + format_bytes(bytes));
   };
   const int64_t context = found.card.context_bytes;
-  bar(x, answer.verdict.record->peak->allocated + context, kFits, answer.set.in_words());
+  const FullestCard card = fullest_card(found, *answer.verdict.record);
+  bar(x, card.peak + card.beside, kFits, answer.set.in_words());
   if (answer.beyond) {
     bar(x + kBar + 2, answer.beyond->need + context, kBeyond, answer.beyond->what);
   }

@@ -8,6 +8,7 @@
 #include "bench/process/interrupt.h"
 #include "plan/fit/capacity.h"
 #include "plan/fit/cells_ahead.h"
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "plan/fit/side_by_side.h"
 #include "text/quantity.h"
@@ -38,7 +39,8 @@ RankChoice ranks_of(const RunSpec& spec) {
   return {.kind = RankChoice::Kind::kListed, .ranks = fullest_ranks(spec)};
 }
 
-int64_t with_nccl(const RunSpec& spec, int64_t bytes) { return bytes + nccl_bytes_of(spec); }
+// Of a bound that holds for some rank: no other has NCCL take less than the first one.
+int64_t with_nccl(const RunSpec& spec, int64_t bytes) { return bytes + nccl_bytes_of(spec, 0); }
 
 // Runs cells and says how far the search is.
 class Runs {
@@ -138,18 +140,16 @@ Verdict verdict_of(Record record, bool limits_host) {
 
 Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
                const FitProgress& progress) {
-  const std::optional<int64_t> host_limit = question.host_limit;
+  const std::optional<int64_t> host_limit = host_limit_of_a_rank(question);
   const int64_t capacity = capacity_of(card);
   const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
   Judge judge{.capacity = capacity,
               .host_limit = host_limit,
               .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
               .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
-              .need = [](const RunSpec& spec) { return with_nccl(spec, predicted_need(spec)); },
-              .fits =
-                  [capacity](const RunSpec& spec) {
-                    return predicted_to_fit(spec, capacity - nccl_bytes_of(spec));
-                  },
+              .need = predicted_need,
+              .about = predicted_roughly,
+              .fits = [capacity](const RunSpec& spec) { return predicted_to_fit(spec, capacity); },
               .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },
               .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },

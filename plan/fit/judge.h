@@ -18,8 +18,8 @@ struct FitProgress {
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for; the question's limit on host memory is what `cells` hold runs
-// to. `cells` and `progress` must outlive it.
+// card: with the memory asked for; the limit on a rank's host memory is what `cells` hold runs to.
+// `cells` and `progress` must outlive it.
 Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
                const FitProgress& progress);
 

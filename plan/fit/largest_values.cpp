@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plan/fit/estimates.h"
+#include "plan/fit/mesh_sets.h"
 #include "plan/fit/need.h"
 #include "plan/fit/searches.h"
 #include "text/quantity.h"
@@ -12,12 +13,31 @@
 namespace headroom {
 namespace {
 
-// A value at which every set can be made: FP8 products want tokens in sixteens.
-constexpr int64_t kAnyStride = 16;
+// Of which a batch is all replicas': a mesh of more of them does more in a step.
+int64_t replicas_of(const FitQuestion& question, const RunSpec& spec) {
+  return question.meshes.gpus > 1 ? spec.mesh.size(MeshAxis::kData) : 1;
+}
 
-RunSpec at(RunSpec spec, Open open, int64_t value) {
-  (open == Open::kBatch ? spec.batch_size : spec.context_length) = value;
+RunSpec at(const FitQuestion& question, RunSpec spec, int64_t value) {
+  if (question.open == Open::kBatch) {
+    spec.batch_size = value / replicas_of(question, spec);
+  } else {
+    spec.context_length = value;
+  }
   return spec;
+}
+
+// What values on the set's mesh are multiples of.
+int64_t unit_of(const FitQuestion& question, const RunSpec& spec) {
+  if (question.open == Open::kBatch) return spec.micro_batches * replicas_of(question, spec);
+  return spec.sequence_parallel ? spec.mesh.size(MeshAxis::kTensor) : 1;
+}
+
+// With a value at which every set can be made; meshes have one of their own.
+FitQuestion with_any_value(const FitQuestion& question) {
+  FitQuestion with = question;
+  if (question.meshes.gpus == 1) with.base = at(question, question.base, kAnyStride);
+  return with;
 }
 
 bool is_valid(const RunSpec& spec) {
@@ -61,8 +81,7 @@ class LargestValues {
   LargestValues(const FitQuestion& question, const Judge& judge)
       : question_(question),
         judge_(judge),
-        sets_(technique_sets(at(question.base, question.open, kAnyStride), question.techniques,
-                             question.order)),
+        sets_(sets_of(with_any_value(question), judge)),
         estimates_(judge) {
     result_.sets = sets_.size();
   }
@@ -114,13 +133,14 @@ class LargestValues {
   }
 
   Range range(size_t place) const {
-    int64_t stride = 1;
-    while (stride < kAnyStride && !is_valid(spec(place, stride))) stride *= 2;
+    const int64_t unit = unit_of(question_, sets_[place].spec);
+    int64_t stride = unit;
+    while (stride < kAnyStride * unit && !is_valid(spec(place, stride))) stride *= 2;
     return {.least = stride, .most = question_.most / stride * stride, .stride = stride};
   }
 
   RunSpec spec(size_t place, int64_t value) const {
-    return at(sets_[place].spec, question_.open, value);
+    return at(question_, sets_[place].spec, value);
   }
 
   // The first value beyond `beaten`, or none.
@@ -172,7 +192,7 @@ class LargestValues {
     int64_t value = range.least;
     for (int i = 0; i < kTimes; ++i) {
       const int64_t above_floor =
-          estimates_.need(spec(place, value)) - estimates_.floor(spec(place, value));
+          estimates_.about(spec(place, value)) - estimates_.floor(spec(place, value));
       const int64_t next = *largest_that_fits(range, value, [&](int64_t other) {
         const int64_t floor = estimates_.floor(spec(place, other));
         return floor <= judge_.capacity - above_floor ? Fits::kYes : Fits::kNo;
@@ -187,7 +207,8 @@ class LargestValues {
   // value and where the need meets the card a few are tried, the largest first.
   int64_t furthest(const Point& point) {
     constexpr int64_t kTries = 8;
-    const auto& [place, value] = point;
+    const size_t place = point.place;
+    const int64_t value = point.value;
     if (!sets_[place].spec.alloc_conf.empty()) return value;  // has few pieces
     Range beyond = range(place);
     const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;
@@ -240,7 +261,10 @@ class LargestValues {
     result_.answers.push_back(std::move(answer));
   }
 
-  std::string name() const { return question_.open == Open::kBatch ? "batch " : "context "; }
+  std::string name() const {
+    if (question_.open == Open::kContext) return "context ";
+    return question_.meshes.gpus > 1 ? "global batch " : "batch ";
+  }
 
   const Verdict& run(size_t place, int64_t value) {
     const auto known = verdicts_.find({place, value});

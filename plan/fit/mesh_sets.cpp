@@ -8,15 +8,21 @@ namespace {
 
 // Of a run, what decides how large its states are.
 const std::vector<std::string>& fields_of_states() {
-  static const std::vector<std::string> kFields = {"optimizer", "weights"};
+  static const std::vector<std::string> kFields = {"optimizer", "weights", "optimizer_offload",
+                                                   "param_offload"};
   return kFields;
 }
 
-// Activations on the host are searched among replicas alone.
+// What validate() would refuse whatever else is set, so that no set is made of it.
 bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
-  if (!may_use(Searched::kInMeshes, row_of(technique.technique))) return false;
-  return technique.technique != Technique::kActivationOffload ||
-         spec.mesh.size(MeshAxis::kData) == spec.mesh.ranks();
+  switch (technique.technique) {
+    case Technique::kParameterOffload:
+      return spec.zero == 0 && spec.schedule.kind != ScheduleKind::kInterleaved;
+    case Technique::kReleaseGradients:
+      return spec.mesh.size(MeshAxis::kData) == 1;
+    default:
+      return may_use(Searched::kInMeshes, row_of(technique.technique));
+  }
 }
 
 class MeshSets {

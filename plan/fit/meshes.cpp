@@ -59,10 +59,15 @@ class MeshRuns {
       }
       spec.batch_size = question_.global_batch / replicas;
     }
+    if (question_.batch_is_open) {
+      spec.micro_batches = mesh.size(MeshAxis::kPipeline);
+      spec.batch_size = kAnyStride * spec.micro_batches;
+    }
     if (spec.batch_size < mesh.size(MeshAxis::kPipeline)) {
       return refuse(mesh, "has more stages than a replica has sequences");
     }
     const int64_t tp = mesh.size(MeshAxis::kTensor);
+    if (question_.context_is_open) spec.context_length = kAnyStride * tp;
     if (!question_.keeps_token_split) {
       spec.sequence_parallel = tp > 1 && spec.context_length % tp == 0;
     }

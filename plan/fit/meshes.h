@@ -20,11 +20,16 @@ namespace headroom {
 //   --batch-size is one replica's, as in `headroom profile --mesh`: a mesh of more replicas does
 //   more in a step. --global-batch-size is all replicas' together: each has its part of it, and
 //   meshes whose replicas do not divide it are out. Then all answers compute the same step.
+//   Where the batch is what is asked a replica of stages has as many micro-batches as stages, the
+//   fewest with which all of them work; where the context is, ranks of tp always split tokens.
 // Limits: the schedule of stages is 1f1b unless one is typed.
 struct MeshQuestion {
   int64_t gpus = 1;          // 1: there are no meshes
   int64_t global_batch = 0;  // sequences of all replicas; 0: the base's batch is each one's
-  bool keeps_mesh = false;   // the base's, which was typed; likewise below
+  // What is asked; then runs have a value with which everything that is searched can be made.
+  bool batch_is_open = false;
+  bool context_is_open = false;
+  bool keeps_mesh = false;  // the base's, which was typed; likewise below
   bool keeps_zero = false;
   bool keeps_token_split = false;
   std::vector<Technique> techniques;  // that may be used, of the four that spread a model
@@ -40,6 +45,10 @@ struct MeshRun {
 // Those that validate() takes. `refused`: why the last of the others is none.
 std::vector<MeshRun> mesh_runs(const RunSpec& base, const MeshQuestion& question,
                                std::string* refused = nullptr);
+
+// A number of sequences, or of tokens, with which every technique can be: FP8 products want tokens
+// in sixteens.
+inline constexpr int64_t kAnyStride = 16;
 
 // Sequences of all replicas in one step.
 inline int64_t global_batch(const RunSpec& spec) {

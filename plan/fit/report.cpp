@@ -4,6 +4,7 @@
 
 #include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/peak.h"
@@ -13,10 +14,16 @@
 namespace headroom {
 namespace {
 
-const char* name_of(Open open) { return open == Open::kBatch ? "batch size" : "context length"; }
+// On meshes a batch is that of all replicas.
+const char* name_of(const FitQuestion& question) {
+  if (question.open == Open::kContext) return "context length";
+  return question.meshes.gpus > 1 ? "global batch" : "batch size";
+}
 
 // Of a run that ended well.
-int64_t measured_peak(const FitAnswer& answer) { return answer.verdict.record->peak->allocated; }
+FullestCard card_of(const FitFound& found, const FitAnswer& answer) {
+  return fullest_card(found, *answer.verdict.record);
+}
 
 // "batch 13: oom, short by 1.2 GiB".
 std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
@@ -58,25 +65,27 @@ void add_mesh_columns(Table& table) {
 void add_mesh_cells(const FitFound& found, const FitAnswer& answer,
                     std::vector<std::string>& cells) {
   const RunSpec& spec = answer.set.spec;
-  const auto rank = fullest_rank(*answer.verdict.record);
+  const FullestCard card = card_of(found, answer);
   const auto& names = answer.set.names;
   cells.insert(cells.end(),
                {to_string(spec.mesh), std::to_string(spec.zero),
                 names.empty() ? "nothing" : join(names), std::to_string(spec.batch_size),
-                std::to_string(global_batch(spec)), rank ? std::to_string(*rank) : "-"});
-  add_bytes_cells(cells, beside_allocator(found, *answer.verdict.record));
+                std::to_string(global_batch(spec)), card.rank ? std::to_string(*card.rank) : "-"});
+  add_bytes_cells(cells, card.beside);
 }
 
 Table answers_table(const FitFound& found) {
-  const bool of_value = found.question.open != Open::kNothing;
   const bool of_meshes = found.question.meshes.gpus > 1;
+  // Batches have columns of meshes anyhow.
+  const bool of_value =
+      found.question.open == Open::kContext || (found.question.open == Open::kBatch && !of_meshes);
   Table table{.title = title_of(found), .columns = {{"", true}}};
   if (of_meshes) {
     add_mesh_columns(table);
   } else {
     table.columns.push_back({"set of techniques"});
   }
-  if (of_value) table.columns.push_back({name_of(found.question.open), true});
+  if (of_value) table.columns.push_back({name_of(found.question), true});
   add_bytes_columns(table, "peak");
   add_bytes_columns(table, "margin");
   table.columns.push_back({"margin %"});
@@ -95,7 +104,7 @@ Table answers_table(const FitFound& found) {
       cells.push_back(answer.set.in_words());
     }
     if (of_value) cells.push_back(std::to_string(answer.value));
-    add_bytes_cells(cells, measured_peak(answer));
+    add_bytes_cells(cells, card_of(found, answer).peak);
     add_bytes_cells(cells, margin_of(found, answer));
     cells.push_back(percent(margin_of(found, answer), found.card.total_bytes));
     const HostNeed host = predicted_host_need(answer.set.spec);
@@ -106,6 +115,12 @@ Table answers_table(const FitFound& found) {
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+std::string host_note(const FitQuestion& question) {
+  const std::string ranks = std::to_string(std::min(gpus_of(question), kGpusPerNode));
+  return "Host memory is one rank's, of the rank that keeps most; a host has " + ranks +
+         " ranks, and each may keep as much as another.";
 }
 
 void add_notes(const FitFound& found, Table& table) {
@@ -123,6 +138,7 @@ void add_notes(const FitFound& found, Table& table) {
     table.notes.emplace_back(
         "Peaks are the fullest rank's, and margins its card's. A batch is one replica's, a global "
         "batch that of all. Ranks of tp split tokens where these divide the context.");
+    if (shows_host(found)) table.notes.push_back(host_note(found.question));
   }
   table.notes.push_back(grouped(static_cast<int64_t>(result.sets)) +
                         " sets; cheapest first, in this order of costs: " +
@@ -135,9 +151,9 @@ Table commands_table(const FitFound& found) {
   Table table{.title = "Commands", .columns = {{"", true}, {"command"}}};
   for (size_t i = 0; i < found.result.answers.size(); ++i) {
     const FitAnswer& answer = found.result.answers[i];
-    table.rows.push_back(
-        {std::to_string(i + 1), profile_command(answer.set.spec, found.question.host_limit,
-                                                ranks_of(*answer.verdict.record))});
+    table.rows.push_back({std::to_string(i + 1),
+                          profile_command(answer.set.spec, host_limit_of_a_rank(found.question),
+                                          ranks_of(*answer.verdict.record))});
   }
   return table;
 }
@@ -178,10 +194,12 @@ using Part = std::pair<std::string, int64_t>;
 // What a set holds on the card at its peak, by groups.
 std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest) {
   std::vector<Part> parts;
+  int64_t nccl = nccl_bytes_of(nearest.set.spec, 0);
   RunSpec plain = nearest.set.spec;
   plain.alloc_conf.clear();
   if (has_predicted_peak(plain)) {
-    const int64_t rank = predicted_fullest_rank(plain);
+    const int64_t rank = predicted_fullest(plain).rank;
+    nccl = nccl_bytes_of(plain, rank);
     for (const Row& row : predicted_peak(plain, Head::kLanguage, rank).rows) {
       const auto known = std::find_if(parts.begin(), parts.end(),
                                       [&](const Part& part) { return part.first == row.group; });
@@ -193,7 +211,6 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
     }
   }
   parts.emplace_back("CUDA context", found.card.context_bytes);
-  const int64_t nccl = nccl_bytes_of(nearest.set.spec);
   if (nccl > 0) parts.emplace_back("NCCL, assumed", nccl);
   parts.emplace_back("all", nearest.need + found.card.context_bytes);
   parts.emplace_back("the card", found.card.total_bytes);
@@ -206,7 +223,15 @@ std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
   return {{"pinned memory", need.pinned},
           {"pageable memory", need.pageable},
           {"all", need.bytes()},
-          {"--host-memory", *found.question.host_limit}};
+          {gpus_of(found.question) > 1 ? "a rank's part of --host-memory" : "--host-memory",
+           *host_limit_of_a_rank(found.question)}};
+}
+
+// " for 8 ranks, of which each has 8 GiB"; "" of one GPU.
+std::string share_of_host(const FitQuestion& question) {
+  if (gpus_of(question) == 1) return "";
+  return " for " + std::to_string(std::min(gpus_of(question), kGpusPerNode)) +
+         " ranks, of which each has " + format_bytes(*host_limit_of_a_rank(question));
 }
 
 // Nothing fits: by how much the nearest set does not, and what it holds where that is.
@@ -250,14 +275,30 @@ std::string title_of(const FitFound& found) {
   return "Cheapest sets that fit: " + on + batch + context;
 }
 
-int64_t beside_allocator(const FitFound& found, const Record& record) {
-  const int64_t computed = found.card.context_bytes + nccl_bytes_of(record.spec);
-  return record.environment.value("beside_allocator_bytes", computed);
+FullestCard fullest_card(const FitFound& found, const Record& record) {
+  FullestCard card{
+      .rank = std::nullopt,
+      .peak = record.peak->allocated,
+      .beside = record.environment.value("beside_allocator_bytes", found.card.context_bytes)};
+  // The Record is that of the rank whose peak is highest; NCCL may take more beside another's.
+  const auto is_own = [&](const RankFigures& one) {
+    return one.peak.allocated == record.peak->allocated;
+  };
+  const auto own = std::find_if(record.ranks.begin(), record.ranks.end(), is_own);
+  if (own == record.ranks.end()) return card;
+  const auto fullest = std::max_element(
+      record.ranks.begin(), record.ranks.end(), [](const RankFigures& a, const RankFigures& b) {
+        return a.peak.allocated + a.nccl_bytes < b.peak.allocated + b.nccl_bytes;
+      });
+  return {.rank = fullest->rank,
+          .peak = fullest->peak.allocated,
+          .predicted = fullest->predicted_bytes,
+          .beside = card.beside + fullest->nccl_bytes - own->nccl_bytes};
 }
 
 int64_t margin_of(const FitFound& found, const FitAnswer& answer) {
-  const Record& record = *answer.verdict.record;
-  return found.card.total_bytes - beside_allocator(found, record) - record.peak->allocated;
+  const FullestCard card = fullest_card(found, *answer.verdict.record);
+  return found.card.total_bytes - card.beside - card.peak;
 }
 
 std::vector<int64_t> ranks_of(const Record& record) {
@@ -266,23 +307,14 @@ std::vector<int64_t> ranks_of(const Record& record) {
   return ranks;
 }
 
-std::optional<int64_t> fullest_rank(const Record& record) {
-  if (record.ranks.empty()) return std::nullopt;
-  return std::max_element(record.ranks.begin(), record.ranks.end(),
-                          [](const RankFigures& a, const RankFigures& b) {
-                            return a.peak.allocated < b.peak.allocated;
-                          })
-      ->rank;
-}
-
 std::string nothing_fits(const FitFound& found) {
   const FitAnswer& nearest = *found.result.nearest;
   const Shortage shortage = shortage_of(found.card, nearest);
   const bool is_plain = nearest.set.names.empty() && nearest.set.mesh.empty();
   std::string set = is_plain ? "the run as it is" : nearest.set.in_words();
   if (nearest.value > 0) {
-    set += ", at " + std::string(name_of(found.question.open)) + " " +
-           std::to_string(nearest.value) + ",";
+    set +=
+        ", at " + std::string(name_of(found.question)) + " " + std::to_string(nearest.value) + ",";
   }
   if (nearest.verdict.of_host && shortage.bytes <= 0) {
     return "with " + set + " host memory is refused: " + nearest.verdict.reason;
@@ -291,7 +323,7 @@ std::string nothing_fits(const FitFound& found) {
     return "with " + set + " the card would have room, and host memory is short by " +
            format_bytes(shortage.bytes) + ": " +
            format_bytes(predicted_host_need(nearest.set.spec).bytes()) + " needed, --host-memory " +
-           format_bytes(*found.question.host_limit);
+           format_bytes(*found.question.host_limit) + share_of_host(found.question);
   }
   if (shortage.bytes <= 0) {
     return set + " needs least, and what the card has free is in pieces: " + nearest.verdict.reason;

@@ -24,13 +24,19 @@ struct FitFound {
 // "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
 std::string title_of(const FitFound& found);
 
-// Of the card, what a run's allocator cannot have; and what that and the peak leave of it.
-int64_t beside_allocator(const FitFound& found, const Record& record);
+// The card that a run leaves least of: one GPU's, or of a mesh that of the rank that has least
+// left.
+struct FullestCard {
+  std::optional<int64_t> rank;  // of a mesh
+  int64_t peak = 0;             // allocated
+  int64_t predicted = 0;        // the same by theory; 0: not known
+  int64_t beside = 0;           // what its allocator cannot have: the context, NCCL
+};
+FullestCard fullest_card(const FitFound& found, const Record& record);
 int64_t margin_of(const FitFound& found, const FitAnswer& answer);
 
-// Ranks of a mesh that a run had, and of these the one whose peak is highest.
+// Ranks of a mesh that a run had.
 std::vector<int64_t> ranks_of(const Record& record);
-std::optional<int64_t> fullest_rank(const Record& record);
 
 // Where nothing fits, what is short, by how much and on which side: one line. Of a result with
 // `nearest`.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/cost/layout.h"
 #include "plan/fit/bracket.h"
 #include "plan/fit/meshes.h"
 #include "plan/fit/technique_sets.h"
@@ -29,7 +30,7 @@ namespace headroom {
 //   search goes on from there and says so.
 //   A limit on host memory is the cells' too: host buffers on a virtual card cost nothing, but they
 //   are counted, and refused beyond it.
-//   On a mesh the ranks that can be fullest are run, each alone (plan/fit/need.h).
+//   On a mesh the ranks that can be fullest are run, each alone (plan/cost/fullest_ranks.h).
 // Limits: of the sets that are cheaper than the answer one was run; the others theory finds larger.
 
 struct Verdict {
@@ -48,7 +49,8 @@ struct Judge {
   std::function<int64_t(const RunSpec&)> states = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
-  std::function<bool(const RunSpec&)> fits;  // the card, by theory
+  std::function<int64_t(const RunSpec&)> about;  // the need, near enough for a guess; empty: it
+  std::function<bool(const RunSpec&)> fits;      // the card, by theory
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   // What run() will be asked next, in this order, if the card does as theory says.
@@ -68,15 +70,27 @@ struct FitQuestion {
   CostOrder order;
   Open open = Open::kNothing;
   int64_t most = 0;                   // largest value of what is open
-  std::optional<int64_t> host_limit;  // bytes that a run may keep in host memory; none: no limit
+  std::optional<int64_t> host_limit;  // bytes that runs may keep on one host; none: no limit
   std::string disk;                   // directory for what may lie in files; "" = none
   size_t answers = 10;
-  MeshQuestion meshes;  // of which the cheapest sets alone are asked
+  MeshQuestion meshes;
 };
 
 // GPUs that a run has.
 inline int64_t gpus_of(const FitQuestion& question) {
   return std::max(question.meshes.gpus, question.base.mesh.ranks());
+}
+
+// Note [Ranks of one host]
+// Rationale: the ranks that run on one host share its memory, and a run alone on its virtual card
+//   does not see the others'.
+// Approach: a host has eight GPUs, or all where there are fewer, and each rank may keep an equal
+//   part of --host-memory. Its cell is held to that part, and the printed command says it: what
+//   fits so fits the host, whichever ranks are on it.
+// Limits: where stages keep more or less than each other, some of the host's memory is left over.
+inline std::optional<int64_t> host_limit_of_a_rank(const FitQuestion& question) {
+  if (!question.host_limit) return std::nullopt;
+  return std::max<int64_t>(*question.host_limit / std::min(gpus_of(question), kGpusPerNode), 1);
 }
 
 // Who asks: for one GPU, or for many.
@@ -94,7 +108,7 @@ struct Beyond {
 
 struct FitAnswer {
   TechniqueSet set;   // with the value of what is open
-  int64_t value = 0;  // of what is open
+  int64_t value = 0;  // of what is open; a batch is that of all replicas
   int64_t need = 0;   // by theory
   Verdict verdict;
   std::optional<Beyond>

@@ -157,7 +157,8 @@ RankMemory when_forward_ends(RankMemory memory) {
 
 }  // namespace
 
-RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes) {
+RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models,
+                      std::optional<int64_t> bytes) {
   const std::string why = why_added_up(spec);
   if (why.empty()) {
     return is_iteration(spec) ? rehearsed_iteration(spec, models, added_up(spec, models))

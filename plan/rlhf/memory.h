@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,10 +121,11 @@ BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens);
 // second, the last (output head). Added up from rows. spec must be valid; models of the same spec.
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models);
 
-// The rank with the highest peak, or one that needs more than so many bytes; how: Note [An
-// iteration on one GPU], Note [The training phase].
+// The rank with the highest peak; how: Note [An iteration on one GPU], Note [The training phase].
+// bytes: whether so many are enough is all that is asked; its peak may be a fiftieth off where it
+// is further from them.
 RankMemory worst_rank(const RlhfSpec& spec, const RlhfModels& models,
-                      int64_t bytes = std::numeric_limits<int64_t>::max());
+                      std::optional<int64_t> bytes = std::nullopt);
 
 // The same, added up; and what it certainly needs, however its phases are found: the states, all
 // gradients when the update begins, the whole cache when generation ends.

@@ -1,12 +1,13 @@
 #include "plan/rlhf/rehearsed.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cards/cublas_workspace.h"
-#include "plan/fit/need.h"
+#include "plan/cost/fullest_ranks.h"
 #include "plan/rlhf/iteration.h"
 #include "plan/rlhf/rank_book.h"
 #include "profiling/theory/attention_kernel.h"
@@ -236,16 +237,17 @@ const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head, int64_t rank
   return at->second;
 }
 
-RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes) {
-  constexpr int64_t kDifference = 50;  // one in so many: what later steps may move the peak by
-  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  if (bytes < kAny - kAny / kDifference && spec.setup.layout.ranks() > 1) {
-    const int64_t clearly = bytes + bytes / kDifference;
-    Ranks ranks(spec, models, clearly, /*at_once=*/true);
+RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, std::optional<int64_t> bytes) {
+  if (bytes && spec.setup.layout.ranks() > 1) {
+    const int64_t difference = *bytes / 50;  // what later steps may move the peak by
+    Ranks ranks(spec, models, *bytes + difference, /*at_once=*/true);
     ranks.consider_all();
-    if (ranks.bytes(ranks.fullest()) > clearly) return std::move(ranks.fullest());
+    if (std::abs(ranks.bytes(ranks.fullest()) - *bytes) > difference) {
+      return std::move(ranks.fullest());
+    }
   }
-  Ranks ranks(spec, models, bytes, /*at_once=*/false);
+  Ranks ranks(spec, models, bytes.value_or(std::numeric_limits<int64_t>::max()),
+              /*at_once=*/false);
   ranks.consider_all();
   return std::move(ranks.fullest());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,9 @@ namespace headroom {
 //   models, the other trained model's gradients, the experience. Of actor and critic the one whose
 //   step needs more is shown. A micro-batch that finds what the one before found is left out.
 //   Of several GPUs every rank that can be the fullest is rehearsed: Note [Ranks that can be
-//   fullest]. A search has a set-up out where one step after the first needs more than the card has
-//   and a fiftieth: what later steps find cached was never seen to move a peak by more than a
-//   seventieth.
+//   fullest]. A search asks one step after the first, and all of them only where that comes within
+//   a fiftieth of the card: what later steps find cached was never seen to move a peak by more than
+//   a seventieth.
 // Limits: of a spec that generates on one GPU it is a whole iteration: Note [An iteration on one
 //   GPU]; on several the other phases are added up. What is no such run is added up as a whole, and
 //   the report says so: states that no run keeps, settings that no run has together, attention
@@ -55,8 +56,9 @@ class RehearsedSteps {
   std::map<std::string, StepPeak> known_;
 };
 
-// The fullest rank, its step rehearsed; or the first that needs more than so many bytes.
+// The fullest rank, its step rehearsed. bytes: whether so many are enough is all that is asked;
+// then one rank that needs more will do, and where it is clear, one step after the first.
 // why_added_up() must be empty.
-RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, int64_t bytes);
+RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, std::optional<int64_t> bytes);
 
 }  // namespace headroom

@@ -68,15 +68,11 @@ std::vector<std::string> words_in_runs() {
 const std::array<CostRow, kTechniques>& cost_table() { return kTable; }
 
 bool may_use(Searched who, const CostRow& row) {
-  // Of what runs may do, these are not searched on many ranks yet.
-  static const std::array<Technique, 3> kRefused = {
-      Technique::kParameterOffload, Technique::kOptimizerOffload, Technique::kReleaseGradients};
   switch (row.searched) {
     case Searched::kInBoth:
+      return true;
     case Searched::kInRuns:
-      if (who == Searched::kInPlans) return row.searched == Searched::kInBoth;
-      return who == Searched::kInRuns ||
-             std::find(kRefused.begin(), kRefused.end(), row.technique) == kRefused.end();
+      return who != Searched::kInPlans;
     case Searched::kInMeshes:
       return who != Searched::kInRuns;
     case Searched::kInPlans:

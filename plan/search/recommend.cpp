@@ -1,7 +1,6 @@
 #include "plan/search/recommend.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -22,8 +21,7 @@ class TrialMemory {
     trial_.setup = setup;
     return trial_;
   }
-  // Or one that needs more than so many bytes.
-  RankMemory worst(const RlhfSetup& setup, int64_t bytes = std::numeric_limits<int64_t>::max()) {
+  RankMemory worst(const RlhfSetup& setup, std::optional<int64_t> bytes = std::nullopt) {
     trial_.setup = setup;  // before models(), which looks at its micro-batch
     return worst_rank(trial_, models(), bytes);
   }
@@ -68,7 +66,7 @@ Recommended recommended(const RlhfSetup& setup, TrialMemory& memory) {
   return recommended(memory.spec(setup), memory.worst(setup));
 }
 
-// One that does not fit, by the first rank that has no room: the fullest may need a little more.
+// One that does not fit, by a rank that has no room: the fullest may need a little more.
 Recommended first_beyond(const RlhfSetup& setup, TrialMemory& memory) {
   const int64_t bytes = memory.spec(setup).card.total_bytes;
   return recommended(memory.spec(setup), memory.worst(setup, bytes));

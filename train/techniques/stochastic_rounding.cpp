@@ -29,11 +29,20 @@ Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator) 
   return torch::where(fp32.isfinite(), bits.view(torch::kFloat32), fp32).to(torch::kBFloat16);
 }
 
+namespace {
+
+// One of very many replicas may have no part of anything.
+torch::Device device_of(const std::vector<Tensor>& parameters) {
+  return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
+}
+
+}  // namespace
+
 StochasticRounding::StochasticRounding(std::vector<Tensor> parameters, uint64_t seed,
                                        const MakeOptimizer& make)
     : Optimizer(std::move(parameters)),
       seed_(seed),
-      generator_(make_generator(parameters_.front().device(), seed)) {
+      generator_(make_generator(device_of(parameters_), seed)) {
   for (const Tensor& parameter : parameters_) {
     const Tensor weight = parameter.detach();
     parts_.push_back({weight, make({weight}, parts_.size()), {}});

@@ -82,6 +82,8 @@ class RehearsedModel {
   const std::vector<Parameter*>& parameters() const { return parameters_; }  // in libtorch's order
   // What an optimizer updates: the parameters, or what this replica has of them.
   std::vector<Parameter*> updated();
+  // Slabs of those that live on the host.
+  int64_t pinned_host_bytes() const { return offloaded_ ? offloaded_->host_bytes() : 0; }
   DType weight_type() const { return parameters_.front()->value.dtype; }
 
   // What this rank is among others; the last two are null where it is alone along that axis.

@@ -5,6 +5,9 @@
 namespace headroom {
 
 void OffloadedParameterShapes::take(std::vector<ShapeTensor> parameters) {
+  for (const ShapeTensor& parameter : parameters) {
+    host_.take(parameter.elements() * element_size(parameter.dtype), [] {});
+  }
   parameters_.push_back(std::move(parameters));
   drop(count());
   add();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/tensor.h"
+#include "train/offload/host_ranges.h"
 #include "train/offload/resident_blocks.h"
 
 namespace headroom {
@@ -13,12 +14,14 @@ namespace headroom {
 class OffloadedParameterShapes final : public ResidentBlocks {
  public:
   void take(std::vector<ShapeTensor> parameters);
+  int64_t host_bytes() const { return host_.slab_bytes(); }
 
  private:
   void fetch(int64_t index) override;
   void drop(int64_t index) override;
 
   std::vector<std::vector<ShapeTensor>> parameters_;  // of each block
+  HostRanges host_;                                   // where they live
 };
 
 }  // namespace headroom

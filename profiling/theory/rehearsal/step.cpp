@@ -136,7 +136,8 @@ void RehearsedStep::release_gradients() {
 // takes nothing of the card's memory.
 void RehearsedStep::send_gradients() {
   const auto send = [this](Parameter& parameter) {
-    if (leaving_ != nullptr) leaving_->gradient = {};
+    on_host_.take(parameter);
+    if (leaving_ != nullptr) let_go(*leaving_);
     leaving_ = &parameter;
   };
   if (model_.shards() != nullptr) {
@@ -154,7 +155,17 @@ void RehearsedStep::send_gradients() {
 void RehearsedStep::end_backward() {
   if (model_.shards() != nullptr) model_.shards()->end_backward();
   if (given_) given_->end_backward();
-  if (leaving_ != nullptr) std::exchange(leaving_, nullptr)->gradient = {};
+  if (leaving_ != nullptr) let_go(*std::exchange(leaving_, nullptr));
+}
+
+void RehearsedStep::let_go(Parameter& parameter) {
+  parameter.gradient = {};
+  on_host_.let_go(parameter);
+}
+
+int64_t RehearsedStep::pinned_host_bytes() const {
+  const int64_t saved = saved_ ? saved_->host_bytes() : 0;
+  return saved + on_host_.slab_bytes() + model_.pinned_host_bytes();
 }
 
 void RehearsedStep::begin(const char* phase, const char* group) {
@@ -172,6 +183,7 @@ RehearsedStep::Batch RehearsedStep::batch() {
 void RehearsedStep::run() {
   begin_moved_step();
   const Batch data = batch();
+  on_host_.begin_step();
   model_.begin_step();
   run_mode(data);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/generator.h"
+#include "profiling/theory/rehearsal/host_gradients.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/parallel/given_shapes.h"
@@ -46,8 +47,10 @@ class RehearsedStep {
   std::vector<std::shared_ptr<Storage>> weight_storages();
   std::vector<std::shared_ptr<Storage>> state_storages();
 
-  // Host memory beside the card's that is held from step to step.
-  int64_t host_bytes() const { return saved_ ? saved_->host_bytes() : 0; }
+  // Host memory beside the card's that is held from step to step: slabs of pinned memory; states of
+  // what the host updates, once it has had its gradient.
+  int64_t pinned_host_bytes() const;
+  int64_t host_state_bytes() const { return on_host_.state_bytes(); }
 
  private:
   struct Batch {
@@ -70,6 +73,7 @@ class RehearsedStep {
   void finish_gradients();
   void release_gradients();
   void send_gradients();
+  void let_go(Parameter& parameter);
   void end_backward();
   void clip();
   void update();
@@ -78,15 +82,17 @@ class RehearsedStep {
   RunSpec spec_;
   Head head_;
   const char* owner_;
+  // Outlives the model: what a stage keeps of a step that a full card ended lies on the host.
+  std::unique_ptr<SavedShapes> saved_;  // null: as it is
   RehearsedModel model_;
   std::optional<DType> autocast_;
-  std::unique_ptr<SavedShapes> saved_;    // null: as it is
   std::vector<ShapeTensor> loss_scaler_;  // its state; empty where there is none
   int64_t micro_batches_ = 1;
   bool updates_ = false;             // after the last backward
   RehearsedOptimizerPtr optimizer_;  // null too where the rank's part of everything is nothing
   std::vector<RehearsedOptimizerPtr> released_;  // one for each parameter, inside backward
   Parameter* leaving_ = nullptr;                 // whose gradient is on its way to the host
+  HostGradients on_host_;                        // and those that are there
   std::unique_ptr<GivenShapes> given_;           // by replicas to be sent; null: by backward
 };
 

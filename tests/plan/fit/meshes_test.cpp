@@ -6,10 +6,7 @@
 #include <set>
 
 #include "plan/cost/layout.h"
-#include "plan/fit/command_line.h"
 #include "plan/fit/mesh_sets.h"
-#include "plan/fit/need.h"
-#include "profiling/theory/peak.h"
 #include "tests/plan/fit/fake_card.h"
 #include "text/quantity.h"
 
@@ -185,6 +182,101 @@ TEST(MeshSets, AreSearchedAsThoseOfOneGpu) {
   }
 }
 
+// How far a set reaches: the largest value at which it can be made and fits.
+int64_t reach_of(const RunSpec& set, Open open, int64_t capacity, int64_t most) {
+  int64_t reach = 0;
+  const int64_t dp = set.mesh.size(MeshAxis::kData);
+  for (int64_t value = 1; value <= most; ++value) {
+    RunSpec spec = set;
+    if (open == Open::kBatch) {
+      if (value % (dp * spec.micro_batches) != 0) continue;
+      spec.batch_size = value / dp;
+    } else {
+      if (value % spec.mesh.size(MeshAxis::kTensor) != 0) continue;
+      spec.context_length = value;
+    }
+    try {
+      validate(spec);
+    } catch (const UsageError&) {
+      continue;
+    }
+    if (spread_need(spec) > capacity) break;
+    reach = value;
+  }
+  return reach;
+}
+
+class LargestOnMeshes : public testing::TestWithParam<Open> {};
+
+TEST_P(LargestOnMeshes, ReachFurtherThanEveryCheaperSetAndNoneReachesFurther) {
+  FitQuestion question = question_of_meshes(4);
+  question.open = GetParam();
+  question.answers = 100;
+  question.most = GetParam() == Open::kBatch ? 128 : 1024;
+  question.meshes.batch_is_open = GetParam() == Open::kBatch;
+  question.meshes.context_is_open = GetParam() == Open::kContext;
+  std::erase_if(question.techniques, [&](const RunTechnique& one) {
+    return one.technique == Technique::kOtherOptimizer ||
+           (GetParam() == Open::kBatch && one.technique == Technique::kMicroBatches);
+  });
+  const FakeCard card{.capacity = 520, .need = spread_need};
+  const FitResult result = search_fit(question, card.judge());
+  ASSERT_GT(result.answers.size(), 2U);
+  // The same by going through every set and every value.
+  std::vector<std::string> expected;
+  int64_t beaten = 0;
+  for (const TechniqueSet& set : sets_of(question, card.judge())) {
+    const int64_t reach = reach_of(set.spec, GetParam(), 520, question.most);
+    if (reach <= beaten) continue;
+    beaten = reach;
+    expected.push_back(set.in_words() + " " + std::to_string(reach));
+  }
+  std::vector<std::string> found;
+  for (const FitAnswer& answer : result.answers) {
+    found.push_back(answer.set.in_words() + " " + std::to_string(answer.value));
+    const bool at_end = answer.value + 16 * 4 > question.most;
+    EXPECT_TRUE(answer.beyond || at_end) << found.back();
+    if (answer.beyond) {
+      EXPECT_EQ(answer.beyond->verdict.fits, Fits::kNo) << found.back();
+    }
+    if (GetParam() == Open::kBatch) {
+      EXPECT_EQ(global_batch(answer.set.spec), answer.value);
+    }
+  }
+  EXPECT_EQ(found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fit, LargestOnMeshes, testing::Values(Open::kBatch, Open::kContext));
+
+TEST(MeshSets, HaveWhatLiesOnTheHostAndReleasedGradientsWhereTheStepDoes) {
+  FitQuestion question = question_of();
+  question.meshes = meshes_of(4);
+  std::erase_if(question.techniques, [&](const RunTechnique& one) {
+    return one.technique != Technique::kParameterOffload &&
+           one.technique != Technique::kOptimizerOffload &&
+           one.technique != Technique::kActivationOffload &&
+           one.technique != Technique::kMicroBatches &&
+           one.technique != Technique::kReleaseGradients;
+  });
+  std::set<std::string> weights, states, activations, released;
+  for (const TechniqueSet& set : sets_of(question, FakeCard{.need = plain_need}.judge())) {
+    if (set.spec.param_offload.any()) weights.insert(set.mesh);
+    if (set.spec.optimizer_offload.any()) states.insert(set.mesh);
+    if (set.spec.activations.offloaded()) activations.insert(set.mesh);
+    if (set.spec.release_gradients) released.insert(set.mesh);
+  }
+  std::set<std::string> all, without_zero;
+  for (const MeshRun& run : mesh_runs(question.base, question.meshes)) {
+    all.insert(run.words);
+    if (run.spec.zero == 0) without_zero.insert(run.words);
+  }
+  EXPECT_EQ(states, all);
+  EXPECT_EQ(activations, all);
+  EXPECT_EQ(weights, without_zero);
+  EXPECT_EQ(released, std::set<std::string>{"tp=4"})
+      << "replicas add up, stages have micro-batches";
+}
+
 // With whatever is done about activations.
 int64_t least_need(const RunSpec& spec) {
   RunSpec least = spec;
@@ -224,71 +316,6 @@ TEST(MeshSets, OfTheSmallestStatesHaveAllTechniquesWhereNothingFits) {
   ASSERT_TRUE(result.nearest);
   EXPECT_EQ(result.nearest->need, least);
   EXPECT_EQ(card.runs.size(), 1U);
-}
-
-// Meshes with whatever they have beside it, of a model whose layers no stage divides.
-std::vector<RunSpec> meshes_with_techniques() {
-  std::vector<RunSpec> specs;
-  for (const MeshRun& run : mesh_runs(tiny(4), meshes_of(8))) {
-    for (const char* weights : {"fp32", "bf16"}) {
-      RunSpec spec = run.spec;
-      find_field("weights")->set(spec, weights);
-      if (spec.mesh.size(MeshAxis::kPipeline) > 1) spec.micro_batches = 4;
-      if (specs.size() % 2 == 0) spec.checkpoint = parse_checkpoint("--checkpoint", "full");
-      if (specs.size() % 3 == 0) spec.attention = Attention::kSdpa;
-      specs.push_back(spec);
-    }
-  }
-  return specs;
-}
-
-TEST(MeshNeed, TheFullestRankIsAmongThoseThatCanBe) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    int64_t most = 0;
-    for (int64_t rank = 0; rank < spec.mesh.ranks(); ++rank) {
-      most = std::max(most, predicted_peak(spec, Head::kLanguage, rank).allocated);
-    }
-    EXPECT_EQ(predicted_need(spec), most) << row_name(spec);
-    const int64_t fullest = predicted_fullest_rank(spec);
-    EXPECT_EQ(predicted_peak(spec, Head::kLanguage, fullest).allocated, most) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, TheFloorIsNeverAboveIt) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    EXPECT_LE(floor_bytes(spec), predicted_need(spec)) << row_name(spec);
-    EXPECT_LE(states_bytes(spec), floor_bytes(spec)) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, FitsWhereTheFullestRankDoes) {
-  for (const RunSpec& spec : meshes_with_techniques()) {
-    const int64_t need = predicted_need(spec);
-    EXPECT_FALSE(predicted_to_fit(spec, need - 512)) << row_name(spec);
-    EXPECT_TRUE(predicted_to_fit(spec, 2 * need)) << row_name(spec);
-  }
-}
-
-TEST(MeshNeed, OneRankOfEachStageThatCanBeFullestIsRun) {
-  RunSpec spec = tiny(4);
-  spec.mesh = parse_mesh("--mesh", "pp=4,dp=2");
-  spec.micro_batches = 4;
-  EXPECT_EQ(fullest_ranks(spec), (std::vector<int64_t>{0, 2, 6})) << "1, 2, 1 and 1 layers";
-  spec.zero = 1;
-  const std::vector<int64_t> ranks = fullest_ranks(spec);
-  ASSERT_EQ(ranks.size(), 3U);
-  EXPECT_NE(std::find(ranks.begin(), ranks.end(), predicted_fullest_rank(spec)), ranks.end());
-  EXPECT_TRUE(profile_command(spec, {}, {0, 2, 6}).ends_with(" --rank 0,2,6"));
-}
-
-TEST(MeshNeed, OfAThousandReplicasAFewAreRehearsed) {
-  RunSpec spec = tiny(4);
-  spec.mesh = parse_mesh("--mesh", "dp=1024");
-  spec.zero = 3;
-  const std::vector<int64_t> ranks = ranks_that_can_be_fullest(spec);
-  EXPECT_EQ(ranks.size(), static_cast<size_t>(kPlaces));
-  EXPECT_EQ(ranks.front(), 0);
-  EXPECT_EQ(ranks.back(), 1023);
 }
 
 }  // namespace

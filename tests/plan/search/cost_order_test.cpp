@@ -49,8 +49,8 @@ TEST(CostOrder, PlansNameTheirTechniquesAndRunsTheirs) {
             "optimizer offload, pipeline, swapped phases, ZeRO-3, checkpointing, reference "
             "offload, tensor parallelism, micro-batches, ZeRO-1 and 2");
   EXPECT_EQ(order.in_words(Searched::kInRuns).find("ZeRO"), std::string::npos);
-  EXPECT_EQ(order.in_words(Searched::kInMeshes).substr(0, 36),
-            "pipeline, activation offload, ZeRO-3");
+  EXPECT_EQ(order.in_words(Searched::kInMeshes).substr(0, 74),
+            "parameter offload, optimizer offload, pipeline, activation offload, ZeRO-3");
 }
 
 TEST(CostOrder, EachStepOfAMeshIsALevelOfOneTechnique) {

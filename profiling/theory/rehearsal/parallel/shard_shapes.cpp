@@ -53,6 +53,22 @@ std::vector<Parameter*> ShardShapes::pieces() {
   return all;
 }
 
+ShardShapes::Cuts ShardShapes::cuts(int64_t part) const {
+  Cuts cuts;
+  Cuts before;
+  for (const auto& unit : units_) {
+    Cuts own;
+    for (const FlatUnit::Piece& piece : unit->layout().pieces(part)) {
+      own.emplace_back(piece.parameter, piece.length);
+    }
+    if (own == before) continue;
+    cuts.insert(cuts.end(), own.begin(), own.end());
+    cuts.emplace_back(unit->parameters().size(), 0);  // where a unit ends
+    before = std::move(own);
+  }
+  return cuts;
+}
+
 ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
                              const std::function<ShapeTensor(const ShapeTensor&)>& block) {
   if (zero_ < 3) return block(x_BSD);

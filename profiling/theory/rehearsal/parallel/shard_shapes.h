@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "profiling/theory/rehearsal/parallel/unit_shapes.h"
@@ -21,6 +22,10 @@ class ShardShapes final : public ResidentBlocks {
   void take_rest(const std::vector<Parameter*>& table, const std::vector<Parameter*>& head);
 
   std::vector<Parameter*> pieces();
+  // How a part is cut: of each unit that is unlike the one before it its pieces, as parameter and
+  // length.
+  using Cuts = std::vector<std::pair<size_t, int64_t>>;
+  Cuts cuts(int64_t part) const;
   // block(x_BSD), with the block's parameters there.
   ShapeTensor run(int64_t index, const ShapeTensor& x_BSD,
                   const std::function<ShapeTensor(const ShapeTensor&)>& block);

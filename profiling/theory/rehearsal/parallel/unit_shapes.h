@@ -23,6 +23,7 @@ class UnitShapes {
   UnitShapes& operator=(const UnitShapes&) = delete;
 
   const std::vector<Parameter*>& parameters() const { return parameters_; }
+  const FlatUnit& layout() const { return layout_; }
   // What this replica's optimizer updates.
   std::vector<Parameter*> pieces();
 
