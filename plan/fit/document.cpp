@@ -1,7 +1,7 @@
 // The answers as one JSON document.
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "plan/fit/report.h"
 #include "profiling/theory/peak.h"

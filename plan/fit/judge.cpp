@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "bench/process/interrupt.h"
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/capacity.h"
 #include "plan/fit/cells_ahead.h"
-#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "plan/fit/side_by_side.h"
 #include "text/quantity.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/capacity.h"
 #include "plan/fit/command_line.h"
-#include "plan/cost/fullest_ranks.h"
 #include "plan/fit/need.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/peak.h"

@@ -42,8 +42,9 @@ Table scaling_table(const RlhfPlan& plan) {
     RlhfSpec spec = plan.spec;
     spec.batch_size = batch;
     if (!is_computable(spec)) break;
-    const RankMemory memory =
-        batch == plan.spec.batch_size ? plan.worst : worst_rank(spec, RlhfModels(spec));
+    const RankMemory memory = batch == plan.spec.batch_size
+                                  ? plan.worst
+                                  : worst_rank(spec, RlhfModels(spec, plan.models));
     const Split split = split_of(memory);
     const int64_t peak = memory.peak_bytes(spec.setup.swap_phases);
     std::vector<std::string> cells = {std::to_string(batch)};
@@ -81,10 +82,7 @@ Table offload_table(const RlhfPlan& plan) {
     cells.push_back(verdict(bytes, spec.card.total_bytes));
     table.rows.push_back(std::move(cells));
   }
-  table.notes = {plan.spec.num_gpus == 1
-                     ? "Gradients go to the host as backward makes them."
-                     : "Gradients stay on the GPU until the step, unless --zero 2 or 3 sends them "
-                       "off as backward makes them."};
+  table.notes = {"Gradients go to the host as backward makes them."};
   return table;
 }
 
@@ -199,7 +197,7 @@ Table insight_table(const RlhfPlan& plan) {
   RlhfSpec twice = spec;
   twice.batch_size *= 2;
   if (is_computable(twice)) {
-    const int64_t grown = worst_rank(twice, RlhfModels(twice))
+    const int64_t grown = worst_rank(twice, RlhfModels(twice, plan.models))
                               .phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases) -
                           training;
     add("twice the batch", "+" + format_bytes(grown) + " in the training phase");

@@ -105,6 +105,11 @@ RlhfModels::RlhfModels(const RlhfSpec& spec)
   }
 }
 
+RlhfModels::RlhfModels(const RlhfSpec& spec, const RlhfModels& known) : RlhfModels(spec) {
+  steps = known.steps;
+  iterations = known.iterations;
+}
+
 std::vector<RankMemory> rank_memories(const RlhfSpec& spec, const RlhfModels& models) {
   std::vector<int64_t> stages = {0};
   if (spec.setup.layout.pp > 2) stages.push_back(1);

@@ -101,6 +101,8 @@ class RlhfModels {
  public:
   // Costs of a micro-batch are computed for spec.micro_batch() and spec.attention.
   explicit RlhfModels(const RlhfSpec& spec);
+  // With what was rehearsed for another spec.
+  RlhfModels(const RlhfSpec& spec, const RlhfModels& known);
 
   struct Model {
     ModelElements elements;

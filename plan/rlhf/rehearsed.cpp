@@ -143,14 +143,18 @@ class Ranks {
     const int64_t workspace = cublas_workspace_bytes(spec_.card.compute_capability);
     RunSpec run = step_run_of(spec_, model.elements.config);
     if (at_once_) run.warmup_steps = run.measure_steps = 1;
-    std::map<int64_t, RankMemory> of_stages;
+    std::map<int64_t, Stage> stages;
     for (const int64_t rank : ranks_that_can_be_fullest(run)) {
       if (fullest_ && bytes(*fullest_) > most_) return;
-      const int64_t stage = run.mesh.place(rank, MeshAxis::kPipeline);
-      const auto [added_up, is_new] = of_stages.try_emplace(stage);
-      if (is_new) added_up->second = stage_memory(spec_, models_, stage);
+      const int64_t place = run.mesh.place(rank, MeshAxis::kPipeline);
+      const auto [at, is_new] = stages.try_emplace(place);
+      Stage& stage = at->second;
+      if (is_new) stage.added_up = stage_memory(spec_, models_, place);
+      // One replica's peak is not so far from another's.
+      if (!is_new && stage.first < bytes(*fullest_) - bytes(*fullest_) / 20) continue;
       const StepPeak& peak = models_.steps->peak(run, model.elements.head, rank);
-      RankMemory memory = StepWriter(added_up->second, peak, names).write(workspace);
+      RankMemory memory = StepWriter(stage.added_up, peak, names).write(workspace);
+      if (is_new) stage.first = bytes(memory);
       memory.training =
           std::string("a whole step of the ") + word + ", rehearsed; fullest in " + peak.where;
       if (!fullest_ || bytes(memory) > bytes(*fullest_)) fullest_ = std::move(memory);
@@ -169,6 +173,11 @@ class Ranks {
   int64_t bytes(const RankMemory& one) const { return one.peak_bytes(spec_.setup.swap_phases); }
 
  private:
+  struct Stage {
+    RankMemory added_up;
+    int64_t first = 0;  // bytes of its first rank
+  };
+
   const RlhfSpec& spec_;
   const RlhfModels& models_;
   const int64_t most_;
