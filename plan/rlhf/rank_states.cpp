@@ -119,19 +119,19 @@ void add_casts(RankBook& book) {
   };
   const auto all = [&](const Model& model) { return casts(model, {}); };
   const auto kept = [&](const Model& model) { return casts(model, book.spec().setup.checkpoint); };
-  const auto add = [&](int64_t bytes, unsigned needed, const char* why) {
-    book.add({.name = "Autocast's casts",
+  const auto add = [&](const char* name, int64_t bytes, unsigned needed, const char* why) {
+    book.add({.name = name,
               .kind = ComponentKind::kWeights,
               .bytes = bytes,
               .needed = needed,
               .in_step = needed == kWhenTraining,
               .why = why});
   };
-  add(all(book.models().actor), kWhenGenerating,
+  add("Autocast's casts (generation)", all(book.models().actor), kWhenGenerating,
       "a low-precision copy of each weight, until the pass ends");
-  add(book.largest(book.trained(), all), kWhenScoring,
+  add("Autocast's casts (scoring)", book.largest(book.trained(), all), kWhenScoring,
       "a low-precision copy of each weight of the model that runs");
-  add(book.largest(book.trained(), kept), kWhenTraining,
+  add("Autocast's casts", book.largest(book.trained(), kept), kWhenTraining,
       "a low-precision copy of each weight of the model that runs, but for blocks that are "
       "computed again");
 }

@@ -52,7 +52,7 @@ class StepWriter {
     for (Component& one : memory_.components) {
       if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
     }
-    add({.name = kGathered.data(),
+    add({.name = "Gathered layers (training)",
          .kind = ComponentKind::kWeights,
          .bytes = peak_.of(kParameters) - weights,
          .why = "ZeRO-3: those that are whole at the step's fullest instant"});

@@ -25,6 +25,7 @@ REPORTS = [
     ["rlhf"],
     ["rlhf", "--num-gpus", "64", "--pp", "2", "--zero", "3", "--swap-phases", "--optimizer-offload",
      "--reference", "offload"],
+    ["rlhf", "--num-gpus", "8", "--dp", "8", "--optimizer-offload", "--precision", "bf16"],
     ["rlhf", "--model-size", "405b", "--num-gpus", "8"],
     ["rlhf", "--formula", "closed-form"],
     ["budget", "--model-size", "7b"],

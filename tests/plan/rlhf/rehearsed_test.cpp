@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "plan/cost/library_bytes.h"
@@ -182,6 +184,19 @@ TEST(RehearsedTraining, OfSeveralGpusIsThePeakOfTheFullestRank) {
     constexpr int64_t kBlock = 512;
     const int64_t outside = spec.card.context_bytes + nccl_bytes(spec.num_gpus);
     EXPECT_NEAR(training_bytes(spec) - outside, fullest, kBlock) << to_string(on.layout);
+  }
+}
+
+// Tables and CSV tell components apart by their names.
+TEST(RehearsedTraining, NoTwoComponentsHaveOneName) {
+  for (const OnGpus& on : some_layouts()) {
+    RlhfSpec spec = spread(small_plan(), on);
+    spec.setup.reference = Reference::kOffload;
+    const RankMemory memory = worst_rank(spec, RlhfModels(spec));
+    std::set<std::string> names;
+    for (const Component& one : memory.components) {
+      EXPECT_TRUE(names.insert(one.name).second) << one.name << ": " << to_string(on.layout);
+    }
   }
 }
 
