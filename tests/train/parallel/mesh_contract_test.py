@@ -84,8 +84,6 @@ WIDE_WAITING = [
     ("pp=3", "--micro-batches 4"),
     ("pp=2", "--micro-batches 1"),
     ("pp=2,dp=2", "--micro-batches 4"),
-    ("pp=2,dp=2", "--micro-batches 3 --zero 1"),
-    ("pp=2,dp=2", "--micro-batches 4 --zero 2"),
     ("pp=3,tp=2", "--micro-batches 4 --sequence-parallel"),
 ]
 # Of these every mesh runs all; the default draw runs each with two meshes.
