@@ -128,6 +128,7 @@ std::unique_ptr<Shards> share(const RunSpec& spec, const Grid* grid) {
   if (!has_replicas(grid) || spec.zero == 0) return nullptr;
   return std::make_unique<Shards>(
       spec.zero, spec.reshard_after_forward, spec.prefetch,
+      spec.schedule.kind == ScheduleKind::kZeroBubble,
       SharingRanks{.sharers = grid->sharers(), .copies = grid->copies()});
 }
 

@@ -19,9 +19,11 @@ NamedTensors with_prefix(const std::string& prefix, const NamedTensors& paramete
 
 }  // namespace
 
-Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks)
+Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, bool weights_wait,
+               SharingRanks ranks)
     : ResidentBlocks(reshard_after_forward == Reshard::kNever, prefetch),
       zero_(zero),
+      weights_wait_(weights_wait),
       ranks_(std::move(ranks)) {}
 
 ShardedUnit* Shards::share(const std::string& name, const NamedTensors& parameters) {
@@ -46,6 +48,7 @@ void Shards::take_rest(Transformer& model) {
   table_ = share("token_embeddings", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
   head_ = share("lm_head", head);
+  if (table_ != nullptr && !blocks_.empty() && !weights_wait_) with_table_ = blocks_.front();
   for (const auto& unit : units_) {
     ShardedUnit* const own = unit.get();
     hooks_.push_back(std::make_unique<GradientHooks>(
@@ -160,18 +163,13 @@ void Shards::begin_backward(bool last) {
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
 }
 
-// The block whose gradients leave with the token table's.
-bool Shards::precedes_table(const ShardedUnit& unit) const {
-  return table_ != nullptr && !blocks_.empty() && &unit == blocks_.front();
-}
-
 // Two neighbours' gradients are there at most.
 void Shards::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
   const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
-  if (!precedes_table(unit)) {
-    if (&unit == table_ && !blocks_.empty()) adding_up_.push_back(blocks_.front());
+  if (&unit != with_table_) {
+    if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);
     adding_up_.push_back(&unit);
     ShardedUnit::begin_sums(adding_up_);
   }

@@ -28,8 +28,10 @@ namespace headroom {
 
 class Shards final : public Replicas, public ResidentBlocks {
  public:
-  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
-  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
+  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3. weights_wait: gradients of blocks
+  // are complete after the token table's (Note [Gradients that wait]).
+  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, bool weights_wait,
+         SharingRanks ranks);
 
   // Shares a block that has just been made, one after the other; then what else the model has.
   void take(int64_t layer, TransformerBlock& block);
@@ -71,14 +73,15 @@ class Shards final : public Replicas, public ResidentBlocks {
   void drop(int64_t index) override { block(index).drop(); }
   void completed(ShardedUnit& unit, size_t parameter);
   void settle_sums();
-  bool precedes_table(const ShardedUnit& unit) const;
 
   int64_t zero_;
+  bool weights_wait_;
   SharingRanks ranks_;
   std::vector<std::unique_ptr<ShardedUnit>> units_;  // the token table, every block, the head
   std::vector<ShardedUnit*> blocks_;
   ShardedUnit* table_ = nullptr;  // both null in a part of a model that has none
   ShardedUnit* head_ = nullptr;
+  ShardedUnit* with_table_ = nullptr;  // the block whose gradients leave with the token table's
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
   std::vector<ShardedUnit*> adding_up_;                // whose sum began last, and may not be there
   bool gives_ = false;                                 // sums to a taker, as they come

@@ -79,11 +79,13 @@ WIDE_MESHES = {
         ("dp=4,tp=2", "--zero 2 --shard-group 2 --sequence-parallel"),
 }
 # Meshes whose step is the same to the bit whether weights wait or not; all of them where WIDE.
-WAITING = [("pp=2", "--micro-batches 4")]
+WAITING = [("pp=2", "--micro-batches 4"), ("pp=2,dp=2", "--micro-batches 3 --zero 2")]
 WIDE_WAITING = [
     ("pp=3", "--micro-batches 4"),
     ("pp=2", "--micro-batches 1"),
     ("pp=2,dp=2", "--micro-batches 4"),
+    ("pp=2,dp=2", "--micro-batches 3 --zero 1"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 2"),
     ("pp=3,tp=2", "--micro-batches 4 --sequence-parallel"),
 ]
 # Of these every mesh runs all; the default draw runs each with two meshes.

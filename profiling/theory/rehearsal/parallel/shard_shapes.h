@@ -48,6 +48,7 @@ class ShardShapes final : public ResidentBlocks {
 
   Run& run_;
   int64_t zero_;
+  bool weights_wait_;
   bool has_copies_ = false;
   int64_t parts_ = 1;  // of every unit, of which this replica has one
   int64_t part_ = 0;
@@ -55,6 +56,7 @@ class ShardShapes final : public ResidentBlocks {
   std::vector<UnitShapes*> blocks_;
   UnitShapes* table_ = nullptr;
   UnitShapes* head_ = nullptr;
+  UnitShapes* with_table_ = nullptr;
   std::vector<UnitShapes*> adding_up_;
   bool gives_ = false;
 };
