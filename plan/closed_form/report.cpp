@@ -208,7 +208,7 @@ States states_of(RlhfSpec spec, const char* precision, int64_t zero) {
   spec.setup = {.layout = {.dp = spec.num_gpus, .zero = zero}, .reference = Reference::kNone};
   const std::vector<std::string> lasting = {"Actor (weights)", "Actor (gradients)",
                                             "Actor (optimizer)"};
-  const std::vector<std::string> passing = {"Gathered layers", "Gradients in flight"};
+  const std::vector<std::string> passing = {kGatheredInStep, std::string(kGradientsInFlight)};
   States states;
   for (const Component& component : stage_memory(spec, RlhfModels(spec), 0).components) {
     if (is_one_of(component.name, passing)) states.in_flight += component.bytes;

@@ -144,7 +144,6 @@ RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
     return one.in_step && (!gradients || leaving);
   });
   for (Component& one : memory.components) {
-    if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
     if (one.in_step && shared) one.bytes /= spec.setup.layout.dp;
   }
   return memory;
@@ -153,10 +152,7 @@ RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
 // And when a forward ends: what is kept for backward.
 RankMemory when_forward_ends(RankMemory memory) {
   std::erase_if(memory.components,
-                [&](const Component& one) { return one.in_step && one.name != kKeptForBackward; });
-  for (Component& one : memory.components) {
-    if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
-  }
+                [](const Component& one) { return one.in_step && one.name != kKeptForBackward; });
   return memory;
 }
 

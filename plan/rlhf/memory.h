@@ -57,7 +57,7 @@ struct Component {
 };
 inline constexpr std::string_view kReferenceWeights = "Reference model (weights)";
 inline constexpr std::string_view kGradientsInFlight = "Gradients in flight";
-inline constexpr std::string_view kGathered = "Gathered layers";
+inline constexpr const char* kGatheredInStep = "Gathered layers (training)";
 inline constexpr std::string_view kKeptForBackward = "Activations";
 
 // Names of a trained model's states.

@@ -89,11 +89,19 @@ void add_gathered(RankBook& book) {
               .bytes = low * book.elements_here(book.models().actor).total(),
               .needed = kWhenGenerating,
               .why = "ZeRO-3's shards put together: every token reads every weight"});
-    book.add({.name = kGathered.data(),
+    const int64_t layers = low * book.largest(book.all(), neighbours);
+    const char* const why = "ZeRO-3: the layer that computes and the one fetched ahead, whole";
+    book.add({.name = "Gathered layers",
               .kind = ComponentKind::kWeights,
-              .bytes = low * book.largest(book.all(), neighbours),
-              .needed = kWhenScoring | kWhenTraining,
-              .why = "ZeRO-3: the layer that computes and the one fetched ahead, whole"});
+              .bytes = layers,
+              .needed = kWhenScoring,
+              .why = why});
+    book.add({.name = kGatheredInStep,
+              .kind = ComponentKind::kWeights,
+              .bytes = layers,
+              .needed = kWhenTraining,
+              .in_step = true,
+              .why = why});
   }
   const bool scattered = book.layout().zero >= 2 && book.layout().dp > 1;
   if (book.gradients_leave() || scattered) {

@@ -49,10 +49,7 @@ class StepWriter {
                                 one.name != kGradientsInFlight;
       return one.in_step && !of_the_other;
     });
-    for (Component& one : memory_.components) {
-      if (one.name == kGathered) one.needed &= ~bit(RlhfPhase::kTraining);
-    }
-    add({.name = "Gathered layers (training)",
+    add({.name = kGatheredInStep,
          .kind = ComponentKind::kWeights,
          .bytes = peak_.of(kParameters) - weights,
          .why = "ZeRO-3: those that are whole at the step's fullest instant"});

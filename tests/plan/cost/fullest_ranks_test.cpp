@@ -10,20 +10,14 @@
 #include "profiling/theory/distinct_replicas.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rank_host.h"
+#include "tests/plan/fit/tiny_run.h"
 #include "text/quantity.h"
 
 namespace headroom {
 namespace {
 
 RunSpec tiny(const std::string& mesh, int64_t batch_size = 4) {
-  RunSpec spec{.model_size = "small",
-               .layers = 5,
-               .context_length = 64,
-               .batch_size = batch_size,
-               .profile_type = Mode::kTraining,
-               .device = {.kind = DeviceKind::kVirtual, .card = "h100-80gb"}};
-  spec.warmup_steps = spec.measure_steps = 2;
-  spec.record_steps = 0;
+  RunSpec spec = tiny_run(batch_size);
   if (!mesh.empty()) spec.mesh = parse_mesh("--mesh", mesh);
   return spec;
 }

@@ -8,6 +8,7 @@
 #include "plan/cost/layout.h"
 #include "plan/fit/mesh_sets.h"
 #include "tests/plan/fit/fake_card.h"
+#include "tests/plan/fit/tiny_run.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -17,18 +18,6 @@ const std::vector<Technique> kSpread = {Technique::kPipeline, Technique::kTensor
                                         Technique::kZero3, Technique::kZero12};
 
 MeshQuestion meshes_of(int64_t gpus) { return {.gpus = gpus, .techniques = kSpread}; }
-
-RunSpec tiny(int64_t batch_size) {
-  RunSpec spec{.model_size = "small",
-               .layers = 5,
-               .context_length = 64,
-               .batch_size = batch_size,
-               .profile_type = Mode::kTraining,
-               .device = {.kind = DeviceKind::kVirtual, .card = "h100-80gb"}};
-  spec.warmup_steps = spec.measure_steps = 2;
-  spec.record_steps = 0;
-  return spec;
-}
 
 // Of a few techniques, among them two that decide states.
 FitQuestion question_of_meshes(int64_t gpus) {
@@ -44,7 +33,7 @@ FitQuestion question_of_meshes(int64_t gpus) {
 }
 
 TEST(Meshes, AreThoseThatTheStepRunsOn) {
-  const RunSpec base = tiny(4);
+  const RunSpec base = tiny_run(4);
   const ModelConfig config = model_config(base);
   std::set<std::string> names;
   for (const MeshRun& run : mesh_runs(base, meshes_of(8))) {
@@ -85,7 +74,7 @@ TEST(Meshes, AreThoseThatTheStepRunsOn) {
 }
 
 TEST(Meshes, TokensAreSplitWhereTheyDivide) {
-  RunSpec base = tiny(1);
+  RunSpec base = tiny_run(1);
   base.context_length = 63;
   for (const MeshRun& run : mesh_runs(base, meshes_of(2))) {
     EXPECT_FALSE(run.spec.sequence_parallel) << run.words;
@@ -93,7 +82,7 @@ TEST(Meshes, TokensAreSplitWhereTheyDivide) {
 }
 
 TEST(Meshes, WhatIsTypedIsKeptAndCostsNothing) {
-  RunSpec base = tiny(4);
+  RunSpec base = tiny_run(4);
   base.mesh = parse_mesh("--mesh", "pp=2,dp=2,tp=2");
   MeshQuestion question = meshes_of(8);
   question.keeps_mesh = true;
@@ -110,7 +99,7 @@ TEST(Meshes, WhatIsTypedIsKeptAndCostsNothing) {
 TEST(Meshes, TechniquesThatMayNotBeUsedAreNot) {
   MeshQuestion question = meshes_of(8);
   question.techniques = {Technique::kZero12};
-  for (const MeshRun& run : mesh_runs(tiny(8), question)) {
+  for (const MeshRun& run : mesh_runs(tiny_run(8), question)) {
     EXPECT_EQ(run.spec.mesh.size(MeshAxis::kData), 8) << run.words;
     EXPECT_LT(run.spec.zero, 3) << run.words;
   }
@@ -119,7 +108,7 @@ TEST(Meshes, TechniquesThatMayNotBeUsedAreNot) {
 TEST(Meshes, AGlobalBatchIsSharedByTheReplicas) {
   MeshQuestion question = meshes_of(8);
   question.global_batch = 12;
-  const auto runs = mesh_runs(tiny(1), question);
+  const auto runs = mesh_runs(tiny_run(1), question);
   ASSERT_FALSE(runs.empty());
   for (const MeshRun& run : runs) {
     EXPECT_EQ(global_batch(run.spec), 12) << run.words;
@@ -132,7 +121,7 @@ TEST(Meshes, WhyThereIsNoneIsSaid) {
   question.global_batch = 3;
   question.techniques = {};
   std::string refused;
-  EXPECT_TRUE(mesh_runs(tiny(1), question, &refused).empty());
+  EXPECT_TRUE(mesh_runs(tiny_run(1), question, &refused).empty());
   EXPECT_EQ(refused, "dp=8 does not divide the global batch");
 }
 

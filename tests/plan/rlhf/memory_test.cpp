@@ -132,7 +132,8 @@ TEST(RlhfMemory, WhatIsGatheredAreTwoNeighbouringLayersAndForGenerationAll) {
   spec.num_gpus = 2;
   spec.setup.layout = {.dp = 2, .zero = 3};
   const RankMemory memory = memory_of(spec);
-  EXPECT_EQ(bytes_of(memory, "Gathered layers"), 2 * 2 * 592);
+  EXPECT_EQ(bytes_of(memory, "Gathered layers", RlhfPhase::kScoring), 2 * 2 * 592);
+  EXPECT_EQ(bytes_of(memory, "Gathered layers (training)"), 2 * 2 * 592);
   EXPECT_EQ(bytes_of(memory, "Gradients in flight"), 2 * 2 * 592);
   EXPECT_EQ(bytes_of(memory, "Actor, gathered", RlhfPhase::kGeneration), 2 * kActor);
 }
