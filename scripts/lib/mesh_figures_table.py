@@ -11,7 +11,8 @@ usage: mesh_figures_table.py run PUBLISHED.json HEADROOM [RUN...]
 
 A row is exact, leaves nothing or is an error: published = ours + what theirs has besides, in the
 digits that were printed.
-Exit codes: 0, 1 a row is not exact or a run failed, 2 usage, 5 a row names what is not there.
+Exit codes: 0, 1 a row is not exact or a run failed, 2 usage, 5 a row names what is not there, a
+file cannot be read or what is printed not written.
 """
 
 import json
@@ -182,4 +183,8 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except OSError as error:
+        print(f"mesh_figures_table: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
+        sys.exit(5)
