@@ -102,11 +102,6 @@ void check_zero_bubble(const RunSpec& spec) {
         "does not run with --precision fp8, whose products make both gradients at once; allowed "
         "with it: 1f1b, gpipe, interleaved:V");
   }
-  if (spec.zero == 3) {
-    refuse(
-        "does not run with --zero 3, which lets a block go when its gradients are complete; "
-        "allowed with it: 1f1b, gpipe");
-  }
   // Each of these counts on a gradient that backward completes, or on what it saved being there.
   std::string other;
   if (spec.activations.offloaded()) other = "--activations " + to_string(spec.activations);

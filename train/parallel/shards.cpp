@@ -106,6 +106,12 @@ void Shards::set(const NamedTensors& numbers) const {
   }
 }
 
+// Backward has come to the last block: it is through with the head, whose gradients may wait.
+void Shards::wait_for(int64_t index) {
+  if (in_backward() && index + 1 == count() && head_ != nullptr) head_->drop();
+  block(index).wait();
+}
+
 BlockRunner Shards::around(BlockRunner inner) {
   if (zero_ < 3) return inner;
   return [this, run = around_resident(*this, std::move(inner))](
@@ -166,7 +172,7 @@ void Shards::begin_backward(bool last) {
 // Two neighbours' gradients are there at most.
 void Shards::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
-  if (&unit == head_) head_->drop();
+  if (&unit == head_ && !weights_wait_) head_->drop();
   const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);

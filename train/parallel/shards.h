@@ -7,10 +7,12 @@
 // Approach: the units are the token table, every block, and the final norm with the head. Where
 //   backward has a unit's gradients, their sum begins, and the sum of the unit before it is waited
 //   for: two neighbours' whole gradients are there at most. The token table's come right after the
-//   first block's, and both go in one call. With ZeRO-3 blocks come and go as
+//   first block's, and both go in one call; where blocks' gradients wait (Note [Gradients that
+//   wait]) the table's come long before them, and go alone. With ZeRO-3 blocks come and go as
 //   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
-//   block runs, the head from the last block's forward until its gradients are complete; where
-//   nothing is fetched ahead, from after that forward.
+//   block runs, the head from the last block's forward until backward is through with it; where
+//   nothing is fetched ahead, from after that forward. Gradients that wait need no weight: they are
+//   made when the unit has gone.
 // Limits: the order of collectives is that of the blocks, the same on every replica.
 #pragma once
 
@@ -69,7 +71,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   ShardedUnit& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
   ShardedUnit* share(const std::string& name, const NamedTensors& parameters);
   void fetch(int64_t index) override { block(index).fetch(); }
-  void wait_for(int64_t index) override { block(index).wait(); }
+  void wait_for(int64_t index) override;
   void drop(int64_t index) override { block(index).drop(); }
   void completed(ShardedUnit& unit, size_t parameter);
   void settle_sums();

@@ -19,8 +19,7 @@
 // Limits: inputs of matrices and gradients of their outputs live until make(), also where the
 //   forward keeps less and restores them for backward (recomputation, 8 bits): a stage may have
 //   more than under 1f1b, one of the last much more, though none keeps more micro-batches than
-//   1f1b's first. FP8 products have a backward of their own, and ZeRO-3 lets a block go when its
-//   gradients are complete: train/parallel/rules.cpp refuses both.
+//   1f1b's first. FP8 products have a backward of their own: train/parallel/rules.cpp refuses them.
 #pragma once
 
 #include <torch/torch.h>

@@ -79,7 +79,11 @@ WIDE_MESHES = {
         ("dp=4,tp=2", "--zero 2 --shard-group 2 --sequence-parallel"),
 }
 # Meshes whose step is the same to the bit whether weights wait or not; all of them where WIDE.
-WAITING = [("pp=2", "--micro-batches 4"), ("pp=2,dp=2", "--micro-batches 3 --zero 2")]
+WAITING = [
+    ("pp=2", "--micro-batches 4"),
+    ("pp=2,dp=2", "--micro-batches 3 --zero 2"),
+    ("pp=2,dp=2", "--micro-batches 3 --zero 3"),
+]
 WIDE_WAITING = [
     ("pp=3", "--micro-batches 4"),
     ("pp=2", "--micro-batches 1"),
@@ -87,6 +91,10 @@ WIDE_WAITING = [
     ("pp=2,dp=2", "--micro-batches 3 --zero 1"),
     ("pp=2,dp=2", "--micro-batches 4 --zero 2"),
     ("pp=3,tp=2", "--micro-batches 4 --sequence-parallel"),
+    ("pp=3,dp=2", "--micro-batches 4 --zero 3 --prefetch 0"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --reshard-after-forward never"),
+    ("pp=2,dp=4", "--micro-batches 4 --zero 3 --shard-group 2 --prefetch 2"),
+    ("pp=2,dp=2,tp=2", "--micro-batches 4 --zero 3 --sequence-parallel"),
 ]
 # Of these every mesh runs all; the default draw runs each with two meshes.
 TECHNIQUES = {
@@ -356,6 +364,7 @@ class MeshContract(unittest.TestCase):
                     self.assertEqual(waiting[0], at_once[0])
                     for weight, numbers in at_once[1].items():
                         self.assertTrue(numbers.equal(waiting[1][weight]), weight)
+
     def test_of_groups_too(self):
         for name, mesh in GROUPS.items():
             with self.subTest(f"{mesh[1]}; {name}"):

@@ -136,8 +136,6 @@ class MeshFaults(unittest.TestCase):
                               "is about weights that are gathered"),
                              (("--zero", "1"), "shares what replicas have"),
                              (("--schedule", "gpipe"), "is an order of pipeline stages"),
-                             (("--mesh", "pp=2,dp=2", "--schedule", "zero-bubble", "--zero", "3"),
-                              "lets a block go when its gradients are complete"),
                              (("--mesh", "pp=2", "--schedule", "zero-bubble", "--precision",
                                "fp8"), "whose products make both gradients at once"),
                              (("--mesh", "pp=2", "--schedule", "zero-bubble",

@@ -71,6 +71,10 @@ ShardShapes::Cuts ShardShapes::cuts(int64_t part) const {
   return cuts;
 }
 
+void ShardShapes::wait_for(int64_t index) {
+  if (in_backward() && index + 1 == count() && head_ != nullptr) head_->drop();
+}
+
 ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
                              const std::function<ShapeTensor(const ShapeTensor&)>& block) {
   if (zero_ < 3) return block(x_BSD);
@@ -113,7 +117,7 @@ void ShardShapes::begin_backward(bool last) {
 
 void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
-  if (&unit == head_) head_->drop();
+  if (&unit == head_ && !weights_wait_) head_->drop();
   const std::vector<UnitShapes*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);

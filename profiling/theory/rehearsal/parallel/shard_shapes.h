@@ -43,6 +43,7 @@ class ShardShapes final : public ResidentBlocks {
   UnitShapes* share(const char* name, const std::vector<Parameter*>& parameters);
   void fetch(int64_t index) override { block(index).fetch(); }
   void drop(int64_t index) override { block(index).drop(); }
+  void wait_for(int64_t index) override;
   void settle_sums();
   void completed(UnitShapes& unit, size_t parameter);
 
