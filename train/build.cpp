@@ -314,6 +314,8 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                     });
   if (tensors) tensors->take_rest(model);
   if (shards) shards->take_rest(model);
+  if (shards && pipeline) shards->end_at(pipeline->last_blocks());
+  if (parameters && pipeline) parameters->end_at(pipeline->last_blocks());
   const Holders holders{parameters.get(), shards.get(), tensors.get(), pipeline == nullptr};
   if (!spec.load_weights.empty()) {
     load_parameters(model->named_parameters(), holders, spec.load_weights);

@@ -140,7 +140,7 @@ Tensor Step::forward_of_chunk(int64_t chunk, const Batch& part, const Tensor& x_
   {
     const StepScope phase(scopes_, {ScopeKind::kSaving, "forward"});
     if (saved) saved->begin_forward(pipeline->backward_follows());
-    if (replicas) replicas->begin_forward();
+    if (replicas && pipeline->is_first(chunk)) replicas->begin_forward();
     const LayerSpan span = pipeline->blocks(chunk);
     y_BSD = pipeline->is_first(chunk) ? model_->embed(part.tokens_BS) : x_BSD;
     y_BSD = model_->blocks(span.first, span.end, y_BSD, block_in_scope(), run_groups);
@@ -300,6 +300,7 @@ BlockRunner Step::block_in_scope() {
 void Step::backward(const Tensor& output, const Tensor& gradient, int64_t parts, bool last) {
   const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
   if (replicas) replicas->begin_backward(last);
+  if (replicas && !gradient.defined()) replicas->begin_backward_of_loss();
   if (gradient.defined()) {
     output.backward(gradient);
   } else {

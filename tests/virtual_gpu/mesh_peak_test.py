@@ -61,7 +61,7 @@ def draw_cell(draw, named):
         cell.pop("release_gradients", None)
     if cell.get("release_gradients") == "true":
         cell["micro_batches"] = 1
-    if cell.get("zero", 0) or "interleaved" in cell.get("schedule", ""):
+    if cell.get("zero", 0):
         cell.pop("param_offload", None)
     return cell, ranks
 

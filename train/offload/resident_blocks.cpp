@@ -5,6 +5,20 @@
 
 namespace headroom {
 
+void ResidentBlocks::end_at(const std::vector<int64_t>& last_blocks) {
+  for (const int64_t index : last_blocks) at(index).ends_piece = true;
+}
+
+int64_t ResidentBlocks::first_of_piece(int64_t index) const {
+  while (index > 0 && !blocks_[static_cast<size_t>(index - 1)].ends_piece) --index;
+  return index;
+}
+
+int64_t ResidentBlocks::end_of_piece(int64_t index) const {
+  while (index + 1 < count() && !blocks_[static_cast<size_t>(index)].ends_piece) ++index;
+  return index + 1;
+}
+
 void ResidentBlocks::begin_step() {
   backward_ = kNone;
   for (int64_t index = 0; index < count(); ++index) {
@@ -32,17 +46,18 @@ void ResidentBlocks::let_go(int64_t index) {
 }
 
 bool ResidentBlocks::is_next_in_backward(int64_t index) const {
-  return in_backward() && index < backward_ && index >= backward_ - ahead_;
+  return in_backward() && index < backward_ &&
+         index >= std::max(first_of_piece(backward_), backward_ - ahead_);
 }
 
 void ResidentBlocks::begin_run(int64_t index) {
   hold(index);
-  const int64_t end = std::min(in_backward() ? backward_ : count(), index + 1 + ahead_);
+  const int64_t end = std::min(in_backward() ? backward_ : end_of_piece(index), index + 1 + ahead_);
   for (int64_t next = index + 1; next < end; ++next) bring(next);
 }
 
 void ResidentBlocks::end_run(int64_t index, bool with_graph) {
-  if (with_graph && !in_backward() && (stay_ || index + 1 == count())) {
+  if (with_graph && !in_backward() && (stay_ || is_last(index))) {
     --at(index).holders;
   } else {
     let_go(index);
@@ -53,7 +68,8 @@ void ResidentBlocks::begin_backward(int64_t index) {
   const int64_t after = std::exchange(backward_, index);
   if (after != kNone) let_go(after);
   hold(index);
-  for (int64_t next = index - 1; next >= std::max<int64_t>(0, index - ahead_); --next) bring(next);
+  const int64_t last = std::max(first_of_piece(index), index - ahead_);
+  for (int64_t next = index - 1; next >= last; --next) bring(next);
 }
 
 void ResidentBlocks::end_backward() { let_go(std::exchange(backward_, kNone)); }

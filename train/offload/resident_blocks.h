@@ -11,7 +11,9 @@
 //   the next one; in backward the one before; where a group is computed again, the next one that
 //   backward has not been through. Instead of one it may be several that come so, and stay for
 //   backward, or none: then a block comes when it is held. Where blocks stay, all of a forward do
-//   as its last one does.
+//   as its last one does. Where a pipeline's stage has several pieces of the model each is a row of
+//   blocks of its own: its last one stays until its backward begins, and nothing is fetched for
+//   another piece.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,11 @@ class ResidentBlocks {
   explicit ResidentBlocks(bool stay = false, int64_t ahead = 1) : stay_(stay), ahead_(ahead) {}
   virtual ~ResidentBlocks() = default;
 
+  // The last block of each piece, where there are several.
+  void end_at(const std::vector<int64_t>& last_blocks);
+  // Whether a piece's first block is this one.
+  bool is_first(int64_t index) const { return first_of_piece(index) == index; }
+
   // Before a step: the one before it may have failed in the middle, or had no backward.
   void begin_step();
 
@@ -36,7 +43,7 @@ class ResidentBlocks {
 
   // The gradient of its output is complete.
   void begin_backward(int64_t index);
-  // That of the first one's input is.
+  // That of the input of a piece's first one is.
   void end_backward();
 
   bool in_backward() const { return backward_ != kNone; }
@@ -44,6 +51,7 @@ class ResidentBlocks {
 
  protected:
   void add() { blocks_.emplace_back(); }  // one more, which is not there
+  bool is_last(int64_t index) const { return end_of_piece(index) == index + 1; }
   int64_t count() const { return static_cast<int64_t>(blocks_.size()); }
 
   // Each is called where the block is not there, there, and there.
@@ -55,6 +63,7 @@ class ResidentBlocks {
   struct Block {
     bool is_there = false;
     int64_t holders = 0;
+    bool ends_piece = false;
   };
   static constexpr int64_t kNone = -1;
 
@@ -63,6 +72,8 @@ class ResidentBlocks {
   void hold(int64_t index);
   void let_go(int64_t index);
   bool is_next_in_backward(int64_t index) const;
+  int64_t first_of_piece(int64_t index) const;
+  int64_t end_of_piece(int64_t index) const;
 
   std::vector<Block> blocks_;
   bool stay_;

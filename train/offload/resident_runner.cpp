@@ -25,7 +25,7 @@ BlockRunner around_resident(ResidentBlocks& books, BlockRunner inner) {
     };
     books.begin_run(index);
     const Running running{books, index, with_graph};
-    if (hooked && index == 0) {
+    if (hooked && books.is_first(index)) {
       x_BSD.register_hook([&books](const Tensor&) { books.end_backward(); });
     }
     Tensor y_BSD = inner(index, block, x_BSD);

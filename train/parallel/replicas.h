@@ -30,11 +30,13 @@ class Replicas {
 
   // Before anything of a step: the one before it may have failed in the middle.
   virtual void begin_step() {}
-  // Before each forward of it.
+  // Before each forward of it from the token table on.
   virtual void begin_forward() {}
   // Before each backward; `last`: of the step. Where gradients wait (waiting_gradients.h) before
   // each part of one: of a parameter all of a micro-batch's gradient comes in one of them.
   virtual void begin_backward(bool last) = 0;
+  // And then, where it begins with the loss: other forwards and backwards may have come between.
+  virtual void begin_backward_of_loss() {}
   // When each has ended.
   virtual void end_backward() {}
   // After the last: the optimizer's gradients are the mean of all replicas'. Throws c10::Error

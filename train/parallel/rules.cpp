@@ -150,12 +150,6 @@ void check_pipeline(const RunSpec& spec) {
                          "; allowed there: 1f1b, gpipe",
                      "--mesh pp=2 --micro-batches 4 --schedule interleaved:2");
   }
-  if (spec.zero == 3) {
-    throw UsageError("--schedule", schedule,
-                     "does not run with --zero 3, which gathers blocks in one order; allowed with "
-                     "it: 1f1b, gpipe",
-                     "--zero 1 --schedule interleaved:2");
-  }
 }
 
 void check_param_offload(const RunSpec& spec) {
@@ -170,10 +164,6 @@ void check_param_offload(const RunSpec& spec) {
   if (spec.zero > 0) {
     refuse("moves blocks that --zero " + std::to_string(spec.zero) +
            " has in flat tensors on the device; allowed with it: none");
-  }
-  if (spec.schedule.kind == ScheduleKind::kInterleaved) {
-    refuse("brings blocks in one order, and --schedule " + to_string(spec.schedule) +
-           " runs them in several; allowed with it: none");
   }
 }
 

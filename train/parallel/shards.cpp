@@ -116,12 +116,12 @@ BlockRunner Shards::around(BlockRunner inner) {
   if (zero_ < 3) return inner;
   return [this, run = around_resident(*this, std::move(inner))](
              int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
-    const bool is_last = !in_backward() && index + 1 == count();
     if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
-    if (is_last) settle_sums();
-    if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
+    if (!in_backward() && is_last(index)) settle_sums();
+    const bool head_follows = !in_backward() && index + 1 == count() && head_ != nullptr;
+    if (head_follows && ahead() > 0) head_->fetch();
     Tensor y_BSD = run(index, block, x_BSD);
-    if (is_last && head_ != nullptr) {
+    if (head_follows) {
       head_->fetch();
       head_->wait();
     }
@@ -167,6 +167,12 @@ void Shards::settle_sums() {
 void Shards::begin_backward(bool last) {
   settle_sums();
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
+}
+
+void Shards::begin_backward_of_loss() {
+  if (head_ == nullptr) return;
+  head_->fetch();
+  head_->wait();
 }
 
 // Two neighbours' gradients are there at most.

@@ -11,8 +11,9 @@
 //   wait]) the table's come long before them, and go alone. With ZeRO-3 blocks come and go as
 //   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
 //   block runs, the head from the last block's forward until backward is through with it; where
-//   nothing is fetched ahead, from after that forward. Gradients that wait need no weight: they are
-//   made when the unit has gone.
+//   nothing is fetched ahead, from after that forward. Where another micro-batch's backward has
+//   come between, it comes again. Gradients that wait need no weight: they are made when the unit
+//   has gone.
 // Limits: the order of collectives is that of the blocks, the same on every replica.
 #pragma once
 
@@ -60,6 +61,7 @@ class Shards final : public Replicas, public ResidentBlocks {
   void begin_step() override;
   void begin_forward() override;
   void begin_backward(bool last) override;
+  void begin_backward_of_loss() override;
   void end_backward() override;
   void finish() override;
   void end_update() override;

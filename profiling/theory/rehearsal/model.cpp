@@ -191,7 +191,10 @@ void RehearsedModel::take_rest() {
   for (Parameter* parameter : head) cut(*parameter);
   parameters_.insert(parameters_.begin(), table.begin(), table.end());
   parameters_.insert(parameters_.end(), head.begin(), head.end());
-  if (shards_) shards_->take_rest(table, head);
+  if (offloaded_) offloaded_->end_at(stage_.last_blocks());
+  if (!shards_) return;
+  shards_->take_rest(table, head);
+  shards_->end_at(stage_.last_blocks());
 }
 
 std::vector<Parameter*> RehearsedModel::parameters_that_stay() {

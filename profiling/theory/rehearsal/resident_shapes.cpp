@@ -19,7 +19,7 @@ ShapeTensor run_resident(ResidentBlocks& books, Run& run, int64_t index, const S
   const bool hooked = run.grad_mode && !books.in_backward();
   books.begin_run(index);
   const Running running{books, run, index, run.grad_mode};
-  if (hooked && index == 0) {
+  if (hooked && books.is_first(index)) {
     x_BSD.made_by->when_reached.emplace_back([&books] { books.end_backward(); });
   }
   ShapeTensor y_BSD = block(x_BSD);

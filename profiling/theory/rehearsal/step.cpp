@@ -254,7 +254,7 @@ ShapeTensor RehearsedStep::forward_of_chunk(int64_t chunk, const Batch& part,
   begin("forward", kActivations);
   const StageShapes& stage = model_.stage();
   if (saved_) saved_->begin_forward(stage.backward_follows());
-  if (model_.shards() != nullptr) model_.shards()->begin_forward();
+  if (model_.shards() != nullptr && stage.is_first(chunk)) model_.shards()->begin_forward();
   const LayerSpan span = stage.blocks(chunk);
   ShapeTensor y_BSD = stage.is_first(chunk) ? model_.embed(part.tokens_BS) : x_BSD;
   y_BSD = model_.blocks(span.first, span.end, y_BSD, /*in_groups=*/true);
@@ -357,7 +357,10 @@ void RehearsedStep::backward_from(ShapeTensor& loss, bool last) {
 // gradient: of the output; none of a loss.
 void RehearsedStep::backward_from(ShapeTensor& output, const ShapeTensor& gradient, bool last) {
   begin("backward", kTemporaries);
-  if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
+  if (model_.shards() != nullptr) {
+    model_.shards()->begin_backward(last);
+    if (!gradient.defined()) model_.shards()->begin_backward_of_loss();
+  }
   if (gradient.defined()) {
     backward(output, gradient);
     end_backward();

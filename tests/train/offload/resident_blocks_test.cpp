@@ -104,6 +104,20 @@ TEST(ResidentBlocks, WithTwoAheadAGroupThatIsComputedAgainLeavesTheTwoThatBackwa
   EXPECT_EQ(blocks.take(), "-5 =4 +2");
 }
 
+TEST(ResidentBlocks, OfPiecesEachIsARowOfItsOwn) {
+  Written blocks(5, /*ahead=*/2);
+  blocks.end_at({1, 4});
+  for (const int64_t index : {0, 1, 2, 3, 4}) blocks.run(index);
+  EXPECT_EQ(blocks.take(), "+0 =0 +1 -0 =1 +2 =2 +3 +4 -2 =3 -3 =4");
+  for (const int64_t index : {4, 3, 2}) blocks.begin_backward(index);
+  EXPECT_EQ(blocks.take(), "=4 +3 +2 -4 =3 -3 =2");
+  EXPECT_TRUE(blocks.is_first(2));
+  blocks.end_backward();
+  for (const int64_t index : {1, 0}) blocks.begin_backward(index);
+  blocks.end_backward();
+  EXPECT_EQ(blocks.take(), "-2 =1 +0 -1 =0 -0");
+}
+
 TEST(ResidentBlocks, AStepThatFailedLeavesNone) {
   Written blocks(3);
   blocks.forward(/*with_graph=*/true);

@@ -96,6 +96,13 @@ WIDE_WAITING = [
     ("pp=2,dp=4", "--micro-batches 4 --zero 3 --shard-group 2 --prefetch 2"),
     ("pp=2,dp=2,tp=2", "--micro-batches 4 --zero 3 --sequence-parallel"),
 ]
+# Beside every stage of ZeRO; of one replica's ranks where WIDE two share every matrix.
+SCHEDULES = ("gpipe", "1f1b", "interleaved:2", "zero-bubble")
+SCHEDULED = [("pp=2,dp=2", "--micro-batches 4 --layers 5")]
+WIDE_SCHEDULED = [
+    ("pp=2,dp=2,tp=2", "--micro-batches 2 --layers 4 --sequence-parallel"),
+    ("pp=3,dp=2", "--micro-batches 6 --layers 7"),
+]
 # Of these every mesh runs all; the default draw runs each with two meshes.
 TECHNIQUES = {
     "FP32": "",
@@ -135,6 +142,16 @@ WIDE_ELSEWHERE = (
     ("pp=2", "--micro-batches 4 --schedule interleaved:2 --layers 5",
      "--activations offload:min=0 --checkpoint full"),
     ("pp=3,dp=2", "--micro-batches 4 --zero 3", "--activations offload:min=0"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule gpipe",
+     f"{HOST} --activations offload:min=0"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:2 --layers 6 --prefetch 2",
+     f"{HOST} {MASTERS} --checkpoint every:2"),
+    ("pp=2,dp=4", "--micro-batches 2 --zero 3 --schedule interleaved:2 --layers 5 --shard-group 2",
+     "--activations offload:min=0 --checkpoint full"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:2 --layers 5"
+     " --reshard-after-forward never", "--optimizer adam8bit --max-grad-norm 0.1"),
+    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:3 --layers 9 --prefetch 0",
+     "--precision bf16 --checkpoint every:3"),
     ("dp=2,tp=2", "--zero 3 --sequence-parallel", "--activations offload:min=0"),
     ("dp=2", "--zero 1", "--activations offload-int8:min=0"),
     ("pp=2", "--micro-batches 4", "--activations offload-int8:min=0"),
@@ -142,6 +159,11 @@ WIDE_ELSEWHERE = (
     ("pp=2,dp=2", "--micro-batches 4 --layers 5",
      f"{HOST} --param-offload cpu --micro-batches 2 --activations offload:min=0"),
     ("tp=2", "", f"{HOST} --param-offload cpu --checkpoint every:2 {MASTERS}"),
+    ("pp=2,dp=2", "--micro-batches 4 --schedule interleaved:2 --layers 6",
+     f"{HOST} --param-offload cpu --checkpoint every:2 --max-grad-norm 0.1"),
+    ("pp=2", "--micro-batches 4 --schedule interleaved:2 --layers 7",
+     f"{HOST} --param-offload cpu --activations offload:min=0"),
+    ("pp=2", "--micro-batches 4 --schedule gpipe --layers 5", f"{HOST} --param-offload cpu"),
     ("pp=2", "", f"--release-gradients {MASTERS}"),
     ("pp=2,tp=2", "--sequence-parallel", "--release-gradients"),
 )
@@ -351,6 +373,14 @@ class MeshContract(unittest.TestCase):
                     continue
                 with self.subTest(f"{mesh_name}; {name}"):
                     self.check(*mesh, technique)
+
+    def test_schedules_beside_zero(self):
+        for mesh, sharing in SCHEDULED + (WIDE_SCHEDULED if WIDE else []):
+            for schedule in SCHEDULES:
+                for zero in range(4) if WIDE else (2, 3):
+                    flags = f"{sharing} --schedule {schedule} --zero {zero}"
+                    with self.subTest(f"{mesh} {flags}"):
+                        self.check(mesh, flags, "--max-grad-norm 0.1")
 
     def test_weights_that_wait_change_no_bit(self):
         for mesh, sharing in WAITING + (WIDE_WAITING if WIDE else []):

@@ -78,12 +78,12 @@ void ShardShapes::wait_for(int64_t index) {
 ShapeTensor ShardShapes::run(int64_t index, const ShapeTensor& x_BSD,
                              const std::function<ShapeTensor(const ShapeTensor&)>& block) {
   if (zero_ < 3) return block(x_BSD);
-  const bool is_last = !in_backward() && index + 1 == count();
   if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
-  if (is_last) settle_sums();
-  if (is_last && head_ != nullptr && ahead() > 0) head_->fetch();
+  if (!in_backward() && is_last(index)) settle_sums();
+  const bool head_follows = !in_backward() && index + 1 == count() && head_ != nullptr;
+  if (head_follows && ahead() > 0) head_->fetch();
   ShapeTensor y_BSD = run_resident(*this, run_, index, x_BSD, block);
-  if (is_last && head_ != nullptr) head_->fetch();
+  if (head_follows) head_->fetch();
   return y_BSD;
 }
 
@@ -113,6 +113,10 @@ void ShardShapes::settle_sums() {
 void ShardShapes::begin_backward(bool last) {
   settle_sums();
   for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1);
+}
+
+void ShardShapes::begin_backward_of_loss() {
+  if (head_ != nullptr) head_->fetch();
 }
 
 void ShardShapes::completed(UnitShapes& unit, size_t parameter) {

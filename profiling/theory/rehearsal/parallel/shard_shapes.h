@@ -34,6 +34,7 @@ class ShardShapes final : public ResidentBlocks {
   void begin_step();
   void begin_forward();
   void begin_backward(bool last);
+  void begin_backward_of_loss();
   void end_backward();
   void finish();
   void end_update();
