@@ -46,8 +46,11 @@ void ResidentBlocks::let_go(int64_t index) {
 }
 
 bool ResidentBlocks::is_next_in_backward(int64_t index) const {
-  return in_backward() && index < backward_ &&
-         index >= std::max(first_of_piece(backward_), backward_ - ahead_);
+  return in_backward() && index < backward_ && index >= earliest_ahead(backward_);
+}
+
+int64_t ResidentBlocks::earliest_ahead(int64_t index) const {
+  return std::max(first_of_piece(index), index - ahead_);
 }
 
 void ResidentBlocks::begin_run(int64_t index) {
@@ -68,8 +71,7 @@ void ResidentBlocks::begin_backward(int64_t index) {
   const int64_t after = std::exchange(backward_, index);
   if (after != kNone) let_go(after);
   hold(index);
-  const int64_t last = std::max(first_of_piece(index), index - ahead_);
-  for (int64_t next = index - 1; next >= last; --next) bring(next);
+  for (int64_t next = index - 1; next >= earliest_ahead(index); --next) bring(next);
 }
 
 void ResidentBlocks::end_backward() { let_go(std::exchange(backward_, kNone)); }

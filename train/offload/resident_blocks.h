@@ -72,6 +72,8 @@ class ResidentBlocks {
   void hold(int64_t index);
   void let_go(int64_t index);
   bool is_next_in_backward(int64_t index) const;
+  // The earliest block that is fetched ahead of this one's backward; itself where none is.
+  int64_t earliest_ahead(int64_t index) const;
   int64_t first_of_piece(int64_t index) const;
   int64_t end_of_piece(int64_t index) const;
 

@@ -96,7 +96,7 @@ WIDE_WAITING = [
     ("pp=2,dp=4", "--micro-batches 4 --zero 3 --shard-group 2 --prefetch 2"),
     ("pp=2,dp=2,tp=2", "--micro-batches 4 --zero 3 --sequence-parallel"),
 ]
-# Beside every stage of ZeRO; of one replica's ranks where WIDE two share every matrix.
+# Each beside ZeRO-2 and 3; where WIDE beside no ZeRO and ZeRO-1 too, and on more meshes.
 SCHEDULES = ("gpipe", "1f1b", "interleaved:2", "zero-bubble")
 SCHEDULED = [("pp=2,dp=2", "--micro-batches 4 --layers 5")]
 WIDE_SCHEDULED = [
