@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -25,12 +26,24 @@ LONG = ["--measure-steps", "100000"]
 SOON = 60  # seconds
 
 
-def machine(number, port, *flags, nnodes=2, nproc=2):
+# For a launcher's PYTHONPATH: its agent asks the store a second after all have come to the last
+# barrier, when machine 0 has taken the store with it. Before torch is imported.
+SLOW_TO_LEAVE = """
+import sys, time
+
+def at(frame, event, _):
+    if event == "return" and frame.f_code.co_name == "_barrier_nonblocking":
+        time.sleep(1)
+sys.setprofile(at)
+"""
+
+
+def machine(number, port, *flags, nnodes=2, nproc=2, **environment):
     where = ["--nnodes", str(nnodes), "--node-rank", str(number), "--rdzv", f"127.0.0.1:{port}"]
     return subprocess.Popen(
         [LAUNCH, *where, "--nproc", str(nproc), "--", *MODEL, *flags],
-        env={**os.environ, "HEADROOM_BIN": HEADROOM}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True)
+        env={**os.environ, "HEADROOM_BIN": HEADROOM, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 class Launch(unittest.TestCase):
@@ -63,6 +76,16 @@ class Launch(unittest.TestCase):
         means = [sum(step) / 4 for step in zip(*losses)]
         for mean, loss in zip(means, together["losses"]):
             self.assertLess(abs(mean - loss), 1e-12 * abs(loss))
+
+    def test_a_machine_that_leaves_after_the_store_has_gone_says_nothing(self):
+        port = free_port()
+        with tempfile.TemporaryDirectory() as path:
+            Path(path, "sitecustomize.py").write_text(SLOW_TO_LEAVE)
+            ends = self.ended(*(machine(number, port, "--mesh", "dp=2", *STEPS, nproc=1, **more)
+                                for number, more in enumerate([{}, {"PYTHONPATH": path}])))
+        for code, records, err in ends:
+            self.assertEqual((code, [record["status"] for record in records]), (0, ["ok"]), err)
+            self.assertNotIn("torch", err)
 
     def test_a_rank_that_dies_on_one_machine_ends_both_and_is_named_there(self):
         port = free_port()
