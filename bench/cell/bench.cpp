@@ -26,6 +26,7 @@ std::vector<Said> said_with_build(const RunSpec& spec) {
 void Bench::build(std::vector<std::string>* notes) {
   if (spec.mesh.ranks() > 1) {
     during = "meeting the other ranks";
+    warnings = std::make_unique<RankWarnings>();
     grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience(),
                                   said_with_build(spec), spec.shard_group);
   }

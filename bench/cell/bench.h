@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cell/device.h"
+#include "bench/cell/rank_warnings.h"
 #include "bench/launch/progress.h"
 #include "profiling/record.h"
 #include "profiling/tracker/memory_tracker.h"
@@ -26,7 +27,8 @@ struct Bench {
   const RunSpec& spec;
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
-  std::unique_ptr<Grid> grid = nullptr;  // null: one rank
+  std::unique_ptr<RankWarnings> warnings = nullptr;  // with a grid, which warns when it goes, too
+  std::unique_ptr<Grid> grid = nullptr;              // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
   std::unique_ptr<CheckpointSaver> saver = nullptr;  // null: no checkpoints are saved

@@ -84,6 +84,8 @@ def run(headroom, cell, which):
         return None
     if record["status"] != "ok":
         sys.exit(f"{' '.join(command)}\n{record['reason']}")
+    if "Warning" in done.stderr:  # of libtorch's, which a rank that ran well has no reason for
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
     return record
 
 
