@@ -10,10 +10,6 @@ namespace headroom {
 
 // While it lives, of the thread that made it.
 class RankWarnings {
- public:
-  RankWarnings() = default;
-
- private:
   class Others : public c10::WarningHandler {
     void process(const c10::Warning& warning) override {
       static constexpr std::array kMeant = {

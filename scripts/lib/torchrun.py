@@ -4,26 +4,29 @@ usage: torchrun.py ARGUMENTS OF TORCHRUN...      Exit 0 all ranks ended well, 4 
 interrupted, 5 torchrun could not start them.
 """
 
+import logging
 import os
 import sys
 
 # Agents part at a barrier in machine 0's store, which goes with machine 0's: one that asks it a
 # moment later fails there, after its ranks have ended well, and torchrun goes on after a traceback
-# in Python and one in C++. Both levels are read on import; the ranks keep their own.
-QUIET = {"LOGLEVEL": "CRITICAL", "TORCH_CPP_LOG_LEVEL": "ERROR"}
-set_here = {name: level for name, level in QUIET.items() if name not in os.environ}
-os.environ.update(set_here)
+# in Python and one in C++. The level of the latter is read on import; the ranks keep theirs.
+CPP_LEVEL = "TORCH_CPP_LOG_LEVEL"
+of_ranks = os.environ.get(CPP_LEVEL)
+os.environ.setdefault(CPP_LEVEL, "ERROR")
 
 # ruff: noqa: E402
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.run import main
 
-for name in set_here:
-    del os.environ[name]
+if of_ranks is None:
+    del os.environ[CPP_LEVEL]
 
 
 def run():
+    if "LOGLEVEL" not in os.environ:  # torchrun's: its loggers have levels of their own by it
+        logging.disable(logging.CRITICAL)
     try:
         main()
     except ChildFailedError:

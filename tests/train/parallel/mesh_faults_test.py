@@ -100,6 +100,13 @@ class MeshFaults(unittest.TestCase):
         self.check_that_the_stage_with_the_head_is_refused(
             "reserved_bytes", lambda size: ("--device", f"virtual:rtx4090,bytes={size + context}"))
 
+    def test_replicas_that_all_run_out_of_their_cards_say_nothing_of_their_groups(self):
+        model = ["--model-size", "2.7B", "--profile-type", "training"]
+        process = profile("--mesh", "dp=2", "--device", "virtual:rtx4090", model=model)
+        out, err = self.ended(process, ())
+        self.assertEqual((process.returncode, json.loads(out)["status"]), (4, "oom"))
+        self.assertNotIn("Warning", err)
+
     def test_a_rank_that_ends_early_is_named(self):
         # At once, and in the middle of a step.
         for ending in ("exit 0", f"timeout -s KILL 4 {CELL} >&2; exit 0"):
