@@ -86,7 +86,8 @@ else
 fi
 # shellcheck disable=SC2016  # the rank's own shell has its RANK
 HEADROOM_LAUNCHED=1 "$python" "$root/scripts/lib/torchrun.py" "${where[@]}" --nproc-per-node "$nproc" \
-  --max-restarts 0 --no-python bash -c 'exec "$@" >"$0/$RANK"' "$records" "$headroom" profile "$@" --format json &
+  --max-restarts 0 --log-dir "$records/torchrun" \
+  --no-python bash -c 'exec "$@" >"$0/$RANK"' "$records" "$headroom" profile "$@" --format json &
 launcher=$!
 trap 'kill -TERM "$launcher" 2>/dev/null' INT TERM
 wait "$launcher"

@@ -116,11 +116,13 @@ class Launch(unittest.TestCase):
                           "there 1;", record["reason"])
 
     def test_an_interrupt_leaves_nothing(self):
-        process = machine(0, free_port(), "--mesh", "dp=2", *LONG, nnodes=1)
-        cells = met(process, 2, SOON, meeting=3)
-        process.send_signal(signal.SIGTERM)
-        ((code, records, _),) = self.ended(process)
-        self.assertEqual((code, records), (130, []))
+        with tempfile.TemporaryDirectory() as path:
+            process = machine(0, free_port(), "--mesh", "dp=2", *LONG, nnodes=1, TMPDIR=path)
+            cells = met(process, 2, SOON, meeting=3)
+            process.send_signal(signal.SIGTERM)
+            ((code, records, _),) = self.ended(process)
+            self.assertEqual((code, records), (130, []))
+            self.assertEqual(os.listdir(path), [])
         for pid in cells.values():
             self.assertTrue(gone(pid))
 
