@@ -16,17 +16,17 @@ namespace {
 
 constexpr size_t kAtOnce = size_t{1} << 20;
 
-std::string text_of(int error) { return std::generic_category().message(error); }
+std::string reason_of(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
 LineReader::LineReader(const std::string& path) : path_(path) {
   file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw ReadError(path, text_of(errno));
+  if (file_ < 0) throw ReadError(path, reason_of(errno));
   struct stat status {};
   if (fstat(file_, &status) == 0 && S_ISDIR(status.st_mode)) {
     close(file_);
-    throw ReadError(path, text_of(EISDIR));
+    throw ReadError(path, reason_of(EISDIR));
   }
   if (S_ISREG(status.st_mode)) size_ = status.st_size;
   buffer_.resize(2 * kAtOnce + kSlack);
@@ -43,7 +43,7 @@ bool LineReader::fill() {
   if (buffer_.size() - kSlack - end_ < kAtOnce) buffer_.resize(2 * buffer_.size());
   // An interrupted read is an error too: whoever interrupts wants an end.
   const ssize_t got = read(file_, buffer_.data() + end_, kAtOnce);
-  if (got < 0) throw BrokenInput("cannot read " + path_ + ": " + text_of(errno));
+  if (got < 0) throw BrokenInput("cannot read " + path_ + ": " + reason_of(errno));
   end_ += static_cast<size_t>(got);
   return got > 0;
 }

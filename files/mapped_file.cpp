@@ -11,14 +11,14 @@
 namespace headroom {
 namespace {
 
-std::string text_of(int error) { return std::generic_category().message(error); }
+std::string error_text(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
   // O_NONBLOCK means nothing to a regular file, and opening a pipe would wait for its writer.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) throw ReadError(path, text_of(errno));
+  if (file < 0) throw ReadError(path, error_text(errno));
   struct stat status {};
   const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<size_t>(is_regular ? status.st_size : 0);
@@ -27,7 +27,7 @@ MappedFile::MappedFile(const std::string& path) {
   const int error = errno;
   close(file);
   if (!is_regular) throw ReadError(path, "not a regular file");
-  if (data == MAP_FAILED) throw ReadError(path, text_of(error));
+  if (data == MAP_FAILED) throw ReadError(path, error_text(error));
   bytes_ = {static_cast<const char*>(data), size};
 }
 

@@ -1,14 +1,13 @@
 // Causal multi-head self-attention, with grouped-query heads where the shape has them.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 
 #include "model/attention_kernel.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"
 #include "model/pass_attention.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -12,12 +12,11 @@
 //   step runs its forward, and what backward computes again, on one thread at a time.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <stdexcept>
 
 #include "model/attention_kernel.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -14,14 +14,13 @@
 // Limits: no gradients. FP8 and INT8 are decoded to be read, for one layer at a time.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "model/kv_cache_shape.h"
 #include "model/pass.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -1,13 +1,12 @@
 // Which implementation of each layer a model is made of: what --kernels chooses.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 
 #include "model/attention_kernel.h"
 #include "model/config.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -6,9 +6,8 @@
 //   H query heads   G key/value heads   K head dimension   R = K / 2 rotary pairs
 #pragma once
 
-#include <torch/torch.h>
-
 #include "model/layer_factory.h"
+#include "model/torch.h"
 
 namespace headroom {
 

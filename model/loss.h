@@ -1,7 +1,7 @@
 // Next-token cross entropy, written out as the assignment does.
 #pragma once
 
-#include <torch/torch.h>
+#include "model/torch.h"
 
 namespace headroom {
 

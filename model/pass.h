@@ -11,12 +11,11 @@
 //   ended. A cache is for passes without gradients.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "model/layers.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -1,12 +1,11 @@
 // Attention over the tokens of a pass: within each sequence, and with what its cache holds.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 
 #include "model/attention_kernel.h"
 #include "model/pass.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -4,8 +4,6 @@
 // to forward() from outside as a BlockRunner, what wraps several blocks as a GroupRunner.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "model/layer_factory.h"
 #include "model/layers.h"
 #include "model/pass.h"
+#include "model/torch.h"
 
 namespace headroom {
 

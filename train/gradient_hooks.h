@@ -2,10 +2,10 @@
 // which whoever runs the backward waits for.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -2,9 +2,9 @@
 // that small gradients do not vanish in FP16; a step whose gradients are not finite is skipped.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -1,13 +1,12 @@
 // Arithmetic precision around the model: autocast and TF32.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/memory_claims.h"
 #include "train/spec.h"
 

@@ -1,8 +1,7 @@
 // Whether what a device holds are numbers.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/device.h"
 
 namespace headroom {

@@ -5,14 +5,13 @@
 // train/build.h makes one from a RunSpec.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/data/data.h"
 #include "train/data/weights.h"

@@ -1,11 +1,10 @@
 #include "bench/cell/bench.h"
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "bench/cell/build_revision.h"
+#include "model/torch.h"
 #include "train/build.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/resume/load_checkpoint.h"

@@ -1,13 +1,12 @@
 // The device of a RunSpec to a torch device, and what differs from device to device.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "model/torch.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/device.h"
 #include "train/real_device.h"

@@ -1,10 +1,10 @@
 // Where and with what a run was made: the environment{} of a Record.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -1,7 +1,5 @@
 #include "bench/cell/out_of_memory.h"
 
-#include <torch/torch.h>
-
 #include <exception>
 #include <new>
 
@@ -9,6 +7,7 @@
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "model/forced_kernel.h"
+#include "model/torch.h"
 #include "text/quantity.h"
 #include "train/address_limit.h"
 

@@ -1,7 +1,6 @@
 #include "bench/cell/ppo_run.h"
 
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
 
 #include <chrono>
 #include <exception>
@@ -12,6 +11,7 @@
 #include "bench/cell/out_of_memory.h"
 #include "bench/cell/ppo_bench.h"
 #include "bench/cell/ppo_refusal.h"
+#include "model/torch.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/step_recording.h"

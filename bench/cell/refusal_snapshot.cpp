@@ -1,13 +1,12 @@
 #include "bench/cell/refusal_snapshot.h"
 
-#include <torch/torch.h>
-
 #include <exception>
 #include <optional>
 #include <vector>
 
 #include "bench/cell/bench.h"
 #include "bench/cell/out_of_memory.h"
+#include "model/torch.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/tracker/forward_calls.h"
 

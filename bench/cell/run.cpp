@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
-#include <torch/torch.h>
 
 #include <chrono>
 #include <exception>
@@ -20,6 +19,7 @@
 #include "bench/cell/rank_weights.h"
 #include "bench/cell/recorded_steps.h"
 #include "bench/cell/refusal_snapshot.h"
+#include "model/torch.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/theory/attention_kernel.h"

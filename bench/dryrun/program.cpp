@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kExample = "headroom dryrun --card h200 -- python train.py";
+constexpr const char* kProgramExample = "headroom dryrun --card h200 -- python train.py";
 
 bool is_file(const std::string& path) {
   struct stat status {};
@@ -59,13 +59,13 @@ void check_can_preload(const std::string& path, std::string_view bytes) {
     throw UsageError("program", path,
                      "is linked statically, so nothing can be preloaded into it; link it "
                      "dynamically",
-                     kExample);
+                     kProgramExample);
   }
   if (holds_cuda_runtime(bytes)) {
     throw UsageError("program", path,
                      "holds a statically linked CUDA runtime, which the virtual GPU cannot stand "
                      "in for; link the shared one (nvcc --cudart shared)",
-                     kExample);
+                     kProgramExample);
   }
 }
 
@@ -102,7 +102,7 @@ void check_can_preload(const std::string& path) {
   if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
     throw UsageError("program", path,
                      "runs with another user's rights (setuid), so nothing is preloaded into it",
-                     kExample);
+                     kProgramExample);
   }
   try {
     check_can_preload(path, MappedFile(path).bytes());

@@ -11,11 +11,11 @@ namespace headroom {
 namespace {
 
 constexpr const char* kFlag = "--value";
-constexpr const char* kExample = "--value train.py:42=1";
+constexpr const char* kValueExample = "--value train.py:42=1";
 constexpr int64_t kMost = 1000000000;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& problem) {
-  throw UsageError(kFlag, text, problem, kExample);
+  throw UsageError(kFlag, text, problem, kValueExample);
 }
 
 bool is_integer(std::string_view text) {

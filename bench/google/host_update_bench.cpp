@@ -21,7 +21,6 @@
 //   does: gradient widened, fused update of FP32 master weights, weight rounded to BF16.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -30,6 +29,7 @@
 #include <map>
 
 #include "bench/google/stream_copy.h"
+#include "model/torch.h"
 #include "text/quantity.h"
 #include "train/offload/host_adamw.h"
 

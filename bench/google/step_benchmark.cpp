@@ -4,7 +4,6 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <benchmark/benchmark.h>
 #include <c10/core/Event.h>
-#include <torch/torch.h>
 
 #include <chrono>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "bench/cell/device.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
+#include "model/torch.h"
 #include "profiling/flops.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/build.h"

@@ -23,7 +23,7 @@ std::vector<std::string> weight_types() {
   return words;
 }
 
-CommandLine command_line() {
+CommandLine budget_command_line() {
   constexpr const char* kEngine = "Engine";
   constexpr const char* kLog = "From a log of your own, in place of ours";
   std::vector<Flag> flags = model_flags("shape", kUsualSize, "Model");
@@ -120,7 +120,7 @@ int print_budget(const Arguments& arguments) {
 }  // namespace
 
 int run_budget_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, print_budget);
+  return parse_and_run(budget_command_line(), argc, argv, print_budget);
 }
 
 }  // namespace headroom

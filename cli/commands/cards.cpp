@@ -18,7 +18,7 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+CommandLine cards_command_line() {
   return {
       "cards [NAME...] [flags]",
       "Prints the cards headroom knows: memory as the driver reports it, bandwidth, the link to\n"
@@ -133,7 +133,7 @@ int print_cards(const Arguments& arguments) {
 }  // namespace
 
 int run_cards_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, print_cards);
+  return parse_and_run(cards_command_line(), argc, argv, print_cards);
 }
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ constexpr int64_t kCardsOfNode = 8;
 constexpr int64_t kMostRanks = 1 << 20;
 constexpr int kSignalExit = 128;  // as a shell has it
 
-CommandLine command_line() {
+CommandLine dryrun_command_line() {
   return {
       "dryrun --card NAME [flags] -- PROGRAM [ARGUMENTS]",
       "Runs a program that uses CUDA through PyTorch or libtorch on cards that are not there:\n"
@@ -305,7 +305,7 @@ int run_dryrun_command(int argc, char** argv) {
   const auto body = [&](const Arguments& arguments) {
     return run_program(arguments, values, {dashes == end ? end : dashes + 1, end});
   };
-  return parse_and_run(command_line(), static_cast<int>(flags.size()), flags.data(), body);
+  return parse_and_run(dryrun_command_line(), static_cast<int>(flags.size()), flags.data(), body);
 }
 
 }  // namespace headroom

@@ -23,7 +23,7 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+CommandLine fit_command_line() {
   return {
       "fit --card CARD --model-size NAME [flags]",
       "What fits a card, and what to change: the largest batch or context with each set of\n"
@@ -133,7 +133,7 @@ int run_fit_command(int argc, char** argv) {
     }
     return fit(arguments);
   };
-  return parse_and_run(command_line(), static_cast<int>(dashes - argv), argv, body);
+  return parse_and_run(fit_command_line(), static_cast<int>(dashes - argv), argv, body);
 }
 
 }  // namespace headroom

@@ -44,7 +44,7 @@ std::vector<Flag> fit_ppo_flags() {
   return flags;
 }
 
-CommandLine command_line() {
+CommandLine fit_ppo_command_line() {
   return {
       "fit --workload ppo --card CARD --model-size NAME [flags]",
       "The cheapest set of memory techniques with which an iteration of PPO runs on a card.\n"
@@ -137,7 +137,7 @@ bool asks_for_ppo(int argc, char** argv) {
 }
 
 int run_fit_ppo_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, fit_ppo);
+  return parse_and_run(fit_ppo_command_line(), argc, argv, fit_ppo);
 }
 
 }  // namespace headroom

@@ -30,7 +30,7 @@ std::vector<Flag> all_flags() {
   return flags;
 }
 
-CommandLine command_line() {
+CommandLine ppo_command_line() {
   return {"ppo --model-size NAME [flags]",
           "Runs iterations of PPO in a process of their own: generation with a cache, scoring,\n"
           "training of actor and critic. Prints what each phase needs, role by role, beside what\n"
@@ -113,7 +113,7 @@ int run_iterations(const Arguments& typed) {
 }  // namespace
 
 int run_ppo_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, run_iterations);
+  return parse_and_run(ppo_command_line(), argc, argv, run_iterations);
 }
 
 }  // namespace headroom

@@ -22,7 +22,7 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+CommandLine profile_command_line() {
   std::vector<Flag> flags = cell_flags();
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
@@ -135,7 +135,7 @@ int profile_cell(const Arguments& arguments) {
 }  // namespace
 
 int run_profile_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, profile_cell);
+  return parse_and_run(profile_command_line(), argc, argv, profile_cell);
 }
 
 }  // namespace headroom

@@ -21,7 +21,7 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+CommandLine rlhf_command_line() {
   return {"rlhf [flags]",
           "Computes what one RLHF iteration needs per GPU: actor, critic, reward and reference\n"
           "model through generation, scoring and training; what moves between the phases, and\n"
@@ -93,7 +93,7 @@ int print_rlhf(const Arguments& typed) {
 }  // namespace
 
 int run_rlhf_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, print_rlhf);
+  return parse_and_run(rlhf_command_line(), argc, argv, print_rlhf);
 }
 
 }  // namespace headroom

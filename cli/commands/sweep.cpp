@@ -21,7 +21,7 @@
 namespace headroom {
 namespace {
 
-CommandLine command_line() {
+CommandLine sweep_command_line() {
   std::vector<Flag> flags = grid_flags();
   const auto limits = limit_flags();
   flags.insert(flags.end(), limits.begin(), limits.end());
@@ -145,7 +145,7 @@ int sweep_grid(const Arguments& arguments) {
 }  // namespace
 
 int run_sweep_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, sweep_grid);
+  return parse_and_run(sweep_command_line(), argc, argv, sweep_grid);
 }
 
 }  // namespace headroom

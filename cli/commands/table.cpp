@@ -20,7 +20,7 @@ namespace {
 const std::vector<std::string> kKinds = {"peak-memory", "mixed-precision", "residuals", "summary",
                                          "computed"};
 
-CommandLine command_line() {
+CommandLine table_command_line() {
   return {"table " + join(kKinds, "|") + " RECORDS.jsonl... [flags]",
           "Prints tables from the Records that sweep --records or profile --format json saved.",
           {{"format", "WORD", "text, csv, md, json (default text)", "Output"},
@@ -91,7 +91,7 @@ int tables_from_records(const Arguments& arguments) {
 }  // namespace
 
 int run_table_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, tables_from_records);
+  return parse_and_run(table_command_line(), argc, argv, tables_from_records);
 }
 
 }  // namespace headroom

@@ -21,7 +21,7 @@ bool changes_a_size(const Flag& flag) {
   return flag.group != to_string(FieldGroup::kMeasurement);
 }
 
-CommandLine command_line() {
+CommandLine theory_command_line() {
   std::vector<Flag> flags = cell_flags();
   std::erase_if(flags, [](const Flag& flag) { return !changes_a_size(flag); });
   for (Flag& flag : flags) {
@@ -72,7 +72,7 @@ int write_theory(Arguments arguments) {
 }  // namespace
 
 int run_theory_command(int argc, char** argv) {
-  return parse_and_run(command_line(), argc, argv, write_theory);
+  return parse_and_run(theory_command_line(), argc, argv, write_theory);
 }
 
 }  // namespace headroom

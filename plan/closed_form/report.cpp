@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kGiga = 1e9;
+constexpr double kGigabyte = 1e9;
 
 std::string gigabytes(double value) { return number_text(value, 1); }
 
@@ -112,7 +112,7 @@ Table phase_table(const RlhfSpec& spec, const ClosedFormModel& model, const Rank
   const std::vector<ClosedFormComponent> theirs =
       closed_form_phase(model, spec.batch_size, spec.seq_len, phase);
   std::vector<Component> rest = components_of(memory, phase);
-  const double ours = static_cast<double>(sum(rest)) / kGiga;
+  const double ours = static_cast<double>(sum(rest)) / kGigabyte;
   for (const ClosedFormComponent& component : theirs) {
     const auto match = std::find_if(all.begin(), all.end(), [&](const Match& candidate) {
       return phase == candidate.phase && component.name == candidate.theirs;
@@ -124,15 +124,15 @@ Table phase_table(const RlhfSpec& spec, const ClosedFormModel& model, const Rank
       return true;
     });
     table.rows.push_back({component.name, gigabytes(component.gigabytes),
-                          gigabytes(static_cast<double>(bytes) / kGiga), match->why});
+                          gigabytes(static_cast<double>(bytes) / kGigabyte), match->why});
   }
   std::vector<std::string> names;
   names.reserve(rest.size());
   for (const Component& component : rest) names.emplace_back(component.name);
   table.rows.push_back({"not in the guide", gigabytes(0),
-                        gigabytes(static_cast<double>(sum(rest)) / kGiga), join(names)});
+                        gigabytes(static_cast<double>(sum(rest)) / kGigabyte), join(names)});
   table.rows.push_back({"TOTAL", gigabytes(total_gigabytes(theirs)), gigabytes(ours), ""});
-  const double available = static_cast<double>(spec.card.total_bytes) / kGiga;
+  const double available = static_cast<double>(spec.card.total_bytes) / kGigabyte;
   const double factor = total_gigabytes(theirs) / available;
   table.notes.push_back(factor > 1 ? "closed form: EXCEEDS " + gigabytes(available) +
                                          " GB, needs " + number_text(factor, 1) + "x GPUs"
@@ -152,7 +152,7 @@ Table scaling_table(const RlhfSpec& spec, const ClosedFormModel& model) {
                           {"activations, GB", true},
                           {"total, GB", true},
                           {"one GPU"}}};
-  const double available = static_cast<double>(spec.card.total_bytes) / kGiga;
+  const double available = static_cast<double>(spec.card.total_bytes) / kGigabyte;
   for (const int64_t batch : {1, 2, 4, 8, 16, 32}) {
     const double cache = closed_form_kv_cache(model, batch, 2048);
     const double activations = closed_form_activations(model, batch, 2048);
@@ -170,7 +170,7 @@ Table scaling_table(const RlhfSpec& spec, const ClosedFormModel& model) {
 
 Table setup_table(const RlhfSpec& spec, const ClosedFormModel& model) {
   const double required = total_gigabytes(closed_form_phase(model, 4, 2048, "full_rlhf"));
-  const double gpu = static_cast<double>(spec.card.total_bytes) / kGiga;
+  const double gpu = static_cast<double>(spec.card.total_bytes) / kGigabyte;
   const double available = gpu * static_cast<double>(spec.num_gpus);
   Table table{.title = "The guide's recommended set-up",
               .columns = {{"question"}, {"answer"}},
@@ -233,7 +233,7 @@ Table zero_table(const RlhfSpec& spec, const ClosedFormModel& model) {
     const States pure = states_of(spec, "bf16-pure", stage);
     const States mixed = states_of(spec, "bf16-mixed", stage);
     for (const int64_t bytes : {pure.all, mixed.all, mixed.in_flight}) {
-      row.push_back(number_text(static_cast<double>(bytes) / kGiga, 2));
+      row.push_back(number_text(static_cast<double>(bytes) / kGigabyte, 2));
     }
     table.rows.push_back(std::move(row));
   }

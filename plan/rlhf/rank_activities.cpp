@@ -9,9 +9,9 @@
 namespace headroom {
 namespace {
 
-using Model = RankBook::Model;
+using RankModel = RankBook::Model;
 
-int64_t forward_block(const RankBook& book, const Model& model, const BatchCost& cost) {
+int64_t forward_block(const RankBook& book, const RankModel& model, const BatchCost& cost) {
   return std::max(book.on_rank(model, cost.forward_softmax),
                   book.on_rank(model, cost.forward_feed_forward));
 }
@@ -24,7 +24,7 @@ void add_generation(RankBook& book) {
             .needed = kWhenGenerating,
             .scales = true,
             .why = "2 x layers x key/value heads x head dimension x bytes x tokens"});
-  const Model& actor = book.models().actor;
+  const RankModel& actor = book.models().actor;
   const int64_t vocabulary = shard(actor.elements.config.vocab_size, book.layout().tp);
   constexpr int64_t kSampled = 8;  // FP32 logits and probabilities
   const int64_t sampling = book.last_stage() ? kSampled * book.spec().batch_size * vocabulary : 0;
@@ -42,7 +42,7 @@ void add_scoring(RankBook& book) {
   book.add({.name = "Activations (scoring)",
             .kind = ComponentKind::kActivations,
             .bytes = book.largest(book.all(),
-                                  [&](const Model& model) {
+                                  [&](const RankModel& model) {
                                     const int64_t head =
                                         book.last_stage()
                                             ? book.on_rank(model, model.cost.forward_head)
@@ -63,7 +63,7 @@ struct Activations {
 
 // What the blocks of this rank's stage keep, and what backward computes again at once. A stage
 // groups its own blocks.
-void add_blocks(const RankBook& book, const Model& model, Activations& result) {
+void add_blocks(const RankBook& book, const RankModel& model, Activations& result) {
   const Checkpoint& checkpoint = book.spec().setup.checkpoint;
   const BatchCost& cost = model.cost;
   const int64_t whole = book.on_rank(model, cost.block_kept(checkpoint.kind));
@@ -84,7 +84,7 @@ void add_blocks(const RankBook& book, const Model& model, Activations& result) {
   }
 }
 
-Activations activations(const RankBook& book, const Model& model) {
+Activations activations(const RankBook& book, const RankModel& model) {
   const BatchCost& cost = model.cost;
   const int64_t in_flight =
       micro_batches_in_flight(book.spec().micro_batches(), book.layout().pp, book.stage());
@@ -98,7 +98,7 @@ Activations activations(const RankBook& book, const Model& model) {
 
 void add_training(RankBook& book) {
   Activations most;
-  for (const Model* model : book.trained()) {
+  for (const RankModel* model : book.trained()) {
     const Activations one = activations(book, *model);
     if (one.peak() >= most.peak()) most = one;
   }

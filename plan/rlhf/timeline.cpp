@@ -45,7 +45,7 @@ std::string centred(const std::string& text, size_t width) {
   return std::string(before, ' ') + shown + std::string(width - shown.size() - before, ' ');
 }
 
-size_t width_of(const TimelineStretch& stretch) {
+size_t columns_of(const TimelineStretch& stretch) {
   return stretch.is_phase ? kPhaseWidth : kSwapWidth;
 }
 
@@ -62,8 +62,8 @@ size_t kind_at(const KindBytes& bytes, double height) {
 // Of the instants that one column of a stretch stands for, the fullest.
 const KindBytes& column_of(const TimelineStretch& stretch, size_t column) {
   const size_t count = stretch.instants.size();
-  const size_t first = column * count / width_of(stretch);
-  const size_t last = std::max(first + 1, (column + 1) * count / width_of(stretch));
+  const size_t first = column * count / columns_of(stretch);
+  const size_t last = std::max(first + 1, (column + 1) * count / columns_of(stretch));
   return *std::max_element(stretch.instants.begin() + static_cast<std::ptrdiff_t>(first),
                            stretch.instants.begin() + static_cast<std::ptrdiff_t>(last),
                            [](const KindBytes& a, const KindBytes& b) { return sum(a) < sum(b); });
@@ -80,10 +80,10 @@ std::string row_text(const Timeline& timeline, size_t row, bool is_limit, const 
   std::string text;
   for (const TimelineStretch& stretch : timeline.stretches) {
     if (stretch.level && row_of(timeline, *stretch.level) == row) {
-      for (size_t i = 0; i < width_of(stretch); ++i) text += level_glyph(style);
+      for (size_t i = 0; i < columns_of(stretch); ++i) text += level_glyph(style);
       continue;
     }
-    for (size_t i = 0; i < width_of(stretch); ++i) {
+    for (size_t i = 0; i < columns_of(stretch); ++i) {
       const size_t kind = kind_at(column_of(stretch, i), height);
       text += kind < kComponentKinds ? glyph_of(kind, style) : is_limit ? "-" : " ";
     }
@@ -211,9 +211,9 @@ std::string drawing(const Timeline& timeline, const TextStyle& style) {
   }
   std::string base, names, totals;
   for (const TimelineStretch& stretch : timeline.stretches) {
-    for (size_t i = 0; i < width_of(stretch); ++i) base += style.ascii ? "-" : "\u2500";
-    names += centred(stretch.name, width_of(stretch));
-    totals += centred(stretch.is_phase ? format_bytes(stretch.total()) : "", width_of(stretch));
+    for (size_t i = 0; i < columns_of(stretch); ++i) base += style.ascii ? "-" : "\u2500";
+    names += centred(stretch.name, columns_of(stretch));
+    totals += centred(stretch.is_phase ? format_bytes(stretch.total()) : "", columns_of(stretch));
   }
   const std::string corner = style.ascii ? "+" : "\u2514";
   const std::string other = style.ascii ? "+" : "\u2518";

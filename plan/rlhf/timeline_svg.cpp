@@ -19,11 +19,11 @@ constexpr double kSwap = 40;
 constexpr std::array<const char*, kComponentKinds> kColours = {
     "#0072b2", "#cc79a7", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#999999"};
 
-double width_of(const TimelineStretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
+double pixels_of(const TimelineStretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
 
 // What one kind holds through a stretch: the band between the kinds below it and its own top.
 std::string band(const TimelineStretch& stretch, size_t kind, double x, double scale) {
-  const double width = width_of(stretch) / static_cast<double>(stretch.instants.size());
+  const double width = pixels_of(stretch) / static_cast<double>(stretch.instants.size());
   std::vector<SvgPoint> top, bottom;
   int64_t most = 0;
   for (size_t i = 0; i < stretch.instants.size(); ++i) {
@@ -51,10 +51,10 @@ std::string stack(const TimelineStretch& stretch, double x, double scale) {
   for (size_t kind = 0; kind < kComponentKinds; ++kind) text += band(stretch, kind, x, scale);
   if (stretch.level) {
     const double y = kTop + kHeight - static_cast<double>(*stretch.level) * scale;
-    text += svg_line(x, y, x + width_of(stretch), y);
+    text += svg_line(x, y, x + pixels_of(stretch), y);
   }
   if (!stretch.is_phase) return text;
-  const double middle = x + width_of(stretch) / 2;
+  const double middle = x + pixels_of(stretch) / 2;
   return text + svg_label(middle, kTop + kHeight + 20, "middle", stretch.name) +
          svg_label(middle, kTop + kHeight + 38, "middle", format_bytes(stretch.total()));
 }
@@ -80,7 +80,7 @@ std::string legend(const Timeline& timeline, double top) {
 
 std::string svg(const Timeline& timeline, const std::string& title) {
   double width = 0;
-  for (const TimelineStretch& stretch : timeline.stretches) width += width_of(stretch);
+  for (const TimelineStretch& stretch : timeline.stretches) width += pixels_of(stretch);
   width = std::max(width, 600.0);
   const double all = kLeft + width + 30;
   const double bottom = kTop + kHeight + 85;
@@ -89,7 +89,7 @@ std::string svg(const Timeline& timeline, const std::string& title) {
   double x = kLeft;
   for (const TimelineStretch& stretch : timeline.stretches) {
     text += stack(stretch, x, scale);
-    x += width_of(stretch);
+    x += pixels_of(stretch);
   }
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const double y = kTop + kHeight * (4 - quarter) / 4;

@@ -16,7 +16,7 @@ bool recomputes_core(const RunSpec& spec) {
   return spec.checkpoint.kind == CheckpointKind::kSelective && spec.attention == Attention::kEager;
 }
 
-bool is_output(const Row& row) { return row.tensor == "output_BSD"; }
+bool is_block_output(const Row& row) { return row.tensor == "output_BSD"; }
 
 // `times` of what a row counts, made again.
 void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::string& condition) {
@@ -72,7 +72,7 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
   if (most == 0) return;
   for (const Row& row : rows) {
     if (row.group != kBlock) continue;
-    add_recomputed(added, row, is_output(row) ? most - 1 : most,
+    add_recomputed(added, row, is_block_output(row) ? most - 1 : most,
                    "computed again in backward, one group at a time");
   }
   for (const BlockGroup& group : groups_of(spec)) {
@@ -81,7 +81,7 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
     last.add(group.end - 1);
     Blocks others;
     for (int64_t block = group.first; block < group.end - 1; ++block) others.add(block);
-    drop(rows, last, is_output);
+    drop(rows, last, is_block_output);
     drop(rows, others, [](const Row&) { return false; });
   }
   keep_inputs(spec, rows);
@@ -124,7 +124,7 @@ BlockPart part_of(const RunSpec& spec, const Row& row) {
   const bool is_core =
       has('T') ? !has('K') : row.tensor == "max_indices_BHS1" || row.tensor == "sum_BHS1";
   if (is_core && spec.attention == Attention::kEager) return BlockPart::kAttentionCore;
-  return is_output(row) ? BlockPart::kOutput : BlockPart::kOther;
+  return is_block_output(row) ? BlockPart::kOutput : BlockPart::kOther;
 }
 
 void checkpoint_rows(const RunSpec& spec, std::vector<Row>& rows) {

@@ -1,11 +1,11 @@
 // The C++ model and step against an independent implementation: see baselines/make_baselines.py.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "model/torch.h"
 #include "train/build.h"
 #include "train/data/safetensors.h"
 #include "train/precision.h"

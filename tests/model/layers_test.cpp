@@ -1,8 +1,8 @@
 // The seams of the model: positions that do not begin at 0, and layers of another set of kernels.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include "model/attention.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 
 namespace headroom {

@@ -2,12 +2,12 @@
 #include "model/pass.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <vector>
 
 #include "model/kv_cache.h"
 #include "model/loss.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 
 namespace headroom {

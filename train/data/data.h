@@ -1,10 +1,9 @@
 // The batches of a run: random tokens, or windows of a token file.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 
+#include "model/torch.h"
 #include "train/data/token_file.h"
 #include "train/spec.h"
 

@@ -7,13 +7,13 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kExample = "--tokens data/train.bin --token-type uint16";
+constexpr const char* kTokensExample = "--tokens data/train.bin --token-type uint16";
 
 MappedFile map_tokens(const std::string& path) {
   try {
     return MappedFile(path);
   } catch (const ReadError& error) {
-    throw UsageError("--tokens", path, "cannot be read: " + error.reason(), kExample);
+    throw UsageError("--tokens", path, "cannot be read: " + error.reason(), kTokensExample);
   }
 }
 
@@ -29,7 +29,7 @@ TokenFile::TokenFile(const std::string& path, const std::string& token_type)
     throw UsageError("--tokens", path,
                      "holds " + std::to_string(bytes) + " bytes, not at least two " + token_type +
                          " ids of " + std::to_string(width_) + " bytes",
-                     kExample);
+                     kTokensExample);
   }
 }
 

@@ -1,9 +1,9 @@
 // Model weights to and from safetensors files. Names are the module's own state names.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -12,13 +12,12 @@
 //   keeps for a graph's launches is not the allocator's, and no virtual card knows it.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "model/kv_cache.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/generate/pass_forward.h"
 

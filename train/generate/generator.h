@@ -5,13 +5,12 @@
 // prompts makes both run more than once.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "model/kv_cache.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/generate/decode_graph.h"
 #include "train/generate/pass_forward.h"

@@ -1,9 +1,9 @@
 // How a pass is run, set from outside.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
+
+#include "model/torch.h"
 
 namespace headroom {
 

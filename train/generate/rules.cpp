@@ -7,7 +7,8 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kExample = "--profile-type generate --prompt-len 256 --response-len 256";
+constexpr const char* kGenerateExample =
+    "--profile-type generate --prompt-len 256 --response-len 256";
 
 KvCacheType kept_as(const RunSpec& spec) {
   switch (spec.kv_cache_dtype) {
@@ -43,7 +44,7 @@ void refuse_elsewhere(const RunSpec& spec) {
     throw UsageError(field.flag(), field.get(spec),
                      "is of generation, and --profile-type " + to_string(spec.profile_type) +
                          " generates nothing; allowed: with generate",
-                     kExample);
+                     kGenerateExample);
   }
 }
 
@@ -51,20 +52,21 @@ void check_lengths(const RunSpec& spec) {
   const std::string context = std::to_string(spec.context_length);
   if (spec.context_length < 2) {
     throw UsageError("--context-length", context,
-                     "has no room for a prompt and a response; allowed: 2 or more", kExample);
+                     "has no room for a prompt and a response; allowed: 2 or more",
+                     kGenerateExample);
   }
   if (prompt_tokens(spec) >= spec.context_length) {
     throw UsageError("--prompt-len", std::to_string(spec.prompt_len),
                      "leaves no room for a response in --context-length " + context +
                          "; allowed: 1 to " + std::to_string(spec.context_length - 1),
-                     kExample);
+                     kGenerateExample);
   }
   if (sequence_tokens(spec) > spec.context_length) {
     throw UsageError("--response-len", std::to_string(spec.response_len),
                      "after a prompt of " + std::to_string(prompt_tokens(spec)) +
                          " is beyond --context-length " + context + "; allowed: 1 to " +
                          std::to_string(spec.context_length - prompt_tokens(spec)),
-                     kExample);
+                     kGenerateExample);
   }
 }
 

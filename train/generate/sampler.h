@@ -1,9 +1,9 @@
 // The next token of each sequence, from what the head gives for its last one.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
+
+#include "model/torch.h"
 
 namespace headroom {
 

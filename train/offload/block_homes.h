@@ -1,13 +1,12 @@
 // Where the blocks' parameters lie while they are not on the card.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/offload/host_arena.h"
 #include "train/offload/host_states.h"
 

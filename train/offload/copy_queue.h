@@ -1,10 +1,9 @@
 // Copies between the card and the host that run beside the arithmetic.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 
+#include "model/torch.h"
 #include "train/offload/host_arena.h"
 #include "train/offload/host_traffic.h"
 

@@ -2,14 +2,13 @@
 // books and its events know them. Note [One arena in slabs] in host_ranges.h
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/offload/host_ranges.h"
 
 namespace headroom {

@@ -1,10 +1,9 @@
 // The states of the host's update in ordinary host memory.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
+#include "model/torch.h"
 #include "train/offload/host_states.h"
 
 namespace headroom {

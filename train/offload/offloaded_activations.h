@@ -13,12 +13,11 @@
 //   step that runs out of host memory is out of memory.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/saved_units.h"

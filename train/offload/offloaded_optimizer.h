@@ -32,14 +32,13 @@
 //   parameters, but no state that is in a file.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/host_adamw.h"
 #include "train/offload/host_states.h"

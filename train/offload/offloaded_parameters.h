@@ -12,12 +12,11 @@
 //   blocks are computed again. One backward at a time.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"

@@ -4,12 +4,11 @@
 // optimizers that hold them know nothing of it. Nobody may compute with them meanwhile.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/host_arena.h"
 

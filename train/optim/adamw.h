@@ -5,10 +5,9 @@
 // Eight bytes of state per FP32 parameter: m and v are of the parameter's type.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
+#include "model/torch.h"
 #include "train/optim/optimizer.h"
 
 namespace headroom {

@@ -1,9 +1,9 @@
 // The 256 values that an 8-bit moment can have.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -2,13 +2,12 @@
 // train/optim/table.h.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/spec.h"
 
 namespace headroom {

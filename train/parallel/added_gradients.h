@@ -14,11 +14,10 @@
 // Limits: every rank has to have every gradient; who has none is an error that names the parameter.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/gradient_hooks.h"
 #include "train/parallel/rank_group.h"
 #include "train/parallel/replicas.h"

@@ -12,8 +12,6 @@
 // Limits: all ranks of a mesh; there is no spare one, and none comes later.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <array>
 #include <chrono>
 #include <memory>
@@ -21,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/parallel/agreement.h"
 #include "train/parallel/rank_group.h"
 #include "train/vocabulary/mesh.h"

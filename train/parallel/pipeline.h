@@ -10,14 +10,13 @@
 // Limits: a stage waits where it has nothing to do; nothing is computed in the gaps.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/parallel/rank_group.h"
 #include "train/parallel/schedule.h"

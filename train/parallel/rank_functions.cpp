@@ -14,7 +14,7 @@ void keep(AutogradContext* context, RankGroup* ranks) {
   context->saved_data[kRanks] = reinterpret_cast<int64_t>(ranks);
 }
 
-RankGroup& kept(AutogradContext* context) {
+RankGroup& ranks_kept(AutogradContext* context) {
   return *reinterpret_cast<RankGroup*>(context->saved_data[kRanks].toInt());  // NOLINT: as kept
 }
 
@@ -56,7 +56,7 @@ struct Spread : torch::autograd::Function<Spread> {
     return at::_unsafe_view(x, x.sizes());
   }
   static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
-    return {summed(gradients[0], kept(context)), Tensor()};
+    return {summed(gradients[0], ranks_kept(context)), Tensor()};
   }
 };
 
@@ -76,7 +76,7 @@ struct GatherTokens : torch::autograd::Function<GatherTokens> {
     return gathered(x_BsD, *ranks);
   }
   static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
-    return {summed_by_tokens(gradients[0], kept(context)), Tensor()};
+    return {summed_by_tokens(gradients[0], ranks_kept(context)), Tensor()};
   }
 };
 
@@ -86,7 +86,7 @@ struct SumByTokens : torch::autograd::Function<SumByTokens> {
     return summed_by_tokens(x_BSD, *ranks);
   }
   static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
-    return {gathered(gradients[0], kept(context)), Tensor()};
+    return {gathered(gradients[0], ranks_kept(context)), Tensor()};
   }
 };
 

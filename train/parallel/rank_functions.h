@@ -3,8 +3,7 @@
 // The group outlives every graph.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/parallel/rank_group.h"
 
 namespace headroom {

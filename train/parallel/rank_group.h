@@ -1,13 +1,12 @@
 // The ranks along one axis of a mesh: what they do together, and how many bytes it moves.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <array>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/parallel/collective.h"
 
 namespace headroom {

@@ -4,10 +4,9 @@
 //   1  an optimizer's part each; 2 and of the gradients; 3 and of the parameters (shards.h)
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
+#include "model/torch.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
 #include "train/techniques/gradient_taker.h"

@@ -152,7 +152,7 @@ void check_pipeline(const RunSpec& spec) {
   }
 }
 
-void check_param_offload(const RunSpec& spec) {
+void check_mesh_param_offload(const RunSpec& spec) {
   const auto refuse = [&](const std::string& problem) {
     throw UsageError("--param-offload", to_string(spec.param_offload), problem,
                      "--mesh tp=2 --param-offload cpu --optimizer-offload cpu");
@@ -174,7 +174,7 @@ void check_others(const RunSpec& spec) {
                      "does not run with " + flag + "; allowed with it: none",
                      "--mesh none " + flag);
   };
-  if (spec.param_offload.any()) check_param_offload(spec);
+  if (spec.param_offload.any()) check_mesh_param_offload(spec);
   if (spec.optimizer_offload.space == MemorySpace::kDisk) {
     throw UsageError("--optimizer-offload", to_string(spec.optimizer_offload),
                      "keeps one rank's states, and --mesh " + to_string(spec.mesh) +

@@ -31,14 +31,13 @@
 //   kernels of blocks that ran before, whose memory it may have; it runs beside the next ones.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
 #include "train/parallel/flat_unit.h"

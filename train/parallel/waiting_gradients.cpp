@@ -24,7 +24,7 @@ void keep(AutogradContext* context, WaitingGradients* waiting, const Tensor& wei
   context->saved_data[kWeight] = weight;
 }
 
-WaitingGradients& kept(AutogradContext* context) {
+WaitingGradients& waiting_kept(AutogradContext* context) {
   return *reinterpret_cast<WaitingGradients*>(  // NOLINT: as kept
       context->saved_data[kWaiting].toInt());
 }
@@ -115,7 +115,7 @@ struct WaitingGradients::Product : torch::autograd::Function<Product> {
     if (context->needs_input_grad(0)) {
       dx = at::bmm(dy_1NO, weight_OI.unsqueeze(0)).view(x.sizes());
     }
-    WaitingGradients& waiting = kept(context);
+    WaitingGradients& waiting = waiting_kept(context);
     waiting.waiting_[waiting.now_].push_back(
         {.weight = context->saved_data[kWeight].toTensor(), .x = x, .dy_1NO = dy_1NO});
     return {dx, Tensor(), Tensor()};

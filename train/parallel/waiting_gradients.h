@@ -22,13 +22,12 @@
 //   1f1b's first. FP8 products have a backward of their own: train/parallel/rules.cpp refuses them.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "model/layer_factory.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -5,8 +5,7 @@
 // it goes into nothing and comes out as 0.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/ppo/spec.h"
 
 namespace headroom {

@@ -5,8 +5,7 @@
 // V vocabulary
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/memory_claims.h"
 #include "train/ppo/packing.h"
 

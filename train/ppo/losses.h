@@ -5,8 +5,7 @@
 // whatever tokens each has.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/ppo/spec.h"
 
 namespace headroom {

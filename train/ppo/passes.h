@@ -1,12 +1,11 @@
 // Sequences as they go through a model together, and what is made of them there.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <vector>
 
 #include "model/pass.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/ppo/experience.h"
 #include "train/ppo/token_log_probs.h"

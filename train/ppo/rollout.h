@@ -1,10 +1,9 @@
 // Responses to prompts, sampled from the actor.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 
+#include "model/torch.h"
 #include "train/generate/generator.h"
 #include "train/ppo/experience.h"
 #include "train/ppo/spec.h"

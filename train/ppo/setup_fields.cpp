@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 40;
+constexpr int64_t kMostOfASetup = int64_t{1} << 40;
 
 // A member of PpoSetup, or of what its iteration computes.
 template <auto kMember, typename Setup>
@@ -39,7 +39,7 @@ PpoField integer(const char* name, const char* help) {
           .get = [](const PpoSetup& setup) { return std::to_string(member_of<kMember>(setup)); },
           .set =
               [](const std::string& flag, PpoSetup& setup, const std::string& text) {
-                member_of<kMember>(setup) = parse_integer(flag, text, kLeast, kMost);
+                member_of<kMember>(setup) = parse_integer(flag, text, kLeast, kMostOfASetup);
               }};
 }
 

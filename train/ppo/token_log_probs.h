@@ -21,7 +21,7 @@
 //   gradient is rounded once for every chunk. The head must be a matrix of its own, not FP8's.
 #pragma once
 
-#include <torch/torch.h>
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -23,12 +23,12 @@ constexpr const char* kStep = "step-";
 constexpr const char* kUnfinished = ".tmp";
 constexpr size_t kKept = 2;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_directory(const std::string& path, const std::string& reason) {
   throw WriteError("cannot write " + path + ": " + reason);
 }
 
-[[noreturn]] void refuse(const std::string& path, int error) {
-  refuse(path, std::generic_category().message(error));
+[[noreturn]] void refuse_directory(const std::string& path, int error) {
+  refuse_directory(path, std::generic_category().message(error));
 }
 
 std::string path_of(const std::string& directory, int64_t step) {
@@ -94,11 +94,11 @@ CheckpointDirectory::CheckpointDirectory(const std::string& directory,
                                          const std::string& goes_on_from)
     : directory_(directory) {
   make_directories(directory_);
-  if (access(directory_.c_str(), W_OK | X_OK) != 0) refuse(directory_, errno);
+  if (access(directory_.c_str(), W_OK | X_OK) != 0) refuse_directory(directory_, errno);
   lock_ = OwnedFile(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock_.get() < 0) refuse(directory_, errno);
+  if (lock_.get() < 0) refuse_directory(directory_, errno);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    refuse(directory_, "another run saves its checkpoints there");
+    refuse_directory(directory_, "another run saves its checkpoints there");
   }
   const bool is_own =
       !goes_on_from.empty() && file_identity(goes_on_from) == file_identity(directory_);
@@ -120,7 +120,7 @@ void CheckpointDirectory::finish(int64_t step) {
   const std::string unfinished = unfinished_checkpoint(directory_, step);
   const std::string whole = path_of(directory_, step);
   sync_directory_of(unfinished + "/");
-  if (rename(unfinished.c_str(), whole.c_str()) != 0) refuse(whole, errno);
+  if (rename(unfinished.c_str(), whole.c_str()) != 0) refuse_directory(whole, errno);
   sync_directory_of(whole);
   std::vector<int64_t> steps = steps_of_checkpoints(directory_);
   steps.resize(steps.size() - std::min(kKept, steps.size()));

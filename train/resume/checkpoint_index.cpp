@@ -20,13 +20,13 @@ constexpr int64_t kVersion = 1;
 constexpr int64_t kMostIndex = int64_t{4} << 30;  // bytes
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr const char* kPieces = "pieces";
-constexpr const char* kExample = "--load-checkpoint checkpoints";
+constexpr const char* kLoadExample = "--load-checkpoint checkpoints";
 // Differences that are said.
 constexpr const char* kSaid[] = {"seed",          "tokens",       "batch_size",   "context_length",
                                  "learning_rate", "weight_decay", "max_grad_norm"};
 
 [[noreturn]] void refuse(const std::string& checkpoint, const std::string& problem) {
-  throw UsageError("--load-checkpoint", checkpoint, problem, kExample);
+  throw UsageError("--load-checkpoint", checkpoint, problem, kLoadExample);
 }
 
 std::map<std::string, std::string> model_of(const RunSpec& spec) {

@@ -2,11 +2,10 @@
 // the whole ones they lie.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/parallel/grid.h"
 #include "train/resume/rectangle.h"
 #include "train/spec.h"

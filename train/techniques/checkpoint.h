@@ -16,12 +16,11 @@
 //   and count of elements). One backward at a time uses a graph.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <vector>
 
 #include "model/attention.h"
+#include "model/torch.h"
 #include "model/transformer.h"
 #include "train/scope.h"
 #include "train/vocabulary/checkpoint.h"

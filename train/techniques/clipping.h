@@ -10,10 +10,10 @@
 // Limits: gradients of one device and one type.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -17,10 +17,9 @@
 //   there can make its block coarser, or NaN.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 
+#include "model/torch.h"
 #include "train/techniques/whole_storages.h"
 #include "train/vocabulary/activations.h"
 

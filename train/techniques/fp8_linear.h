@@ -28,9 +28,8 @@
 //   gradient that has no larger ones become zero.
 #pragma once
 
-#include <torch/torch.h>
-
 #include "model/layer_factory.h"
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -15,12 +15,11 @@
 //   draws them in the order of backward.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/optim/optimizer.h"
 #include "train/techniques/gradient_taker.h"
 

@@ -8,14 +8,13 @@
 // the sums of what its parameters are (train/parallel/replicas.h).
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/torch.h"
 #include "train/gradient_hooks.h"
 #include "train/memory_claims.h"
 #include "train/scope.h"

@@ -13,8 +13,7 @@
 // Limits: a sum over parts is rounded in another order than one over the batch.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/data/data.h"
 #include "train/memory_claims.h"
 

@@ -18,8 +18,7 @@
 //   decode as infinity.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "model/torch.h"
 #include "train/techniques/quantize_chunk.h"
 #include "train/vocabulary/activations.h"
 

@@ -12,10 +12,11 @@
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <torch/torch.h>
 
 #include <memory>
 #include <optional>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -11,10 +11,10 @@
 //   through a SavedTensors. Python programs bring an engine of their own.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

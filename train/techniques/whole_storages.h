@@ -17,11 +17,10 @@
 //   saved view goes with it. One thread at a time saves.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <unordered_map>
 
+#include "model/torch.h"
 #include "train/techniques/saved_tensors.h"
 
 namespace headroom {

@@ -9,8 +9,8 @@ namespace headroom {
 namespace {
 
 constexpr const char* kFlag = "--activations";
-constexpr const char* kExample = "--activations int8:block=64,min=64KiB";
-constexpr int64_t kSmallestBlock = 8;  // with fewer the scales take what the codes save
+constexpr const char* kActivationsExample = "--activations int8:block=64,min=64KiB";
+constexpr int64_t kSmallestInt8Block = 8;  // with fewer the scales take what the codes save
 constexpr int64_t kLargestBlock = 65536;
 
 // What is smaller than this is not worth the copy's start.
@@ -27,7 +27,8 @@ int64_t option_value(std::string_view text, std::string_view option, std::string
     return parse(value);
   } catch (const UsageError&) {
     throw UsageError(kFlag, text,
-                     "has " + std::string(option) + "; allowed: " + std::string(allowed), kExample);
+                     "has " + std::string(option) + "; allowed: " + std::string(allowed),
+                     kActivationsExample);
   }
 }
 
@@ -41,12 +42,12 @@ void read_option(Activations& activations, std::string_view text, std::string_vi
                          word_of(activations.form) + ":' are " +
                          (activations.encoded() ? "block=N, " : "") + "min=BYTES" +
                          did_you_mean(nearest_name(name, options)),
-                     kExample);
+                     kActivationsExample);
   }
   if (name == "block") {
     activations.block =
         option_value(text, option, "8 to 65536 numbers", [](std::string_view value) {
-          return parse_integer(kFlag, value, kSmallestBlock, kLargestBlock);
+          return parse_integer(kFlag, value, kSmallestInt8Block, kLargestBlock);
         });
   } else {
     activations.min_bytes =
@@ -73,13 +74,13 @@ Activations parse_activations(std::string_view text) {
   activations.min_bytes = usual_min_bytes(activations.form);
   if (colon == std::string_view::npos) return activations;
   if (activations.exact()) {
-    throw UsageError(kFlag, text, "has options, and exact takes none", kExample);
+    throw UsageError(kFlag, text, "has options, and exact takes none", kActivationsExample);
   }
   std::vector<std::string> seen;
   for (const std::string& option : parse_list(kFlag, text.substr(colon + 1))) {
     const std::string name = option.substr(0, option.find('='));
     if (is_one_of(name, seen)) {
-      throw UsageError(kFlag, text, "has " + name + "= twice; allowed: once", kExample);
+      throw UsageError(kFlag, text, "has " + name + "= twice; allowed: once", kActivationsExample);
     }
     seen.push_back(name);
     read_option(activations, text, option);

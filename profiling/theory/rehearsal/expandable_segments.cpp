@@ -9,9 +9,9 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kOneMiB = 1 << 20;
 
-int64_t page_of(bool small) { return (small ? 2 : 20) * kMiB; }
+int64_t page_of(bool small) { return (small ? 2 : 20) * kOneMiB; }
 
 }  // namespace
 

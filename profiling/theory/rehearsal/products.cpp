@@ -44,12 +44,12 @@ ShapeTensor by_letters(ShapeTensor a, std::string_view letters, std::string_view
 }
 
 // The dimensions of a product: in both and kept, in the left one, summed, in the right one.
-struct Split {
+struct SummedDims {
   std::vector<int64_t> both, left, summed, right;
 };
 
-Split split(const ShapeTensor& a, const ShapeTensor& b, int64_t summed_from) {
-  Split dims;
+SummedDims split(const ShapeTensor& a, const ShapeTensor& b, int64_t summed_from) {
+  SummedDims dims;
   for (int64_t i = 0; i < a.dim(); ++i) {
     const bool in_a = a.sizes[i] != 1;
     const bool in_b = b.sizes[i] != 1;
@@ -82,7 +82,7 @@ int64_t size_of(const ShapeTensor& a, const std::vector<int64_t>& dims) {
 
 // at::native::sumproduct_pair()
 ShapeTensor sumproduct_pair(const ShapeTensor& a, const ShapeTensor& b, int64_t summed_from) {
-  const Split dims = split(a, b, summed_from);
+  const SummedDims dims = split(a, b, summed_from);
   const int64_t both = size_of(a, dims.both);
   const int64_t summed = size_of(a, dims.summed);
   const ShapeTensor left =

@@ -11,7 +11,7 @@ namespace {
 
 enum class Mask { kNone, kCausal, kGiven };
 
-int64_t parts(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
+int64_t tiles(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
 ShapeTensor bytes(Run& run, int64_t count) { return empty(run, {count}, DType::kBool); }
 
@@ -78,7 +78,7 @@ void keep(const char* name, ShapeTensor& out, const Inputs& inputs,
 int64_t efficient_workspace(const Problem& p, bool low) {
   const int64_t queries = p.K > 64 ? 128 : 64;
   const int64_t columns = low && p.K > 64 && p.K <= 128 ? 128 : 64;
-  const int64_t of_q = parts(p.S, queries) * parts(p.K, columns) * (16 + queries * columns * 4);
+  const int64_t of_q = tiles(p.S, queries) * tiles(p.K, columns) * (16 + queries * columns * 4);
   const int64_t of_k = low && p.K > 128 ? whole_units(p.T, 64) * whole_units(p.K, 128) * 4 : 0;
   return p.B * p.H * (of_q + 2 * of_k);
 }
@@ -177,15 +177,15 @@ Tensors flash_backward(ShapeTensor& grad, const ShapeTensor& q, const ShapeTenso
 // num_splits_heuristic(): as many parts of the keys as keep the card about as busy as it can be.
 int64_t key_splits(const Problem& p, int64_t multiprocessors) {
   const int64_t tile = p.K <= 64 ? 256 : p.K <= 128 ? 128 : 64;
-  const int64_t keys = parts(p.T, tile);
-  const int64_t work = p.B * p.H * parts(p.S, 64);
+  const int64_t keys = tiles(p.T, tile);
+  const int64_t work = p.B * p.H * tiles(p.S, 64);
   const int64_t places = 2 * multiprocessors;
   if (static_cast<double>(work) >= 0.8 * static_cast<double>(places)) return 1;
   const int64_t most = std::min({int64_t{128}, places, keys});
   const auto efficiency = [&](int64_t splits) {
-    if (splits > 1 && parts(keys, splits) == parts(keys, splits - 1)) return 0.0;
+    if (splits > 1 && tiles(keys, splits) == tiles(keys, splits - 1)) return 0.0;
     const double waves = static_cast<double>(work * splits) / static_cast<double>(places);
-    return waves / static_cast<double>(parts(work * splits, places));
+    return waves / static_cast<double>(tiles(work * splits, places));
   };
   double best = 0;
   for (int64_t splits = 1; splits <= most; ++splits) best = std::max(best, efficiency(splits));

@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <torch/torch.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "model/torch.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "tests/profiling/tracker/failing_new.h"
 

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <string>
 
+#include "model/torch.h"
 #include "profiling/tracker/memory_tracker.h"
 
 namespace headroom {

@@ -1,11 +1,11 @@
 // Packed sequences under techniques: what backward computes again or fetches asks the same pass.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <map>
 #include <string>
 
 #include "model/pass.h"
+#include "model/torch.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 

@@ -1,6 +1,7 @@
 #include "train/optim/sgd.h"
 
 #include <gtest/gtest.h>
+#include <torch/optim/sgd.h>
 
 namespace headroom {
 namespace {

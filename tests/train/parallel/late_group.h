@@ -3,14 +3,14 @@
 // right.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <utility>
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -2,13 +2,13 @@
 // and leaves the rest to a real one.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <map>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <utility>
 #include <vector>
+
+#include "model/torch.h"
 
 namespace headroom {
 

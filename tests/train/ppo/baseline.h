@@ -2,11 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <map>
 #include <string>
 
+#include "model/torch.h"
 #include "train/data/safetensors.h"
 
 namespace headroom {

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <cmath>
+
+#include "model/torch.h"
 
 namespace headroom {
 

@@ -12,7 +12,8 @@
 namespace headroom {
 namespace {
 
-[[noreturn]] void refuse(const std::string& directory, int error, const std::string& more = "") {
+[[noreturn]] void refuse_file(const std::string& directory, int error,
+                              const std::string& more = "") {
   throw WriteError("cannot write " + directory + ": " + std::generic_category().message(error) +
                    more);
 }
@@ -21,10 +22,10 @@ OwnedFile open_nameless(const std::string& directory, std::vector<std::string>& 
   OwnedFile file = open_direct(directory + "/.", O_RDWR | O_TMPFILE, directory, notes);
   if (file.get() >= 0) return file;
   // File systems that know no O_TMPFILE; kernels that do not take it for a directory.
-  if (errno != EOPNOTSUPP && errno != EISDIR) refuse(directory, errno);
+  if (errno != EOPNOTSUPP && errno != EISDIR) refuse_file(directory, errno);
   const std::string path = directory + "/headroom-scratch." + std::to_string(getpid());
   file = open_direct(path, O_RDWR | O_CREAT | O_EXCL, directory, notes);
-  if (file.get() < 0) refuse(path, errno);
+  if (file.get() < 0) refuse_file(path, errno);
   unlink(path.c_str());
   return file;
 }
@@ -39,7 +40,7 @@ void ScratchFile::check(const std::string& directory) {
 ScratchFile::ScratchFile(const std::string& directory, const std::string& what, int64_t bytes)
     : name_(directory + " (" + what + ")"), file_(open_nameless(directory, notes_)) {
   if (const int error = reserve_room(file_, bytes, directory, notes_)) {
-    refuse(directory, error, "; the " + what + " take a file of " + format_bytes(bytes));
+    refuse_file(directory, error, "; the " + what + " take a file of " + format_bytes(bytes));
   }
 }
 

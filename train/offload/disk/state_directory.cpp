@@ -27,12 +27,12 @@ constexpr int kSchema = 1;
 constexpr int64_t kMostList = 1 << 20;  // bytes of a list
 constexpr const char* kFirstWords = "headroom states of step ";
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void refuse_directory(const std::string& path, const std::string& reason) {
   throw WriteError("cannot write " + path + ": " + reason);
 }
 
-[[noreturn]] void refuse(const std::string& path, int error) {
-  refuse(path, std::generic_category().message(error));
+[[noreturn]] void refuse_directory(const std::string& path, int error) {
+  refuse_directory(path, std::generic_category().message(error));
 }
 
 bool exists(const std::string& path) {
@@ -61,9 +61,9 @@ int move_page(const Call& call, int file, char* text) {
 // The lock on the directory: it goes with its descriptor, so with the process too.
 OwnedFile lock_directory(const std::string& directory, std::vector<std::string>* notes) {
   OwnedFile handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle.get() < 0) refuse(directory, errno);
+  if (handle.get() < 0) refuse_directory(directory, errno);
   if (flock(handle.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) refuse(directory, "another run keeps its states there");
+    if (errno == EWOULDBLOCK) refuse_directory(directory, "another run keeps its states there");
     if (notes != nullptr) {
       notes->push_back("cannot lock " + directory + " (" + std::generic_category().message(errno) +
                        "): nothing keeps a second run out of it");
@@ -234,14 +234,14 @@ OwnedFile StateDirectory::open_file(const std::string& path, int flags) {
 
 void StateDirectory::make(File& file) {
   file.descriptor = open_file(file.path, O_RDWR | O_CREAT | O_EXCL);
-  if (file.descriptor.get() < 0) refuse(file.path, errno);
+  if (file.descriptor.get() < 0) refuse_directory(file.path, errno);
   reserve(file);
 }
 
 void StateDirectory::reserve(const File& file) {
   if (const int error = reserve_room(file.descriptor, file_bytes_, directory_, notes_)) {
-    refuse(file.path, std::generic_category().message(error) + "; the states take two files of " +
-                          format_bytes(file_bytes_));
+    refuse_directory(file.path, std::generic_category().message(error) +
+                                    "; the states take two files of " + format_bytes(file_bytes_));
   }
 }
 
@@ -250,12 +250,12 @@ void StateDirectory::begin(int64_t step) {
   snprintf(page->text, sizeof page->text, "%s%lld, layout %s\n", kFirstWords,
            static_cast<long long>(step), hex(layout_hash_).c_str());
   if (const int error = move_page(pwrite, next().descriptor.get(), page->text)) {
-    refuse(next().path, error);
+    refuse_directory(next().path, error);
   }
 }
 
 void StateDirectory::commit(int64_t step) {
-  if (fdatasync(next().descriptor.get()) != 0) refuse(next().path, errno);
+  if (fdatasync(next().descriptor.get()) != 0) refuse_directory(next().path, errno);
   write_list(step, 1 - whole_);
   whole_ = 1 - whole_;
   step_ = step;

@@ -1,0 +1,3 @@
+#include "text/json.h"
+
+template class nlohmann::basic_json<>;

@@ -1,0 +1,6 @@
+// JSON, parsed once for all targets: this header is precompiled, and its one instance lies in json.cpp.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+extern template class nlohmann::basic_json<>;
