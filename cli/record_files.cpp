@@ -1,7 +1,13 @@
 #include "cli/record_files.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
+#include "bench/sweep/shards.h"
 #include "cli/log.h"
 #include "files/line_reader.h"
 #include "text/quantity.h"
@@ -18,6 +24,36 @@ LatestRecords records_of(const std::string& path, Keep keep, const std::string& 
   } catch (const std::runtime_error& error) {
     throw UsageError(where + error.what());
   }
+}
+
+std::vector<std::string> file_list(const std::string& text) {
+  if (access(text.c_str(), F_OK) == 0) return {text};
+  std::vector<std::string> files;
+  std::istringstream words(text);
+  for (std::string file; std::getline(words, file, ',');) files.push_back(file);
+  return files;
+}
+
+LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep,
+                               const std::string& where) {
+  // What a row says of its shard is of that row alone, which the least does not keep.
+  if (paths.size() > 1) keep = std::max(keep, Keep::kFigures);
+  LatestRecords all;
+  std::vector<std::vector<Record>> files;
+  for (const std::string& path : paths) {
+    LatestRecords more = records_of(path, keep, where);
+    all.replaced += more.replaced;
+    files.push_back(std::move(more.records));
+  }
+  for (const std::string& line : gaps_in(files, paths)) log_warning(line);
+  for (std::vector<Record>& records : files) {
+    if (all.records.empty()) {
+      all.records = std::move(records);  // all of one file stay where they are
+    } else {
+      std::move(records.begin(), records.end(), std::back_inserter(all.records));
+    }
+  }
+  return all;
 }
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "profiling/record_file.h"
 
@@ -12,5 +13,13 @@ namespace headroom {
 // that cannot be opened or holds something else; BrokenInput where reading it fails.
 LatestRecords records_of(const std::string& path, Keep keep = Keep::kFigures,
                          const std::string& where = "");
+
+// The same of several files together. Says which cells are missing of a grid that was run in
+// shards, and which two files have: Note [Shards] in bench/sweep/shards.h.
+LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep = Keep::kFigures,
+                               const std::string& where = "");
+
+// "FILE" or "FILE,FILE,...": a file that there is counts as one, whatever its name holds.
+std::vector<std::string> file_list(const std::string& text);
 
 }  // namespace headroom

@@ -208,6 +208,7 @@ class Sweep {
 
   void finish(size_t i, Record record, double seconds) {
     if (interrupted() && record.status == Status::kKilled) return;  // by us: not a result
+    if (!options_.marks.empty()) record.environment["cell"]["shard"] = options_.marks[i];
     record.environment["key"] = cells_[i].key;
     record.environment["conditions"] = cells_[i].conditions;
     record.environment["identity"] = identity_;

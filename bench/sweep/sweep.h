@@ -46,6 +46,7 @@ struct SweepOptions {
   size_t jobs = 0;           // cells at once; 0 = as Note [Lanes] in bench/sweep/lanes.h says
   bool warm = true;          // cells on virtual cards run in warm workers: Note [Warm workers]
   bool one_process = false;  // see Note [Cells in one process] in bench/launch/cell.h
+  std::vector<nlohmann::json> marks = {};  // one a cell, for environment.cell.shard; empty = none
   // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
   // records_path.
   std::function<void(const std::string& line)> on_progress;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "bench/sweep/shards.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -139,6 +140,11 @@ int sweep_grid(const Arguments& arguments) {
   if (shows_status()) options.on_status = log_status;
   std::vector<RunSpec> specs = expand(grid.base, grid.axes);
   settle_devices(specs);
+  if (arguments.has("shard")) {
+    ShardCells cells = cells_of(parse_shard("--shard", arguments.get("shard")), specs);
+    specs = std::move(cells.specs);
+    options.marks = std::move(cells.marks);
+  }
   if (specs.empty()) throw UsageError("the selection is empty: nothing to run");
   if (arguments.has("dry-run")) {
     print(listed(specs, format));

@@ -31,16 +31,7 @@ CommandLine table_command_line() {
 }
 
 LatestRecords read_all(const std::vector<std::string>& paths, Keep keep) {
-  LatestRecords all;
-  for (const std::string& path : paths) {
-    LatestRecords more = records_of(path, keep);
-    all.replaced += more.replaced;
-    if (all.records.empty()) {
-      all.records = std::move(more.records);  // all of one file stay where they are
-    } else {
-      std::move(more.records.begin(), more.records.end(), std::back_inserter(all.records));
-    }
-  }
+  LatestRecords all = records_of_files(paths, keep);
   if (all.records.empty()) throw UsageError("no Records in " + paths.front());
   return all;
 }

@@ -149,7 +149,7 @@ std::vector<Flag> rlhf_flags() {
       {"formula", "WORD",
        choices_with_default(Formula::kExact) + "; closed-form: " + meaning_of(Formula::kClosedForm),
        "Output"},
-      {"records", "FILE",
+      {"records", "FILE,...",
        "Records of headroom profile: what was measured of the same shape is shown beside", "Output",
        FileUse::kRead},
       timeline_flag(),
