@@ -1,6 +1,5 @@
 // headroom-cell: runs in a process of their own. See Note [The cell program] and Note [Cells in one
 // process] in bench/launch/cell.h.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +9,7 @@
 #include <iostream>
 #include <string>
 
+#include "bench/cell/as_new.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/ppo_run.h"
 #include "bench/cell/run.h"
@@ -49,10 +49,8 @@ int64_t resident_bytes() {
 // As far as it has come: the parent learns the last figures when it ends. What is resident now, the
 // run's tensors freed, is what libtorch is and what the allocator of host memory has kept.
 nlohmann::json own_process() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   return {{"pid", getpid()},
-          {"max_rss_bytes", int64_t{usage.ru_maxrss} * 1024},
+          {"max_rss_bytes", max_resident_bytes()},
           {"end_rss_bytes", resident_bytes()}};
 }
 
@@ -81,6 +79,19 @@ int run_requests() {
   return 0;
 }
 
+// The same, each as in a new process.
+int serve() {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (const std::string why = begin_as_new(); !why.empty()) {
+      return print_line(nlohmann::json{{"declined", why}}.dump());
+    }
+    const Record record = run_request(line);
+    if (const int code = print_line(to_json_line(record)); code != 0) return code;
+    if (record.status == Status::kFailed) break;
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace headroom
 
@@ -94,12 +105,13 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--alloc-conf-keys") == 0) {
     return headroom::print_alloc_conf_keys();
   }
-  if (argc != 1) {
+  const bool serves = argc == 2 && std::strcmp(argv[1], "--serve") == 0;
+  if (argc != 1 && !serves) {
     std::fputs("headroom-cell: reads JSON requests on stdin; started by headroom\n", stderr);
     return 2;
   }
   try {
-    return headroom::run_requests();
+    return serves ? headroom::serve() : headroom::run_requests();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "headroom-cell: bad request: %s\n", error.what());
     return 2;

@@ -1,12 +1,11 @@
 #include "bench/cell/ppo_run.h"
 
-#include <ATen/Parallel.h>
-
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "bench/cell/as_new.h"
 #include "bench/cell/environment.h"
 #include "bench/cell/out_of_memory.h"
 #include "bench/cell/ppo_bench.h"
@@ -139,7 +138,7 @@ void record_iteration(PpoBench& bench, Record& record) {
 }
 
 void run_to_the_end(PpoBench& bench, const RunOptions& options, Record& record) {
-  if (bench.shared.threads > 0) at::set_num_threads(static_cast<int>(bench.shared.threads));
+  set_threads(bench.shared.threads);
   bench.device = resolve_device(bench.shared.device);
   record.environment = environment(bench.device);
   bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);

@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 
+#include "bench/cell/as_new.h"
 #include "bench/cell/bench.h"
 #include "bench/cell/card_watch.h"
 #include "bench/cell/device.h"
@@ -28,12 +29,6 @@
 
 namespace headroom {
 namespace {
-
-// 0 = libtorch's choice, whatever a run before this one in the same process asked for.
-void set_threads(int64_t threads) {
-  static const int libtorchs_choice = at::get_num_threads();
-  at::set_num_threads(threads > 0 ? static_cast<int>(threads) : libtorchs_choice);
-}
 
 // After an exception in oneDNN, such as an out-of-memory, libtorch goes another way and keeps to it
 // (LinearAlgebra.cpp). A run begins as a process does.

@@ -1,7 +1,11 @@
 #include "bench/launch/cell.h"
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -95,24 +99,59 @@ class CellsOfOneProcess {
   Clock::time_point begin_ = Clock::now();
 };
 
-}  // namespace
+// See Note [Warm workers].
+bool may_be_served(const RunSpec& spec, const CellOptions& options) {
+  if (!options.workers || !is_virtual(spec) || spec.mesh.ranks() > 1 || options.watches)
+    return false;
+  if (!spec.alloc_conf.empty() || !options.environment.empty() || options.stop != nullptr)
+    return false;
+  if (spec.optimizer_offload.space == MemorySpace::kDisk) return false;
+  return std::none_of(fields().begin(), fields().end(), [&](const Field& field) {
+    return field.is_file() && !field.get(spec).empty();
+  });
+}
 
-std::string cell_program(const CellOptions& options) {
-  if (!options.program.empty()) return options.program;
-  if (const char* program = getenv("HEADROOM_CELL"); program != nullptr && *program != '\0') {
-    return program;
+// Whether the worker was killed at this cell, by us or by somebody else. A crash is left to a
+// process of the cell's own.
+bool was_killed(const Outcome& outcome) {
+  return outcome.timed_out || outcome.interrupted || outcome.signal == SIGKILL;
+}
+
+bool ran_out_of_host_memory(const Record& record) {
+  return record.out_of_memory && record.out_of_memory->memory != to_string(MemorySpace::kDevice);
+}
+
+// By a warm worker. Nothing where a process of its own has to tell.
+std::optional<Record> served(const RunSpec& spec, const CellOptions& options) {
+  CellProcess process(spec, options);
+  const auto begin = std::chrono::steady_clock::now();
+  std::unique_ptr<CellWorker> worker =
+      options.workers->take(process.program(), process.environment());
+  const std::optional<std::string> answer = process.run_by(*worker, spec);
+  Record record;
+  if (!answer) {
+    if (!was_killed(process.outcome())) return std::nullopt;
+    record = explained(process, spec, "");
+  } else {
+    try {
+      record = record_from_line(*answer);
+    } catch (const std::exception&) {
+      return std::nullopt;  // it declined
+    }
+    if (to_json(record.spec) != to_json(spec)) return std::nullopt;  // an answer too many before it
+    const bool is_fresh = worker->answers() == 1;
+    if (record.status == Status::kFailed && !is_fresh) return std::nullopt;
+    if (record.status != Status::kFailed && !ran_out_of_host_memory(record)) {
+      options.workers->give_back(std::move(worker));
+    }
   }
-  return program_folder() + "/headroom-cell";
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  process.complete(record, seconds.count(), false, 0);
+  return record;
 }
 
-Record run_cell(const RunSpec& spec, const CellOptions& options) {
-  if (spec.mesh.ranks() == 1) return run_one(spec, options);
-  if (is_launched_rank()) return run_launched_rank(spec, options);
-  const bool together = options.ranks.kind == RankChoice::Kind::kAll;
-  return together ? run_ranks(spec, options) : run_lone_ranks(spec, options);
-}
-
-Record run_one(const RunSpec& spec, const CellOptions& options) {
+// By a process of its own.
+Record run_alone(const RunSpec& spec, const CellOptions& options) {
   CellProcess process(spec, options);
   process.run({spec}, {});
   const Outcome& outcome = process.outcome();
@@ -135,6 +174,30 @@ Record run_one(const RunSpec& spec, const CellOptions& options) {
   record.environment["cell"]["pid"] = outcome.pid;
   record.environment["cell"]["max_rss_bytes"] = outcome.max_rss_bytes;
   return record;
+}
+
+}  // namespace
+
+std::string cell_program(const CellOptions& options) {
+  if (!options.program.empty()) return options.program;
+  if (const char* program = getenv("HEADROOM_CELL"); program != nullptr && *program != '\0') {
+    return program;
+  }
+  return program_folder() + "/headroom-cell";
+}
+
+Record run_cell(const RunSpec& spec, const CellOptions& options) {
+  if (spec.mesh.ranks() == 1) return run_one(spec, options);
+  if (is_launched_rank()) return run_launched_rank(spec, options);
+  const bool together = options.ranks.kind == RankChoice::Kind::kAll;
+  return together ? run_ranks(spec, options) : run_lone_ranks(spec, options);
+}
+
+Record run_one(const RunSpec& spec, const CellOptions& options) {
+  if (may_be_served(spec, options)) {
+    if (std::optional<Record> record = served(spec, options)) return std::move(*record);
+  }
+  return run_alone(spec, options);
 }
 
 void run_cells(const std::vector<RunSpec>& specs, const CellOptions& options,

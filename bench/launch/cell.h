@@ -30,11 +30,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/launch/progress.h"
+#include "bench/launch/worker.h"
 #include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
@@ -71,7 +73,8 @@ struct CellOptions {
   // One line of the cell's stderr, without the newline.
   std::function<void(const std::string& line)> on_talk;
   OnProgress on_progress;  // asked of the cell where it is set; these lines are no talk
-  KernelPaths kernel;      // where the out-of-memory killer's counters are
+  std::shared_ptr<WarmWorkers> workers;  // null: every cell gets a process of its own
+  KernelPaths kernel;                    // where the out-of-memory killer's counters are
 };
 
 // What of these a cell of the spec has: the limit on its host memory.
@@ -87,7 +90,8 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options);
 // A spec with a mesh is run by all its ranks: bench/launch/ranks.h.
 Record run_cell(const RunSpec& spec, const CellOptions& options);
 
-// The same by one process, a rank of the mesh where there is one.
+// The same by one process, a rank of the mesh where there is one; by a warm worker where
+// options.workers has them and Note [Warm workers] allows it.
 Record run_one(const RunSpec& spec, const CellOptions& options);
 
 // The same for several cells in one process, in order; on_record gets each Record as it comes. It

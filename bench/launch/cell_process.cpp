@@ -102,12 +102,7 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
   std::deque<InheritedStreams> streams;
   std::string input;
   for (const RunSpec& spec : specs) {
-    const RunSpec& with_streams = streams.emplace_back(spec).spec();
-    input += to_json_line({.spec = with_streams,
-                           .host_memory_bytes = host_memory_of(spec, options_),
-                           .watches = options_.watches,
-                           .tells_progress = options_.on_progress != nullptr,
-                           .ppo = options_.ppo});
+    input += request_for(streams.emplace_back(spec).spec());
   }
   const auto kills_before = oom_kills(options_.kernel);
   outcome_ = run_command({.program = program_,
@@ -120,6 +115,25 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
                           .on_error_line = [this](const std::string& line) { hear(line); }});
   const auto kills_after = oom_kills(options_.kernel);
   oom_killer_ran_ = kills_before && kills_after && *kills_after > *kills_before;
+}
+
+std::optional<std::string> CellProcess::run_by(CellWorker& worker, const RunSpec& spec) {
+  const auto kills_before = oom_kills(options_.kernel);
+  std::optional<std::string> answer = worker.ask(request_for(spec), options_.deadline_seconds,
+                                                 [this](const std::string& line) { hear(line); });
+  if (answer) return answer;
+  outcome_ = worker.outcome();
+  const auto kills_after = oom_kills(options_.kernel);
+  oom_killer_ran_ = kills_before && kills_after && *kills_after > *kills_before;
+  return std::nullopt;
+}
+
+std::string CellProcess::request_for(const RunSpec& spec) const {
+  return to_json_line({.spec = spec,
+                       .host_memory_bytes = host_memory_of(spec, options_),
+                       .watches = options_.watches,
+                       .tells_progress = options_.on_progress != nullptr,
+                       .ppo = options_.ppo});
 }
 
 // How far it is, told apart from its talk.

@@ -22,6 +22,12 @@ class CellProcess {
   void run(const std::vector<RunSpec>& specs,
            const std::function<void(const std::string& line)>& on_output_line);
 
+  // The spec is the request of a warm worker, and what is returned its answer; nothing where the
+  // worker ended first, and outcome() says how.
+  std::optional<std::string> run_by(CellWorker& worker, const RunSpec& spec);
+
+  const std::string& program() const { return program_; }
+  const std::vector<std::string>& environment() const { return environment_; }
   const CellOptions& options() const { return options_; }
   const Outcome& outcome() const { return outcome_; }
   std::string end() const;  // why, where it should not have ended so; "" = as it should
@@ -33,6 +39,7 @@ class CellProcess {
   void complete(Record& record, double seconds, bool one_process, size_t cells_before) const;
 
  private:
+  std::string request_for(const RunSpec& spec) const;
   void hear(const std::string& line);
 
   const CellOptions& options_;

@@ -213,7 +213,10 @@ class Watch {
     return read_some(out_, [this](const char* data, size_t size) {
       if (outcome_.output.size() + size > kMaxOutput) return stop(&outcome_.output_too_long);
       outcome_.output.append(data, size);
-      if (command_.on_output_line) hand_out_lines();
+      if (!command_.on_output_line) return;
+      while (err_.get() >= 0 && read_err()) {
+      }
+      hand_out_lines();
     });
   }
 
@@ -284,11 +287,13 @@ bool StopSignal::raised() const {
 }
 
 Outcome run_command(const Command& command) {
-  const Descriptor in = input_file(command.input);
+  const bool is_given = command.input_descriptor >= 0;
+  const Descriptor file = is_given ? Descriptor() : input_file(command.input);
+  const int in = is_given ? command.input_descriptor : file.get();
   Pipe out = make_pipe();
   Pipe err = make_pipe();
   pid_t pid = 0;
-  const int error = spawn(command, in.get(), out.write.get(), err.write.get(), &pid);
+  const int error = spawn(command, in, out.write.get(), err.write.get(), &pid);
   if (error != 0) {
     Outcome outcome;
     outcome.spawn_error = strerror(error);

@@ -32,10 +32,12 @@ struct Command {
   std::vector<std::string> arguments;    // without the program's own name
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
+  int input_descriptor = -1;             // what it reads there instead; -1 = `input`
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
   const StopSignal* stop = nullptr;      // its process group is killed when this is raised
-  // One line of its stdout, without the newline, as it comes; it is not in Outcome::output then,
-  // and the deadline counts from it anew. What it throws comes out as of on_error_line.
+  // One line of its stdout, without the newline, as it comes, after what it said on stderr before
+  // it; it is not in Outcome::output then, and the deadline counts from it anew. What it throws
+  // comes out as of on_error_line.
   std::function<void(const std::string& line)> on_output_line = {};
   // One line of its stderr, without the newline, as it comes; long ones in pieces of 64 KiB. What
   // it throws comes out of run_command(), after the program was killed.

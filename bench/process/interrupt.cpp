@@ -50,4 +50,12 @@ bool interrupted() { return raised != 0; }
 
 int interrupt_descriptor() { return descriptor; }
 
+void leave_signals_to_other_threads() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 }  // namespace headroom

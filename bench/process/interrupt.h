@@ -36,6 +36,10 @@ bool interrupted();
 // Readable from the moment interrupted() is true; -1 without a guard. For poll().
 int interrupt_descriptor();
 
+// In a thread that waits for programs: signals then find the thread that prints, whose write to a
+// stderr that nobody reads must be given up.
+void leave_signals_to_other_threads();
+
 constexpr int kInterruptedExitCode = 130;
 
 }  // namespace headroom

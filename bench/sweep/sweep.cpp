@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
 #include "bench/process/interrupt.h"
+#include "bench/sweep/forecast.h"
+#include "bench/sweep/lanes.h"
 #include "bench/sweep/record_log.h"
 #include "bench/sweep/resume.h"
 #include "files/same_file.h"
@@ -81,6 +84,12 @@ struct Cell {
   }
 };
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 class Sweep {
  public:
   Sweep(const std::vector<RunSpec>& specs, json identity, const SweepOptions& options)
@@ -99,11 +108,10 @@ class Sweep {
 
   SweepResult run() {
     const InterruptGuard guard;
-    start_ = std::chrono::steady_clock::now();
     if (options_.one_process) {
       run_in_one_process();
     } else {
-      run_one_by_one();
+      run_each();
     }
     result_.interrupted = interrupted();
     for (Cell& cell : cells_) {
@@ -138,10 +146,28 @@ class Sweep {
     say(line);
   }
 
-  void run_one_by_one() {
-    for (size_t i = 0; i < cells_.size() && !interrupted(); ++i) {
-      if (!cells_[i].record) finish(i, run_cell(*cells_[i].spec, telling(i)));
+  void run_each() {
+    std::vector<size_t> places;
+    std::vector<const RunSpec*> specs;
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      if (cells_[i].record) continue;
+      places.push_back(i);
+      specs.push_back(cells_[i].spec);
     }
+    const std::vector<Stage> stages = plan_lanes(specs, options_.jobs);
+    const size_t at_once = most_at_once(stages);
+    forecast_ = Forecast(at_once);
+    if (options_.warm) workers_ = std::make_shared<WarmWorkers>(at_once);
+    run_stages(
+        stages,
+        [&](size_t cell) {
+          const size_t i = places[cell];
+          const auto start = Clock::now();
+          Record record = run_cell(*cells_[i].spec, telling(i));
+          finish(i, std::move(record), seconds_since(start));
+        },
+        interrupted);
+    workers_.reset();
   }
 
   void run_in_one_process() {
@@ -150,9 +176,11 @@ class Sweep {
       const size_t first = next;
       std::vector<RunSpec> specs;
       for (size_t i = first; i < cells_.size(); ++i) specs.push_back(*cells_[i].spec);
+      auto start = Clock::now();
       run_cells(specs, telling(next), [&](Record record) {
         set_key(next, first);
-        finish(next, std::move(record));
+        finish(next, std::move(record), seconds_since(start));
+        start = Clock::now();
         ++next;
       });
       if (next < cells_.size() && !interrupted()) {
@@ -162,58 +190,57 @@ class Sweep {
     }
   }
 
-  // Says how far the cell is; `i` is read when it does.
+  // Says how far the cell is; `i` is read when it does. Several may talk at once.
   CellOptions telling(const size_t& i) {
     CellOptions options = options_.cell;
+    options.workers = workers_;
     if (options_.on_status) {
       options.on_progress = [this, &i](const Progress& progress) { status(i, progress); };
+    }
+    if (options_.cell.on_talk) {
+      options.on_talk = [this](const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        options_.cell.on_talk(line);
+      };
     }
     return options;
   }
 
-  void finish(size_t i, Record record) {
+  void finish(size_t i, Record record, double seconds) {
     if (interrupted() && record.status == Status::kKilled) return;  // by us: not a result
     record.environment["key"] = cells_[i].key;
     record.environment["conditions"] = cells_[i].conditions;
     record.environment["identity"] = identity_;
+    const std::lock_guard lock(mutex_);
     if (log_) log_->append(record);
-    const auto now = std::chrono::steady_clock::now();
-    spent_ += std::chrono::duration<double>(now - start_).count();
-    start_ = now;
+    forecast_.add(seconds);
     ++done_;
-    progress(i, record);
+    progress(i, record, seconds);
     cells_[i].record = std::move(record);
   }
 
-  // Cells that have not ended, here and in what the caller runs after this.
-  size_t left() const { return std::max(to_run_, options_.cells_left) - done_; }
+  // ", ETA 40 s" until all cells have ended, here and in what the caller runs after this.
+  std::string eta() const {
+    const auto seconds = forecast_.left(std::max(to_run_, options_.cells_left) - done_);
+    return seconds ? ", ETA " + eta_text(*seconds) : "";
+  }
 
-  // While a cell runs. Of the first one only its own end can be foretold.
+  // While a cell runs.
   void status(size_t i, const Progress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    const double here = std::chrono::duration<double>(now - start_).count();
+    const std::lock_guard lock(mutex_);
     std::string line = "cell " + std::to_string(i + 1) + " of " + std::to_string(cells_.size()) +
                        ": " + row_name(*cells_[i].spec);
     line += progress.step > 0 ? ", step " + std::to_string(progress.step) + " of " +
                                     std::to_string(progress.steps)
                               : ", " + progress.stage;
-    if (done_ > 0) {
-      const double all = spent_ / static_cast<double>(done_) * static_cast<double>(left());
-      line += ", ETA " + eta_text(std::max(all - here, 0.0));
-    }
-    options_.on_status(line);
+    options_.on_status(line + eta());
   }
 
-  void progress(size_t i, const Record& record) {
+  void progress(size_t i, const Record& record, double seconds) {
     std::string line = "[" + std::to_string(i + 1) + "/" + std::to_string(cells_.size()) + "] " +
                        row_name(*cells_[i].spec) + " " + to_string(record.status);
     if (record.peak) line += " " + format_bytes(record.peak->allocated);
-    line += " " + seconds_text(spent_ - spent_before_);
-    spent_before_ = spent_;
-    const size_t left = this->left();
-    if (left > 0) {
-      line += ", ETA " + eta_text(spent_ / static_cast<double>(done_) * static_cast<double>(left));
-    }
+    line += " " + seconds_text(seconds) + eta();
     if (!record.reason.empty()) line += ": " + record.reason.substr(0, record.reason.find('\n'));
     say(line);
   }
@@ -228,10 +255,10 @@ class Sweep {
   std::vector<Cell> cells_;
   SweepResult result_;
   size_t to_run_ = 0;
+  std::shared_ptr<WarmWorkers> workers_;
+  std::mutex mutex_;  // of the file, of what is said, and of what follows
   size_t done_ = 0;
-  std::chrono::steady_clock::time_point start_;  // of the cell that runs
-  double spent_ = 0;  // seconds in the cells that ran, and before the last of them
-  double spent_before_ = 0;
+  Forecast forecast_{1};
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A grid of RunSpecs, nothing lost: one process per cell, or all in one. No torch here.
+// A grid of RunSpecs, nothing lost. No torch here.
 #pragma once
 
 #include <functional>
@@ -43,6 +43,8 @@ struct SweepOptions {
   std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
   size_t cells_left = 0;     // that its caller has left, these too: the ETA is for all of them
   bool resume = true;        // cells that records_path already answers are not rerun
+  size_t jobs = 0;           // cells at once; 0 = as Note [Lanes] in bench/sweep/lanes.h says
+  bool warm = true;          // cells on virtual cards run in warm workers: Note [Warm workers]
   bool one_process = false;  // see Note [Cells in one process] in bench/launch/cell.h
   // "[3/63] small_ctx128_training_fp32 ok 1.234 GiB 5.2 s, ETA 40 s"; also what was found in
   // records_path.
@@ -58,7 +60,7 @@ struct SweepResult {
   bool interrupted = false;  // SIGINT or SIGTERM; see bench/process/interrupt.h
 };
 
-// Runs every cell, one at a time. A cell that ends badly is a row and the sweep goes on.
+// Runs every cell. A cell that ends badly is a row and the sweep goes on.
 // A cell is not rerun when records_path holds a Record of the same key that is ok or oom, was
 // written with the same output files and these still exist, and, if oom, ran with as much host
 // memory as there is now or filled a virtual card. In one process all cells are answered so, or

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/remembered_cells.h"
 #include "cli/commands/commands.h"
@@ -77,6 +78,7 @@ int fit(const Arguments& arguments) {
     check_disk_places({{.param_offload = to_disk, .optimizer_offload = to_disk}});
   }
   CellOptions options = limits_from(arguments);
+  options.workers = std::make_shared<WarmWorkers>(cores());
   options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bench/launch/cell.h"
+#include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/virtual_card.h"
 #include "cli/commands/parse_and_run.h"
@@ -98,6 +99,7 @@ int fit_ppo(const Arguments& typed) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
   base.shared.stacks = Stacks::kNone;
   CellOptions options = limits_from(arguments);
+  options.workers = std::make_shared<WarmWorkers>(cores());
   const std::vector<RunTechnique> techniques = techniques_from(arguments, base);
   const int64_t capacity = capacity_of(cards.front().card);
   PpoFit found;

@@ -32,6 +32,17 @@ CommandLine sweep_command_line() {
       {"cells-left", "N", "a script's cells still to run, these too: the ETA is for all",
        "Results"},
       {"no-resume", "", "run again what --records already holds", "Results"},
+      {"jobs", "N",
+       "cells at once (0 = one per core on virtual cards, one per real card,\none on the CPU, "
+       "whose "
+       "times need it alone)",
+       "Limits"},
+      {"shard", "K/N", "the K-th of N parts of the grid: every N-th cell", "Results"},
+      {"fresh-processes", "",
+       "a process of its own for each cell on a virtual card too; the Records\nare the same, and "
+       "it "
+       "takes four times as long",
+       "Limits"},
       {"one-process", "",
        "all cells in one process, as a program that loops over them; what a\nprocess keeps (cuBLAS "
        "workspaces) is part of later cells' memory",
@@ -40,11 +51,12 @@ CommandLine sweep_command_line() {
       {"dry-run", "", "print the cells (their settings: --format csv, json), run nothing",
        "Results"}};
   flags.insert(flags.end(), own.begin(), own.end());
-  return {"sweep --model-size NAME,... [flags]",
-          "Runs every combination of the given values, one process per cell. A cell that fails is\n"
-          "a row with its reason, and the sweep goes on. Run again with the same --records, it\n"
-          "continues where it was stopped.",
-          flags};
+  return {
+      "sweep --model-size NAME,... [flags]",
+      "Runs every combination of the given values, each as in a new process. A cell that fails is\n"
+      "a row with its reason, and the sweep goes on. Run again with the same --records, it\n"
+      "continues where it was stopped.",
+      flags};
 }
 
 // Every cell writes a file of its own, named after the cell.
@@ -119,6 +131,8 @@ int sweep_grid(const Arguments& arguments) {
                        .records_path = arguments.get("records"),
                        .cells_left = static_cast<size_t>(integer(arguments, "cells-left", 0, 0)),
                        .resume = !arguments.has("no-resume"),
+                       .jobs = static_cast<size_t>(integer(arguments, "jobs", 0, 0)),
+                       .warm = !arguments.has("fresh-processes"),
                        .one_process = arguments.has("one-process"),
                        .on_progress = log_line};
   options.cell.on_talk = log_line;

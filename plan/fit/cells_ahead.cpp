@@ -1,22 +1,11 @@
 #include "plan/fit/cells_ahead.h"
 
-#include <csignal>
 #include <system_error>
 #include <utility>
 
+#include "bench/process/interrupt.h"
+
 namespace headroom {
-namespace {
-
-// A signal finds the thread that prints: a write to a stderr that nobody reads must be given up.
-void leave_signals_to_others() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
-}  // namespace
 
 CellsAhead::CellsAhead(Run run, size_t at_once) : run_(std::move(run)) {
   try {
@@ -61,7 +50,7 @@ RememberedCell CellsAhead::get(const RunSpec& spec) {
 }
 
 void CellsAhead::work() {
-  leave_signals_to_others();
+  leave_signals_to_other_threads();
   std::unique_lock lock(mutex_);
   for (;;) {
     news_.wait(lock, [this] { return ends_ || !asked_.empty() || !foretold_.empty(); });

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "bench/process/cores.h"
 #include "plan/fit/side_by_side.h"
 #include "text/quantity.h"
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/capacity.h"

@@ -6,12 +6,9 @@
 #include <thread>
 #include <vector>
 
-namespace headroom {
+#include "bench/process/cores.h"
 
-size_t cores() {
-  static const size_t kCores = std::max(1U, std::thread::hardware_concurrency());
-  return kCores;
-}
+namespace headroom {
 
 void side_by_side(size_t count, const std::function<void(size_t place)>& ask) {
   std::atomic<size_t> next = 0;

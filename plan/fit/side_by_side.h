@@ -6,9 +6,6 @@
 
 namespace headroom {
 
-// How many are answered at once: the cores that this process may use.
-size_t cores();
-
 // Calls ask(0) to ask(count - 1), begun in that order, on a thread for each core; returns when all
 // have returned. `ask` must be fit for that, and must not throw.
 void side_by_side(size_t count, const std::function<void(size_t place)>& ask);
