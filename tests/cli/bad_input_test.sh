@@ -334,7 +334,7 @@ expect 0 '' sweep "${small[@]}" --context-length 128,256 --profile-type forward,
 expect 4 'timeout: killed after its deadline' profile "${small[@]}" --batch-size 14 --deadline 0.2
 "$program" sweep "${small[@]}" --batch-size 4,14 --records i.jsonl >out 2>err &
 pid=$!
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 2400; i++)); do
   [[ -s i.jsonl ]] && break
   sleep 0.05
 done

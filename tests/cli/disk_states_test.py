@@ -9,12 +9,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 from disk_runs import OnADisk, command, main, run
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import family, lives, until  # noqa: E402
 
 PARAMETERS = 2 * 100 * 64 + 64 + 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
 
@@ -135,20 +138,17 @@ class DiskStates(OnADisk, unittest.TestCase):
                                    start_new_session=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        for _ in range(1200):
-            if self.step() >= 2:
-                return process
-            if process.poll() is not None:
-                self.fail(process.stderr.read())
-            time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGKILL)
-        self.fail("no step in a minute")
+        until(lambda: self.step() >= 2 or process.poll() is not None, "two steps")
+        if process.poll() is not None:
+            self.fail(process.stderr.read())
+        return process
 
     def test_after_a_kill_a_run_goes_on_from_the_last_whole_step(self):
         process = self.start()
+        members = family(process.pid)  # its cell is no child of ours
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        time.sleep(0.2)  # its cell is of the group, not a child of ours
+        until(lambda: not any(map(lives, members)), "the cell goes")
         step = self.step()
         resumed = self.losses(steps=3)
         self.assertEqual(self.left(), [])
@@ -170,7 +170,7 @@ class DiskStates(OnADisk, unittest.TestCase):
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             for child in children:
                 os.kill(int(child), signal.SIGKILL)
-            out, error = process.communicate(timeout=30)
+            out, error = process.communicate(timeout=120)
             self.assertEqual(process.returncode, 4, error)
             self.assertEqual(json.loads(out)["status"], "killed")
             self.assertEqual(len(self.left()), 2 if keep else 0, self.left())

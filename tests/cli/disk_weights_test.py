@@ -8,13 +8,16 @@ usage: disk_weights_test.py HEADROOM FAULTY_DISK.so
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 import disk_runs
 from disk_runs import OnADisk, main
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import has_open, until  # noqa: E402
 
 LAYERS = 5
 # Of a block, in a file: matrices are whole pages here, the two norms are not.
@@ -130,7 +133,7 @@ class DiskWeights(OnADisk, unittest.TestCase):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
         self.addCleanup(process.stderr.close)
-        time.sleep(3)
+        until(lambda: process.poll() is not None or has_open(process.pid, self.folder), "keeps weights")
         self.assertIsNone(process.poll())
         self.record()  # sees no file of the other one
         os.killpg(process.pid, signal.SIGKILL)

@@ -11,10 +11,10 @@ HEADROOM_CELL=$(realpath "$2")
 export HEADROOM_CELL
 begin "$1"
 
-# eventually COMMAND...: until it succeeds, or for five seconds. A shell does not wait for >(command).
+# eventually COMMAND...: until it succeeds, or for a minute. A shell does not wait for >(command).
 eventually() {
   local i
-  for ((i = 0; i < 100; i++)); do
+  for ((i = 0; i < 1200; i++)); do
     "$@" && return
     sleep 0.05
   done

@@ -9,12 +9,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import family, processor_seconds, until  # noqa: E402
 
 HEADROOM = os.path.abspath(sys.argv[1])
 OLD = "what was here before\n"
-MOMENTS = (0.3, 0.8, 1.3, 1.9, 2.6)  # seconds: the start, building, each phase
+# Seconds of processor that it and its cell have used by then: the start, building, each phase.
+MOMENTS = (0.3, 0.8, 1.3, 1.9, 2.6)
 
 
 class PpoInterruptTest(unittest.TestCase):
@@ -34,10 +38,11 @@ class PpoInterruptTest(unittest.TestCase):
         with open(os.path.join(folder, "out"), "w", encoding="utf-8") as out:
             process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.PIPE,
                                        text=True)
-        time.sleep(seconds)
+        until(lambda: process.poll() is not None or
+              processor_seconds(*family(process.pid)) >= seconds, f"uses {seconds} s of processor")
         self.assertIsNone(process.poll(), "it ended by itself")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
         return process.returncode, err
 
     def check(self, device):

@@ -9,13 +9,13 @@ namespace {
 
 using Live = std::map<std::string, int64_t>;
 
-const std::vector<std::string> kRoles = {"actor", "critic"};
+const std::vector<std::string> kRolesThere = {"actor", "critic"};
 
-const Scope kTraining = {ScopeKind::kPhase, "training"};
+const Scope kTrainingThere = {ScopeKind::kPhase, "training"};
 const Scope kOptimizer = {ScopeKind::kPhase, "optimizer"};
 
 InstantBreakdown at(const Script& script, int64_t event) {
-  return breakdown_at(script.recording, script.owned, kRoles, event);
+  return breakdown_at(script.recording, script.owned, kRolesThere, event);
 }
 
 // An update that fails: gradients before it, a temporary, two moments, which are claimed only when
@@ -23,13 +23,13 @@ InstantBreakdown at(const Script& script, int64_t event) {
 Script failed_update() {
   Script script;
   script.before(1, 1000).claim(Category::kParameters, 1, "actor.w");
-  script.begin(kTraining).alloc(2, 900).claim(Category::kGradients, 2, "actor.w");
+  script.begin(kTrainingThere).alloc(2, 900).claim(Category::kGradients, 2, "actor.w");
   script.begin(kOptimizer).alloc(3, 400).alloc(4, 300).alloc(5, 350);
   return script;
 }
 
 Script unwound(Script script) {
-  script.end(kOptimizer).free(4).end(kTraining);
+  script.end(kOptimizer).free(4).end(kTrainingThere);
   for (const uint64_t moment : {3, 5}) script.claim(Category::kOptimizerState, moment, "actor.w");
   return script;
 }
@@ -52,10 +52,10 @@ TEST(InstantBreakdown, WhatGrewIsOfTheInnermostPhaseThatTheFailureUnwindsFrom) {
 
 TEST(InstantBreakdown, APhaseThatHadEndedIsNotWhereItFailed) {
   Script script;
-  script.begin(kTraining).alloc(1, 10).begin(kOptimizer).alloc(2, 5).end(kOptimizer);
+  script.begin(kTrainingThere).alloc(1, 10).begin(kOptimizer).alloc(2, 5).end(kOptimizer);
   script.free(2).claim(Category::kGradients, 1, "critic.w");
   const int64_t refused = script.now();
-  script.end(kTraining);
+  script.end(kTrainingThere);
   EXPECT_EQ(at(script, refused).grew, "critic gradients");
 }
 

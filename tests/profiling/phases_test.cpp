@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-const Scope kForward = {ScopeKind::kSaving, "forward"};
+const Scope kForwardScope = {ScopeKind::kSaving, "forward"};
 const Scope kScoring = {ScopeKind::kPhase, "scoring"};
 
 // A scope from here to the end of the C++ scope.
@@ -57,7 +57,7 @@ TEST(PhasePeaks, PhasesHaveTheirOwnPeaksAndTheWholeHasTheHighest) {
   PhasePeaks peaks({&memory});
   for (const int64_t extra : {0, 10}) {
     {
-      const Open<> forward(&peaks, kForward);
+      const Open<> forward(&peaks, kForwardScope);
       memory.pass(100 + extra);
       memory.pass(40);
     }
@@ -81,7 +81,7 @@ TEST(PhasePeaks, APhaseInsideAnotherCountsForBoth) {
   FakeTracker memory;
   PhasePeaks peaks({&memory});
   {
-    const Open<> forward(&peaks, kForward);
+    const Open<> forward(&peaks, kForwardScope);
     memory.pass(30);
     {
       const Open<> scoring(&peaks, kScoring);
@@ -92,7 +92,7 @@ TEST(PhasePeaks, APhaseInsideAnotherCountsForBoth) {
   EXPECT_EQ(peaks.phases(0).at("forward").allocated, 30);
   EXPECT_EQ(peaks.phases(0).at("scoring").allocated, 20);
   {
-    const Open<> forward(&peaks, kForward);
+    const Open<> forward(&peaks, kForwardScope);
     const Open<> scoring(&peaks, kScoring);
     memory.pass(70);
   }
@@ -107,7 +107,7 @@ TEST(FailedPhase, IsTheInnermostThatAnExceptionClosed) {
   FailedPhase phase(name, &peaks);
   const auto in_a_phase = [&](bool fails) {
     const Open<FailedPhase> outer(&phase, kScoring);
-    const Open<FailedPhase> inner(&phase, kForward);
+    const Open<FailedPhase> inner(&phase, kForwardScope);
     const Open<FailedPhase> block(&phase, Scope::block(3));
     if (fails) throw std::runtime_error("no memory");
   };
@@ -123,7 +123,7 @@ TEST(PhasePeaks, EveryMemoryKeepsItsOwn) {
   FakeTracker host;
   PhasePeaks peaks({&device, &host});
   {
-    const Open<> forward(&peaks, kForward);
+    const Open<> forward(&peaks, kForwardScope);
     device.pass(7);
   }
   {

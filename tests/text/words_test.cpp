@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 template <typename Call>
-std::string refusal(const Call& call) {
+std::string refusal_of_words(const Call& call) {
   return message_of<UsageError>(call);
 }
 
@@ -28,16 +28,16 @@ TEST(Words, NearestNameAcceptsTwoEditsAtMost) {
 
 TEST(Words, AnUnknownWordIsRefusedWithAllThatAreAllowed) {
   EXPECT_NO_THROW(check_choice("--v", "a", {"a", "b"}, "--v a"));
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(refusal_of_words([] {
               check_choice("--v", "aa", {"a", "b"}, "--v a");
             }),
             "--v: 'aa' is unknown; allowed: a, b (example: --v a)");
   EXPECT_NO_THROW(check_name("--v", "small", {"small", "xl"}, "--v xl"));
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(refusal_of_words([] {
               check_name("--v", "smal", {"small", "xl"}, "--v xl");
             }),
             "--v: 'smal' is unknown; allowed: small, xl; did you mean small? (example: --v xl)");
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(refusal_of_words([] {
               check_name("--v", "huge", {"small", "xl"}, "--v xl");
             }),
             "--v: 'huge' is unknown; allowed: small, xl (example: --v xl)");
@@ -45,7 +45,7 @@ TEST(Words, AnUnknownWordIsRefusedWithAllThatAreAllowed) {
 
 TEST(Words, AShortenedOrSpelledOutWordIsRecognized) {
   const auto suggested = [](const char* typed, const std::vector<std::string>& known) {
-    const std::string line = refusal([&] { check_name("--v", typed, known, ""); });
+    const std::string line = refusal_of_words([&] { check_name("--v", typed, known, ""); });
     const size_t at = line.find("did you mean ");
     return at == std::string::npos ? "" : line.substr(at + 13, line.find('?') - at - 13);
   };
@@ -67,14 +67,14 @@ TEST(Words, AShortenedOrSpelledOutWordIsRecognized) {
 }
 
 TEST(Words, AnUnknownOptionIsRefusedWithTheNearestOrTheWayToTheList) {
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(refusal_of_words([] {
               refuse_option("--outptu", {"--output", "--format"});
             }),
             "unknown option --outptu, did you mean --output?");
-  EXPECT_EQ(refusal([] { refuse_option("--nonsense", {"--output"}); }),
+  EXPECT_EQ(refusal_of_words([] { refuse_option("--nonsense", {"--output"}); }),
             "unknown option --nonsense; --help lists the known ones");
   const auto suggested = [](const char* typed) {
-    const std::string line = refusal([&] {
+    const std::string line = refusal_of_words([&] {
       refuse_option(typed, {"--context-length", "--checkpoint", "--micro-batch-size", "--format"});
     });
     return line.substr(line.find_last_of(' ') + 1);

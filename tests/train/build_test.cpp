@@ -14,21 +14,19 @@ namespace {
 using testing::ElementsAre;
 using torch::Tensor;
 
-constexpr auto kCpu = torch::kCPU;
-
 std::vector<int64_t> ids(const Tensor& tensor) {
   const Tensor flat = tensor.flatten().contiguous();
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
-std::unique_ptr<Step> step_of(const RunSpec& spec) {
+std::unique_ptr<Step> built_step(const RunSpec& spec) {
   std::vector<std::string> notes;
-  return build_step(spec, kCpu, &notes);
+  return build_step(spec, torch::kCPU, &notes);
 }
 
 std::vector<double> losses_of(const RunSpec& spec, int steps) {
-  const auto step = step_of(spec);
-  const Data data(spec, model_config(spec).vocab_size, kCpu, steps);
+  const auto step = built_step(spec);
+  const Data data(spec, model_config(spec).vocab_size, torch::kCPU, steps);
   std::vector<double> losses;
   for (int i = 0; i < steps; ++i) losses.push_back(step->run(data.batch(i)).item<double>());
   return losses;
@@ -37,7 +35,7 @@ std::vector<double> losses_of(const RunSpec& spec, int steps) {
 TEST(Data, RandomTokensDependOnSeedAndStepAlone) {
   RunSpec spec = tiny_spec();
   const auto tokens = [&](int64_t step) {
-    return ids(Data(spec, 50, kCpu, 10).batch(step).tokens_BS);
+    return ids(Data(spec, 50, torch::kCPU, 10).batch(step).tokens_BS);
   };
   const auto first = tokens(3);
   torch::manual_seed(77);
@@ -50,7 +48,7 @@ TEST(Data, RandomTokensDependOnSeedAndStepAlone) {
 
 TEST(Data, TargetsAreTheTokensShiftedByOne) {
   const RunSpec spec = tiny_spec();
-  const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
+  const Batch batch = Data(spec, 50, torch::kCPU, 1).batch(0);
   EXPECT_THAT(batch.tokens_BS.sizes(), ElementsAre(2, 16));
   EXPECT_THAT(batch.targets_BS.sizes(), ElementsAre(2, 16));
   const auto tokens = ids(batch.tokens_BS);
@@ -67,14 +65,14 @@ TEST(Data, StepsReadOneWindowOfTheFileAfterTheOther) {
   spec.tokens = scratch.write("ids", bytes);
   spec.batch_size = 2;
   spec.context_length = 3;
-  const Data data(spec, 11, kCpu, 10);
+  const Data data(spec, 11, torch::kCPU, 10);
   EXPECT_THAT(ids(data.batch(0).tokens_BS), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(ids(data.batch(0).targets_BS), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(ids(data.batch(1).tokens_BS), ElementsAre(6, 7, 8, 9, 10, 0));
   EXPECT_THAT(ids(data.batch(1).targets_BS), ElementsAre(7, 8, 9, 10, 0, 1));
   EXPECT_THAT(ids(data.batch(11).tokens_BS), ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_THROW(Data(spec, 10, kCpu, 10), UsageError) << "id 10 is beyond the vocabulary";
-  EXPECT_NO_THROW(Data(spec, 10, kCpu, 1)) << "which one step does not read";
+  EXPECT_THROW(Data(spec, 10, torch::kCPU, 10), UsageError) << "id 10 is beyond the vocabulary";
+  EXPECT_NO_THROW(Data(spec, 10, torch::kCPU, 1)) << "which one step does not read";
 }
 
 TEST(Build, TheSameSeedGivesTheSameLosses) {
@@ -94,7 +92,7 @@ TEST(Build, FreeDimensionsGiveExactlyTheParametersCounted) {
   for (const int64_t kv_heads : {1, 2, 4}) {
     spec.kv_heads = kv_heads;
     spec.d_ff = 40 + kv_heads;
-    const auto step = step_of(spec);
+    const auto step = built_step(spec);
     int64_t count = 0;
     for (const Tensor& parameter : step->model()->parameters()) {
       count += parameter.numel();
@@ -111,7 +109,7 @@ TEST(Build, WeightsBeginAsTheAssignmentSays) {
   spec.d_model = 128;
   spec.d_ff = 384;
   spec.vocab_size = 500;
-  const auto parameters = step_of(spec)->model()->named_parameters();
+  const auto parameters = built_step(spec)->model()->named_parameters();
   const Tensor w1 = parameters["layers.0.ffn.w1.weight"];
   const double deviation = std::sqrt(2.0 / (128 + 384));
   EXPECT_NEAR(w1.std().item<double>(), 0.987 * deviation, 0.02 * deviation) << "cut at 3";
@@ -123,11 +121,11 @@ TEST(Build, WeightsBeginAsTheAssignmentSays) {
 
 TEST(Step, LeavesGradientsAndALossOnlyWhereThereIsBackward) {
   RunSpec spec = tiny_spec();
-  const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
+  const Batch batch = Data(spec, 50, torch::kCPU, 1).batch(0);
   for (const Mode mode :
        {Mode::kForward, Mode::kForwardGrad, Mode::kForwardBackward, Mode::kTraining}) {
     spec.profile_type = mode;
-    const auto step = step_of(spec);
+    const auto step = built_step(spec);
     const Tensor before = step->model()->parameters()[0].detach().clone();
     const Tensor loss = step->run(batch);
     EXPECT_EQ(loss.defined(), has_backward(mode)) << to_string(mode);
@@ -144,8 +142,8 @@ TEST(Step, LeavesGradientsAndALossOnlyWhereThereIsBackward) {
 TEST(Step, GradientsOfOneStepAreGoneInTheNext) {
   RunSpec spec = tiny_spec();
   spec.profile_type = Mode::kForwardBackward;
-  const auto step = step_of(spec);
-  const Batch batch = Data(spec, 50, kCpu, 1).batch(0);
+  const auto step = built_step(spec);
+  const Batch batch = Data(spec, 50, torch::kCPU, 1).batch(0);
   step->run(batch);
   const Tensor once = step->model()->parameters()[0].grad().clone();
   step->run(batch);

@@ -13,8 +13,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr auto kCpu = torch::kCPU;
-
 std::vector<Tensor> weights_of(Step& step) {
   std::vector<Tensor> copies;
   for (const Tensor& parameter : step.model()->parameters()) {
@@ -28,15 +26,15 @@ bool equal(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
                     [](const Tensor& x, const Tensor& y) { return x.equal(y); });
 }
 
-std::unique_ptr<Step> step_of(const RunSpec& spec) {
+std::unique_ptr<Step> scaled_step(const RunSpec& spec) {
   std::vector<std::string> notes;
-  return build_step(spec, kCpu, &notes);
+  return build_step(spec, torch::kCPU, &notes);
 }
 
-Batch batch_of(const RunSpec& spec) { return Data(spec, spec.vocab_size, kCpu, 1).batch(0); }
+Batch batch_of(const RunSpec& spec) { return Data(spec, spec.vocab_size, torch::kCPU, 1).batch(0); }
 
 TEST(LossScaler, FiniteGradientsAreDividedByTheScale) {
-  LossScaler scaler(kCpu, {.initial_scale = 1024});
+  LossScaler scaler(torch::kCPU, {.initial_scale = 1024});
   EXPECT_EQ(scaler.scale(torch::tensor(0.5F)).item<float>(), 512);
   const std::vector<Tensor> gradients = {torch::full({3}, 2048.0F), torch::full({2, 2}, 1.0F)};
   EXPECT_TRUE(scaler.unscale(gradients));
@@ -47,7 +45,7 @@ TEST(LossScaler, FiniteGradientsAreDividedByTheScale) {
 TEST(LossScaler, OneInfinityOrNanAnywhereIsFoundAndHalvesTheScale) {
   for (const float bad : {std::numeric_limits<float>::infinity(),
                           -std::numeric_limits<float>::infinity(), std::nanf("")}) {
-    LossScaler scaler(kCpu, {.initial_scale = 1024});
+    LossScaler scaler(torch::kCPU, {.initial_scale = 1024});
     const std::vector<Tensor> gradients = {torch::ones({3}), torch::ones({5, 7})};
     gradients[1][4][6] = bad;
     EXPECT_FALSE(scaler.unscale(gradients)) << bad;
@@ -58,7 +56,7 @@ TEST(LossScaler, OneInfinityOrNanAnywhereIsFoundAndHalvesTheScale) {
 }
 
 TEST(LossScaler, GrowsAfterAnIntervalOfFiniteStepsInARow) {
-  LossScaler scaler(kCpu, {.initial_scale = 64, .growth_interval = 3});
+  LossScaler scaler(torch::kCPU, {.initial_scale = 64, .growth_interval = 3});
   const auto step = [&](bool finite) {
     scaler.unscale({torch::full({1}, finite ? 1.0F : INFINITY)});
     scaler.update();
@@ -78,10 +76,11 @@ TEST(LossScaler, GrowsAfterAnIntervalOfFiniteStepsInARow) {
 TEST(LossScaler, AStepWhoseGradientsOverflowChangesNoWeight) {
   RunSpec spec = tiny_spec();
   spec.precision = Precision::kFp16;
-  const auto step = step_of(spec);
+  const auto step = scaled_step(spec);
   const Batch batch = batch_of(spec);
   const double scale = std::ldexp(1, 100);  // beyond FP16 whatever the gradient
-  step->loss_scaler = std::make_unique<LossScaler>(kCpu, LossScalerOptions{.initial_scale = scale});
+  step->loss_scaler =
+      std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = scale});
   const auto before = weights_of(*step);
   EXPECT_TRUE(std::isfinite(step->run(batch).item<double>())) << "the loss is printed unscaled";
   EXPECT_EQ(step->skipped_steps(), 1);
@@ -99,11 +98,12 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
   RunSpec spec = tiny_spec();
   spec.learning_rate = 1e-2;
   const Batch batch = batch_of(spec);
-  const auto fp32 = step_of(spec);
+  const auto fp32 = scaled_step(spec);
   spec.precision = Precision::kFp16;
-  const auto fp16 = step_of(spec);
+  const auto fp16 = scaled_step(spec);
   // The default scale is backed off by the first step; this one fits at once.
-  fp16->loss_scaler = std::make_unique<LossScaler>(kCpu, LossScalerOptions{.initial_scale = 1024});
+  fp16->loss_scaler =
+      std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = 1024});
   double first = 0, last = 0;
   for (int i = 0; i < 6; ++i) {
     const double expected = fp32->run(batch).item<double>();
@@ -117,13 +117,13 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
 
 TEST(LossScaler, OnlyFP16WithABackwardHasOne) {
   RunSpec spec = tiny_spec();
-  EXPECT_EQ(step_of(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
   spec.precision = Precision::kBf16;
-  EXPECT_EQ(step_of(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
   spec.precision = Precision::kFp16;
-  EXPECT_NE(step_of(spec)->loss_scaler, nullptr);
+  EXPECT_NE(scaled_step(spec)->loss_scaler, nullptr);
   spec.profile_type = Mode::kForwardGrad;
-  EXPECT_EQ(step_of(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
 }
 
 }  // namespace

@@ -14,10 +14,8 @@ namespace {
 
 using torch::Tensor;
 
-constexpr auto kCpu = torch::kCPU;
-
-bool enabled() { return at::autocast::is_autocast_enabled(kCpu); }
-at::ScalarType dtype() { return at::autocast::get_autocast_dtype(kCpu); }
+bool enabled() { return at::autocast::is_autocast_enabled(torch::kCPU); }
+at::ScalarType dtype() { return at::autocast::get_autocast_dtype(torch::kCPU); }
 
 // How many guards are alive.
 int depth() {
@@ -31,8 +29,8 @@ struct Bf16Step {
     spec.profile_type = Mode::kForwardBackward;
     spec.precision = Precision::kBf16;
     std::vector<std::string> notes;
-    step = build_step(spec, kCpu, &notes);
-    batch = Data(spec, spec.vocab_size, kCpu, 1).batch(0);
+    step = build_step(spec, torch::kCPU, &notes);
+    batch = Data(spec, spec.vocab_size, torch::kCPU, 1).batch(0);
     uniform_loss = std::log(static_cast<double>(spec.vocab_size));
   }
   double loss() const { return step->run(batch).item<double>(); }
@@ -58,7 +56,7 @@ TEST(Autocast, WeightsChangedInPlaceAreSeenByTheNextStep) {
 // A product that autocast caches on the CPU; --kernels eager has none there (Note [The cast
 // cache]).
 double step_on(const Tensor& weight) {
-  const AutocastGuard autocast(Precision::kBf16, kCpu);
+  const AutocastGuard autocast(Precision::kBf16, torch::kCPU);
   return torch::linear(torch::ones({1, 4}), weight).sum().item<double>();
 }
 
@@ -78,7 +76,7 @@ TEST(Autocast, TheOutermostGuardTakesTheCastCacheWithIt) {
 // between them, as no guard at all would.
 TEST(Autocast, WithoutClearingTheCacheTheNextStepComputesWithOldWeights) {
   Tensor weight = torch::ones({4, 4}, torch::requires_grad());
-  const AutocastGuard around_both(Precision::kBf16, kCpu);
+  const AutocastGuard around_both(Precision::kBf16, torch::kCPU);
   EXPECT_EQ(step_on(weight), 16);
   zero(weight);
   EXPECT_EQ(step_on(weight), 16);
@@ -90,11 +88,11 @@ TEST(Autocast, GuardsNestAndRestoreWhatWas) {
   const auto dtype_before = dtype();
   ASSERT_FALSE(enabled());
   {
-    const AutocastGuard outer(Precision::kBf16, kCpu);
+    const AutocastGuard outer(Precision::kBf16, torch::kCPU);
     EXPECT_TRUE(enabled());
     EXPECT_EQ(dtype(), at::kBFloat16);
     {
-      const AutocastGuard inner(Precision::kFp16, kCpu);
+      const AutocastGuard inner(Precision::kFp16, torch::kCPU);
       EXPECT_EQ(dtype(), at::kHalf);
     }
     EXPECT_TRUE(enabled());
@@ -108,7 +106,7 @@ TEST(Autocast, GuardsNestAndRestoreWhatWas) {
 
 TEST(Autocast, NothingIsTurnedOnForFp32AndTf32) {
   for (const Precision precision : {Precision::kFp32, Precision::kTf32}) {
-    const AutocastGuard guard(precision, kCpu);
+    const AutocastGuard guard(precision, torch::kCPU);
     EXPECT_FALSE(enabled());
     EXPECT_EQ(depth(), 0);
   }
@@ -152,14 +150,14 @@ TEST(Autocast, ItsCopiesOfWeightsAreClaimedAsCastCacheWhereSomebodyListens) {
   Heard heard;
   Tensor copy;
   {
-    const AutocastGuard guard(Precision::kBf16, kCpu, &heard, {weight});
+    const AutocastGuard guard(Precision::kBf16, torch::kCPU, &heard, {weight});
     torch::matmul(torch::matmul(input, weight), weight);
     torch::matmul(input, other);
     input.to(torch::kHalf);
     EXPECT_EQ(heard.claims.size(), 1U);
     EXPECT_EQ(heard.claims[Category::kCastCache].size(), 1U);
     {
-      const AutocastGuard inner(Precision::kBf16, kCpu, &heard, {other});
+      const AutocastGuard inner(Precision::kBf16, torch::kCPU, &heard, {other});
       copy = other.to(torch::kHalf);
       weight.to(torch::kHalf);  // not of the inner guard's weights
     }
@@ -175,13 +173,13 @@ TEST(Autocast, ItsCopiesOfWeightsAreClaimedAsCastCacheWhereSomebodyListens) {
 
 TEST(Precision, BF16IsKeptOnTheCpu) {
   std::string note;
-  EXPECT_EQ(supported_precision(Precision::kBf16, kCpu, &note), Precision::kBf16);
+  EXPECT_EQ(supported_precision(Precision::kBf16, torch::kCPU, &note), Precision::kBf16);
   EXPECT_EQ(note, "");
 }
 
 TEST(Precision, TF32OnTheCpuIsFp32AndSaysSo) {
   std::string note;
-  EXPECT_EQ(supported_precision(Precision::kTf32, kCpu, &note), Precision::kFp32);
+  EXPECT_EQ(supported_precision(Precision::kTf32, torch::kCPU, &note), Precision::kFp32);
   EXPECT_NE(note, "");
 }
 

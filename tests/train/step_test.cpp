@@ -16,15 +16,13 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using torch::Tensor;
 
-constexpr auto kCpu = torch::kCPU;
-
 struct TinyStep {
   explicit TinyStep(Mode mode) {
     spec.profile_type = mode;
     spec.layers = 2;
     std::vector<std::string> notes;
-    step = build_step(spec, kCpu, &notes);
-    data = std::make_unique<Data>(spec, spec.vocab_size, kCpu, 10);
+    step = build_step(spec, torch::kCPU, &notes);
+    data = std::make_unique<Data>(spec, spec.vocab_size, torch::kCPU, 10);
   }
 
   RunSpec spec = tiny_spec();

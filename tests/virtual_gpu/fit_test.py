@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from processes import SOON, until  # noqa: E402
 
 HEADROOM = ALLOCATE = ""
 SHAPE = ("--model-size custom --d-model 512 --d-ff 1408 --layers 4 --heads 8 --kv-heads 8 --vocab-size 8192").split()
@@ -28,15 +30,15 @@ def fit(*arguments, folder=None):
     return subprocess.run([HEADROOM, "fit", *arguments], capture_output=True, text=True, cwd=folder, check=False)
 
 
-def interrupted(*arguments, folder, after_lines, pause):
-    """fit with ^C when it has said so many lines and a little more time has gone by: exit code, stdout, stderr."""
+def interrupted(*arguments, folder, after_lines, begun=""):
+    """fit with ^C when it has said so many lines and there is the file `begun`: exit code, stdout, stderr."""
     with subprocess.Popen([HEADROOM, "fit", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           cwd=folder) as process:
         for _ in range(after_lines):
             process.stderr.readline()
-        time.sleep(pause)
+        until(lambda: Path(folder, begun).exists(), "begins the next run")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=SOON)
     return process.returncode, out, err
 
 
@@ -229,7 +231,7 @@ exit 7
 
     def test_what_is_known_is_printed_at_an_interrupt(self):
         code, out, err = interrupted(*CARD, *RUN, "--format", "json", "--records", "fit.jsonl", folder=self.folder,
-                                     after_lines=3, pause=0.2)
+                                     after_lines=3)
         self.assertEqual(code, 130, err)
         document = json.loads(out)
         self.assertTrue(document["interrupted"])
@@ -268,9 +270,9 @@ exit 7
 
     def test_an_interrupt_of_a_program_keeps_what_is_known(self):
         # Whatever the program makes of it: the third ends well at the signal.
-        program = ["sh", "-c", "test {n} -lt 4 || { trap 'exit 0' INT; sleep 30 & wait; }"]
+        program = ["sh", "-c", "test {n} -lt 4 || { trap 'exit 0' INT; touch begun; sleep 600 & wait; }"]
         code, out, err = interrupted("--card", "rtx4090", "--vary", "n=1..100", "--", *program, folder=self.folder,
-                                     after_lines=2, pause=0.5)
+                                     after_lines=2, begun="begun")
         self.assertEqual(code, 130, err)
         self.assertRegex(out, r"as it is\s+2 ")
         self.assertIn("INTERRUPTED", out)

@@ -11,10 +11,10 @@
 
 namespace headroom {
 
-// True as soon as `condition` is; false when it was not within ten seconds.
+// True as soon as `condition` is; false when it was not within a minute.
 template <typename Condition>
 bool eventually(const Condition& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -71,18 +71,23 @@ wait
 wait
 exit 9
 EOS
-for how in 'timeout -s INT 3 "$0"' 'timeout -s TERM 3 "$0"'; do
-  rm -f got
-  bash -c "$how"' dryrun --card h200 -- sh counts.sh' "$program" 2>err
-  [[ $(wc -l <got) == 1 ]] || fail "$how: the program had $(wc -l <got) signals: $(<got)"
-  grep -q 'exit code 9' err || fail "$how: $(<err)"
-done
-for name in INT TERM; do
+# in_background WORDS...: started, with a ^C that it hears; returns when the program in it has begun to wait.
+in_background() {
   rm -f got started
   (trap - INT && exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])' "$program" "${card[@]}" -- sh counts.sh) 2>err &
-  while [[ ! -s started ]]; do sleep 0.1; done
+os.execvp(sys.argv[1], sys.argv[1:])' "$@") 2>err &
+  while [[ ! -s started ]] && kill -0 $!; do sleep 0.1; done
+}
+for name in INT TERM; do
+  in_background timeout -s "$name" 600 "$program" "${card[@]}" -- sh counts.sh
+  kill -ALRM $! # its time is over
+  wait $!
+  [[ $(wc -l <got) == 1 ]] || fail "timeout -s $name: the program had $(wc -l <got) signals: $(<got)"
+  grep -q 'exit code 9' err || fail "timeout -s $name: $(<err)"
+done
+for name in INT TERM; do
+  in_background "$program" "${card[@]}" -- sh counts.sh
   kill "-$name" $!
   wait $!
   [[ $? == 9 && $(<got) == "$name" ]] || fail "SIG$name to us alone: $(<got) $(<err)"

@@ -24,7 +24,7 @@ int run_theory(std::vector<std::string> words) {
   return run_theory_command(static_cast<int>(argv.size()), argv.data());
 }
 
-std::string refusal(const std::vector<std::string>& words) {
+std::string refusal_of_theory(const std::vector<std::string>& words) {
   return message_of<UsageError>([&] { run_theory(words); });
 }
 
@@ -55,7 +55,7 @@ TEST_F(TheoryCommand, SaysWhatIsWrongWithAFlagAndWritesNothing) {
   const std::string out = file("a.txt");
   const auto with = [&](std::vector<std::string> words) {
     words.insert(words.end(), {"--output", out});
-    return refusal(words);
+    return refusal_of_theory(words);
   };
   EXPECT_THAT(with({"--model-size", "2.8B"}), HasSubstr("did you mean 2.7B"));
   EXPECT_THAT(with({"--model-size", "small", "--context-length", "0"}), HasSubstr("'0'"));
@@ -69,7 +69,7 @@ TEST_F(TheoryCommand, SaysWhatIsWrongWithAFlagAndWritesNothing) {
   EXPECT_THAT(with({"--model-size", "small", "--optimizer-offload", "nvme:.", "--disk-rate", "7"}),
               HasSubstr("--disk-rate: '7' is no rate"));
   EXPECT_THAT(with({}), HasSubstr("--model-size"));
-  EXPECT_THAT(refusal({"--model-size", "small", "--output", ""}), HasSubstr("--output"));
+  EXPECT_THAT(refusal_of_theory({"--model-size", "small", "--output", ""}), HasSubstr("--output"));
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 

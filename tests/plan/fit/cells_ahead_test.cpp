@@ -1,12 +1,17 @@
 #include "plan/fit/cells_ahead.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <functional>
 #include <latch>
 #include <set>
+#include <string>
+#include <thread>
 
 #include "tests/plan/fit/fake_card.h"
 
@@ -24,6 +29,35 @@ RememberedCell cell_of(const RunSpec& spec) {
   cell.record.spec = spec;
   return cell;
 }
+
+// A thread that asks for a cell, and when it waits for it: nothing else tells that.
+class Asking {
+ public:
+  explicit Asking(std::function<void()> ask)
+      : thread_([this, ask = std::move(ask)] {
+          thread_id_ = gettid();
+          ask();
+        }) {}
+
+  // Returns when the thread has been asleep ten times in a row.
+  void sleeps() const {
+    for (int times = 0; times < 10; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      times = state() == 'S' ? times + 1 : 0;
+    }
+  }
+  void ends() { thread_.join(); }
+
+ private:
+  char state() const {
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread_id_) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(stat), {}};
+    const size_t name_ends = text.rfind(") ");
+    return name_ends == std::string::npos ? '?' : text[name_ends + 2];
+  }
+
+  std::atomic<pid_t> thread_id_ = 0;
+  std::thread thread_;
+};
 
 TEST(CellsAhead, EachCellIsRunOnceHoweverOftenItIsSpokenOf) {
   std::atomic<int> runs = 0;
@@ -55,15 +89,20 @@ TEST(CellsAhead, TwoRunBesideEachOther) {
 
 TEST(CellsAhead, WhatIsAskedForComesBeforeWhatWasOnlySpokenOf) {
   std::vector<int64_t> order;
+  std::latch go(1);
   CellsAhead cells(
       [&](const RunSpec& spec) {
-        if (order.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        go.wait();
         order.push_back(spec.batch_size);
         return cell_of(spec);
       },
       1);
   cells.foretell({batch(1), batch(2), batch(3)});
-  for (const int64_t size : {4, 1, 2, 3}) cells.get(batch(size));  // then nothing runs
+  Asking asks([&] { cells.get(batch(4)); });
+  asks.sleeps();
+  go.count_down();
+  asks.ends();
+  for (const int64_t size : {1, 2, 3}) cells.get(batch(size));  // then nothing runs
   const auto place = [&](int64_t size) { return std::find(order.begin(), order.end(), size); };
   EXPECT_LT(place(4), place(2)) << "the first may have begun before";
 }
@@ -98,11 +137,11 @@ TEST(CellsAhead, WhatSomebodyWaitsForIsRunWhateverIsForetoldMeanwhile) {
       1);
   cells.foretell({batch(2)});  // keeps the only thread
   int64_t got = 0;
-  std::thread asks([&] { got = cells.get(batch(1)).record.spec.batch_size; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  Asking asks([&] { got = cells.get(batch(1)).record.spec.batch_size; });
+  asks.sleeps();
   cells.foretell({});
   go.count_down();
-  asks.join();
+  asks.ends();
   EXPECT_EQ(got, 1);
 }
 

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-struct Case {
+struct AgreementCase {
   const char* size;
   const char* states;  // of state_precisions()
   int64_t batch;
@@ -19,7 +19,7 @@ struct Case {
   int64_t card_gib;
 };
 
-RlhfSpec plan_of(const Case& one) {
+RlhfSpec plan_of(const AgreementCase& one) {
   RlhfSpec spec;
   spec.actor = *find_config(one.size);
   spec.critic.reset();
@@ -36,7 +36,7 @@ RlhfSpec plan_of(const Case& one) {
   return spec;
 }
 
-FitQuestion question_of(const Case& one) {
+FitQuestion question_of_plan(const AgreementCase& one) {
   RunSpec base{.model_size = one.size,
                .context_length = one.context,
                .batch_size = one.batch,
@@ -96,7 +96,7 @@ struct FromPlan {
   int64_t margin = INT64_MAX;
 };
 
-FromPlan recommended_by_plan(const Case& one) {
+FromPlan recommended_by_plan(const AgreementCase& one) {
   const std::vector<Recommended> fitting = recommend(plan_of(one)).fitting;
   if (fitting.empty()) return {};
   const RlhfSetup& setup = fitting.front().spec.setup;
@@ -104,8 +104,8 @@ FromPlan recommended_by_plan(const Case& one) {
           fitting.front().margin()};
 }
 
-std::string recommended_by_fit(const Case& one) {
-  const FitResult found = search_fit(question_of(one), judge_of(plan_of(one).card));
+std::string recommended_by_fit(const AgreementCase& one) {
+  const FitResult found = search_fit(question_of_plan(one), judge_of(plan_of(one).card));
   if (found.answers.empty()) return "nothing";
   const RunSpec& spec = found.answers.front().set.spec;
   return words_of(spec.optimizer_offload.any(), spec.checkpoint,
@@ -117,15 +117,17 @@ std::string recommended_by_fit(const Case& one) {
 // sequences at 1024: 23.68 GiB of the plan, 24.23 of the step, both with the context).
 TEST(PlanAndFit, RecommendTheSame) {
   std::set<std::string> seen;
-  for (const Case& one :
-       {Case{"small", "bf16", 8, 512, 4}, Case{"small", "bf16", 8, 512, 5},
-        Case{"small", "bf16", 8, 512, 8}, Case{"small", "fp32", 16, 512, 6},
-        Case{"medium", "bf16", 16, 512, 10}, Case{"medium", "bf16", 16, 512, 12},
-        Case{"medium", "bf16", 16, 512, 24}, Case{"medium", "fp32", 8, 1024, 14},
-        Case{"medium", "bf16-mixed", 32, 512, 12}, Case{"medium", "bf16-mixed", 32, 512, 9},
-        Case{"medium", "bf16-mixed", 32, 512, 4}, Case{"large", "bf16", 8, 1024, 24},
-        Case{"large", "bf16", 8, 1024, 30}, Case{"medium", "bf16-mixed", 1, 512, 4},
-        Case{"medium", "fp32", 1, 512, 3}, Case{"medium", "fp32", 1, 512, 4}}) {
+  for (const AgreementCase& one :
+       {AgreementCase{"small", "bf16", 8, 512, 4}, AgreementCase{"small", "bf16", 8, 512, 5},
+        AgreementCase{"small", "bf16", 8, 512, 8}, AgreementCase{"small", "fp32", 16, 512, 6},
+        AgreementCase{"medium", "bf16", 16, 512, 10}, AgreementCase{"medium", "bf16", 16, 512, 12},
+        AgreementCase{"medium", "bf16", 16, 512, 24}, AgreementCase{"medium", "fp32", 8, 1024, 14},
+        AgreementCase{"medium", "bf16-mixed", 32, 512, 12},
+        AgreementCase{"medium", "bf16-mixed", 32, 512, 9},
+        AgreementCase{"medium", "bf16-mixed", 32, 512, 4},
+        AgreementCase{"large", "bf16", 8, 1024, 24}, AgreementCase{"large", "bf16", 8, 1024, 30},
+        AgreementCase{"medium", "bf16-mixed", 1, 512, 4},
+        AgreementCase{"medium", "fp32", 1, 512, 3}, AgreementCase{"medium", "fp32", 1, 512, 4}}) {
     const FromPlan plan = recommended_by_plan(one);
     if (plan.margin < (one.card_gib << 30) * 3 / 100) continue;
     EXPECT_EQ(plan.words, recommended_by_fit(one))

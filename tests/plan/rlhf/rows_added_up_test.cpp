@@ -27,7 +27,7 @@ const std::vector<Checkpoint>& checkpoints() {
   return kAll;
 }
 
-struct Case {
+struct AddedUpCase {
   std::string precision;
   Attention attention = Attention::kSdpa;
   int64_t kv_heads = 16;
@@ -35,7 +35,7 @@ struct Case {
   int64_t vocab_size = kManyWords;
 };
 
-RlhfSpec plan_of(const Case& one) {
+RlhfSpec plan_of(const AddedUpCase& one) {
   RlhfSpec spec = small_plan();
   spec.actor = {.name = "custom",
                 .d_model = 1024,
@@ -63,13 +63,13 @@ std::map<std::string, int64_t> components_of(const RlhfSpec& spec) {
   return bytes;
 }
 
-std::string in_words(const Case& one) {
+std::string in_words(const AddedUpCase& one) {
   return one.precision + " " + to_string(one.attention) + " checkpoint " +
          to_string(one.checkpoint) + ", key/value heads " + std::to_string(one.kv_heads);
 }
 
 // Where the loss decides. difference: of the peak.
-void expect_peak_where_backward_begins(const Case& one, double difference) {
+void expect_peak_where_backward_begins(const AddedUpCase& one, double difference) {
   const RlhfSpec spec = plan_of(one);
   int64_t computed = 0;
   for (const auto& [name, bytes] : components_of(spec)) {
@@ -121,7 +121,7 @@ TEST(RowsAddedUp, HaveWhatIsKeptAndWhatIsComputedAgain) {
   for (const auto& [precision, attention] :
        {std::pair("fp32", Attention::kSdpa), std::pair("bf16", Attention::kEager)}) {
     for (const Checkpoint& checkpoint : checkpoints()) {
-      const Case one = {precision, attention, 16, checkpoint, kFewWords};
+      const AddedUpCase one = {precision, attention, 16, checkpoint, kFewWords};
       const RlhfSpec spec = plan_of(one);
       const std::map<std::string, int64_t> rows = components_of(spec);
       const std::map<std::string, int64_t> of_run = predicted(step_run_of(spec, spec.actor));

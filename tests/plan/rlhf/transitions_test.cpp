@@ -7,8 +7,8 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kActor = 2536;
-constexpr int64_t kCritic = 2464;
+constexpr int64_t kMovedActor = 2536;
+constexpr int64_t kMovedCritic = 2464;
 
 TEST(Transitions, WithoutSwappingOnlyFreeWhatDiesWithItsPhase) {
   const RlhfSpec spec = small_plan();
@@ -26,12 +26,13 @@ TEST(Transitions, SwappingLoadsWhatIsNeededAndWritesBackWhatWasTrained) {
   const std::vector<Transition> all = transitions(spec, memory, true);
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].name, "generation -> scoring");
-  EXPECT_EQ(all[0].from_host, 2 * kActor + 2 * 2 * kCritic) << "reference, critic, reward";
+  EXPECT_EQ(all[0].from_host, 2 * kMovedActor + 2 * 2 * kMovedCritic)
+      << "reference, critic, reward";
   EXPECT_EQ(all[0].to_host, 0);
-  EXPECT_EQ(all[1].from_host, 12 * (kActor + kCritic)) << "the optimizers";
+  EXPECT_EQ(all[1].from_host, 12 * (kMovedActor + kMovedCritic)) << "the optimizers";
   EXPECT_EQ(all[1].to_host, 0) << "what was only read has its copy on the host";
   EXPECT_EQ(all[2].name, "training -> generation");
-  EXPECT_EQ(all[2].to_host, 12 * (kActor + kCritic) + 2 * kCritic);
+  EXPECT_EQ(all[2].to_host, 12 * (kMovedActor + kMovedCritic) + 2 * kMovedCritic);
   EXPECT_EQ(all[2].from_host, 0) << "the actor has stayed";
   EXPECT_DOUBLE_EQ(all[2].seconds, static_cast<double>(all[2].to_host) /
                                        static_cast<double>(spec.card.host_bandwidth));
@@ -64,9 +65,9 @@ TEST(Transitions, AnOffloadedOptimizerMovesGradientsAndWeightsEachStep) {
   const std::vector<Transition> within =
       traffic_within_phases(spec, RlhfModels(spec), memory_of(spec));
   ASSERT_EQ(within.size(), 2U);
-  EXPECT_EQ(within[0].from_host, 2 * kActor) << "the reference, once";
-  EXPECT_EQ(within[1].to_host, 2 * (kActor + kCritic));
-  EXPECT_EQ(within[1].from_host, 2 * (kActor + kCritic));
+  EXPECT_EQ(within[0].from_host, 2 * kMovedActor) << "the reference, once";
+  EXPECT_EQ(within[1].to_host, 2 * (kMovedActor + kMovedCritic));
+  EXPECT_EQ(within[1].from_host, 2 * (kMovedActor + kMovedCritic));
 }
 
 TEST(Transitions, AreNoneWithOnePhase) {

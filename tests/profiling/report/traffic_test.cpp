@@ -12,12 +12,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr int64_t kGib = int64_t{1} << 30;
+constexpr int64_t kTrafficGib = int64_t{1} << 30;
 
 Record moving_both() {
   Record record;
-  record.host_traffic = {
-      {"to_host", kGib}, {"to_card", 2 * kGib}, {"from_disk", 3 * kGib}, {"to_disk", 4 * kGib}};
+  record.host_traffic = {{"to_host", kTrafficGib},
+                         {"to_card", 2 * kTrafficGib},
+                         {"from_disk", 3 * kTrafficGib},
+                         {"to_disk", 4 * kTrafficGib}};
   return record;
 }
 
@@ -40,9 +42,10 @@ TEST(TrafficTables, ForACardEachTransferHasItsLeastTime) {
   record.spec.profile_type = Mode::kTraining;
   record.spec.device = parse_device("virtual:rtx4090");
   record.spec.optimizer_offload = {.space = MemorySpace::kDisk, .directory = "."};
-  const std::vector<Table> tables = traffic_tables(record, {.bytes_per_second = 7.0 * kGib});
+  const std::vector<Table> tables = traffic_tables(record, {.bytes_per_second = 7.0 * kTrafficGib});
   ASSERT_EQ(tables.size(), 3U);
-  const double link_s = 3.0 * kGib / static_cast<double>(find_card("rtx4090").host_bandwidth);
+  const double link_s =
+      3.0 * kTrafficGib / static_cast<double>(find_card("rtx4090").host_bandwidth);
   const std::vector<std::string> ms = column(tables[1], 2);
   ASSERT_EQ(ms.size(), 3U);
   EXPECT_EQ(ms[0], number_text(1000 * link_s, 1));
@@ -53,7 +56,7 @@ TEST(TrafficTables, ForACardEachTransferHasItsLeastTime) {
 TEST(TrafficTables, AreOnlyOfWhatMoved) {
   EXPECT_THAT(traffic_tables(Record()), IsEmpty());
   Record record;
-  record.host_traffic = {{"to_host", kGib}, {"to_card", 0}};
+  record.host_traffic = {{"to_host", kTrafficGib}, {"to_card", 0}};
   ASSERT_EQ(traffic_tables(record).size(), 1U);
   EXPECT_THAT(column(traffic_tables(record).front(), 0), ElementsAre("to host", "to card"));
 }

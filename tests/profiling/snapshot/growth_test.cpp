@@ -12,8 +12,8 @@ using testing::IsEmpty;
 constexpr auto kAlloc = TraceAction::kAlloc;
 constexpr auto kFree = TraceAction::kFreeCompleted;
 
-TraceEvent event(TraceAction action, uint64_t address, int64_t size, int64_t time_us,
-                 int32_t stack = -1) {
+TraceEvent grown_event(TraceAction action, uint64_t address, int64_t size, int64_t time_us,
+                       int32_t stack = -1) {
   return {.action = action, .address = address, .size = size, .time_us = time_us, .stack = stack};
 }
 
@@ -33,10 +33,10 @@ Snapshot steps() {
                                                {"forward", false, 0, at + 10},
                                                {"forward", true, 0, at + 20},
                                                {"forward", false, 0, at + 30}});
-    if (step > 0) trace.push_back(event(kFree, address - 0x1000 + 0x100, 64, at + 1));
-    trace.push_back(event(kAlloc, address + 0x100, 64, at + 2, 1));
-    trace.push_back(event(kAlloc, address + 0x200, 8, at + 3, 0));
-    trace.push_back(event(kAlloc, address + 0x300, 8, at + 25, 0));
+    if (step > 0) trace.push_back(grown_event(kFree, address - 0x1000 + 0x100, 64, at + 1));
+    trace.push_back(grown_event(kAlloc, address + 0x100, 64, at + 2, 1));
+    trace.push_back(grown_event(kAlloc, address + 0x200, 8, at + 3, 0));
+    trace.push_back(grown_event(kAlloc, address + 0x300, 8, at + 25, 0));
   }
   return s;
 }

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kSampleMiB = 1 << 20;
 constexpr int kSlots = 20;  // of 1 MiB in each segment
 constexpr uint64_t kBase = 0x7f0000000000;
 constexpr int64_t kStartUs = 1'700'000'000'000'000;
@@ -43,7 +43,7 @@ class Maker {
       }
       peak();
     }
-    record({.action = TraceAction::kOom, .address = 12345, .size = 80 * kMiB});
+    record({.action = TraceAction::kOom, .address = 12345, .size = 80 * kSampleMiB});
     record({.action = TraceAction::kSnapshot});
     if (!live_.empty()) release(live_.size() - 1, false);
     finish();
@@ -57,7 +57,7 @@ class Maker {
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;
     return random_ >> 33;
   }
-  uint64_t address(size_t slot) const { return kBase + slot * kMiB; }
+  uint64_t address(size_t slot) const { return kBase + slot * kSampleMiB; }
 
   void make_stacks() {
     Snapshot& snapshot = sample_.snapshot;
@@ -99,7 +99,7 @@ class Maker {
     Slot& slot = slots_[index];
     const auto random = static_cast<int64_t>(next_random());
     slot = {.live = true,
-            .requested = 512 + random % (kMiB - 512),
+            .requested = 512 + random % (kSampleMiB - 512),
             .stack = static_cast<int32_t>(random % 303)};
     live_.push_back(index);
     bytes_ += slot.requested;
@@ -117,7 +117,7 @@ class Maker {
     if (!recorded) return;
     record({.action = TraceAction::kSegmentAlloc,
             .address = address(first),
-            .size = kSlots * kMiB,
+            .size = kSlots * kSampleMiB,
             .stack = 0});
   }
 
@@ -144,14 +144,14 @@ class Maker {
 
   void finish() {
     for (size_t first = 0; first < slots_.size(); first += kSlots) {
-      Segment segment{.address = address(first), .total_size = kSlots * kMiB, .stack = 0};
+      Segment segment{.address = address(first), .total_size = kSlots * kSampleMiB, .stack = 0};
       for (size_t i = first; i < first + kSlots; ++i) {
         const Slot& slot = slots_[i];
         segment.requested_size += slot.requested;
-        if (slot.live) segment.active_size += kMiB;
-        if (slot.live && !slot.pending) segment.allocated_size += kMiB;
+        if (slot.live) segment.active_size += kSampleMiB;
+        if (slot.live && !slot.pending) segment.allocated_size += kSampleMiB;
         segment.blocks.push_back({.address = address(i),
-                                  .size = kMiB,
+                                  .size = kSampleMiB,
                                   .requested_size = slot.requested,
                                   .state = !slot.live     ? BlockState::kInactive
                                            : slot.pending ? BlockState::kActivePendingFree

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kTopMiB = 1 << 20;
 
 TraceEvent event(TraceAction action, uint64_t address, int64_t size, int64_t time_us,
                  int32_t stack = -1) {
@@ -40,15 +40,17 @@ Snapshot step() {
   const auto alloc = TraceAction::kAlloc;
   const auto request = TraceAction::kFreeRequested;
   const auto complete = TraceAction::kFreeCompleted;
-  s.device_traces = {{event(alloc, 0x100, kMiB, 110, 0), event(alloc, 0x200, kMiB, 120, 0),
-                      event(request, 0x900, 7 * kMiB, 130), event(complete, 0x900, 7 * kMiB, 130),
-                      event(alloc, 0x300, kMiB, 140, 0), event(alloc, 0x400, 10 * kMiB, 250, 1),
-                      event(request, 0x400, 10 * kMiB, 260), event(complete, 0x100, kMiB, 260),
-                      event(complete, 0x200, kMiB, 270), event(complete, 0x300, kMiB, 270),
-                      event(complete, 0x400, 10 * kMiB, 280)}};
-  s.segments = {{.address = 0x800,
-                 .total_size = 5 * kMiB,
-                 .blocks = {{.address = 0x800, .size = 5 * kMiB, .requested_size = 4 * kMiB}}}};
+  s.device_traces = {
+      {event(alloc, 0x100, kTopMiB, 110, 0), event(alloc, 0x200, kTopMiB, 120, 0),
+       event(request, 0x900, 7 * kTopMiB, 130), event(complete, 0x900, 7 * kTopMiB, 130),
+       event(alloc, 0x300, kTopMiB, 140, 0), event(alloc, 0x400, 10 * kTopMiB, 250, 1),
+       event(request, 0x400, 10 * kTopMiB, 260), event(complete, 0x100, kTopMiB, 260),
+       event(complete, 0x200, kTopMiB, 270), event(complete, 0x300, kTopMiB, 270),
+       event(complete, 0x400, 10 * kTopMiB, 280)}};
+  s.segments = {
+      {.address = 0x800,
+       .total_size = 5 * kTopMiB,
+       .blocks = {{.address = 0x800, .size = 5 * kTopMiB, .requested_size = 4 * kTopMiB}}}};
   return s;
 }
 
@@ -66,25 +68,25 @@ TEST(SnapshotTop, EqualAllocationsOfSeveralBlocksAreOneRow) {
 
 TEST(SnapshotTop, ThePeakCountsWhatWasLiveBeforeTheTrace) {
   const PeakReport report = largest_allocations(step(), 10);
-  EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kMiB);  // the 7 MiB are gone before the 10 come
+  EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kTopMiB);  // the 7 MiB are gone before the 10 come
   EXPECT_EQ(report.event, 5);
   EXPECT_EQ(report.phase, "backward");
   EXPECT_EQ(report.live_count, 5);
-  EXPECT_EQ(report.before_recording_bytes, 4 * kMiB);
+  EXPECT_EQ(report.before_recording_bytes, 4 * kTopMiB);
   EXPECT_EQ(report.listed_bytes, report.peak_bytes);
 }
 
 TEST(SnapshotTop, EqualSizesFromOneStackAreOneRowLargestFirst) {
   const PeakReport report = largest_allocations(step(), 10);
   ASSERT_THAT(report.rows, SizeIs(3));
-  EXPECT_EQ(report.rows[0].size, 10 * kMiB);
+  EXPECT_EQ(report.rows[0].size, 10 * kTopMiB);
   EXPECT_EQ(report.rows[0].phase, "backward");
   EXPECT_THAT(report.rows[0].stack,
               ElementsAre("train/step.cpp:41 Step::run",
                           "libtorch: BmmBackward0 > aten::bmm > aten::empty_strided"));
   EXPECT_TRUE(report.rows[1].before_recording);
-  EXPECT_EQ(report.rows[1].size, 4 * kMiB);
-  EXPECT_EQ(report.rows[2].size, kMiB);
+  EXPECT_EQ(report.rows[1].size, 4 * kTopMiB);
+  EXPECT_EQ(report.rows[2].size, kTopMiB);
   EXPECT_EQ(report.rows[2].count, 3);
   EXPECT_DOUBLE_EQ(report.rows[2].share, 3.0 / 17);
   EXPECT_EQ(report.rows[2].phase, "forward");
@@ -145,19 +147,19 @@ TEST(SnapshotTop, AGradientThatIsCopiedIsOfTheNodeThatCopiesIt) {
 
 TEST(SnapshotTop, APeakBeforeTheTraceIsThePeak) {
   Snapshot s = step();
-  s.device_traces[0][3].size = 700 * kMiB;
+  s.device_traces[0][3].size = 700 * kTopMiB;
   const PeakReport report = largest_allocations(s, 10);
-  EXPECT_EQ(report.peak_bytes, 706 * kMiB);  // with the two allocated before it is freed
+  EXPECT_EQ(report.peak_bytes, 706 * kTopMiB);  // with the two allocated before it is freed
   s.device_traces[0].erase(s.device_traces[0].begin(), s.device_traces[0].begin() + 2);
   EXPECT_EQ(largest_allocations(s, 10).event, -1);
 }
 
 TEST(SnapshotTop, TheFullerDeviceIsReported) {
   Snapshot s = step();
-  s.device_traces.push_back({event(TraceAction::kAlloc, 0x100, 100 * kMiB, 5)});
+  s.device_traces.push_back({event(TraceAction::kAlloc, 0x100, 100 * kTopMiB, 5)});
   const PeakReport report = largest_allocations(s, 10);
   EXPECT_EQ(report.device, 1);
-  EXPECT_EQ(report.peak_bytes, 100 * kMiB);
+  EXPECT_EQ(report.peak_bytes, 100 * kTopMiB);
 }
 
 TEST(SnapshotTop, ALongTraceGivesTheBytesItsMakerCounted) {

@@ -15,7 +15,8 @@ std::vector<Row> rows_with(const std::string& activations) {
   return theory_rows(spec);
 }
 
-const Row* find(const std::vector<Row>& rows, const std::string& group, const std::string& tensor) {
+const Row* find_row(const std::vector<Row>& rows, const std::string& group,
+                    const std::string& tensor) {
   for (const Row& row : rows) {
     if (row.group == group && row.tensor == tensor) return &row;
   }
@@ -24,14 +25,14 @@ const Row* find(const std::vector<Row>& rows, const std::string& group, const st
 
 TEST(CompressedRows, ARowBecomesItsCodesAndItsScales) {
   const auto rows = rows_with("int8:block=100,min=0");
-  const Row* codes = find(rows, kBlock, "w1_x_BSF");
-  const Row* scales = find(rows, kBlock, "w1_x_BSF.scales");
+  const Row* codes = find_row(rows, kBlock, "w1_x_BSF");
+  const Row* scales = find_row(rows, kBlock, "w1_x_BSF.scales");
   ASSERT_TRUE(codes && scales);
   EXPECT_EQ(codes->bytes, 2 * 16 * 48);
   EXPECT_EQ(codes->dtype, DType::kInt8);
   EXPECT_EQ(codes->derivation, "B*S*F * 1 B = 2*16*48 * 1 B");
   EXPECT_EQ(scales->bytes, 4 * 16) << "1536 numbers in blocks of 100";
-  EXPECT_EQ(find(rows_with("fp8:min=0"), kBlock, "w1_x_BSF")->dtype, DType::kFp8);
+  EXPECT_EQ(find_row(rows_with("fp8:min=0"), kBlock, "w1_x_BSF")->dtype, DType::kFp8);
 }
 
 TEST(CompressedRows, WhatIsNotPackedIsAsBefore) {
@@ -46,10 +47,10 @@ TEST(CompressedRows, WhatIsNotPackedIsAsBefore) {
                                                         {kLoss, "sum_BS1"},
                                                         {kLoss, "loss"},
                                                         {kTables, "cos_SR"}}) {
-    const Row* row = find(rows, group, tensor);
+    const Row* row = find_row(rows, group, tensor);
     ASSERT_TRUE(row) << tensor;
-    EXPECT_EQ(row->bytes, find(exact, group, tensor)->bytes) << tensor;
-    EXPECT_EQ(row->dtype, find(exact, group, tensor)->dtype) << tensor;
+    EXPECT_EQ(row->bytes, find_row(exact, group, tensor)->bytes) << tensor;
+    EXPECT_EQ(row->dtype, find_row(exact, group, tensor)->dtype) << tensor;
   }
   for (const char* group : {kParameters, kGradients, kOptimizerState, kInputs}) {
     EXPECT_EQ(total(rows, group), total(exact, group)) << group;
@@ -59,11 +60,11 @@ TEST(CompressedRows, WhatIsNotPackedIsAsBefore) {
 TEST(CompressedRows, AStorageBelowTheMinimumIsKept) {
   const int64_t stream = 4 * 2 * 16 * 32;
   const auto at = rows_with("int8:min=" + std::to_string(stream));
-  EXPECT_EQ(find(at, kBlock, "attended_BSD")->dtype, DType::kInt8);
+  EXPECT_EQ(find_row(at, kBlock, "attended_BSD")->dtype, DType::kInt8);
   const auto above = rows_with("int8:min=" + std::to_string(stream + 1));
-  EXPECT_EQ(find(above, kBlock, "attended_BSD")->dtype, DType::kFp32);
-  EXPECT_EQ(find(above, kBlock, "output_BSD")->dtype, DType::kFp32);
-  EXPECT_EQ(find(above, kBlock, "w1_x_BSF")->dtype, DType::kInt8) << "larger";
+  EXPECT_EQ(find_row(above, kBlock, "attended_BSD")->dtype, DType::kFp32);
+  EXPECT_EQ(find_row(above, kBlock, "output_BSD")->dtype, DType::kFp32);
+  EXPECT_EQ(find_row(above, kBlock, "w1_x_BSF")->dtype, DType::kInt8) << "larger";
   EXPECT_EQ(activation_bytes(rows_with("int8:min=1GiB")), activation_bytes(rows_with("exact")));
 }
 
@@ -77,10 +78,10 @@ TEST(CompressedRows, SavesAreCountedAsAutogradMakesThem) {
 
 TEST(CompressedRows, TheStreamBelongsToTheNormThatSavesIt) {
   const auto rows = rows_with("int8:min=0");
-  EXPECT_FALSE(find(rows, kBlock, "output_BSD"));
-  EXPECT_FALSE(find(rows, kEmbedding, "embedded_BSD"));
-  EXPECT_EQ(find(rows, kBlock, "x_BSD")->bytes, 2 * 16 * 32);
-  EXPECT_EQ(find(rows, kFinalNorm, "x_BSD")->bytes, 2 * 16 * 32);
+  EXPECT_FALSE(find_row(rows, kBlock, "output_BSD"));
+  EXPECT_FALSE(find_row(rows, kEmbedding, "embedded_BSD"));
+  EXPECT_EQ(find_row(rows, kBlock, "x_BSD")->bytes, 2 * 16 * 32);
+  EXPECT_EQ(find_row(rows, kFinalNorm, "x_BSD")->bytes, 2 * 16 * 32);
 }
 
 // Block 1 of 3 saves nothing itself: it reads block 0's output as it is.
@@ -92,12 +93,12 @@ TEST(CompressedRows, AnOutputStaysWhereItsReaderSavesNothing) {
   drop(rows, second, [](const Row& row) { return row.tensor == "output_BSD"; });
   spec.activations = parse_activations("int8:min=0");
   compress_saved(rows, spec);
-  const Row* output = find(rows, kBlock, "output_BSD");
+  const Row* output = find_row(rows, kBlock, "output_BSD");
   ASSERT_TRUE(output);
   EXPECT_EQ(output->dtype, DType::kFp32);
   EXPECT_EQ(output->blocks.count(), 1);
   EXPECT_TRUE(output->blocks.contains(0));
-  EXPECT_EQ(find(rows, kBlock, "x_BSD")->blocks.count(), 2);
+  EXPECT_EQ(find_row(rows, kBlock, "x_BSD")->blocks.count(), 2);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kPublishedMiB = 1024 * 1024;
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 RunSpec published(int64_t context) {
@@ -25,7 +25,7 @@ TEST(TheoryPublished, ResidualStreamTensorIs5And20And80MiB) {
   for (const auto& [context, mebibytes] : {std::pair{128, 5}, {512, 20}, {2048, 80}}) {
     for (const Row& row : theory_rows(published(context))) {
       if (row.tensor != "output_BSD") continue;
-      EXPECT_EQ(row.bytes, mebibytes * kMiB) << context;
+      EXPECT_EQ(row.bytes, mebibytes * kPublishedMiB) << context;
     }
   }
 }
@@ -36,7 +36,7 @@ TEST(TheoryPublished, LargestAllocationAt512IsTheScoresOf128MiB) {
   for (const Row& row : rows) {
     if (row.group == kBlock && row.storages > 0) largest = std::max(largest, row.bytes_each());
   }
-  EXPECT_EQ(largest, 128 * kMiB);
+  EXPECT_EQ(largest, 128 * kPublishedMiB);
 }
 
 TEST(TheoryPublished, StatesAre12691GiBTimesFour) {
@@ -55,21 +55,21 @@ TEST(TheoryPublished, HooksSee1565MiBIn46TensorsOfABlockThatHolds857) {
   const auto rows = theory_rows(published(512));
   const HookTally tally = hook_tally(rows, kBlock);
   EXPECT_EQ(tally.tensors, 46);
-  EXPECT_NEAR(static_cast<double>(tally.bytes) / kMiB, 1565.7, 0.05);
+  EXPECT_NEAR(static_cast<double>(tally.bytes) / kPublishedMiB, 1565.7, 0.05);
 
-  const int64_t d = 20 * kMiB;
+  const int64_t d = 20 * kPublishedMiB;
   const int64_t inverse_rms = int64_t{4} * 512 * 4;
   const int64_t table = int64_t{512} * 40 * 4;
-  const int64_t only_hooks = 2 * d              // the block's input, by pow and by x * rms
-                             + 2 * d            // ln1's output twice more than once
-                             + d                // the attended stream once more
-                             + d                // ln2's output once more
-                             + 2 * inverse_rms  // rsqrt's result once more per norm
-                             + 128 * kMiB       // exp once more, by the division
-                             + 80 * kMiB        // sigmoid once more, by silu
-                             + 400 * kMiB       // seven transposed weights
-                             + 8 * table;       // views of the rotary tables
-  const int64_t only_memory = d;                // the block's output, saved by the next block
+  const int64_t only_hooks = 2 * d                  // the block's input, by pow and by x * rms
+                             + 2 * d                // ln1's output twice more than once
+                             + d                    // the attended stream once more
+                             + d                    // ln2's output once more
+                             + 2 * inverse_rms      // rsqrt's result once more per norm
+                             + 128 * kPublishedMiB  // exp once more, by the division
+                             + 80 * kPublishedMiB   // sigmoid once more, by silu
+                             + 400 * kPublishedMiB  // seven transposed weights
+                             + 8 * table;           // views of the rotary tables
+  const int64_t only_memory = d;                    // the block's output, saved by the next block
   EXPECT_EQ(tally.bytes - only_hooks + only_memory, total(rows, kBlock));
 }
 

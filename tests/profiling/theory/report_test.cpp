@@ -21,7 +21,7 @@ RunSpec spec_of(const std::string& size, int64_t context, Mode mode) {
   return spec;
 }
 
-const Table& find(const std::vector<Table>& tables, const std::string& start) {
+const Table& find_table(const std::vector<Table>& tables, const std::string& start) {
   for (const Table& table : tables) {
     if (table.title.starts_with(start)) return table;
   }
@@ -85,7 +85,7 @@ TEST(TheoryReport, TheOptimizerStepEqualsTheMeasuredPeakButForAFewScalars) {
     spec.optimizer_impl = measured.impl;
     spec.precision = measured.precision;
     const auto tables = theory_report(spec);
-    const Table& totals = find(tables, "Totals per mode");
+    const Table& totals = find_table(tables, "Totals per mode");
     const int64_t live = std::stoll(cell(totals, "live in the optimizer step", "training_bytes"));
     EXPECT_LE(live, measured.peak);
     EXPECT_GE(live, measured.peak - 16) << measured.peak;
@@ -95,7 +95,7 @@ TEST(TheoryReport, TheOptimizerStepEqualsTheMeasuredPeakButForAFewScalars) {
 
 TEST(TheoryReport, TheAliasesOfABlockAreShownAndNotCounted) {
   const auto tables = theory_report(spec_of("2.7B", 512, Mode::kForwardGrad));
-  const Table& block = find(tables, "Kept for backward by one block");
+  const Table& block = find_table(tables, "Kept for backward by one block");
   EXPECT_EQ(block.rows.back()[column(block, "storages")], "22");
   EXPECT_THAT(block.notes.back(), HasSubstr("46 tensors, 1565.7 MiB"));
 }

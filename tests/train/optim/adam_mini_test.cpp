@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using torch::Tensor;
 
-constexpr AdamMiniOptions kOptions = {.learning_rate = 0.1, .weight_decay = 0, .head_dim = 2};
+constexpr AdamMiniOptions kAdamMini = {.learning_rate = 0.1, .weight_decay = 0, .head_dim = 2};
 
 TEST(AdamMini, QueryAndKeyAreDividedByHeadsOtherMatricesByRowsAndVectorsNotAtAll) {
   EXPECT_EQ(rows_per_block("layers.3.attn.q_proj.weight", {768, 768}, 64), 64);
@@ -32,7 +32,7 @@ TEST(AdamMini, ABlockSharesOneRate) {
   const auto moved = [&](const char* name) {
     Tensor p = torch::zeros({4, 2});
     p.mutable_grad() = g.clone();
-    AdamMini optimizer({p}, {name}, kOptions);
+    AdamMini optimizer({p}, {name}, kAdamMini);
     optimizer.step();
     EXPECT_THAT(optimizer.state()[1].sizes(), ElementsAre(name[0] == 'q' ? 2 : 4, 1));
     return p / -0.1;
@@ -46,7 +46,7 @@ TEST(AdamMini, ABlockSharesOneRate) {
 TEST(AdamMini, WithoutNamesOrWholeHeadsItRefuses) {
   const auto refusal = [](std::vector<std::string> names) {
     try {
-      AdamMini({torch::zeros({3, 2})}, names, kOptions);
+      AdamMini({torch::zeros({3, 2})}, names, kAdamMini);
     } catch (const c10::Error& error) {
       return std::string(error.what_without_backtrace());
     }

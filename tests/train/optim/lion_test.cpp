@@ -7,14 +7,14 @@ namespace {
 
 using torch::Tensor;
 
-constexpr LionOptions kOptions = {.learning_rate = 0.1, .weight_decay = 0};
+constexpr LionOptions kLion = {.learning_rate = 0.1, .weight_decay = 0};
 
 // The momentum and the gradient disagree: what decides is 0.9 of the one and 0.1 of the other, and
 // only then does the momentum move, by a hundredth.
 TEST(Lion, EveryElementMovesByTheRateAgainstTheInterpolationsSign) {
   for (const OptimizerImpl impl : info_of(OptimizerKind::kLion).implementations) {
     Tensor p = torch::zeros({4});
-    Lion optimizer({p}, impl, kOptions);
+    Lion optimizer({p}, impl, kLion);
     p.mutable_grad() = torch::tensor({100.0F, 100.0F, -100.0F, 0.0F});
     optimizer.step();
     EXPECT_TRUE(torch::allclose(p, torch::tensor({-0.1F, -0.1F, 0.1F, 0.0F}))) << to_string(impl);

@@ -1,8 +1,13 @@
 """The headroom-cell processes of a run on many ranks, for tests that disturb them."""
 
 import socket
-import time
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from processes import processor_seconds, until  # noqa: E402
+
+AT_WORK = 1.5  # seconds of processor: libtorch takes 0.7 to load
 
 
 def free_port():
@@ -35,16 +40,14 @@ def cells_of(pid):
     return cells
 
 
-def met(process, count, seconds, meeting=2):
-    """Its cells, when all are there, within so many seconds, and have had some to meet."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+def met(process, count, seconds=120):
+    """Its cells, when all are there and each has used so much of the processor that it has met the others: one
+    that waits for them uses nearly none."""
+    def at_work():
         cells = cells_of(process.pid)
-        if len(cells) == count:
-            time.sleep(meeting)
-            return cells
-        time.sleep(0.1)
-    raise AssertionError("the ranks did not come")
+        met_all = len(cells) == count and all(processor_seconds(pid) >= AT_WORK for pid in cells.values())
+        return cells if met_all else None
+    return until(at_work, "the ranks have met", seconds)
 
 
 def gone(pid):

@@ -25,8 +25,8 @@ SPEC = {"model_size": "custom", "d_model": 64, "d_ff": 128, "layers": 2, "heads"
         "mesh": "dp=2", "threads": 1}
 OF_LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT",
                 "TORCHELASTIC_USE_AGENT_STORE")
-PATIENCE = 60  # seconds
-SOON = 90
+PATIENCE = 240  # seconds
+SOON = 300
 
 
 def environment(**variables):

@@ -16,7 +16,7 @@ std::shared_ptr<RankGroup> group(const char* name, UnderWay& under_way) {
       c10::make_intrusive<LateGroup>(/*rank=*/0, /*size=*/2, name, under_way));
 }
 
-NamedTensors two_parameters() {
+NamedTensors parameters_of_a_unit() {
   NamedTensors parameters;
   for (const char* name : {"a", "b"}) {
     parameters.insert(name, torch::ones({20, 30}).requires_grad_());
@@ -27,7 +27,7 @@ NamedTensors two_parameters() {
 class ShardedUnits : public testing::TestWithParam<int64_t> {
  protected:
   ShardedUnit unit(int64_t zero, bool with_copies = true) {
-    return {"unit", two_parameters(), zero,
+    return {"unit", parameters_of_a_unit(), zero,
             SharingRanks{group("dp", under_way_),
                          with_copies ? group("dp copies", under_way_) : nullptr}};
   }

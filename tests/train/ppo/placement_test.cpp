@@ -14,7 +14,9 @@ namespace {
 
 using torch::Tensor;
 
-PpoSpec small_ppo() { return {.prompts = 4, .response_length = 5, .epochs = 2, .minibatches = 2}; }
+PpoSpec ppo_to_place() {
+  return {.prompts = 4, .response_length = 5, .epochs = 2, .minibatches = 2};
+}
 
 Roles all_roles(const PpoSpec& ppo, const RunSpec& spec) {
   Roles roles = tiny_roles(ppo, spec);
@@ -89,17 +91,17 @@ Outcome run_three(const PpoSpec& ppo, const RunSpec& spec, bool swap) {
 }
 
 // Every optimizer, every place of its states and every technique that a role may have.
-struct Case {
+struct PlacementCase {
   const char* name;
   std::vector<std::pair<const char*, const char*>> settings;
   PpoAlgorithm algorithm = PpoAlgorithm::kPpo;
 };
-void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+void PrintTo(const PlacementCase& one, std::ostream* out) { *out << one.name; }
 
-class SwappedIteration : public testing::TestWithParam<Case> {};
+class SwappedIteration : public testing::TestWithParam<PlacementCase> {};
 
 TEST_P(SwappedIteration, IsTheOneWithoutSwappingToTheBit) {
-  PpoSpec ppo = small_ppo();
+  PpoSpec ppo = ppo_to_place();
   ppo.algorithm = GetParam().algorithm;
   if (ppo.algorithm == PpoAlgorithm::kGrpo) ppo.group_size = 2;
   RunSpec spec = tiny_role();
@@ -115,26 +117,28 @@ TEST_P(SwappedIteration, IsTheOneWithoutSwappingToTheBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Placement, SwappedIteration,
-    testing::Values(Case{"reference", {{"optimizer_impl", "reference"}}}, Case{"foreach", {}},
-                    Case{"fused", {{"optimizer_impl", "fused"}}},
-                    Case{"adam8bit", {{"optimizer_impl", "reference"}, {"optimizer", "adam8bit"}}},
-                    Case{"masters", {{"weights", "bf16"}, {"master_weights", "fp32"}}},
-                    Case{"released",
-                         {{"optimizer_impl", "reference"},
-                          {"max_grad_norm", "0"},
-                          {"release_gradients", "true"}}},
-                    Case{"states_on_the_host",
-                         {{"optimizer_impl", "reference"}, {"optimizer_offload", "cpu"}}},
-                    Case{"all_on_the_host",
-                         {{"optimizer_impl", "reference"},
-                          {"optimizer_offload", "cpu"},
-                          {"param_offload", "cpu"},
-                          {"activations", "offload:min=1B"}}},
-                    Case{"grpo", {}, PpoAlgorithm::kGrpo}),
+    testing::Values(PlacementCase{"reference", {{"optimizer_impl", "reference"}}},
+                    PlacementCase{"foreach", {}},
+                    PlacementCase{"fused", {{"optimizer_impl", "fused"}}},
+                    PlacementCase{"adam8bit",
+                                  {{"optimizer_impl", "reference"}, {"optimizer", "adam8bit"}}},
+                    PlacementCase{"masters", {{"weights", "bf16"}, {"master_weights", "fp32"}}},
+                    PlacementCase{"released",
+                                  {{"optimizer_impl", "reference"},
+                                   {"max_grad_norm", "0"},
+                                   {"release_gradients", "true"}}},
+                    PlacementCase{"states_on_the_host",
+                                  {{"optimizer_impl", "reference"}, {"optimizer_offload", "cpu"}}},
+                    PlacementCase{"all_on_the_host",
+                                  {{"optimizer_impl", "reference"},
+                                   {"optimizer_offload", "cpu"},
+                                   {"param_offload", "cpu"},
+                                   {"activations", "offload:min=1B"}}},
+                    PlacementCase{"grpo", {}, PpoAlgorithm::kGrpo}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Placement, WhatAPhaseDoesNotNeedHasNoMemoryAndWhatItNeedsHas) {
-  const PpoSpec ppo = small_ppo();
+  const PpoSpec ppo = ppo_to_place();
   Roles roles = all_roles(ppo, tiny_role());
   const auto placement = placement_of(roles);
   std::map<std::string, std::vector<std::string>> there;
@@ -162,7 +166,7 @@ TEST(Placement, WhatAPhaseDoesNotNeedHasNoMemoryAndWhatItNeedsHas) {
 }
 
 TEST(Placement, TrafficIsTheBytesOfWhatLeavesAndComesAndWhatIsOnlyReadLeavesOnce) {
-  const PpoSpec ppo = small_ppo();
+  const PpoSpec ppo = ppo_to_place();
   Roles roles = all_roles(ppo, tiny_role());
   const auto placement = placement_of(roles);
   const auto iterate = [&](int64_t number) {
@@ -186,7 +190,7 @@ TEST(Placement, TrafficIsTheBytesOfWhatLeavesAndComesAndWhatIsOnlyReadLeavesOnce
 }
 
 TEST(Placement, WhatComesBackIsClaimedWhereItIsNow) {
-  const PpoSpec ppo = small_ppo();
+  const PpoSpec ppo = ppo_to_place();
   Roles roles = all_roles(ppo, tiny_role());
   const auto placement = placement_of(roles);
   Heard heard;

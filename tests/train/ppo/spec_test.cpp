@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-std::string refusal(const PpoSpec& spec) {
+std::string refusal_of_ppo(const PpoSpec& spec) {
   try {
     validate(spec);
   } catch (const UsageError& error) {
@@ -18,7 +18,7 @@ std::string refusal(const PpoSpec& spec) {
   return "";
 }
 
-TEST(PpoSpec, TheDefaultsAreValid) { EXPECT_EQ(refusal({}), ""); }
+TEST(PpoSpec, TheDefaultsAreValid) { EXPECT_EQ(refusal_of_ppo({}), ""); }
 
 TEST(PpoSpec, EverySettingOutOfItsRangeIsRefusedInOneLineThatNamesIt) {
   const std::vector<std::pair<std::string, PpoSpec>> wrong = {
@@ -43,7 +43,7 @@ TEST(PpoSpec, EverySettingOutOfItsRangeIsRefusedInOneLineThatNamesIt) {
       {"--chunk-tokens", {.chunk_tokens = 0}},
   };
   for (const auto& [flag, spec] : wrong) {
-    const std::string line = refusal(spec);
+    const std::string line = refusal_of_ppo(spec);
     EXPECT_EQ(line.rfind(flag, 0), 0U) << flag << ": " << line;
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }

@@ -11,8 +11,8 @@ namespace {
 
 using torch::Tensor;
 
-struct Case {
-  explicit Case(torch::Dtype dtype = torch::kFloat32, int64_t tokens = 23) {
+struct LogitsCase {
+  explicit LogitsCase(torch::Dtype dtype = torch::kFloat32, int64_t tokens = 23) {
     torch::manual_seed(7);
     hidden_TD = torch::randn({tokens, 16}).to(dtype).requires_grad_(true);
     weight_VD = torch::randn({37, 16}).to(dtype).requires_grad_(true);
@@ -31,7 +31,7 @@ struct Made {
 
 using Form = TokenLogProbs (*)(const Tensor&, const Tensor&, const Tensor&, const LogProbOptions&);
 
-Made run(Form form, const Case& of, const LogProbOptions& options) {
+Made run(Form form, const LogitsCase& of, const LogProbOptions& options) {
   of.hidden_TD.mutable_grad() = Tensor();
   of.weight_VD.mutable_grad() = Tensor();
   const TokenLogProbs made = form(of.hidden_TD, of.weight_VD, of.tokens_T, options);
@@ -51,7 +51,7 @@ void expect_near(const Made& chunked, const Made& plain, double tolerance) {
 }
 
 TEST(TokenLogProbs, InFp32ValuesAndGradientsAreThoseOfThePlainForm) {
-  const Case of;
+  const LogitsCase of;
   for (const int64_t chunk : {1, 5, 23, 512}) {
     for (const double temperature : {1.0, 0.7, 2.0}) {
       for (const bool entropy : {true, false}) {
@@ -65,7 +65,7 @@ TEST(TokenLogProbs, InFp32ValuesAndGradientsAreThoseOfThePlainForm) {
 }
 
 TEST(TokenLogProbs, TheGradientIsThatOfFiniteDifferences) {
-  Case of(torch::kFloat64, 5);
+  LogitsCase of(torch::kFloat64, 5);
   const LogProbOptions options = {.temperature = 0.8, .chunk_tokens = 2};
   const Made made = run(token_log_probs, of, options);
   const torch::NoGradGuard no_grad;
@@ -92,7 +92,7 @@ TEST(TokenLogProbs, TheGradientIsThatOfFiniteDifferences) {
 }
 
 TEST(TokenLogProbs, OfBf16WeightsTheyAreThePlainFormsWithinBf16sRounding) {
-  const Case of(torch::kBFloat16);
+  const LogitsCase of(torch::kBFloat16);
   const LogProbOptions options = {.chunk_tokens = 8};
   const Made chunked = run(token_log_probs, of, options);
   EXPECT_EQ(chunked.log_probs_T.scalar_type(), torch::kFloat32);
@@ -105,7 +105,7 @@ TEST(TokenLogProbs, OfBf16WeightsTheyAreThePlainFormsWithinBf16sRounding) {
 }
 
 TEST(TokenLogProbs, UnderAutocastTheyAreThePlainFormsAndTheGradientOfTheHeadAddsUpInFp32) {
-  const Case of;
+  const LogitsCase of;
   const LogProbOptions options = {.chunk_tokens = 8};
   const auto under_autocast = [&](Form form) {
     of.hidden_TD.mutable_grad() = Tensor();
@@ -133,7 +133,7 @@ TEST(TokenLogProbs, UnderAutocastTheyAreThePlainFormsAndTheGradientOfTheHeadAdds
 
 TEST(TokenLogProbs, ProbabilitiesOfAllTokensAddUpToOneAndAUniformPolicyHasTheMostEntropy) {
   const torch::NoGradGuard no_grad;
-  const Case of;
+  const LogitsCase of;
   const Tensor one_TD = of.hidden_TD.narrow(0, 0, 1).expand({37, 16});
   const TokenLogProbs all = token_log_probs(one_TD, of.weight_VD, torch::arange(37));
   EXPECT_NEAR(all.log_probs_T.exp().sum().item<double>(), 1, 1e-5);
@@ -154,7 +154,7 @@ TEST(TokenLogProbs, ALogitOfAThousandIsNoOverflow) {
 }
 
 TEST(TokenLogProbs, WhatDoesNotFitIsRefused) {
-  const Case of;
+  const LogitsCase of;
   EXPECT_THROW(token_log_probs(of.hidden_TD, of.weight_VD.narrow(1, 0, 8), of.tokens_T),
                c10::Error);
   EXPECT_THROW(token_log_probs(of.hidden_TD, of.weight_VD, of.tokens_T.narrow(0, 0, 3)),

@@ -22,7 +22,7 @@ SMALL = ("--d-model 32 --d-ff 64 --layers 2 --heads 4 --vocab-size 97 --context-
          "--batch-size 2 --warmup-steps 0 --record-steps 0")
 MODEL = (f"--model-size custom {SMALL} --threads 1 --device cpu --profile-type training "
          "--stacks none --format json")
-SOON = 60  # seconds
+SOON = 240  # seconds
 
 
 def command(flags):

@@ -52,8 +52,8 @@ TEST(GradientRelease, BothAttentionsAndGroupedHeadsTrainAsWithoutIt) {
 }
 
 // Counts the gradients that there are whenever one is claimed.
-struct Counting final : MemoryClaims {
-  explicit Counting(Step& step) : parameters(step.model()->parameters()) {}
+struct CountingClaims final : MemoryClaims {
+  explicit CountingClaims(Step& step) : parameters(step.model()->parameters()) {}
   void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
     if (category != Category::kGradients) return;
     const auto defined = std::count_if(parameters.begin(), parameters.end(),
@@ -66,7 +66,7 @@ struct Counting final : MemoryClaims {
 
 TEST(GradientRelease, OneGradientExistsAtATimeAndNoneAfterTheStep) {
   const SmallStep small(releasing());
-  Counting counting(*small.step);
+  CountingClaims counting(*small.step);
   const Listening listening(*small.step, nullptr, &counting);
   small.step->run(small.data.batch(0));
   EXPECT_EQ(counting.counts.size(), counting.parameters.size());

@@ -10,9 +10,9 @@ namespace {
 using torch::Tensor;
 
 // Keeps BF16, and counts.
-class Counting final : public SavedTensors {
+class CountingSaves final : public SavedTensors {
  public:
-  explicit Counting(bool packs = true) : packs_(packs) {}
+  explicit CountingSaves(bool packs = true) : packs_(packs) {}
 
   std::unique_ptr<PackedTensor> pack(const Tensor& tensor) override {
     EXPECT_FALSE(tensor.requires_grad());
@@ -62,7 +62,7 @@ TEST_F(SavedTensorsTest, EverySaveGoesThroughTheGuardAndComesBackInBackward) {
   graph.loss().backward();
   const Tensor wanted = graph.x.grad().clone();
   graph.x.mutable_grad() = Tensor();
-  Counting saves;
+  CountingSaves saves;
   Tensor loss;
   {
     const SavingGuard guard(&saves);
@@ -82,7 +82,7 @@ TEST_F(SavedTensorsTest, WhatIsNotPackedIsKeptAsItIs) {
   graph.loss().backward();
   const Tensor wanted = graph.weight.grad().clone();
   graph.weight.mutable_grad() = Tensor();
-  Counting saves(/*packs=*/false);
+  CountingSaves saves(/*packs=*/false);
   Tensor loss;
   {
     const SavingGuard guard(&saves);
@@ -95,8 +95,8 @@ TEST_F(SavedTensorsTest, WhatIsNotPackedIsKeptAsItIs) {
 
 TEST_F(SavedTensorsTest, TheInnermostGuardHoldsAndTheOuterOneComesBack) {
   const Graph graph = some_graph();
-  Counting outer;
-  Counting inner;
+  CountingSaves outer;
+  CountingSaves inner;
   const SavingGuard guard(&outer);
   {
     const SavingGuard nested(&inner);
@@ -112,7 +112,7 @@ TEST_F(SavedTensorsTest, TheInnermostGuardHoldsAndTheOuterOneComesBack) {
 
 TEST_F(SavedTensorsTest, AnotherThreadSavesAsItDid) {
   const Graph graph = some_graph();
-  Counting saves;
+  CountingSaves saves;
   const SavingGuard guard(&saves);
   std::thread([&] { graph.loss(); }).join();
   EXPECT_EQ(saves.packed, 0);
@@ -121,7 +121,7 @@ TEST_F(SavedTensorsTest, AnotherThreadSavesAsItDid) {
 // A graph that is dropped without a backward drops what it kept: no output keeps itself alive.
 TEST_F(SavedTensorsTest, AnOutputDoesNotKeepItselfAlive) {
   const Graph graph = some_graph();
-  Counting saves(/*packs=*/false);
+  CountingSaves saves(/*packs=*/false);
   c10::weak_intrusive_ptr<c10::StorageImpl> storage(
       c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(
           torch::zeros({1}).storage().unsafeGetStorageImpl()));

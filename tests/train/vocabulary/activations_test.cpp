@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_activations(const std::string& text) {
   try {
     parse_activations(text);
   } catch (const UsageError& error) {
@@ -33,25 +33,28 @@ TEST(Activations, ReadBackWhatIsPrinted) {
 }
 
 TEST(Activations, RefuseWhatIsNoFormWithTheNearest) {
-  EXPECT_THAT(refusal_of("int4"), HasSubstr("'int4' is unknown; allowed: exact, int8, fp8, "
-                                            "offload, offload-int8; did you mean int8?"));
-  EXPECT_THAT(refusal_of("int8+fp8"), HasSubstr("allowed: exact, int8, fp8"));
-  EXPECT_THAT(refusal_of(""), HasSubstr("allowed: exact, int8, fp8"));
+  EXPECT_THAT(refusal_of_activations("int4"),
+              HasSubstr("'int4' is unknown; allowed: exact, int8, fp8, "
+                        "offload, offload-int8; did you mean int8?"));
+  EXPECT_THAT(refusal_of_activations("int8+fp8"), HasSubstr("allowed: exact, int8, fp8"));
+  EXPECT_THAT(refusal_of_activations(""), HasSubstr("allowed: exact, int8, fp8"));
 }
 
 TEST(Activations, RefuseOptionsThatAreNoneInOneLine) {
   for (const char* text : {"int8:block=0", "int8:block=7", "int8:block=65537", "int8:block=abc",
                            "int8:block=", "int8:block=1e3"}) {
-    EXPECT_THAT(refusal_of(text), HasSubstr("allowed: 8 to 65536 numbers (example: ")) << text;
+    EXPECT_THAT(refusal_of_activations(text), HasSubstr("allowed: 8 to 65536 numbers (example: "))
+        << text;
   }
-  EXPECT_THAT(refusal_of("fp8:min=1x"), HasSubstr("'fp8:min=1x' has min=1x; allowed: bytes"));
-  EXPECT_THAT(refusal_of("int8:min=-1"), HasSubstr("has min=-1"));
-  EXPECT_THAT(refusal_of("int8:blok=64"), HasSubstr("'blok=64'; allowed"));
-  EXPECT_THAT(refusal_of("int8:blok=64"), HasSubstr("did you mean block?"));
-  EXPECT_THAT(refusal_of("int8:block"), HasSubstr("unknown option 'block'"));
-  EXPECT_THAT(refusal_of("int8:"), HasSubstr("empty element 1"));
-  EXPECT_THAT(refusal_of("int8:block=64,block=64"), HasSubstr("block= twice"));
-  EXPECT_THAT(refusal_of("exact:block=64"), HasSubstr("exact takes none"));
+  EXPECT_THAT(refusal_of_activations("fp8:min=1x"),
+              HasSubstr("'fp8:min=1x' has min=1x; allowed: bytes"));
+  EXPECT_THAT(refusal_of_activations("int8:min=-1"), HasSubstr("has min=-1"));
+  EXPECT_THAT(refusal_of_activations("int8:blok=64"), HasSubstr("'blok=64'; allowed"));
+  EXPECT_THAT(refusal_of_activations("int8:blok=64"), HasSubstr("did you mean block?"));
+  EXPECT_THAT(refusal_of_activations("int8:block"), HasSubstr("unknown option 'block'"));
+  EXPECT_THAT(refusal_of_activations("int8:"), HasSubstr("empty element 1"));
+  EXPECT_THAT(refusal_of_activations("int8:block=64,block=64"), HasSubstr("block= twice"));
+  EXPECT_THAT(refusal_of_activations("exact:block=64"), HasSubstr("exact takes none"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TYPED_TEST(Vocabulary, TheListIsInTheOrderOfTheValues) {
   }
 }
 
-std::string refusal_of(const std::string& checkpoint, int64_t layers) {
+std::string refusal_of_checkpoint(const std::string& checkpoint, int64_t layers) {
   try {
     check_checkpoint(parse_checkpoint("--checkpoint", checkpoint), layers);
   } catch (const UsageError& error) {
@@ -58,16 +58,17 @@ TEST(Checkpoint, EverySettingIsPrintedAsItIsTyped) {
 }
 
 TEST(Checkpoint, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
-  EXPECT_THAT(refusal_of("ful", 12), HasSubstr("did you mean full?"));
+  EXPECT_THAT(refusal_of_checkpoint("ful", 12), HasSubstr("did you mean full?"));
   for (const char* word : {"every:0", "every:", "every:-1", "every:2x"}) {
-    EXPECT_THAT(refusal_of(word, 12),
+    EXPECT_THAT(refusal_of_checkpoint(word, 12),
                 HasSubstr(std::string("--checkpoint: '") + word + "' is no number of blocks"));
   }
   for (const char* word : {"blocks:101%", "blocks:50", "blocks:%", "blocks:-1%", "blocks:5.5%"}) {
-    EXPECT_THAT(refusal_of(word, 12), HasSubstr("is no percentage; allowed: blocks:0% to"));
+    EXPECT_THAT(refusal_of_checkpoint(word, 12),
+                HasSubstr("is no percentage; allowed: blocks:0% to"));
   }
-  EXPECT_EQ(refusal_of("every:12", 12), "accepted");
-  EXPECT_EQ(refusal_of("every:13", 12),
+  EXPECT_EQ(refusal_of_checkpoint("every:12", 12), "accepted");
+  EXPECT_EQ(refusal_of_checkpoint("every:13", 12),
             "--checkpoint: 'every:13' is more than the model's 12 blocks; allowed: every:1 to "
             "every:12 (example: --checkpoint every:2)");
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMiBPerPage = 2;
 constexpr uint32_t kMany = 1 << 20;  // 2 TiB of pages
 
-struct Event {
+struct PlacedEvent {
   char what;
   uint32_t below;  // MiB
   uint32_t mib;
@@ -67,7 +67,7 @@ TEST(Placement, WhereNoRoundedRegionFitsAnUnroundedOneIsMade) {
 // The first addresses of a real card to the MiB: cranberrii/ftcourse at a8cedf2,
 // memory_snapshot.pickle, segment_alloc events 14 to 47 (before, the trace begins among others).
 TEST(Placement, ARealCardsSegmentsLieWhereOursDo) {
-  constexpr std::array<Event, 34> kEvents = {
+  constexpr std::array<PlacedEvent, 34> kEvents = {
       {{'+', 3904, 44}, {'+', 3968, 44}, {'+', 4032, 44}, {'+', 3988, 2},  {'+', 3924, 20},
        {'+', 3986, 16}, {'+', 4064, 22}, {'+', 4128, 44}, {'+', 4192, 44}, {'+', 4256, 44},
        {'+', 4212, 20}, {'+', 4148, 16}, {'+', 4084, 20}, {'+', 4288, 22}, {'+', 4352, 44},
@@ -77,7 +77,7 @@ TEST(Placement, ARealCardsSegmentsLieWhereOursDo) {
        {'+', 4928, 44}, {'+', 4884, 2},  {'+', 4820, 20}, {'+', 4882, 16}}};
   Placement placement(kMany);
   const uint32_t highest = kMany + pages(3840);  // the region above begins there
-  for (const Event& event : kEvents) {
+  for (const PlacedEvent& event : kEvents) {
     EXPECT_EQ(placement.take(pages(event.mib)), highest - pages(event.below)) << event.below;
   }
 }
@@ -95,7 +95,7 @@ struct Replay {
   int new_regions = 0;
   std::vector<uint32_t> elsewhere;
 
-  static uint32_t up(const Event& event) { return (1U << 20) - event.below; }
+  static uint32_t up(const PlacedEvent& event) { return (1U << 20) - event.below; }
 
   std::map<uint32_t, uint32_t>::iterator region_of(uint32_t at) {
     const auto after = regions.upper_bound(at);
@@ -110,7 +110,7 @@ struct Replay {
     return false;
   }
 
-  void allocate(const Event& event) {
+  void allocate(const PlacedEvent& event) {
     const uint32_t at = up(event);
     const uint32_t ours = *placement.take(pages(event.mib));
     const auto region = region_of(at);
@@ -129,7 +129,7 @@ struct Replay {
     ends[at] = at + (event.mib + kRegionMiB - 1) / kRegionMiB * kRegionMiB;
   }
 
-  void release(const Event& event) {
+  void release(const PlacedEvent& event) {
     const auto block = live.find(up(event));
     if (block == live.end()) return;
     placement.give(block->second, pages(event.mib));
@@ -141,11 +141,11 @@ struct Replay {
 };
 
 TEST(Placement, ARealCardsHolesAreFilledInOurOrder) {
-  constexpr Event kEvents[] = {
+  constexpr PlacedEvent kEvents[] = {
 #include "tests/virtual_gpu/device/placement_events.inc"
   };
   Replay replay;
-  for (const Event& event : kEvents) {
+  for (const PlacedEvent& event : kEvents) {
     event.what == '+' ? replay.allocate(event) : replay.release(event);
   }
   EXPECT_EQ(replay.new_regions, 686);
