@@ -125,9 +125,12 @@ bool ran_out_of_host_memory(const Record& record) {
 std::optional<Record> served(const RunSpec& spec, const CellOptions& options) {
   CellProcess process(spec, options);
   const auto begin = std::chrono::steady_clock::now();
-  std::unique_ptr<CellWorker> worker =
-      options.workers->take(process.program(), process.environment());
-  const std::optional<std::string> answer = process.run_by(*worker, spec);
+  std::unique_ptr<CellWorker> worker;
+  std::optional<std::string> answer;
+  do {
+    worker = options.workers->take(process.program(), process.environment());
+    answer = process.run_by(*worker, spec);
+  } while (!answer && !worker->was_sent() && worker->answers() > 0);
   Record record;
   if (!answer) {
     if (!was_killed(process.outcome())) return std::nullopt;

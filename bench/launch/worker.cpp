@@ -76,7 +76,6 @@ void CellWorker::run(int input) {
   } catch (const std::exception& error) {
     outcome.spawn_error = error.what();
   }
-  close(input);
   const std::lock_guard lock(mutex_);
   outcome_ = std::move(outcome);
   ended_ = true;
@@ -104,7 +103,7 @@ std::optional<std::string> CellWorker::ask(
   std::unique_lock lock(mutex_);
   lines_.clear();  // said after the last answer: of no cell
   lock.unlock();
-  write_all(input_, request);
+  was_sent_ = write_all(input_, request);
   lock.lock();
   for (;;) {
     const auto has_news = [this] { return ended_ || !lines_.empty(); };
@@ -127,7 +126,7 @@ std::optional<std::string> CellWorker::ask(
     on_error_line(line.text);
     lock.lock();
   }
-  outcome_.timed_out = timed_out;
+  if (timed_out) std::swap(outcome_.timed_out, outcome_.stopped);  // by us, for that reason
   return std::nullopt;
 }
 

@@ -45,6 +45,9 @@ class CellWorker {
   std::optional<std::string> ask(const std::string& request, double deadline_seconds,
                                  const std::function<void(const std::string& line)>& on_error_line);
 
+  bool was_sent() const {
+    return was_sent_;
+  }  // the last request; else the process had ended before it
   bool ended();
   const Outcome& outcome() const { return outcome_; }  // of a process that ended
   size_t answers() const { return answers_; }
@@ -66,6 +69,7 @@ class CellWorker {
   StopSignal stop_;
   int input_ = -1;  // our end of its stdin
   size_t answers_ = 0;
+  bool was_sent_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable news_;
   std::deque<Line> lines_;

@@ -288,17 +288,17 @@ bool StopSignal::raised() const {
 
 Outcome run_command(const Command& command) {
   const bool is_given = command.input_descriptor >= 0;
-  const Descriptor file = is_given ? Descriptor() : input_file(command.input);
-  const int in = is_given ? command.input_descriptor : file.get();
+  Descriptor in = is_given ? Descriptor(command.input_descriptor) : input_file(command.input);
   Pipe out = make_pipe();
   Pipe err = make_pipe();
   pid_t pid = 0;
-  const int error = spawn(command, in, out.write.get(), err.write.get(), &pid);
+  const int error = spawn(command, in.get(), out.write.get(), err.write.get(), &pid);
   if (error != 0) {
     Outcome outcome;
     outcome.spawn_error = strerror(error);
     return outcome;
   }
+  in.reset();
   out.write.reset();
   err.write.reset();
   return Watch(command, pid, std::move(out.read), std::move(err.read)).run();

@@ -32,7 +32,7 @@ struct Command {
   std::vector<std::string> arguments;    // without the program's own name
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
-  int input_descriptor = -1;             // what it reads there instead; -1 = `input`
+  int input_descriptor = -1;             // what it reads there instead, closed here; -1 = `input`
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
   const StopSignal* stop = nullptr;      // its process group is killed when this is raised
   // One line of its stdout, without the newline, as it comes, after what it said on stderr before

@@ -15,6 +15,7 @@ import terminal
 
 HEADROOM = STUB_CELL = ""
 SLOW = ("--model-size", "small", "--batch-size", "15")  # the stub takes a second and tells its steps
+FOUR = ("--context-length", "64,128,256,512", "--jobs", "1")
 
 
 def environment(**more):
@@ -46,23 +47,27 @@ class Progress(unittest.TestCase):
                 "every:2", "--activations", "int8:block=32,min=1MiB", "--optimizer", "adam8bit")
         text = stderr_on_a_terminal("profile", *SLOW, *long, columns=80)
         self.assertRegex(text, r"\x1b\[Ksmall_ctx512\S*\.\.\.\S+ on stub device: step 3 of 4 \(measured\), ETA \d+ s")
-        text = stderr_on_a_terminal("sweep", *SLOW, *long, "--context-length", "128,256", columns=80)
-        self.assertRegex(text, r"\x1b\[Kcell 2 of 2: small_ctx256\S*\.\.\.\S+ step 2 of 4, ETA \d+ s")
+        text = stderr_on_a_terminal("sweep", *SLOW, *long, *FOUR, columns=80)
+        self.assertRegex(text, r"\x1b\[Kcell 4 of 4: small_ctx512\S*\.\.\.\S+ step 2 of 4, ETA \d+ s")
         self.assertEqual([line for line in re.split(r"[\r\n]+", text.replace("\x1b[K", "")) if len(line) > 80], [])
 
     def test_a_dumb_terminal_gets_lines(self):
         self.assertNotIn("\033", stderr_on_a_terminal("profile", *SLOW, TERM="dumb"))
 
     def test_a_sweep_says_which_cell_of_how_many(self):
-        text = stderr_on_a_terminal("sweep", *SLOW, "--context-length", "128,256")
-        self.assertIn("cell 1 of 2: small_ctx128_forward_fp32", text)
-        self.assertRegex(text, r"cell 2 of 2: small_ctx256_forward_fp32\S*, step 2 of 4, ETA \d+ s")
-        self.assertRegex(text, r"\[1/2\] small_ctx128\S* ok .* s, ETA \d+ s\r\n")
+        text = stderr_on_a_terminal("sweep", *SLOW, *FOUR)
+        self.assertIn("cell 1 of 4: small_ctx64_forward_fp32", text)
+        self.assertRegex(text, r"cell 4 of 4: small_ctx512_forward_fp32\S*, step 2 of 4, ETA \d+ s")
+        self.assertRegex(text, r"\[3/4\] small_ctx256\S* ok .* s, ETA \d+ s\r\n")
+
+    def test_the_first_cells_which_load_libtorch_forecast_nothing(self):
+        text = stderr_on_a_terminal("sweep", *SLOW, "--context-length", "128,256", "--cells-left", "60")
+        self.assertNotIn("ETA", text)
 
     def test_the_eta_of_a_sweep_is_for_all_cells_that_its_caller_has_left(self):
         def eta(*words):
-            text = stderr_on_a_terminal("sweep", *SLOW, "--context-length", "128,256", *words)
-            return int(re.search(r"\[1/2\].*, ETA (\d+) s", text)[1])
+            text = stderr_on_a_terminal("sweep", *SLOW, *FOUR, *words)
+            return int(re.search(r"\[3/4\].*, ETA (\d+) s", text)[1])
 
         self.assertLess(eta(), 10)
         self.assertGreater(eta("--cells-left", "60"), 50)

@@ -340,15 +340,14 @@ TEST_F(SweepTest, NothingIsLeftWhenItCannotStart) {
 }
 
 TEST_F(SweepTest, ProgressTellsPositionStatusPeakTimeAndWhatIsLeft) {
-  run_sweep(seeds({"1", "101", "2"}), options_);
+  run_sweep(seeds({"1", "101", "2", "3"}), options_);
   EXPECT_THAT(
       progress_,
-      ElementsAre(
-          MatchesRegex("\\[1/3\\] small_ctx512_forward_fp32_seed-1 ok 1.000 MiB [0-9.]+ s, "
-                       "ETA [0-9]+ s"),
-          MatchesRegex("\\[2/3\\] .*_seed-101 oom 1.000 MiB [0-9.]+ s, ETA [0-9]+ s: tried to "
-                       "allocate 2.000 GiB"),
-          MatchesRegex("\\[3/3\\] .*_seed-2 ok 1.000 MiB [0-9.]+ s")));
+      ElementsAre(MatchesRegex("\\[1/4\\] small_ctx512_forward_fp32_seed-1 ok 1.000 MiB [0-9.]+ s"),
+                  MatchesRegex(
+                      "\\[2/4\\] .*_seed-101 oom 1.000 MiB [0-9.]+ s: tried to allocate 2.000 GiB"),
+                  MatchesRegex("\\[3/4\\] .*_seed-2 ok 1.000 MiB [0-9.]+ s, ETA [0-9]+ s"),
+                  MatchesRegex("\\[4/4\\] .*_seed-3 ok 1.000 MiB [0-9.]+ s")));
 }
 
 }  // namespace
