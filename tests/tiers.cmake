@@ -78,6 +78,14 @@ function(headroom_nightly_test name)
   set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT ${HEADROOM_NIGHTLY_SECONDS})
 endfunction()
 
+# headroom_part_at_night(NAME FILTER...): of a GoogleTest program, the tests that these filters name run at night alone.
+function(headroom_part_at_night name)
+  list(JOIN ARGN ":" filter)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-${filter}")
+  headroom_nightly_test(${name}_long $<TARGET_FILE:${name}> --gtest_filter=${filter})
+  set_tests_properties(${name}_long PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;HEADROOM_LONG=1")
+endfunction()
+
 # headroom_built_at_night(TARGET...): what only nightly tests start; a fixture builds it before them.
 function(headroom_built_at_night)
   set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
