@@ -60,7 +60,6 @@ BASE = {
     "profile": "--model-size small --device virtual:h200",
     "sweep": "--model-size small --device virtual:h200 --records new.jsonl",
     "theory": "--model-size small",
-    "rlhf": "--model-size small",
     "dryrun": "--card h200",
     "fit": "--card h200 --model-size small --batch-size 4 --context-length 128",
     "table": "summary records.jsonl",
