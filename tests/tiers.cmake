@@ -5,10 +5,15 @@
 # but longer), torch (CPU, values), vgpu (programs on the virtual GPU), gpu (a real card; skipped where there is none),
 # scripts (the shell, no program of ours).
 
-# Seconds after which a test has hung: ten times what the slowest of those without a number of their own takes on two quiet
+# Seconds after which a test has hung: several times what the slowest of those without a number of their own takes on two quiet
 # cores, because a busy machine takes three to five times as long.
-set(HEADROOM_TEST_SECONDS 240)
-set(HEADROOM_NIGHTLY_SECONDS 5400)
+# Sanitizers and unoptimized code take ten times as long again.
+set(HEADROOM_SLOWER 1)
+if(HEADROOM_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(HEADROOM_SLOWER 10)
+endif()
+math(EXPR HEADROOM_TEST_SECONDS "240 * ${HEADROOM_SLOWER}")
+math(EXPR HEADROOM_NIGHTLY_SECONDS "5400 * ${HEADROOM_SLOWER}")
 
 # headroom_tier(NAME label): a test that CI runs.
 function(headroom_tier name label)
@@ -17,6 +22,7 @@ endfunction()
 
 # headroom_takes(SECONDS NAME...): tests that take longer than others, where they are defined.
 function(headroom_takes seconds)
+  math(EXPR seconds "${seconds} * ${HEADROOM_SLOWER}")
   foreach(name ${ARGN})
     if(TEST ${name})
       set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds})
@@ -76,6 +82,14 @@ endfunction()
 function(headroom_nightly_test name)
   add_test(NAME ${name} CONFIGURATIONS nightly COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT ${HEADROOM_NIGHTLY_SECONDS})
+endfunction()
+
+# headroom_part_at_night(NAME FILTER...): of a GoogleTest program, the tests that these filters name run at night alone.
+function(headroom_part_at_night name)
+  list(JOIN ARGN ":" filter)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "GTEST_FILTER=-${filter}")
+  headroom_nightly_test(${name}_long $<TARGET_FILE:${name}> --gtest_filter=${filter})
+  set_tests_properties(${name}_long PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;HEADROOM_LONG=1")
 endfunction()
 
 # headroom_built_at_night(TARGET...): what only nightly tests start; a fixture builds it before them.

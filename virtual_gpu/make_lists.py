@@ -47,6 +47,14 @@ def symbols(path: Path, kind: str) -> set[str]:
     return {line.split()[-1].split("@")[0] for line in lines}
 
 
+def objects_of(source: Path, objects: Path) -> list[Path]:
+    """The object of a source file, or of the unit that it is compiled in (cmake/CompileTogether.cmake)."""
+    alone = sorted(objects.glob(f"CMakeFiles/*.dir/{source.relative_to(HERE)}.o"))
+    units = (unit for unit in sorted(objects.glob("CMakeFiles/*.dir/Unity/*.cxx"))
+             if f'/{HERE.name}/{source.relative_to(HERE)}"' in unit.read_text())
+    return alone or [object for unit in units if (object := unit.with_name(unit.name + ".o")).exists()]
+
+
 def defined_here(objects: Path) -> set[str]:
     """By every source file but those that take their names from the lists."""
     names: set[str] = set()
@@ -54,7 +62,7 @@ def defined_here(objects: Path) -> set[str]:
         if source in (HERE / "report/refusal.cpp", HERE / "cublas/other.cpp",
                       HERE / "cusolver/calls.cpp"):
             continue
-        found = sorted(objects.glob(f"CMakeFiles/*.dir/{source.relative_to(HERE)}.o"))
+        found = objects_of(source, objects)
         if not found:
             sys.exit(f"make_lists.py: {source} is not built in {objects}")
         command = ["nm", "--defined-only", "--extern-only", str(found[0])]

@@ -30,7 +30,7 @@ TABLES = [
     ["theory", "--model-size", "405b", "--precision", "bf16", "--attention", "sdpa"],
     ["rlhf"],
     ["rlhf", "--model-size", "405b", "--num-gpus", "8"],
-    ["rlhf", "--num-gpus", "64", "--swap-phases", "--optimizer-offload", "--zero", "3"],
+    ["rlhf", "--num-gpus", "16", "--swap-phases", "--optimizer-offload", "--zero", "3"],
     ["rlhf", "--formula", "closed-form"],
     ["budget"],
     ["budget", "--model-size", "70b", "--card", "h100-80gb", "--tp", "2"],
