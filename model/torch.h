@@ -1,5 +1,6 @@
-// The part of libtorch that a step uses: tensors, autograd, modules, CUDA. Without data loaders, torch's own optimizers and
-// serialization it is parsed in three quarters of the time of torch/torch.h.
+// The part of libtorch that a step uses: tensors, autograd, modules, CUDA. Without data loaders,
+// torch's own optimizers and serialization it is parsed in three quarters of the time of
+// torch/torch.h.
 #pragma once
 
 #include <torch/csrc/autograd/custom_function.h>

@@ -1,5 +1,5 @@
 // Holds the precompiled header that the torch-free tests share.
-#include "text/json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "text/json.h"

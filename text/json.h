@@ -1,4 +1,5 @@
-// JSON, parsed once for all targets: this header is precompiled, and its one instance lies in json.cpp.
+// JSON, parsed once for all targets: this header is precompiled, and its one instance lies in
+// json.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

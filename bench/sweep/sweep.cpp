@@ -14,6 +14,7 @@
 #include "bench/sweep/lanes.h"
 #include "bench/sweep/record_log.h"
 #include "bench/sweep/resume.h"
+#include "bench/sweep/rows_in_order.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
 
@@ -158,6 +159,11 @@ class Sweep {
     const size_t at_once = most_at_once(stages);
     forecast_ = Forecast(at_once);
     if (options_.warm) workers_ = std::make_shared<WarmWorkers>(at_once);
+    if (at_once > 1) {
+      for (const size_t i : places) {
+        if (is_virtual(*cells_[i].spec)) rows_.expect(i);
+      }
+    }
     run_stages(
         stages,
         [&](size_t cell) {
@@ -167,6 +173,7 @@ class Sweep {
           finish(i, std::move(record), seconds_since(start));
         },
         interrupted);
+    rows_.finish();
     workers_.reset();
   }
 
@@ -213,11 +220,11 @@ class Sweep {
     record.environment["conditions"] = cells_[i].conditions;
     record.environment["identity"] = identity_;
     const std::lock_guard lock(mutex_);
-    if (log_) log_->append(record);
+    cells_[i].record = std::move(record);
+    rows_.ended(i);
     forecast_.add(seconds);
     ++done_;
-    progress(i, record, seconds);
-    cells_[i].record = std::move(record);
+    progress(i, *cells_[i].record, seconds);
   }
 
   // ", ETA 40 s" until all cells have ended, here and in what the caller runs after this.
@@ -258,6 +265,9 @@ class Sweep {
   size_t to_run_ = 0;
   std::shared_ptr<WarmWorkers> workers_;
   std::mutex mutex_;  // of the file, of what is said, and of what follows
+  RowsInOrder rows_{[this](size_t i) {
+    if (log_) log_->append(*cells_[i].record);
+  }};
   size_t done_ = 0;
   Forecast forecast_{1};
 };
