@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every part of the assignment's memory-profiling section, one after another, then all sizes, then the
-# memory techniques, then what fits a card. A cell that several parts want runs once, and a second run only redoes what is
-# missing.
+# Parts (a) to (e) of the assignment's memory-profiling section first. Then headroom_bench is built, and all sizes, the
+# memory techniques and what fits a card follow. A cell that several parts want runs once, and a second run only redoes
+# what is missing.
 part_folder=$(dirname "${BASH_SOURCE[0]}")
 for part in part_a part_b part_c part_d part_e sizes techniques; do
   # shellcheck source-path=SCRIPTDIR source=profile_part_a.sh
@@ -10,18 +10,40 @@ done
 # shellcheck source-path=SCRIPTDIR source=fit_cards.sh
 source "$part_folder/fit_cards.sh"
 
+# The Google Benchmark program, which no part runs: the first tables do not wait for it.
+build_benchmarks() {
+  [[ -z "${HEADROOM_BIN:-}" ]] || return 0 # a program that is already built
+  step headroom_bench build headroom_bench
+}
+
+# The files by kind, and the numbers that a reader wants first.
+say_what_was_made() {
+  local tables snapshots
+  tables=$(cd "$output_dir" && printf '%s\n' ./*.md | sed -n 's/^\.\/\([^*]*\)\.md$/\1/p' | paste -s -d ' ')
+  snapshots=$(find "$output_dir" -maxdepth 1 -name '*_snapshot.pickle' | wc -l)
+  printf '\n== what was made, in %s\n' "$output_dir"
+  {
+    printf 'tables (.md)   %s\n' "$tables"
+    printf 'snapshots      %d, for https://pytorch.org/memory_viz\n' "$snapshots"
+    printf 'measurements   records.jsonl, one line for each configuration\n'
+    python3 -IS "$driver_root/scripts/lib/first_numbers.py" "$output_dir" "$model_size" "$headroom"
+  } | fold -s -w 160
+}
+
 all_parts() {
   local part
   for part in a b c d e; do
     say "== part ($part)"
     "part_$part"
   done
+  build_benchmarks
   say "== all sizes"
   part_sizes
   say "== memory techniques"
   part_techniques
   say "== what fits a card"
   part_fit
+  say_what_was_made
 }
 
 run_alone "${BASH_SOURCE[0]}" all_parts "All parts (a) to (e) of the memory-profiling section, and the memory techniques." "$@"

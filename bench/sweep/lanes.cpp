@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "bench/process/cores.h"
 #include "bench/process/interrupt.h"

@@ -109,17 +109,24 @@ settle_options() {
   [[ $output_dir == /* ]] || output_dir=$PWD/$output_dir
 }
 
-build_programs() {
-  local log=build/release-build.log
-  scripts/setup.sh || exit
+# build TARGET...: says how far it is; the whole output is in build/release-build.log. Its exit code.
+build() {
+  local log=build/release-build.log command=(cmake --build --preset release --target "$@") plan status
   lock 8 build/build.lock "$driver_root/build"
-  say "building (minutes the first time, then seconds)"
-  if ! cmake --build --preset release --target headroom headroom-cell headroom_bench >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    say "the build failed; the whole output is in $log"
-    exit 5
-  fi
+  plan=$("${command[@]}" -- -n 2>/dev/null)
+  "${command[@]}" 2>&1 |
+    python3 -IS scripts/lib/build_progress.py "$log" <(printf '%s\n' "$plan") build/release/.ninja_log
+  status=$?
   exec 8>&-
+  [[ $status -eq 0 ]] && return
+  tail -n 20 "$log" >&2
+  say "the build failed; the whole output is in $log"
+  return "$status"
+}
+
+build_programs() {
+  scripts/setup.sh || exit
+  build headroom headroom-cell || exit 5
   headroom=$driver_root/build/release/bin/headroom
 }
 
@@ -153,6 +160,7 @@ cells_left() (
     "$headroom" sweep "$@" --dry-run --format jsonl >&8 2>/dev/null
     sweep_rows=
   }
+  build() { :; }
   write_tables() { :; }
   write_output() { :; }
   name_snapshots() { :; }
@@ -235,8 +243,8 @@ write_output() {
 }
 
 # write_tables STEM TEXT COMMAND...: STEM.txt, STEM.md and STEM.csv from COMMAND --format F; the
-# text is shown too. TEXT is the command's word for its text format. Stops at the first format that
-# fails: the others would fail alike.
+# text is shown too, as wide as the terminal. TEXT is the command's word for its text format. Stops at the first
+# format that fails: the others would fail alike.
 write_tables() {
   local stem=$1 text=$2 format extension
   shift 2
@@ -244,7 +252,7 @@ write_tables() {
     extension=${format/#$text/txt}
     step "$stem.$extension" write_output "$output_dir/$stem.$extension" "$@" --format "$format" || return
   done
-  cat "$output_dir/$stem.txt"
+  if [[ -t 1 ]]; then "$@" --format "$text"; else cat "$output_dir/$stem.txt"; fi
 }
 
 # select_records CONTEXTS MODES PRECISIONS <RECORDS: lines "context mode precision status name snapshot

@@ -246,9 +246,58 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   grep -q 2.7B_ctx2048_ "$STUB_LOG"
 }
 
-@test "what the README promises is built" {
+# a_checkout: a folder with the scripts, a set-up that has nothing to do, and a build that logs what it is asked for.
+a_checkout() {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir -p "$tree/bin" "$tree/build/release/bin"
+  cp -r "$scripts" "$tree/scripts"
+  printf '#!/bin/bash\n' >"$tree/scripts/setup.sh"
+  printf '#!/bin/bash\nexec "%s" "$@"\n' "$HEADROOM_BIN" >"$tree/build/release/bin/headroom"
+  # shellcheck disable=SC2016  # for the stand-in to expand
+  printf '#!/bin/bash\n%s\n' '[[ $* == *" -n" ]] || echo "built ${*:5}" >>"$STUB_LOG"
+    [[ -z ${STUB_BUILD:-} || $* != *"$STUB_BUILD"* ]] || { echo "error: of the compiler" && exit 1; }
+    printf "[1/2] Building CXX object train/CMakeFiles/headroom_train.dir/step.cpp.o\n[2/2] Linking CXX executable bin/x\n"' \
+    >"$tree/bin/cmake"
+  chmod +x "$tree/bin/cmake" "$tree/build/release/bin/headroom"
+  export PATH=$tree/bin:$PATH
+  unset HEADROOM_BIN
+}
+
+@test "run_all builds what its parts run, then runs the parts, then builds the benchmarks; a part builds no benchmarks" {
   grep -q 'headroom_bench' "$scripts/../README.md"
-  grep -q -- '--target headroom headroom-cell headroom_bench ' "$scripts/lib/driver.sh"
+  a_checkout
+  run "$tree/scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(head -n 1 "$STUB_LOG")" = "built headroom headroom-cell" ]
+  [ "$(tail -n 1 "$STUB_LOG")" = "built headroom_bench" ] # the CPU has no sizes, techniques and fits
+  [ "$(grep -c built "$STUB_LOG")" -eq 2 ]
+  [ "$(grep -c . "$STUB_LOG")" -eq 10 ]
+  rm "$STUB_LOG"
+  run "$tree/scripts/profile_part_b.sh"
+  [ "$(grep built "$STUB_LOG")" = "built headroom headroom-cell" ]
+}
+
+@test "a build that fails shows its end: exit 5 before the parts, and after them a step that failed" {
+  a_checkout
+  STUB_BUILD=headroom-cell run "$tree/scripts/run_all.sh"
+  [ "$status" -eq 5 ]
+  [[ $output == *"error: of the compiler"*"the build failed; the whole output is in build/release-build.log" ]]
+  STUB_BUILD=headroom_bench run "$tree/scripts/run_all.sh"
+  [ "$status" -eq 3 ]
+  [[ "$(last_line)" == "failed, 1 of "*" steps: headroom_bench (exit 1)" ]]
+  [ -s "$OUTPUT_DIR/peak_memory_summary.txt" ]
+}
+
+@test "run_all ends with its files, the largest peak, what BF16 changes, what fits, and the command to look further" {
+  DEVICE=virtual:h200 CONTEXTS=128,256 run "$scripts/run_all.sh"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ $output == *"== what was made, in $OUTPUT_DIR"*"tables (.md)   activation_size_analysis "*"snapshots      8, "* ]]
+  [[ $output == *"largest peak   2.00 GiB (2.7B, "*"BF16 autocast  forward 2.00 -> 2.00 GiB (+0.0%), training 2.00"* ]]
+  [[ $output == *"what fits      training 2.7B, batch 4, context 256 on rtx4090: 2.00 GiB with adam8bit"* ]]
+  [[ $output == *"look further   $HEADROOM_BIN snapshot top $OUTPUT_DIR/2.7B_ctx256_training_snapshot.pickle"* ]]
+  [[ "$(last_line)" == "all parts done: "* ]]
 }
 
 @test "help fits a terminal of 80 columns" {
