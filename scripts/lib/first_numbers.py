@@ -69,9 +69,10 @@ def what_fits(path):
 
 
 def look_further(folder, size, headroom):
-    snapshots = sorted(folder.glob(f"{size}_ctx*_training_snapshot.pickle"), key=lambda path: path.stat().st_mtime)
+    snapshots = {int(path.name.split("_ctx")[1].split("_")[0]): path
+                 for path in folder.glob(f"{size}_ctx*_training_snapshot.pickle")}
     if snapshots:
-        yield f"look further   {headroom} snapshot top {snapshots[-1]}"
+        yield f"look further   {headroom} snapshot top {snapshots[max(snapshots)]}"
 
 
 def main():
