@@ -102,7 +102,8 @@ install_python() {
   fi
   say "installing $(grep -v '^#' "$wanted" | tr '\n' ' ')into .venv ($size, once)"
   touch .venv/unfinished
-  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check \
+  # Python compiles what it imports: all of the wheels would take half a minute, and the programs need none of it.
+  quietly build/setup-pip.log .venv/bin/python -m pip install --disable-pip-version-check --no-compile \
     --progress-bar off -r "$wanted" || exit 5
   cp "$wanted" "$stamp"
   rm .venv/unfinished
