@@ -9,8 +9,8 @@ Exit code 0.
 Note [The ETA of a build]
 Rationale: a step is a precompiled header of 30 seconds or an archive of 0.1. The first minute of a build holds the longest
   of them, so that steps finished per second would promise an hour.
-Approach: every step weighs the seconds that it took last time, or those that its kind takes on the machine of the README's
-  figures. The ETA is the weight that is left over the weight done per second. At first that rate is what all processors of
+Approach: every step weighs the seconds that it took last time, or those that are assumed of its kind. The ETA is the weight
+  that is left over the weight done per second. At first that rate is what all processors of
   this machine would do; after a minute it is nearly the measured one.
 Limits: steps that are running count as not begun.
 """
