@@ -77,7 +77,10 @@ revision() {
   top=$(realpath "$BATS_TEST_DIRNAME/../../..")
   sources=" $(sed -n 's/^set(sources \(.*\))$/\1/p' "$script") "
   grep -q . <<<"${sources// /}"
-  inputs=$(ninja -C "$HEADROOM_BUILD_DIR" -t inputs bin/headroom-cell lib/libvirtual_gpu.so | grep "^$top/" |
+  all=$(ninja -C "$HEADROOM_BUILD_DIR" -t inputs bin/headroom-cell lib/libvirtual_gpu.so | grep -v "^ninja: ")
+  # A unit stands for the files that it includes.
+  units=$(cd "$HEADROOM_BUILD_DIR" && grep '/Unity/.*cxx$' <<<"$all" | xargs -r sed -n 's/^#include "\(.*\)"$/\1/p')
+  inputs=$(printf '%s\n' "$all" "$units" | grep "^$top/" | sort -u |
     grep -v "^$HEADROOM_BUILD_DIR/" | grep -v "^$top/\.")
   [ "$(wc -l <<<"$inputs")" -gt 50 ]
   while read -r file; do
