@@ -36,7 +36,7 @@ std::vector<std::string> file_list(const std::string& text) {
 
 LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep,
                                const std::string& where) {
-  // What a row says of its shard is of that row alone, which the least does not keep.
+  // Keep::kPeaks drops the marks that name the shard of a row.
   if (paths.size() > 1) keep = std::max(keep, Keep::kFigures);
   LatestRecords all;
   std::vector<std::vector<Record>> files;

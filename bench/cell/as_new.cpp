@@ -18,7 +18,7 @@ namespace {
 
 namespace cuda = c10::cuda::CUDACachingAllocator;
 
-// What is in use of the first card, the context included; it exists from then on.
+// Bytes in use on the first card, with the CUDA context, which this call creates.
 int64_t used_bytes() {
   const auto [free, total] = cuda::get()->getMemoryInfo(0);
   return static_cast<int64_t>(total) - static_cast<int64_t>(free);

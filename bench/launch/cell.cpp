@@ -111,8 +111,8 @@ bool may_be_served(const RunSpec& spec, const CellOptions& options) {
   });
 }
 
-// Whether the worker was killed at this cell, by us or by somebody else. A crash is left to a
-// process of the cell's own.
+// Whether we or somebody else killed the worker at this cell. After a crash the cell runs again in
+// a process of its own.
 bool was_killed(const Outcome& outcome) {
   return outcome.timed_out || outcome.interrupted || outcome.signal == SIGKILL;
 }
