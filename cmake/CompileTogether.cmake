@@ -6,15 +6,15 @@
 # Approach: compile_together(TARGET) makes one unit of all the target's files, with JSON's precompiled header;
 #   compile_together(TARGET TORCH) takes libtorch's, and NO_HEADER takes none. Further words name units:
 #   compile_together(TARGET "a b" "c") makes one of the files in folders a and b, one of those in c, and one of all
-#   others, and ALONE "d" leaves the files of folder d single. COLD is for code that waits for files, processes or people:
-#   -O1 takes a quarter less time than -O3. HEADROOM_UNITS, which the presets set, switches the units on (`release`) or off (`dev`). CMake compiles a file
-#   that has compile options of its own alone.
-# Limits: names in anonymous namespaces must differ within a unit. Stand-ins that declare one C function in different forms
-#   are ALONE.
+#   others. COLD is for code that waits for files, processes or people: -O1 takes a quarter less time than -O3.
+#   HEADROOM_UNITS, which the presets set, switches the units on (`release`) or off (`dev`). CMake compiles a file alone
+#   that has compile options of its own, or SKIP_UNITY_BUILD_INCLUSION.
+# Limits: names in anonymous namespaces must differ within a unit, and no file may declare a C function in another form
+#   than a header of the unit does.
 option(HEADROOM_UNITS "Compile several files as one unit" OFF)
 
 function(compile_together target)
-  cmake_parse_arguments(arg "TORCH;NO_HEADER;COLD" "" "ALONE" ${ARGN})
+  cmake_parse_arguments(arg "TORCH;NO_HEADER;COLD" "" "" ${ARGN})
   if(arg_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
@@ -30,9 +30,6 @@ function(compile_together target)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     cmake_path(GET source PARENT_PATH folder)
-    if(folder IN_LIST arg_ALONE)
-      continue()
-    endif()
     set(unit "rest")
     foreach(folders ${arg_UNPARSED_ARGUMENTS})
       separate_arguments(names UNIX_COMMAND "${folders}")

@@ -15,8 +15,6 @@ void count(std::atomic<uint64_t>& counter, uint64_t by) {
   counter.fetch_add(by, std::memory_order_relaxed);
 }
 
-uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
 // False when the host reads what is not known.
 bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool from_card,
               size_t bytes) {

@@ -17,7 +17,7 @@ struct CallConfiguration {
   cudaStream_t stream;
 };
 
-constexpr uint64_t kThreadsPerBlock = 1024;
+constexpr uint64_t kMostThreads = 1024;
 
 // <<<...>>> pushes here and the kernel's host stub pops: at most nested by default arguments.
 thread_local std::array<CallConfiguration, 16> configurations;
@@ -38,7 +38,7 @@ Device* current_device() {
 
 bool is_runnable(const dim3& grid, const dim3& block) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  return grid.x > 0 && grid.y > 0 && grid.z > 0 && threads > 0 && threads <= kThreadsPerBlock;
+  return grid.x > 0 && grid.y > 0 && grid.z > 0 && threads > 0 && threads <= kMostThreads;
 }
 
 cudaError_t launch(const void* kernel, const dim3& grid, const dim3& block, void** arguments,
@@ -153,7 +153,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   const Card& card = Machine::get().here().card();
   const KernelCode code = code_for(function, card.major, card.minor);
   *attributes = {};
-  attributes->maxThreadsPerBlock = kThreadsPerBlock;
+  attributes->maxThreadsPerBlock = kMostThreads;
   attributes->numRegs = 32;
   attributes->ptxVersion = code.ptx_version;
   attributes->binaryVersion = code.binary_version;

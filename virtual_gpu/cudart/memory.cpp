@@ -5,8 +5,6 @@ using namespace virtual_gpu;
 
 namespace {
 
-uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
 // Allocation may not happen while a capture is watched, nor in a forked child.
 cudaError_t may_allocate() {
   if (const cudaError_t error = usable()) return error;

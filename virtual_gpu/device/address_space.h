@@ -25,6 +25,9 @@
 
 namespace virtual_gpu {
 
+// A pointer as the books have it.
+inline uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
 class AddressSpace {
  public:
   static constexpr uint64_t kPageBytes = uint64_t{2} << 20;

@@ -12,8 +12,6 @@
 namespace virtual_gpu {
 namespace {
 
-uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
 // A program's own reductions have numbers that differ from rank to rank: one stands for all of
 // them.
 Entry entry_of(const Exchange& exchange, Bytes bytes) {
