@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
 
@@ -38,24 +36,24 @@ TEST(MicroBatches, LossAndGradientsAreThoseOfTheWholeBatch) {
   }
 }
 
-bool all_finite(const std::vector<Tensor>& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(),
-                     [](const Tensor& tensor) { return tensor.isfinite().all().item<bool>(); });
-}
+// A step whose FP16 gradients are finite. Autocast on the CPU, unlike on CUDA, leaves exp, sum and
+// mean in FP16. The loss is FP16 then, and its gradient is the scale: 65536, the scale of a new
+// scaler, is beyond FP16.
+struct FiniteStep : SmallStep {
+  explicit FiniteStep(const RunSpec& asked) : SmallStep(asked) {
+    if (step->loss_scaler) step->loss_scaler->resume(/*scale=*/1024, /*finite_steps=*/0);
+  }
+};
 
 // The products of a part are rounded as those of the batch are; their sums in another order.
 TEST(MicroBatches, UnderAutocastTheyAreWithinItsRounding) {
   for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
     RunSpec spec = in_parts(1);
     spec.precision = precision;
-    SmallStep whole(spec);
+    FiniteStep whole(spec);
     const double loss = whole.run();
-    // Processors without AVX-512 take another way through libtorch's FP16 products, and the scaled
-    // gradients overflow.
-    if (precision == Precision::kFp16 && !all_finite(whole.gradients()))
-      GTEST_SKIP() << "FP16 overflows here";
     spec.micro_batches = 3;
-    SmallStep step(spec);
+    FiniteStep step(spec);
     const double tolerance = precision == Precision::kBf16 ? 1e-2 : 1e-3;
     EXPECT_NEAR(step.run(), loss, tolerance * loss) << to_string(precision);
     EXPECT_LE(distance(step.gradients(), whole.gradients()), tolerance) << to_string(precision);

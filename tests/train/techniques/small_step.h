@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,12 +53,13 @@ inline bool bit_equal(const std::vector<torch::Tensor>& a, const std::vector<tor
       [](const torch::Tensor& one, const torch::Tensor& other) { return one.equal(other); });
 }
 
-// The largest over the tensors of |a - b| / |b|, L2 norms.
+// The largest over the tensors of |a - b| / |b|, L2 norms. Infinite where a value is not finite.
 inline double distance(const std::vector<torch::Tensor>& a, const std::vector<torch::Tensor>& b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const torch::Tensor relative = (a[i] - b[i]).norm() / b[i].norm();
-    largest = std::max(largest, relative.item<double>());
+    const double value = relative.item<double>();
+    largest = std::max(largest, std::isfinite(value) ? value : HUGE_VAL);
   }
   return largest;
 }
