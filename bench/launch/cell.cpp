@@ -103,8 +103,7 @@ class CellsOfOneProcess {
 bool may_be_served(const RunSpec& spec, const CellOptions& options) {
   if (!options.workers || !is_virtual(spec) || spec.mesh.ranks() > 1 || options.watches)
     return false;
-  if (!spec.alloc_conf.empty() || !options.environment.empty() || options.stop != nullptr)
-    return false;
+  if (!options.environment.empty() || options.stop != nullptr) return false;
   if (spec.optimizer_offload.space == MemorySpace::kDisk) return false;
   return std::none_of(fields().begin(), fields().end(), [&](const Field& field) {
     return field.is_file() && !field.get(spec).empty();

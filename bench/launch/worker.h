@@ -10,9 +10,10 @@
 //   cannot be promised, run_one() starts a new process:
 //   - the cell is not on a virtual card (a real card's context counts, and times on the CPU are of
 //   a process by itself);
-//   - it has ranks, an --alloc-conf (libtorch reads it once), files, or its steps are watched;
+//   - it has ranks, files, or its steps are watched;
 //   - the worker declined, crashed, or gave a Record that says "failed" after other cells;
-//   A worker whose cell ran out of host memory is not asked again.
+//   A worker whose cell ran out of host memory is not asked again. libtorch reads an --alloc-conf
+//   once, so a worker serves the cells of the one that it was started with.
 // Limits: a worker that is killed costs the cell that it was at. One takes about 0.5 GiB of host
 // memory.
 #pragma once

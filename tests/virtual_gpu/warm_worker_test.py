@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A warm worker's Record is that of a new process, byte for byte.
 
-usage: warm_worker_test.py HEADROOM [--every N] [--pairs N] [--seed S] [ROW...]
+usage: warm_worker_test.py HEADROOM [--every N] [--pairs N] [--seed S] [--alloc-conf CONF] [ROW...]
 
 Every row of the technique contract runs in a process of its own, and in one `headroom-cell --serve`
 after all rows before it. Each row is two cells: one that runs out of memory in the middle of a step,
 and one that fits. Beside them: other modes, a longer run, another number of threads.
---every: of the contract's rows every N-th alone. --pairs: then N drawn pairs of cells run one after the other in the same worker, so that each cell
-meets many predecessors; the seed is printed. What differs by nature is left out of the comparison:
+--every: of the contract's rows every N-th alone. --pairs: then N drawn pairs of cells run one after
+the other in the same worker, so that each cell meets many predecessors; the seed is printed.
+--alloc-conf: all cells have it, and the worker is started with it. What differs by nature is left out of the comparison:
 the time, the process's number, its seconds and its resident memory.
 """
 
@@ -45,13 +46,14 @@ def specs(headroom, settings):
     return [json.loads(line)["spec"] for line in listed.splitlines()]
 
 
-def environment_of_a_cell(headroom, folder):
+def environment_of_a_cell(headroom, folder, alloc_conf=""):
     """What `headroom` sets for a cell on the virtual card: asked of a cell program that tells."""
     tells = Path(folder) / "tells_its_environment"
     into = Path(folder) / "environment"
     tells.write_text(f"#!/bin/sh\ncat /proc/self/environ > '{into}'\nexit 7\n", encoding="utf-8")
     tells.chmod(0o755)
-    subprocess.run([headroom, "profile", "--model-size", "small", "--device", DEVICE],
+    command = [headroom, "profile", "--model-size", "small", "--device", DEVICE]
+    subprocess.run(command + ([f"--alloc-conf={alloc_conf}"] if alloc_conf else []),
                    env={**os.environ, "HEADROOM_CELL": str(tells)}, capture_output=True, check=False)
     pairs = (entry.split("=", 1) for entry in into.read_text(encoding="utf-8").split("\0") if entry)
     return {**dict(pairs), "OMP_NUM_THREADS": "1"}
@@ -111,6 +113,7 @@ def main():
     parser.add_argument("rows", nargs="*")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--alloc-conf", default="")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     arguments = parser.parse_args()
     headroom = str(Path(arguments.headroom).resolve())
@@ -119,9 +122,11 @@ def main():
     settings = {row["name"]: row["settings"] for row in contract[::arguments.every]} | OTHERS
     if arguments.rows:
         settings = {name: settings[name] for name in arguments.rows}
+    if arguments.alloc_conf:
+        settings = {name: {**of_row, "alloc_conf": arguments.alloc_conf} for name, of_row in settings.items()}
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        environment = environment_of_a_cell(headroom, folder)
+        environment = environment_of_a_cell(headroom, folder, arguments.alloc_conf)
         cells = [(name, spec) for name, of_row in settings.items() for spec in specs(headroom, of_row)]
         expected = [alone(cell, environment, spec) for _, spec in cells]
         worker = Worker(cell, environment)

@@ -44,21 +44,30 @@ TEST_F(WorkerTest, CellsOnAVirtualCardShareAProcessAndSayNothingOfIt) {
   EXPECT_EQ(second.environment["cell"]["cells_before"], 0);
 }
 
-TEST_F(WorkerTest, OtherDevicesFilesAndAllocatorSettingsGetProcessesOfTheirOwn) {
+TEST_F(WorkerTest, OtherDevicesFilesAndWatchedStepsGetProcessesOfTheirOwn) {
   std::set<int64_t> processes = {pid_of(run(1))};
   RunSpec on_cpu = {.device = parse_device("cpu")};
-  RunSpec with_settings = on_a_virtual_card(1);
-  with_settings.alloc_conf = "expandable_segments:True";
   RunSpec with_tokens = on_a_virtual_card(1);
   with_tokens.tokens = "/dev/null";
-  for (const RunSpec& spec : {on_cpu, with_settings, with_tokens}) {
+  for (const RunSpec& spec : {on_cpu, with_tokens}) {
     processes.insert(pid_of(run_cell(spec, options_)));
   }
-  EXPECT_EQ(processes.size(), 4U);
+  EXPECT_EQ(processes.size(), 3U);
   CellOptions watching = options_;
   watching.watches = true;
   processes.insert(pid_of(run_cell(on_a_virtual_card(1), watching)));
-  EXPECT_EQ(processes.size(), 5U);
+  EXPECT_EQ(processes.size(), 4U);
+}
+
+TEST_F(WorkerTest, AWorkerServesTheAllocatorSettingsThatItWasStartedWith) {
+  RunSpec with_settings = on_a_virtual_card(1);
+  with_settings.alloc_conf = "expandable_segments:True";
+  const Record without = run(1);
+  const Record first = run_cell(with_settings, options_);
+  const Record second = run_cell(with_settings, options_);
+  EXPECT_EQ(first.environment["cuda_alloc_conf"], "expandable_segments:True");
+  EXPECT_EQ(pid_of(first), pid_of(second));
+  EXPECT_NE(pid_of(first), pid_of(without));
 }
 
 TEST_F(WorkerTest, AnotherCardGetsAnotherWorker) {
