@@ -56,7 +56,7 @@ void print(std::string_view text) {
 
 void print_tables(const std::vector<Table>& tables, TableFormat format, const std::string& path) {
   if (path.empty()) {
-    print(to_string(tables, format, terminal_width()));
+    print(to_string(tables, format, page_width()));
   } else {
     write_file_atomically(path, to_string(tables, format));
   }

@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,13 @@ size_t terminal_width(int descriptor) {
   if (error == std::errc{} && end == columns.data() + columns.size() && width > 0) return width;
   winsize size{};
   return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+size_t page_width() {
+  constexpr size_t kPipe = 160;
+  if (::isatty(STDOUT_FILENO) == 1) return terminal_width();
+  struct stat stdout_is {};
+  return ::fstat(STDOUT_FILENO, &stdout_is) == 0 && S_ISFIFO(stdout_is.st_mode) ? kPipe : 0;
 }
 
 bool is_live(int descriptor) { return ::isatty(descriptor) == 1 && variable("TERM") != "dumb"; }

@@ -30,13 +30,14 @@ show() {
   local name=$1 expected=$2 command=$3 code=0
   shift 3
   if [[ ! -v printed[$command] ]]; then
-    printed[$command]=$(bash -c "$command" 2>talk.txt) || code=$?
+    bash -c "$command" >whole.txt 2>talk.txt || code=$?  # a file: a pipe folds tables
     if [[ $code -ne $expected ]]; then
       printf 'readme_outputs.sh: exit %d: %s\n' "$code" "$command" >&2
       tail -n 3 talk.txt >&2
       status=3
       return
     fi
+    printed[$command]=$(<whole.txt)
     # dryrun's report is on stderr: stdout is the program's.
     [[ $command != 'headroom dryrun'* ]] || printed[$command]+=$'\n'$(<talk.txt)
   fi
@@ -64,7 +65,7 @@ show profile_in_full.txt 0 "$profile" parts 'Peak per phase|What is live|Kept fo
 show snapshot_top.txt 0 "headroom snapshot top step.pickle | sed -n '/each/p; / block /,+2p' | head -n 4"
 show sweep.txt 3 "headroom sweep --model-size small,medium,large,xl --profile-type training --device virtual:rtx4090 --records runs.jsonl" lines 7
 show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , -f 1-4'
-show theory.txt 0 "headroom theory --model-size 2.7B | grep -E 'BHST|gate|q_BHSK' | cut -c 1-109"
+show theory.txt 0 "headroom theory --model-size 2.7B >rows.txt && grep -E 'BHST|gate|q_BHSK' rows.txt | cut -c 1-109"
 show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
 show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
 show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --weights bf16 --master-weights fp32 --attention sdpa --answers 2' meshes

@@ -126,7 +126,7 @@ int print_cards(const Arguments& arguments) {
   for (const std::string& name : arguments.positional) shown.push_back(find_card(name));
   if (shown.empty()) shown = cards();
   print(format == TableFormat::kJson ? json_of(shown)
-                                     : to_string(table_of(shown), format, terminal_width()));
+                                     : to_string(table_of(shown), format, page_width()));
   return kExitOk;
 }
 

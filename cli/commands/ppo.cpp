@@ -59,7 +59,7 @@ void print_report(const Record& record, const Computed& computed,
   const std::optional<Timeline> timeline = ppo_timeline(record, computed);
   if (format != TableFormat::kText || !timeline) return print_tables(tables, format);
   const TextStyle style{
-      .ascii = !locale_is_utf8(), .colour = takes_colour(), .width = terminal_width()};
+      .ascii = !locale_is_utf8(), .colour = takes_colour(), .width = page_width()};
   print(to_string(tables, format, style.width) + "\n" + drawing(*timeline, style));
 }
 

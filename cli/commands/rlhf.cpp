@@ -46,7 +46,7 @@ void write_svg(const RlhfPlan& plan, const std::string& path) {
 void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableFormat format) {
   const bool text = format == TableFormat::kText;
   const bool colour = text && takes_colour();
-  const size_t width = terminal_width();
+  const size_t width = page_width();
   const TextStyle style{.bars = text, .ascii = !locale_is_utf8(), .colour = colour, .width = width};
   std::vector<Table> before = setup_report(plan);  // the answer
   for (Table& table : phase_report(plan, style)) before.push_back(std::move(table));

@@ -50,7 +50,7 @@ int run_top(const std::vector<std::string>& files, int64_t limit, TableFormat fo
     return kExitBadFile;
   }
   if (report.peak_bytes == 0) log_error(files[0] + ": nothing is live at any time");
-  print(to_string(report, format, terminal_width()));
+  print(to_string(report, format, page_width()));
   return kExitOk;
 }
 
@@ -64,7 +64,7 @@ int run_validate(const std::vector<std::string>& files) {
     const std::vector<SnapshotProblem> problems = validate_snapshot_file(path);
     for (const SnapshotProblem& problem : problems) {
       print(fitted((problem.is_error ? "error: " : "warning: ") + problem.text + "\n",
-                   terminal_width()));
+                   page_width()));
     }
     if (!has_error(problems)) print("ok: " + path + "\n");
     failed |= has_error(problems);
@@ -84,7 +84,7 @@ int run_diff(const std::vector<std::string>& files, TableFormat format) {
     log_error(error.what());
     return kExitBadFile;
   }
-  print(to_string(snapshot_diff_table(diff), format, terminal_width()));
+  print(to_string(snapshot_diff_table(diff), format, page_width()));
   return diff.same() ? kExitOk : kExitBadFile;
 }
 

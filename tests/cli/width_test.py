@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""headroom on a terminal of 80, 120 and 200 columns: no line runs over, no word is cut or lost.
+"""headroom on a terminal of 80, 120 and 200 columns: no line runs over, no word is cut or lost. In a
+pipe tables are folded to 160 columns; in a file they are as wide as needed.
 
 usage: width_test.py HEADROOM STUB_CELL MAKE_SNAPSHOT [unittest arguments]
 """
@@ -86,10 +87,17 @@ def on_a_terminal(words, width, folder, **more):
     return re.split(r"[\r\n]+", text)
 
 
-def into_a_pipe(words, folder):
-    done = subprocess.run([HEADROOM, *words], capture_output=True, text=True, check=False,
-                          cwd=folder, env=environment())
-    return done.stdout + done.stderr
+def into_a_file(words, folder, **more):
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        subprocess.run([HEADROOM, *words], stdout=file, stderr=subprocess.STDOUT, check=False,
+                       cwd=folder, env=environment(**more))
+        file.seek(0)
+        return file.read()
+
+
+def into_a_pipe(words, folder, **more):
+    return subprocess.run([HEADROOM, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False, cwd=folder, env=environment(**more)).stdout
 
 
 # Longer ones (paths) may be broken where the page ends; drawn bars go where there is no room.
@@ -107,7 +115,7 @@ class Width(unittest.TestCase):
                        capture_output=True)
 
     def check(self, words, **more):
-        plain = into_a_pipe(words, self.folder.name)
+        plain = into_a_file(words, self.folder.name)
         for width in WIDTHS:
             with self.subTest(words=" ".join(words), width=width):
                 lines = on_a_terminal(words, width, self.folder.name, **more)
@@ -135,9 +143,18 @@ class Width(unittest.TestCase):
         self.assertLessEqual(max(map(columns, lines)), 80)
 
     def test_a_file_is_as_wide_as_needed_whatever_columns_says(self):
-        done = subprocess.run([HEADROOM, "cards"], capture_output=True, text=True, check=True,
-                              env=environment(COLUMNS="80"))
-        self.assertGreater(max(map(columns, done.stdout.splitlines())), 120)
+        written = into_a_file(["cards"], self.folder.name, COLUMNS="80")
+        self.assertGreater(max(map(columns, written.splitlines())), 160)
+
+    def test_a_pipe_is_160_columns_wide_whatever_columns_says(self):
+        for words in (["cards"], ["budget"], ["sweep", *TECHNIQUES, "--context-length", "128,1024"],
+                      ["snapshot", "top", "sample.pickle"]):
+            with self.subTest(words=" ".join(words)):
+                lines = into_a_pipe(words, self.folder.name, COLUMNS="80").splitlines()
+                over = [line for line in lines if columns(line) > 160]
+                self.assertEqual(over, [], f"{len(over)} lines are wider than 160")
+        piped = into_a_pipe(["cards"], self.folder.name)
+        self.assertGreater(max(map(columns, piped.splitlines())), 120)
 
     def test_every_cell_of_a_folded_table_is_there(self):
         lines = on_a_terminal(["cards"], 80, self.folder.name)
