@@ -8,17 +8,11 @@
 set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib/usage.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/usage.sh"
+# shellcheck source-path=SCRIPTDIR source=lib/checks.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/checks.sh"
 takes_no_arguments "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 preset=${HEADROOM_PRESET:-release}
-failed=()
-
-check() {
-  local name=$1
-  shift
-  printf '== %s\n' "$name"
-  "$@" || failed+=("$name")
-}
 
 # Files of ours by pattern: committed or not yet, never ignored ones.
 ours() { git ls-files --cached --others --exclude-standard -z -- "$@"; }
@@ -40,7 +34,7 @@ check "shellcheck" check_shell
 check "python" check_python
 check "build" cmake --build --preset "$preset" -j "${HEADROOM_JOBS:-2}"
 if [[ ${#failed[@]} -gt 0 ]]; then
-  printf '== FAILED so far: %s (this run will exit 1)\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"
+  printf '== FAILED so far: %s (this run will exit 1)\n' "$(names_of_failed)"
 fi
 printf '== ctest\n'
 ctest --preset "$preset" || failed+=(ctest)

@@ -1,13 +1,13 @@
 # How a test is declared. Every test has a tier, a label of what it needs and a TIMEOUT; tests/tiers/check_tiers.py holds that.
 #
-# Tiers, as labels: `pr` is what CI runs (`ctest --preset release`); `unit` is the part of it that is done in seconds and
-# needs no torch; `nightly` is what `ctest -C nightly` runs besides. Labels of what is needed: unit (no torch), cli (no torch,
-# but longer), torch (CPU, values), vgpu (programs on the virtual GPU), gpu (a real card; skipped where there is none),
-# scripts (the shell, no program of ours).
+# Labels of tiers: CI runs `pr` (`ctest --preset release`); `unit` is the part of it that takes seconds and needs no torch;
+# `ctest -C nightly` runs `nightly` besides. Labels of needs: unit (no torch), cli (no torch, but longer), torch (CPU,
+# values), vgpu (programs on the virtual GPU), gpu (a real card; skipped where there is none), scripts (the shell, no program
+# of ours).
 
-# Seconds after which a test has hung: several times what the slowest of those without a number of their own takes on two quiet
-# cores, because a busy machine takes three to five times as long.
-# Sanitizers and unoptimized code take ten times as long again.
+# A test that runs longer than these seconds has hung. They are several times the time of the slowest test on two quiet
+# cores, because a busy machine takes three to five times as long. Sanitizers and unoptimized code take ten times as long
+# again.
 set(HEADROOM_SLOWER 1)
 if(HEADROOM_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HEADROOM_SLOWER 10)

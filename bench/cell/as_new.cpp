@@ -1,6 +1,5 @@
 #include "bench/cell/as_new.h"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/CachingHostAllocator.h>
@@ -37,9 +36,6 @@ void release_all() {
 
 std::string begin_as_new() {
   std::ofstream("/proc/self/clear_refs") << 5;  // the peak of resident memory begins anew
-  // After an exception in oneDNN, such as an out-of-memory, libtorch goes another way and keeps to
-  // it (LinearAlgebra.cpp).
-  at::globalContext().setUserEnabledMkldnn(true);
   if (torch::cuda::device_count() == 0) return "";
   static std::optional<int64_t> at_first;
   if (!at_first) {

@@ -2,16 +2,15 @@
 //
 // Note [What a cell leaves behind]
 // Rationale: the next cell's Record must be the one that a new process gives.
-// Approach: begin_as_new() puts back all that libtorch keeps for a process: cuBLAS's workspaces,
-// the cast cache of autocast,
-//   what the allocators of the card and of pinned memory have cached, their peaks, the number of
-//   threads, oneDNN's switch, and the peak of resident memory. Weights and tokens have generators
-//   that each run seeds. Then it compares the card with what it held before the first cell: where
-//   one byte more is in use, the process is not as new, and the worker declines.
-// Limits: handles of cuBLAS and streams stay. A virtual card counts no memory for them; on a real
-// card they do count,
-//   so workers have no real card. Host memory that libtorch keeps in statics is not compared here
-//   but by a test.
+// Approach: begin_as_new() puts back what libtorch keeps for a process: the workspaces of
+// cuBLAS, the cast cache of autocast, what the allocators of the card and of pinned memory have
+// cached and their peaks, and the peak of resident memory. Then it compares the card with what
+// it held before the first cell: where one byte more is in use, the process is not as new, and
+// the worker declines. A run itself sets the number of threads, oneDNN's switch, and the seeds
+// of weights and tokens.
+// Limits: handles of cuBLAS and streams stay. A virtual card counts no memory for them. A real
+// card does, so workers have no real card. A test compares the host memory that libtorch keeps
+// in statics, not this function.
 #pragma once
 
 #include <string>

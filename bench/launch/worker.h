@@ -1,19 +1,18 @@
 // Processes of the cell program that run one cell after another. No torch here.
 //
 // Note [Warm workers]
-// Rationale: a cell of 2.7B on a virtual card takes a tenth of a second, and loading libtorch for
-// it takes half a second. Approach: `headroom-cell --serve` reads requests from stdin as they come
-// and answers each with a line: its Record, or
-//   {"declined": "why"}, after which it ends. Before each cell it puts back what the one before
-//   left behind (bench/cell/as_new.h), so that a Record is the one that a new process gives; a test
-//   holds this for every row of the technique contract and for drawn pairs of cells. Where that
-//   cannot be promised, run_one() starts a new process:
-//   - the cell is not on a virtual card (a real card's context counts, and times on the CPU are of
-//   a process by itself);
-//   - it has ranks, files, or its steps are watched;
-//   - the worker declined, crashed, or gave a Record that says "failed" after other cells;
-//   A worker whose cell ran out of host memory is not asked again. libtorch reads an --alloc-conf
-//   once, so a worker serves the cells of the one that it was started with.
+// Rationale: loading libtorch takes longer than a training cell of 2.7B on a virtual card.
+// Approach: `headroom-cell --serve` reads requests from stdin as they come and answers each with
+// a line: its Record, or {"declined": "why"}, after which it ends. Before each cell it puts back
+// what the one before left behind (bench/cell/as_new.h), so that a Record is the one that a new
+// process gives; a test holds this for every row of the technique contract and for drawn pairs
+// of cells. run_one() starts a new process where that cannot be promised:
+// - The cell is not on a virtual card. A real card's context counts, and times on the CPU are
+//   of a process by itself.
+// - It has ranks or files, or its steps are watched.
+// - The worker declined, crashed, or gave a Record that says "failed" after other cells.
+// A worker whose cell ran out of host memory is not asked again. libtorch reads an --alloc-conf
+// once, so a worker serves the cells of the one that it was started with.
 // Limits: a worker that is killed costs the cell that it was at. One takes about 0.5 GiB of host
 // memory.
 #pragma once

@@ -1,16 +1,14 @@
 // One grid, run in parts by several jobs or machines. No torch here.
 //
 // Note [Shards]
-// Rationale: a Slurm job array runs the parts of a grid beside each other, and whoever puts the
-// files together again must
-//   see a part that was lost or that ran twice.
+// Rationale: a Slurm job array runs the parts of a grid beside each other. Whoever puts their
+// files together must see a part that was lost or that ran twice.
 // Approach: shard K of N takes every N-th cell, beginning with the K-th, so that small and large
-// cells are spread evenly.
-//   Each Record says which cell of the grid it is (environment.cell.shard: part, of, number,
-//   cells), and a shard's first cell lists the names of the whole grid. gaps_in() reads these.
-// Limits: of a grid of which no first cell is there, missing cells have numbers and no names. Grids
-// are told apart by their
-//   numbers of shards and cells.
+// cells are spread evenly. Each Record says which cell of the grid it is
+// (environment.cell.shard: part, of, number, cells), and a shard's first cell lists the names of
+// the whole grid. gaps_in() reads these.
+// Limits: where no first cell of a grid is there, missing cells have numbers and no names. Two
+// grids with the same numbers of shards and cells are taken for one.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,8 +34,8 @@ struct ShardCells {
 };
 ShardCells cells_of(const Shard& shard, const std::vector<RunSpec>& grid);
 
-// Of files that are read together, one line each: cells of a sharded grid that no Record is of, and
-// those of which two files have one. `files` and `names` go together.
+// The gaps of files that are read together, one line each: cells of a sharded grid without a
+// Record, and cells with a Record in two files. `files` and `names` go together.
 std::vector<std::string> gaps_in(const std::vector<std::vector<Record>>& files,
                                  const std::vector<std::string>& names);
 

@@ -227,7 +227,7 @@ class Sweep {
     progress(i, *cells_[i].record, seconds);
   }
 
-  // ", ETA 40 s" until all cells have ended, here and in what the caller runs after this.
+  // ", ETA 40 s": until all cells have ended, those of this sweep and those that follow it.
   std::string eta() const {
     const auto seconds = forecast_.left(std::max(to_run_, options_.cells_left) - done_);
     return seconds ? ", ETA " + eta_text(*seconds) : "";

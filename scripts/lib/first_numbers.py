@@ -1,7 +1,7 @@
 """What run_all.sh made, read from its files: the three numbers that a reader wants first, and where to look further.
 
 usage: first_numbers.py FOLDER MODEL_SIZE HEADROOM
-Prints nothing of what FOLDER does not hold. Exit code 0.
+A number whose file is not in FOLDER is left out. Exit code 0.
 """
 
 import json
