@@ -11,10 +11,10 @@ tests/train/techniques/contract_test.cpp. --wide: in every precision, not in the
 
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 from theory_test import PEAK, differences, sweep
+from warm_cells import WarmCells
 
 ALLOWED = 0.001
 ROWS = Path(__file__).resolve().parents[1] / "train/techniques/contract.json"
@@ -61,7 +61,7 @@ def main():
     asked = [word for word in sys.argv[2:] if word != "--wide"]
     rows = json.loads(ROWS.read_text(encoding="utf-8"))["rows"]
     failed = cells = peaks = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with WarmCells(headroom) as warm:
         for row in rows:
             precisions = row.get("card", ["fp32", "bf16"])[0 if wide else -1:]
             if asked and row["name"] not in asked:
@@ -71,7 +71,7 @@ def main():
             axes = {"device": DEVICE, "profile_type": "training",
                     "precision": ",".join(precisions), **SHAPE,
                     "context_length": f"{TOO_LONG},{context}", **row["settings"]}
-            wrong, said = judge(sweep(headroom, folder, **axes), precisions, context)
+            wrong, said = judge(sweep(warm, **axes), precisions, context)
             cells += len(precisions)
             peaks += said
             failed += bool(wrong)

@@ -10,10 +10,10 @@ model that the cache is what its formula says and that a paged one of 8 bits is 
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import theory_test
+from warm_cells import WarmCells
 
 HEADROOM = sys.argv[1]
 
@@ -28,10 +28,12 @@ def profile(*flags):
 
 
 class GenerateTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.warm = cls.enterClassContext(WarmCells(HEADROOM))
+
     def check_grid(self, **axes):
-        with tempfile.TemporaryDirectory() as folder:
-            records = theory_test.sweep(HEADROOM, folder, profile_type="generate", **axes)
-        for record in records:
+        for record in theory_test.sweep(self.warm, profile_type="generate", **axes):
             self.assertEqual(theory_test.differences(record), [], record["name"])
             self.assertGreater(record["category_peak_bytes"]["kv_cache"], 0)
             self.assertEqual(record["phase_order"], ["prefill", "decode"])

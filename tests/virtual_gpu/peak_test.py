@@ -18,19 +18,17 @@ not say is named, and fails.
 import argparse
 import csv
 import io
-import json
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from peak_cells import alone, draw_run, draw_settings, is_offloaded
 from theory_test import PEAK, SPACES, TRAFFIC, differences
+from warm_cells import WarmCells, flags_of
 
 ALONE, COMBINED, OFFLOADED = 0.001, 0.005, 0.001
-REFUSED = 2  # exit status
-WIDE = 100   # draws, from which on some are of named sizes
+WIDE = 100  # draws, from which on some are of named sizes
 
 # Groups of theory's rows at the peak, by the attribution's categories: what somebody claims.
 CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
@@ -40,21 +38,12 @@ CLAIMED = {"parameters": "parameters", "master_weights": "master weights",
 OF_A_RUN = ("warmup_steps", "measure_steps")
 
 
-def flags_of(cell):
-    return [f"--{name.replace('_', '-')}={value}" for name, value in cell.items()]
-
-
-def measure(headroom, cell, folder):
+def measure(warm, cell):
     """The Record of a cell; None of one that is refused, or whose kernel does not run there."""
-    records = Path(folder, "records.jsonl")
-    records.unlink(missing_ok=True)
-    command = [headroom, "sweep", "--records", str(records), *flags_of(cell)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == REFUSED:
+    specs = warm.specs(**cell)
+    if specs is None:
         return None
-    if not records.exists() or not records.read_text(encoding="utf-8"):
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    record = json.loads(records.read_text(encoding="utf-8").splitlines()[-1])
+    record = warm.run(specs[0])
     return None if record["status"] == "unsupported" else record
 
 
@@ -114,7 +103,7 @@ def judge(headroom, cell, record, allowed):
     return not wrong, "; ".join([line, *wrong])
 
 
-def drawn(headroom, draw, draws, wide, folder, wanted=lambda cell: True):
+def drawn(warm, draw, draws, wide, wanted=lambda cell: True):
     """Cells with their Records; what is refused, or not wanted, is drawn again."""
     refused = 0
     for number in range(draws):
@@ -126,7 +115,7 @@ def drawn(headroom, draw, draws, wide, folder, wanted=lambda cell: True):
             if not wanted(cell):
                 run = draw_run(draw, named)
                 continue
-            record = measure(headroom, cell, folder)
+            record = measure(warm, cell)
             refused += record is None
         yield cell, record
     print(f"{refused} draws were refused")
@@ -178,14 +167,13 @@ def main():
         unknown += record["status"] == "ok" and PEAK not in record["predicted"]
         print(f"{line}  {record['spec']['device']} {record['name']}", *lines, sep="\n", flush=True)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with WarmCells(headroom) as warm:
         for cell in alone(wide):
-            show(cell, measure(headroom, cell, folder), ALONE)
-        for cell, record in drawn(headroom, random.Random(asked.seed), asked.draws, wide,
-                                  folder):
+            show(cell, measure(warm, cell), ALONE)
+        for cell, record in drawn(warm, random.Random(asked.seed), asked.draws, wide):
             show(cell, record, OFFLOADED if is_offloaded(cell) else COMBINED)
         draw = random.Random(asked.seed + 1)
-        for cell, record in drawn(headroom, draw, asked.offloaded, wide, folder, is_offloaded):
+        for cell, record in drawn(warm, draw, asked.offloaded, wide, is_offloaded):
             show(cell, record, OFFLOADED)
     print(f"{held} of {held + failed} peaks are as theory says; it says none of {unknown}; "
           f"beside the card it is {100 * largest:.4f} % off at most")

@@ -15,8 +15,9 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from warm_cells import WarmCells
 
 CHECKPOINTS = "full,every:2,every:3,blocks:0%,blocks:50%,blocks:100%,selective"
 PRECISIONS = "fp32,tf32,bf16,fp16"
@@ -34,18 +35,9 @@ TRAFFIC = ("to_host_bytes", "to_card_bytes", "from_disk_bytes", "to_disk_bytes")
 PEAK = "peak_allocated_bytes"  # held by peak_test.py
 
 
-def sweep(headroom, folder, **axes):
-    """The Records of a grid."""
-    flags = {**SHAPE, **{name.replace("_", "-"): value for name, value in axes.items()}}
-    records = Path(folder, "records.jsonl")
-    records.unlink(missing_ok=True)
-    command = [headroom, "sweep", "--records", str(records)]
-    command += [f"--{name}={value}" for name, value in flags.items()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    rows = records.read_text(encoding="utf-8").splitlines() if records.exists() else []
-    if not rows:  # what was refused is no cell that agrees
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return [json.loads(row) for row in rows]
+def sweep(cells, **axes):
+    """The Records of a grid of SHAPE's model."""
+    return cells.sweep(**{name.replace("-", "_"): value for name, value in SHAPE.items()} | axes)
 
 
 def differences(record):
@@ -284,9 +276,9 @@ def main():
         first, last = asked.grids
         grids = grids[first - 1:last]
     cells = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with WarmCells(headroom) as warm:
         for grid in grids:
-            for record in sweep(headroom, folder, **grid):
+            for record in sweep(warm, **grid):
                 cells += 1
                 found = differences(record) + clipping_differences(headroom, record)
                 wrong += bool(found)

@@ -14,7 +14,6 @@ the time, the process's number, its seconds and its resident memory.
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import tempfile
 from pathlib import Path
 
 from contract_test import CONTEXT, CONTEXT_IN_16S, DEVICE, ROWS, SHAPE, TOO_LONG
+from warm_cells import Worker, alone, environment_of_a_cell
 
 # Beside the rows: what a process keeps that a technique does not touch.
 OTHERS = {
@@ -46,23 +46,6 @@ def specs(headroom, settings):
     return [json.loads(line)["spec"] for line in listed.splitlines()]
 
 
-def environment_of_a_cell(headroom, folder, alloc_conf=""):
-    """What `headroom` sets for a cell on the virtual card: asked of a cell program that tells."""
-    tells = Path(folder) / "tells_its_environment"
-    into = Path(folder) / "environment"
-    tells.write_text(f"#!/bin/sh\ncat /proc/self/environ > '{into}'\nexit 7\n", encoding="utf-8")
-    tells.chmod(0o755)
-    command = [headroom, "profile", "--model-size", "small", "--device", DEVICE]
-    subprocess.run(command + ([f"--alloc-conf={alloc_conf}"] if alloc_conf else []),
-                   env={**os.environ, "HEADROOM_CELL": str(tells)}, capture_output=True, check=False)
-    pairs = (entry.split("=", 1) for entry in into.read_text(encoding="utf-8").split("\0") if entry)
-    return {**dict(pairs), "OMP_NUM_THREADS": "1"}
-
-
-def request(spec):
-    return json.dumps({"spec": spec, "host_memory_bytes": 0, "watch": False, "progress": False}) + "\n"
-
-
 def comparable(line):
     """The Record without what differs by nature; the line itself where it is none."""
     record = json.loads(line)
@@ -72,34 +55,6 @@ def comparable(line):
     for name in OF_THE_PROCESS:
         record["environment"]["cell"].pop(name)
     return json.dumps(record, sort_keys=True)
-
-
-class Worker:
-    """One `headroom-cell --serve`."""
-
-    def __init__(self, cell, environment):
-        self.process = subprocess.Popen([cell, "--serve"], env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
-        self.cells = 0
-
-    def run(self, spec):
-        self.process.stdin.write(request(spec))
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        self.cells += 1
-        return comparable(line) if line else "the worker ended"
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait()
-
-
-def alone(cell, environment, spec):
-    """The Record of a process of its own."""
-    done = subprocess.run([cell], input=request(spec), env=environment, text=True, check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return comparable(done.stdout)
 
 
 def first_difference(one, other):
@@ -126,14 +81,15 @@ def main():
         settings = {name: {**of_row, "alloc_conf": arguments.alloc_conf} for name, of_row in settings.items()}
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        environment = environment_of_a_cell(headroom, folder, arguments.alloc_conf)
+        environment = environment_of_a_cell(headroom, DEVICE, folder, arguments.alloc_conf)
         cells = [(name, spec) for name, of_row in settings.items() for spec in specs(headroom, of_row)]
-        expected = [alone(cell, environment, spec) for _, spec in cells]
+        expected = [comparable(alone(cell, environment, spec)) for _, spec in cells]
         worker = Worker(cell, environment)
 
         def compare(place, after):
             nonlocal wrong
-            got = worker.run(cells[place][1])
+            line = worker.ask(cells[place][1])
+            got = comparable(line) if line else "the worker ended"
             if got == expected[place]:
                 return
             wrong += 1

@@ -5,6 +5,7 @@ usage: rlhf_test.py HEADROOM [unittest arguments]
 """
 
 import csv
+import functools
 import io
 import json
 import os
@@ -33,6 +34,12 @@ def run(*arguments, **environment):
     )
 
 
+@functools.cache
+def printed(*arguments, **environment):
+    """What it says on stdout; the same arguments are run once."""
+    return run(*arguments, **environment).stdout
+
+
 def on_a_terminal(*arguments, **environment):
     """Its output, with stdout a terminal."""
     return terminal.shown([HEADROOM, "rlhf", *arguments],
@@ -42,7 +49,7 @@ def on_a_terminal(*arguments, **environment):
 
 class Rlhf(unittest.TestCase):
     def test_shows_every_section(self):
-        text = run("--model-size", "70b", "--num-gpus", "8", "--gpu-memory", "80").stdout
+        text = printed("--model-size", "70b", "--num-gpus", "8", "--gpu-memory", "80")
         for section in (
             "Phase: generation",
             "Phase: scoring",
@@ -62,37 +69,37 @@ class Rlhf(unittest.TestCase):
         self.assertIn("70,549,512,192 parameters", text)
 
     def test_begins_with_the_set_up(self):
-        self.assertTrue(run("--num-gpus", "8").stdout.startswith("Recommended set-up: 70b on 8 x"))
-        tables = json.loads(run("--format", "json").stdout)
+        self.assertTrue(printed("--num-gpus", "8").startswith("Recommended set-up: 70b on 8 x"))
+        tables = json.loads(printed("--format", "json"))
         self.assertEqual([table["title"].split(":")[0] for table in tables[:3]],
                          ["Recommended set-up", "Why each step is needed", "RLHF memory timeline"])
 
     def test_says_what_is_short_when_nothing_fits(self):
-        text = run("--model-size", "405b", "--num-gpus", "8").stdout
+        text = printed("--model-size", "405b", "--num-gpus", "8")
         self.assertIn("NOTHING FITS: the set-up above needs least and is short by ", text)
         self.assertRegex(text, r"With \d+ GPUs one fits\.")
         self.assertIn("What takes the memory of the nearest", text)
         self.assertNotIn("Why each step is needed", text)
 
     def test_every_format_is_whole(self):
-        tables = json.loads(run("--format", "json").stdout)
+        tables = json.loads(printed("--format", "json"))
         phases = [table for table in tables if table["title"].startswith("Phase: ")]
         self.assertEqual(len(phases), 3)
         for phase in phases:
             *components, total = phase["rows"]
             self.assertEqual(total["component"], "TOTAL")
             self.assertEqual(sum(row["memory_bytes"] for row in components), total["memory_bytes"])
-        rows = list(csv.reader(io.StringIO(run("--format", "csv").stdout)))
+        rows = list(csv.reader(io.StringIO(printed("--format", "csv"))))
         self.assertEqual({len(row) for row in rows}, {4})
-        self.assertIn("### Phase: training", run("--format", "md").stdout)
+        self.assertIn("### Phase: training", printed("--format", "md"))
 
     def test_plain_ascii_where_the_locale_asks_for_it(self):
         for locale in ("C", "POSIX", "de_DE.ISO-8859-1"):
-            run("--num-gpus", "8", LC_ALL=locale).stdout.encode("ascii")
-        self.assertIn("\u2588", run().stdout)
+            printed("--num-gpus", "8", LC_ALL=locale).encode("ascii")
+        self.assertIn("\u2588", printed())
 
     def test_colour_only_on_a_terminal(self):
-        self.assertNotIn("\033", run().stdout)
+        self.assertNotIn("\033", printed())
         painted = on_a_terminal()
         self.assertIn("\033[31mEXCEEDS: \033[0m", painted)
         self.assertNotIn("\033", on_a_terminal(NO_COLOR="1"))
@@ -123,7 +130,7 @@ class Rlhf(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def test_the_closed_form_prints_the_guides_figures(self):
-        tables = json.loads(run("--formula", "closed-form", "--format", "json").stdout)
+        tables = json.loads(printed("--formula", "closed-form", "--format", "json"))
         rows = {row["component"]: row["closed form, GB"] for row in tables[3]["rows"]}
         self.assertEqual(
             (
@@ -153,7 +160,7 @@ class Rlhf(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("none of the 4 Records is a training step of this shape", done.stderr)
         self.assertNotIn("Computed, and measured", done.stdout)
-        shown = run("--model-size", "13b", "--records", "results/plan/records.jsonl").stdout
+        shown = printed("--model-size", "13b", "--records", "results/plan/records.jsonl")
         self.assertIn("Computed, and measured", shown)
         self.assertNotIn("70b_ctx2048", shown)
 
