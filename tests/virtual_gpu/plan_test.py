@@ -20,7 +20,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from warm_cells import WarmCells
+
 HEADROOM = ""
+WARM = None
 DRAWS = 4
 BATCH = ("--batch-size", "2")
 NOT_OF_THE_STEP = ("CUDA context", "NCCL buffers", "TOTAL")
@@ -59,10 +62,27 @@ def run(command, *arguments):
     return json.loads(done.stdout)
 
 
+def axes_of(words):
+    """Flags as words, by name; one without a value is true, and of two the last holds."""
+    axes = {}
+    for word in words:
+        if word.startswith("--"):
+            name = word.removeprefix("--")
+            axes[name] = "true"
+        else:
+            axes[name] = word
+    return axes
+
+
 def step(*arguments):
-    return run("profile", *flags(arguments, {
+    """The Record: of a warm worker, and where there are ranks of `headroom profile`."""
+    words = flags(arguments, {
         "--batch-size": "2", "--context-length": "512", "--device": "virtual:h200",
-        "--optimizer-impl": "fused", "--profile-type": "training"}))
+        "--optimizer-impl": "fused", "--profile-type": "training"})
+    if "--mesh" in words:
+        return run("profile", *words)
+    record, = WARM.sweep(**axes_of(words))
+    return record
 
 
 def plan(record, *arguments):
@@ -242,4 +262,5 @@ if __name__ == "__main__":
         at = sys.argv.index("--draws")
         DRAWS = int(sys.argv[at + 1])
         del sys.argv[at:at + 2]
-    unittest.main()
+    with WarmCells(HEADROOM) as WARM:
+        unittest.main()

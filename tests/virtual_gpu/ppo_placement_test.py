@@ -8,6 +8,7 @@ a phase does not need, the host link carries them, pinned memory holds them, and
 is what it was without.
 """
 
+import functools
 import json
 import subprocess
 import sys
@@ -17,7 +18,8 @@ HEADROOM = sys.argv[1]
 SLAB = 64 << 20  # of pinned memory
 
 SMALL = ("--model-size", "small", "--batch-size", "4", "--prompt-len", "32", "--response-len", "32",
-         "--reward-size", "small", "--critic-size", "small", "--device", "virtual:h200")
+         "--reward-size", "small", "--critic-size", "small", "--epochs", "1", "--device",
+         "virtual:h200")
 # What is idle in each phase: Note [Who is on the card].
 IDLE = {
     "generation": {"critic parameters", "reward parameters", "reference parameters"},
@@ -27,7 +29,9 @@ IDLE = {
 STATES = ("optimizer_state", "master_weights")
 
 
+@functools.cache
 def ppo(*flags):
+    """The Record; the same flags are run once."""
     command = [HEADROOM, "ppo", "--format", "json", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:

@@ -4,6 +4,7 @@
 usage: ppo_refusal_test.py HEADROOM
 """
 
+import functools
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ SMALL = ("--model-size", "small", "--prompt-len", "32", "--response-len", "32", 
 FOUR = (*SMALL, "--reward-size", "actor", "--batch-size", "4")
 
 
+@functools.cache  # what does not fit is searched once
 def run(*flags):
     done = subprocess.run([HEADROOM, "ppo", *flags], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

@@ -21,16 +21,16 @@ TEST_P(BytesContract, AllThatTheoryPredictsIsMeasuredToTheByte) {
   EXPECT_FALSE(record.categories_at_peak.contains("allocator_rounding"));
 }
 
-TEST_P(BytesOfSteps, FiftyStepsLeaveWhatOneLeaves) {
+TEST_P(BytesOfSteps, ManyStepsLeaveWhatOneLeaves) {
   RunSpec spec = GetParam().with;
   const OwnDirectory directory(spec);
-  spec.measure_steps = 50;
+  spec.measure_steps = many_steps(50);
   spec.record_steps = 3;
   const Record record = run(spec, {.watches = true});
   ASSERT_EQ(record.status, Status::kOk) << record.reason;
   std::set<int64_t> left;
   for (const MemoryBytes& bytes : record.watched->after_steps) left.insert(bytes.requested);
-  EXPECT_EQ(record.watched->after_steps.size(), 50U);
+  EXPECT_EQ(record.watched->after_steps.size(), static_cast<size_t>(spec.measure_steps));
   EXPECT_THAT(left, testing::SizeIs(1));
   EXPECT_THAT(record.watched->growth, testing::IsEmpty());
 }
@@ -57,7 +57,8 @@ TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheF
 
 INSTANTIATE_TEST_SUITE_P(Rows, BytesContract, testing::ValuesIn(contract_on_cpu()),
                          [](const auto& info) { return info.param.name; });
-INSTANTIATE_TEST_SUITE_P(Rows, BytesOfSteps, testing::ValuesIn(in_one_precision(contract_on_cpu())),
+INSTANTIATE_TEST_SUITE_P(Rows, BytesOfSteps,
+                         testing::ValuesIn(share_of(ContractProgram::kBytes, contract_on_cpu())),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

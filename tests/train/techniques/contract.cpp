@@ -1,10 +1,13 @@
 #include "tests/train/techniques/contract.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "tests/at_night.h"
 #include "tests/train/tiny_spec.h"
 
 namespace headroom {
@@ -59,6 +62,43 @@ ContractCell cell_of(const json& row, const std::string& precision) {
   return cell;
 }
 
+// The pairs of settings of a row; its depth is only what they need.
+using Setting = std::pair<std::string, std::string>;
+std::set<std::pair<Setting, Setting>> pairs_of(const json& row) {
+  std::set<std::pair<Setting, Setting>> pairs;
+  const auto settings = row.at("settings").get<std::map<std::string, std::string>>();
+  for (auto one = settings.begin(); one != settings.end(); ++one) {
+    for (auto other = std::next(one); other != settings.end(); ++other) {
+      if (one->first != "layers" && other->first != "layers") pairs.insert({*one, *other});
+    }
+  }
+  return pairs;
+}
+
+bool combines(const std::string& technique) {
+  return technique.find("_with_") != std::string::npos;
+}
+
+// Names of rows that together hold every pair of theirs: the next is the one with most that is new.
+std::vector<std::string> cover() {
+  std::map<std::string, std::set<std::pair<Setting, Setting>>> missing;
+  for (const json& row : rows()) {
+    if (combines(row.at("name"))) missing[row.at("name")] = pairs_of(row);
+  }
+  std::vector<std::string> names;
+  for (;;) {
+    const auto next = std::max_element(missing.begin(), missing.end(), [](auto& a, auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    if (next == missing.end() || next->second.empty()) return names;
+    names.push_back(next->first);
+    const auto covered = next->second;
+    for (auto& [name, pairs] : missing) {
+      std::erase_if(pairs, [&](const auto& pair) { return covered.contains(pair); });
+    }
+  }
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const ContractCell& cell) {
@@ -79,19 +119,30 @@ std::vector<ContractCell> contract_on_cpu() {
   return cells;
 }
 
-std::vector<ContractCell> in_one_precision(std::vector<ContractCell> cells) {
-  if (std::getenv("HEADROOM_LONG") != nullptr) return cells;
+int64_t many_steps(int64_t at_night) { return is_at_night() ? at_night : 6; }
+
+std::vector<ContractCell> share_of(ContractProgram program, std::vector<ContractCell> cells) {
+  if (is_at_night()) return cells;
   const auto same = [](const ContractCell& a, const ContractCell& b) {
     return a.technique == b.technique;
   };
   cells.erase(std::unique(cells.begin(), cells.end(), same), cells.end());  // "bf16" < "fp32"
+  const std::vector<std::string> covering = cover();
+  std::set<std::string> share;
+  for (size_t i = static_cast<size_t>(program); i < covering.size(); i += kContractPrograms) {
+    share.insert(covering[i]);
+  }
+  std::erase_if(cells, [&](const ContractCell& cell) {
+    return combines(cell.technique) && !share.contains(cell.technique);
+  });
   return cells;
 }
 
 std::vector<ContractCell> contract_on_card() {
   std::vector<ContractCell> cells;
   for (const json& row : rows()) {
-    const json precisions = row.value("card", json{"fp32", "bf16"});
+    json precisions = row.value("card", json{"fp32", "bf16"});
+    std::sort(precisions.begin(), precisions.end());
     for (const json& precision : precisions) cells.push_back(cell_of(row, precision));
   }
   return cells;

@@ -34,9 +34,18 @@ std::ostream& operator<<(std::ostream& out, const ContractCell& cell);
 // Of the rows that run on the CPU, under each precision that they run in there.
 std::vector<ContractCell> contract_on_cpu();
 
-// One precision of each, BF16 where it can be chosen: for lines of many steps. All of them where
-// HEADROOM_LONG is set (ctest -C nightly).
-std::vector<ContractCell> in_one_precision(std::vector<ContractCell> cells);
+// The programs whose lines take many runs a row.
+enum class ContractProgram { kValues, kBytes, kCard };
+constexpr size_t kContractPrograms = 3;
+
+// For lines of many runs: each technique alone, in one precision, BF16 where it can be chosen. Of
+// the rows that combine techniques as many as hold every pair of settings that stands in one of
+// them, each in one of the programs. All rows in all precisions where HEADROOM_LONG is set (ctest
+// -C nightly).
+std::vector<ContractCell> share_of(ContractProgram program, std::vector<ContractCell> cells);
+
+// Steps of such a line: some, or as many as `at_night` where HEADROOM_LONG is set.
+int64_t many_steps(int64_t at_night);
 
 // The same as contract_on_cpu() for those of an H200; they have no tolerances.
 std::vector<ContractCell> contract_on_card();

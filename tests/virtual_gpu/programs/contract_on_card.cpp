@@ -83,7 +83,9 @@ int main() {
   first.device = headroom::parse_device("cuda");
   headroom::run_ok(first);
   bool fails = false;
-  for (const headroom::ContractCell& cell : headroom::contract_on_card()) {
+  const auto cells =
+      headroom::share_of(headroom::ContractProgram::kCard, headroom::contract_on_card());
+  for (const headroom::ContractCell& cell : cells) {
     try {
       headroom::keep_the_contract(cell.with);
     } catch (const c10::Error& error) {
