@@ -79,9 +79,10 @@ TEST_F(DryRunText, EveryLineThatWantsANumberIsNamedAsAFileOfAnswersHasIt) {
              R"( in f", "line": "a.py:)" + std::to_string(i) +
              R"(", "operation": "nonzero", "use": "", "count": 1, "bytes": 4, "answered": 0})";
   }
-  outcome_.reports = {{.allocator = R"({"pid": 1, "devices": [{"ordinal": 0,
+  outcome_.reports = {
+      {.allocator = R"({"pid": 1, "devices": [{"ordinal": 0, "peak_allocated_bytes": 1,
       "peak_reserved_bytes": 2097152}], "host_reads": [)" +
-                                    lines + "]}"}};
+                    lines + "]}"}};
   for (int i = 1; i <= 12; ++i) {
     EXPECT_THAT(text(), HasSubstr("    a.py:" + std::to_string(i) + "=1\n"));
   }
