@@ -101,6 +101,18 @@ void ReplaceFile::write(const void* data, size_t size) {
   }
 }
 
+void ReplaceFile::rewrite(int64_t offset, const void* data, size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = pwrite(descriptor_, next, size, offset);
+    if (written < 0 && errno != EINTR) fail(errno);
+    if (written <= 0) continue;
+    next += written;
+    offset += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
 void ReplaceFile::commit() {
   // A pipe or a device cannot be synced; that is no fault of the data.
   if (fsync(descriptor_) != 0 && !temporary_.empty()) fail(errno);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -31,6 +32,8 @@ class ReplaceFile {
   ReplaceFile& operator=(const ReplaceFile&) = delete;
 
   void write(const void* data, size_t size);
+  // Over bytes that were written before; of a regular file.
+  void rewrite(int64_t offset, const void* data, size_t size);
   void commit();
 
  private:

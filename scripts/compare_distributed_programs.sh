@@ -21,8 +21,8 @@ checkouts=()
 options=()
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --output-dir) options=("$1" "${2:-}") && shift $(($# > 1 ? 2 : 1)) ;;
-    -*) options=("$1") && shift ;;
+    --output-dir) options+=("$1" "${2:-}") && shift $(($# > 1 ? 2 : 1)) ;;
+    -*) options+=("$1") && shift ;;
     *) checkouts+=("$1") && shift ;;
   esac
 done

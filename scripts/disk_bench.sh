@@ -32,6 +32,7 @@ while [[ $# -gt 0 ]]; do
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail 2 "$1 '${2:-}' is no whole number from 1 on (example: $1 8)" ;;
     *) fail 2 "unknown option '$1' (allowed: --size, --block, --buffers, --rounds, --threads)" ;;
   esac
+  given_once "$1"
   case $1 in
     --size) size=$2 ;;
     --block) block=$2 ;;

@@ -10,6 +10,8 @@
 # Exit codes: 0 not a byte of difference, 2 usage, 3 some cells differ or failed, 5 no card or not built.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 5
+# shellcheck source-path=SCRIPTDIR source=lib/usage.sh
+source scripts/lib/usage.sh
 headroom=${HEADROOM_BIN:-build/release/bin/headroom}
 
 fail() {
@@ -33,6 +35,7 @@ while [[ $# -gt 0 ]]; do
     --real | --virtual | --output-dir) [[ -n ${2:-} ]] || fail 2 "$1 needs a value" ;;
     *) fail 2 "unknown option '$1' (allowed: --real, --virtual, --quick, --output-dir)" ;;
   esac
+  given_once "$1"
   case $1 in
     --real) real=$2 ;;
     --virtual) virtual=$2 ;;

@@ -45,6 +45,7 @@ while [[ $# -gt 0 && $1 != -- ]]; do
     *) fail 2 "unknown option '$1' (allowed: --nnodes, --node-rank, --rdzv, --nproc, then -- and the flags of" \
       "headroom profile; example: --nproc 2 -- --mesh dp=2 --model-size small)" ;;
   esac
+  given_once "$1"
   case $1 in
     --nnodes) nnodes=$2 ;;
     --node-rank) node_rank=$2 ;;

@@ -18,11 +18,13 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --rows | --most-together)
       [[ -n ${2:-} ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+      given_once "$1"
       options+=("$1" "$2")
       shift 2
       ;;
     --output-dir)
       [[ -n ${2:-} ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+      given_once "$1"
       output_dir=$2
       shift 2
       ;;

@@ -24,6 +24,9 @@ preset=${PRESET:-memory_constrained}
 flags=()
 while [[ $# -gt 0 ]]; do
   case $1 in
+    --preset | --preset=*) given_once --preset ;;
+  esac
+  case $1 in
     --preset)
       [[ $# -ge 2 ]] || fail 2 "--preset needs a name (example: --preset balanced)"
       preset=$2

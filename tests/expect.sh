@@ -59,7 +59,12 @@ try_example() {
           words+=(-- true '{batch}')
         else
           [[ $example == *--model-size* ]] || words+=(--model-size small)
-          [[ $example == *--allow* ]] || words+=(--allow checkpoint)
+          # One technique is enough to try, and none that the example forbids.
+          if [[ $example == *--forbid* ]]; then
+            words+=(--allow optimizer-impl)
+          elif [[ $example != *--allow* ]]; then
+            words+=(--allow checkpoint)
+          fi
           [[ $example == *--batch-size* ]] || words+=(--batch-size 4)
           [[ $example == *--context-length* ]] || words+=(--context-length 128)
         fi

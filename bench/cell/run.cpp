@@ -4,6 +4,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
+#include "train/resume/own_tensors.h"
 
 namespace headroom {
 namespace {
@@ -169,6 +171,22 @@ void note_beside_allocator(torch::Device device, Record& record) {
   record.environment["beside_allocator_bytes"] = static_cast<int64_t>(total - free) - reserved;
 }
 
+// Where none was made, there are no states either, whatever was predicted of a run that makes them.
+void note_skipped_steps(const Step& step, Record& record) {
+  const int64_t skipped = step.skipped_steps();
+  if (skipped == 0) return;
+  record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
+                         std::to_string(skipped) + " (warm-up included)");
+  const std::vector<Optimizer*> optimizers = optimizers_of(step);
+  const bool has_states = std::any_of(optimizers.begin(), optimizers.end(),
+                                      [](const Optimizer* one) { return !one->state().empty(); });
+  if (optimizers.empty() || has_states) return;
+  record.predicted["optimizer_state"] = 0;
+  record.notes.emplace_back(
+      "every step was skipped: the optimizer has no states, and none are "
+      "predicted");
+}
+
 void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   const RunSpec& spec = bench.spec;
   set_threads(spec.threads);
@@ -191,10 +209,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   if (spec.record_steps > 0) snapshot = record_steps(bench, record);
   if (record.generation) record.generation->graph_pool_bytes = bench.step->graph_pool_bytes();
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
-  if (const int64_t skipped = bench.step->skipped_steps(); skipped > 0) {
-    record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
-                           std::to_string(skipped) + " (warm-up included)");
-  }
+  note_skipped_steps(*bench.step, record);
   note_onednn(record);
   note_losses(record);
   write_files(bench, snapshot);

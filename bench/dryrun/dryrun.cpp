@@ -1,5 +1,6 @@
 #include "bench/dryrun/dryrun.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -29,7 +31,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that goes away with what is in it.
+// Room for the reports of some processes.
+constexpr size_t kReportBytes = size_t{1} << 20;
+
+// Whether a file of so many bytes can be written there now; 0 or an errno.
+int room_in(const std::string& folder, size_t bytes) {
+  const std::string path = folder + "/room";
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return errno;
+  const std::vector<char> data(bytes, '\n');
+  int error = 0;
+  for (size_t done = 0; done < bytes && error == 0;) {
+    const ssize_t written = write(file, data.data() + done, bytes - done);
+    if (written < 0 && errno != EINTR) error = errno;
+    if (written > 0) done += static_cast<size_t>(written);
+  }
+  if (close(file) != 0 && error == 0) error = errno;
+  unlink(path.c_str());
+  return error;
+}
+
+// A folder that goes away with what is in it, on a disk that has room.
 class Scratch {
  public:
   Scratch() {
@@ -39,14 +61,14 @@ class Scratch {
          {std::string(named == nullptr ? "" : named), std::string("/tmp"), std::string("/dev/shm"),
           fs::current_path(deleted).string()}) {
       std::string path = parent + "/headroom-dryrun.XXXXXX";
-      if (!parent.empty() && mkdtemp(path.data()) != nullptr) {
-        path_ = fs::absolute(path).string();
-        return;
-      }
+      if (parent.empty() || mkdtemp(path.data()) == nullptr) continue;
+      path_ = fs::absolute(path).string();
+      if (room_in(path_, kReportBytes) == 0) return;
+      rmdir(path_.c_str());
     }
     throw std::runtime_error(
         "no folder to collect reports in: $TMPDIR, /tmp, /dev/shm and the working directory are "
-        "not writable");
+        "not writable or full");
   }
   ~Scratch() {
     std::error_code ignored;
@@ -143,6 +165,19 @@ std::vector<ProcessReport> read_reports(const std::string& folder) {
   return all;
 }
 
+// Why reports are missing or cut off: the disk filled while the program ran. "" where none is.
+std::string lost_reports(const std::string& folder, const std::vector<ProcessReport>& reports) {
+  const auto is_cut = [](const std::string& text) {
+    return !text.empty() && !nlohmann::json::accept(text);
+  };
+  const bool any_cut = std::any_of(reports.begin(), reports.end(), [&](const ProcessReport& one) {
+    return is_cut(one.stand_in) || is_cut(one.allocator);
+  });
+  const int error = room_in(folder, kReportBytes);
+  if (error == 0 && !any_cut) return "";
+  return folder + ": " + (error == 0 ? "a report is cut off" : std::strerror(error));
+}
+
 bool is_running(int64_t pid) { return parent_of_running(static_cast<pid_t>(pid)).has_value(); }
 
 // "<stem>.running" or, once a signal ends the process, "<stem>.ending".
@@ -231,6 +266,7 @@ DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   outcome.reports = read_reports(scratch.path());
   outcome.unreported = without_report(scratch.path());
+  outcome.lost_reports = lost_reports(scratch.path(), outcome.reports);
   return outcome;
 }
 

@@ -65,6 +65,7 @@ struct DryRunOutcome {
   int64_t host_kills = 0;  // processes that the kernel killed meanwhile for want of host memory
   std::vector<ProcessReport> reports;  // of one process in the order of its programs
   std::vector<Unreported> unreported;
+  std::string lost_reports;     // why some are missing or cut off, of all runs; "" = none is
   std::vector<RankKind> kinds;  // of `distinct`: who stands for whom
 };
 

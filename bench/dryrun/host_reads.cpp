@@ -29,6 +29,13 @@ bool decides(const std::string& operation) {
   return is_one_of(operation, kNames);
 }
 
+// It reads true or false, not a number.
+bool is_test(const std::string& operation) {
+  static const std::vector<std::string> kNames = {"bool",     "equal", "allclose", "is_nonzero",
+                                                  "__bool__", "any",   "all"};
+  return is_one_of(operation, kNames);
+}
+
 // "steers", "may steer", or what else is done with it: "printed", "stored", "loss_scaling".
 std::string effect_of(const std::string& operation, const std::string& use) {
   if (use == "condition" || use == "index") return "steers";
@@ -104,6 +111,38 @@ std::vector<Line> lines_of(const json& stand_in, const json& allocator) {
   return lines;
 }
 
+// transformers' loop asks after each token whether all sequences have ended.
+bool is_stopping_test(const std::string& where) {
+  if (!where.starts_with("transformers/generation/")) return false;
+  const std::string place = where.substr(0, where.find(','));  // without its caller
+  static const std::vector<std::string> kLoops = {"_sample", "_beam_search", "_assisted_decoding",
+                                                  "_has_unfinished_sequences", "__call__"};
+  return std::any_of(kLoops.begin(), kLoops.end(),
+                     [&](const std::string& loop) { return place.ends_with(" in " + loop); });
+}
+
+// Of a line that is a test and has no answer: what it ran with, and what the other value means.
+std::string test_remark(const std::string& where, const std::string& line) {
+  if (is_stopping_test(where)) {
+    return "    ran with 0: no sequence ended early, so every one has the length of the limit, and "
+           "the peak is that of the longest; --value '" +
+           line + "=0*19,1' ends all after 20 tokens\n";
+  }
+  if (line.empty()) return "    ran with 0 (false)\n";
+  return "    ran with 0 (false); --value '" + line +
+         "=1' runs it as true: which of the two a card would say is not known here\n";
+}
+
+std::string how_to_answer(const std::vector<std::string>& lines) {
+  if (lines.empty()) return "";
+  std::string text = "  an answer is given by --value '" + lines.front() + "=1'\n";
+  if (lines.size() == 1) return text;
+  text +=
+      "  all of them, as a --value-file has them, each to get the number that a card would give:\n";
+  for (const std::string& line : lines) text += "    " + line + "=1\n";
+  return text;
+}
+
 std::string times(int64_t count) { return count == 1 ? "once" : grouped(count) + " times"; }
 
 }  // namespace
@@ -137,8 +176,20 @@ bool may_be_steered(const ordered_json& host_reads) {
   return host_reads["steer"].get<int64_t>() + host_reads["may_steer"].get<int64_t>() > 0;
 }
 
+// Tests that the user answered: no reason to doubt the peak, but it is of that answer.
+std::string answered_tests(const std::string& who, const ordered_json& host_reads) {
+  std::string text;
+  for (const ordered_json& line : host_reads["lines"]) {
+    const int64_t answered = line["answered"];
+    if (answered == 0 || !is_test(line["operation"])) continue;
+    text += who + "the peak is of the answer that --value gave, " + times(answered) +
+            ", to the test at " + line["where"].get<std::string>() + "\n";
+  }
+  return text;
+}
+
 std::string host_reads_text(const std::string& who, const ordered_json& host_reads) {
-  if (!may_be_steered(host_reads)) return "";
+  if (!may_be_steered(host_reads)) return answered_tests(who, host_reads);
   const int64_t steer = host_reads["steer"];
   const int64_t may = host_reads["may_steer"];
   std::string text = who +
@@ -150,26 +201,29 @@ std::string host_reads_text(const std::string& who, const ordered_json& host_rea
   text += "\n";
   size_t shown = 0;
   size_t left = 0;
-  std::string example;
+  std::vector<std::string> answers;  // lines that want a number
   for (const ordered_json& line : host_reads["lines"]) {
     const std::string effect = line["effect"];
     const int64_t count = line["count"].get<int64_t>() - line["answered"].get<int64_t>();
     if ((effect != "steers" && effect != "may_steer") || count <= 0) continue;
-    if (shown == kShownLines) {
+    if (shown >= kShownLines && effect != "steers") {
       ++left;
       continue;
     }
     ++shown;
     const std::string where = line["where"];
     const std::string operation = line["operation"];
-    if (example.empty()) example = line["line"];
     text += "  " + grouped(count) + " x " + (where.empty() ? "an unknown place" : where) +
             (operation.empty() ? "" : ": " + operation) +
             (effect == "may_steer" ? " (may have)" : "") + "\n";
+    if (is_test(operation)) {
+      text += test_remark(where, line["line"]);
+    } else if (!line["line"].get<std::string>().empty()) {
+      answers.push_back(line["line"]);
+    }
   }
   if (left > 0) text += "  and " + grouped(static_cast<int64_t>(left)) + " more lines (--json)\n";
-  if (!example.empty()) text += "  an answer is given by --value '" + example + "=1'\n";
-  return text;
+  return text + how_to_answer(answers) + answered_tests(who, host_reads);
 }
 
 }  // namespace headroom

@@ -20,6 +20,7 @@ void add(DryRunOutcome& all, DryRunOutcome one) {
   all.host_kills += one.host_kills;
   std::move(one.reports.begin(), one.reports.end(), std::back_inserter(all.reports));
   std::move(one.unreported.begin(), one.unreported.end(), std::back_inserter(all.unreported));
+  if (all.lost_reports.empty()) all.lost_reports = std::move(one.lost_reports);
   all.asked_by = one.asked_by;
 }
 

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,15 @@ const std::set<std::string> kOverwriting = {"aten::copy_", "aten::fill_", "aten:
 const std::set<std::string> kAbsorbing = {
     "aten::__and__",    "aten::__or__",      "aten::bitwise_and", "aten::bitwise_or",
     "aten::logical_or", "aten::logical_and", "aten::mul"};
+
+// Note [Numbers that nobody knows are finite]
+// Rationale: programs leave out what is not a number (nanmin, overflow checks); of values that read
+//   as zeros that would be everything, and a minimum of nothing raises.
+// Approach: what asks of an unknown number whether it is one gets the answer of every finite one.
+// Limits: a program whose numbers are not finite on a card takes another way here.
+const std::map<std::string, bool> kOfFinite = {{"aten::isnan", false},    {"aten::isinf", false},
+                                               {"aten::isposinf", false}, {"aten::isneginf", false},
+                                               {"aten::isfinite", true},  {"aten::isreal", true}};
 
 // They write running statistics that their schemas call inputs, or call the program back.
 bool writes_in_secret(const std::string& name) {
@@ -58,6 +68,9 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   operation.is_view = !writes && !makes;
   operation.is_resize = name.name == "aten::resize_";
   operation.absorbs = !writes && kAbsorbing.count(name.name) != 0;
+  if (const auto one = kOfFinite.find(name.name); !writes && one != kOfFinite.end()) {
+    operation.of_finite = one->second;
+  }
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
@@ -103,6 +116,8 @@ bool run_on_host(const Operation& operation, std::vector<c10::IValue>& stack) {
   }
 }
 
+}  // namespace
+
 void write(const at::Tensor& on_card, const at::Tensor& on_host) {
   const Span span = span_of(on_card);
   if (span.end == span.begin || on_card.sizes() != on_host.sizes()) return;
@@ -128,6 +143,8 @@ void write(const at::Tensor& on_card, const at::Tensor& on_host) {
                      from + static_cast<uint64_t>(i) * bytes);
   }
 }
+
+namespace {
 
 void add_tensors(std::vector<at::Tensor>& tensors, const c10::IValue& value) {
   if (value.isTensor()) {
@@ -227,6 +244,13 @@ void compute(const Operation& operation, HostArguments arguments,
   }
   for (size_t i = 0; i < made.size(); ++i) results.push_back({made[i], on_host[i]});
   for (const Result& result : results) write(result.on_card, result.on_host);
+}
+
+void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs) {
+  for (const at::Tensor& made : made_on_card(operation, outputs)) {
+    if (made.scalar_type() != at::kBool) continue;
+    write(made, at::full(made.sizes(), *operation.of_finite, at::kBool));
+  }
 }
 
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {

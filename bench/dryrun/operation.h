@@ -12,7 +12,7 @@
 namespace headroom {
 
 constexpr uint64_t kMostBytes = 1 << 20;       // of all its tensors on the card
-constexpr uint64_t kMostFloatBytes = 4 << 10;  // of one that holds no integers
+constexpr uint64_t kMostFloatBytes = 1 << 20;  // of one that holds no integers
 
 // What becomes of an argument that is a tensor.
 enum class Use {
@@ -30,8 +30,9 @@ struct Operation {
   std::vector<Use> arguments;
   // Of its returns: memory of its own, neither an argument nor a view of one.
   std::vector<bool> is_made;
-  bool is_computed = true;  // its result follows from its arguments
-  bool absorbs = false;     // of integers; one argument may decide alone: true | x, 0 * x
+  bool is_computed = true;        // its result follows from its arguments
+  bool absorbs = false;           // of integers; one argument may decide alone: true | x, 0 * x
+  std::optional<bool> of_finite;  // its result for every finite number: of isnan false
   Inside inside = Inside::kNothing;
   bool is_view = false;    // it writes nothing and makes nothing
   bool is_resize = false;  // what it adds nobody has written yet
@@ -57,6 +58,9 @@ at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntA
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);
 
+// Of what is not known: its result for finite numbers is written to the card.
+void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs);
+
 // Gives what it reads inside.
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);
 
@@ -69,6 +73,9 @@ struct HostArguments {
   std::vector<c10::IValue> values;
   std::optional<std::vector<c10::IValue>> otherwise;
 };
+// Puts a tensor's values on the card: what it holds from then on.
+void write(const at::Tensor& on_card, const at::Tensor& on_host);
+
 // Runs it on the host and writes what it made and changed to the card.
 // Nothing where a guess matters.
 void compute(const Operation& operation, HostArguments arguments,

@@ -11,9 +11,10 @@
 //   what the card holds from then on. libtorch's allocator tells where its blocks begin and end.
 //   An argument that is not known need not matter: an absorbing operation of integers is run with
 //   all its bits 0 and all 1, and where both give the same, that is the result. So `done | unknown`
-//   is true where done is, by which a generation of text ends at its limit.
-// Limits: integers and booleans up to 1 MiB, other numbers up to 4 KiB an operation; nothing
-//   random. Floating point is the CPU's: its last bits may differ from a card's. What allocates by
+//   is true where done is, by which a generation of text ends at its limit. What was assumed or
+//   given is in Note [Numbers that nobody knows are finite], Note [A mask keeps its count].
+// Limits: numbers up to 1 MiB an operation; nothing random. Floating point is the CPU's: its last
+// bits may differ from a card's. What allocates by
 //   values (nonzero) stays unknown. C++ programs and other versions than this was built for have
 //   only what copies make known.
 #include <ATen/ATen.h>
@@ -27,6 +28,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/dryrun/given_counts.h"
 #include "bench/dryrun/operation.h"
 #include "bench/dryrun/stand_in.h"
 
@@ -40,6 +42,7 @@ struct Running : at::ObserverContext {
     if (operation->inside != Inside::kNothing) stand_in().answer_next(nullptr, 0);
   }
   const Operation* operation = nullptr;
+  at::Tensor mask;  // whose count is not known
   // With the tensors of the card as copies on the host; none when it is not to be computed.
   std::optional<HostArguments> arguments;
   std::vector<at::Tensor> written;         // of the card
@@ -73,6 +76,7 @@ class Memory {
   }
 
   void push() const { stand_in().push_operands(spans_.data(), spans_.size()); }
+  bool is_unknown() const { return is_of_card_ && has_unknown_; }
   bool is_computed() const {
     return is_computed_ && is_of_card_ && (!has_unknown_ || (absorbs_ && has_known_));
   }
@@ -189,7 +193,13 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
-  if (!memory.is_computed()) return running;
+  if (!memory.is_computed()) {
+    if (operation->inside == Inside::kCount && memory.is_unknown() && inputs[0].isTensor()) {
+      running->mask = inputs[0].toTensor();
+      answer_given_count(running->mask);
+    }
+    return running;
+  }
   const at::RecordFunctionGuard not_ours(false);
   running->arguments = on_host(*running, inputs);
   if (running->arguments && operation->inside != Inside::kNothing) {
@@ -206,12 +216,21 @@ void note_resize(const std::vector<c10::IValue>& outputs) {
   if (span.end > span.begin) stand_in().complete(span.begin, span.end - span.begin);
 }
 
+// Of an operation on values that are not known.
+void assume(const Running& running, const std::vector<c10::IValue>& outputs) {
+  if (running.operation->of_finite) assume_finite(*running.operation, outputs);
+  const bool has_indices = outputs.size() == 1 && outputs.front().isTensor();
+  if (running.mask.defined() && has_indices) {
+    keep_given_count(running.mask, outputs.front().toTensor());
+  }
+}
+
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   auto* running = static_cast<Running*>(context);
   if (running == nullptr) return;
   if (running->operation->is_resize) return note_resize(function.outputs());
-  if (!running->arguments) return;
   const at::RecordFunctionGuard not_ours(false);
+  if (!running->arguments) return assume(*running, function.outputs());
   std::vector<Result> results;
   for (size_t i = 0; i < running->written.size(); ++i) {
     results.push_back({running->written[i], running->written_copies[i]});

@@ -87,6 +87,8 @@ ordered_json process_document(const ParsedReport& parsed) {
       {"statistics_readable", parsed.allocator.value("readable", true)},
       {"uncaught", parsed.allocator.value("uncaught", "")},
       {"snapshot", parsed.allocator.value("snapshot", "")},
+      {"snapshot_until", parsed.allocator.value("snapshot_until", "")},
+      {"snapshot_error", parsed.allocator.value("snapshot_error", "")},
       {"skipped_host_init_bytes", parsed.allocator.value("skipped_host_init_bytes", int64_t{0})}};
   process["ended_by_signal"] = parsed.stand_in.value("ended_by_signal", 0);
   process["host_reads"] = host_reads_document(parsed.stand_in, parsed.allocator);
@@ -143,6 +145,7 @@ ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome
       {"signal", outcome.signal},
       {"seconds", outcome.seconds},
       {"host_kills", outcome.host_kills},
+      {"lost_reports", outcome.lost_reports},
       {"peak_may_be_wrong", false},
       {"processes", ordered_json::array()}};
   for (const ParsedReport& parsed : by_process(outcome.reports)) {

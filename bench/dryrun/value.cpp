@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
+#include "files/mapped_file.h"
+#include "files/whole_file.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -37,7 +40,7 @@ std::string number_of(const std::string& whole, const std::string& word) {
   } catch (const UsageError&) {
     refuse(whole, "is not FILE:LINE=NUMBER: '" + word +
                       "' is no number; allowed: numbers, true, false, nan, inf, -inf, and "
-                      "several of them (0*99,1: 99 zeros, then 1)");
+                      "several of them (0*99,1: 99 zeros, then 1; (0,1)*: 0 and 1 in turn)");
   }
   // A float for Python, whatever it looks like here.
   return word.find_first_of(".eE") == std::string::npos ? word + ".0" : word;
@@ -70,6 +73,8 @@ Value parse_value(const std::string& text) {
   }
   value.line = std::stoll(line);
   std::string_view rest = std::string_view(text).substr(equals + 1);
+  value.repeats = rest.starts_with("(") && rest.ends_with(")*");
+  if (value.repeats) rest = rest.substr(1, rest.size() - 3);
   for (bool is_last = false; !is_last;) {
     const size_t comma = rest.find(',');
     is_last = comma == std::string_view::npos;
@@ -77,6 +82,33 @@ Value parse_value(const std::string& text) {
     if (!is_last) rest.remove_prefix(comma + 1);
   }
   return value;
+}
+
+std::vector<Value> read_values(const std::string& path) {
+  constexpr int64_t kMostAnswers = 1 << 20;  // bytes
+  constexpr const char* kFileFlag = "--value-file";
+  constexpr const char* kFileExample = "--value-file answers.txt";
+  std::string text;
+  try {
+    text = read_whole_file(path, kMostAnswers);
+  } catch (const ReadError& error) {
+    throw UsageError(kFileFlag, path, "cannot be read: " + error.reason(), kFileExample);
+  }
+  std::vector<Value> values;
+  std::istringstream lines(text);
+  std::string line;
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
+    const size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos || line[begin] == '#') continue;
+    const size_t end = line.find_last_not_of(" \t\r") + 1;
+    try {
+      values.push_back(parse_value(line.substr(begin, end - begin)));
+    } catch (const UsageError& error) {
+      throw UsageError(kFileFlag, path + ":" + std::to_string(number),
+                       std::string("holds no answer: ") + error.what(), kFileExample);
+    }
+  }
+  return values;
 }
 
 std::string values_json(const std::vector<Value>& values) {
@@ -89,6 +121,7 @@ std::string values_json(const std::vector<Value>& values) {
     all.push_back({{"text", value.text},
                    {"file", value.file},
                    {"line", value.line},
+                   {"repeats", value.repeats},
                    {"numbers", std::move(numbers)}});
   }
   return all.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

@@ -44,6 +44,8 @@ CommandLine budget_command_line() {
        kEngine},
       {"kv-dtype", "WORD", "cache: " + join(choices_of<ElementType>()) + " (default the weights')",
        kEngine},
+      {"tied-embeddings", "",
+       "the output head is the token table (Llama 3.2 1B and 3B, Qwen2.5 up to 3B)", kEngine},
       {"enforce-eager", "", "no CUDA graphs", kEngine},
       {"graphs-inside", "", "CUDA graphs come off the share, as in vLLM 0.21 and later", kEngine},
       {"kv-cache-memory", "SIZE", "the cache's size itself (vLLM's kv-cache-memory-bytes)",
@@ -93,6 +95,12 @@ EngineSpec engine_from(const Arguments& arguments) {
     spec.dtype = parse_word<ElementType>("--dtype", typed);
   }
   spec.cache = choice(arguments, "kv-dtype", spec.dtype);
+  spec.tied_embeddings = arguments.has("tied-embeddings");
+  if (spec.tied_embeddings && arguments.has("weight-memory")) {
+    throw UsageError("--tied-embeddings", "true",
+                     "has no effect with --weight-memory, which says what the weights take",
+                     "--weight-memory " + arguments.get("weight-memory"));
+  }
   spec.enforce_eager = arguments.has("enforce-eager");
   spec.graphs_inside = arguments.has("graphs-inside");
   spec.weights = size_from(arguments, "weight-memory");
@@ -113,8 +121,9 @@ EngineSpec engine_from(const Arguments& arguments) {
 
 int print_budget(const Arguments& arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
-  print_tables(budget_report(engine_from(arguments)), format);
-  return kExitOk;
+  const EngineSpec spec = engine_from(arguments);
+  print_tables(budget_report(spec), format);
+  return inference_budget(spec).fits() ? kExitOk : kExitAllFailed;
 }
 
 }  // namespace

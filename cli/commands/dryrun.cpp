@@ -68,8 +68,10 @@ CommandLine dryrun_command_line() {
         "Program"},
        {"value", "FILE:LINE=N",
         "what is read of the card at that line of a Python program, instead of zero; may be\n"
-        "given several times; 0*99,1: 99 times 0, then 1",
+        "given several times; 0*99,1: 99 times 0, then 1; (0,1,2)*: 0, 1, 2 again and again",
         "Values"},
+       {"value-file", "FILE", "such answers, FILE:LINE=N one a line; # begins a comment", "Values",
+        FileUse::kRead},
        {"snapshot", "FILE",
         "memory_viz snapshot at the end or where memory ran out (Python programs);\n"
         "with several processes FILE.<pid> each, before the extension",
@@ -202,6 +204,11 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   request.count = count_of(arguments, request.world_size);
   request.alloc_conf = arguments.get("alloc-conf");
   for (const std::string& value : values) request.values.push_back(parse_value(value));
+  if (arguments.has("value-file")) {
+    for (Value& value : read_values(arguments.get("value-file"))) {
+      request.values.push_back(std::move(value));
+    }
+  }
   request.snapshot = snapshot_from(arguments);
   request.skip_host_init = arguments.has("skip-host-init");
   request.events = parse_events(arguments.get("events", "done"));
@@ -214,6 +221,22 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   return request;
 }
 
+// What the disk refused. Returns the lines that say so.
+std::string unwritten_lines(const nlohmann::ordered_json& document) {
+  std::string lines;
+  const std::string lost = document["lost_reports"];
+  if (!lost.empty()) {
+    lines += "what the program's processes took is not known, or not all of it: " + lost +
+             "; run it again with TMPDIR=DIR of a disk with room\n";
+  }
+  for (const auto& process : document["processes"]) {
+    const std::string error = process["snapshot_error"];
+    if (!error.empty())
+      lines += "no snapshot of process " + process["pid"].dump() + ": " + error + "\n";
+  }
+  return lines;
+}
+
 // One process: the file is named as asked. Returns the lines that say where snapshots are.
 std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& document) {
   if (file.empty()) return "";
@@ -221,7 +244,11 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
   for (auto& process : document["processes"]) {
     if (!process["snapshot"].get<std::string>().empty()) written.push_back(&process);
   }
-  if (written.empty()) return "no snapshot was written: no Python process that used CUDA ended\n";
+  if (written.empty()) {
+    return unwritten_lines(document).empty()
+               ? "no snapshot was written: no Python process that used CUDA ended\n"
+               : "";
+  }
   std::string lines;
   for (auto* process : written) {
     // Of the name that it reports, what is not UTF-8 is lost.
@@ -233,7 +260,10 @@ std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& do
       if (!error) path = file;
     }
     (*process)["snapshot"] = path;
-    lines.append("snapshot: ").append(path).append("\n");
+    const std::string until = (*process)["snapshot_until"];
+    lines.append("snapshot: ").append(path);
+    if (!until.empty()) lines += ", until the program switched its recording off at " + until;
+    lines += "\n";
   }
   return lines;
 }
@@ -263,14 +293,16 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
       outcome.exit_code = second.exit_code;
     }
   }
-  const std::string snapshots = settle_snapshots(request.snapshot, document);
+  const std::string unwritten = unwritten_lines(document);
+  const std::string snapshots = settle_snapshots(request.snapshot, document) + unwritten;
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
   const std::string text =
       document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (json.is_stream()) signals.reset();
   if (!json_file.empty()) write_file_atomically(json.path(), text);
-  return outcome.signal != 0 ? kSignalExit + outcome.signal : outcome.exit_code;
+  if (outcome.signal != 0) return kSignalExit + outcome.signal;
+  return outcome.exit_code == 0 && !unwritten.empty() ? kExitEnvironment : outcome.exit_code;
 }
 
 // Takes every --value with its text out of `words`, because no other flag is given twice. One

@@ -88,7 +88,7 @@ int print_rlhf(const Arguments& typed) {
   const RlhfPlan plan(spec);
   if (!output.empty()) write_svg(plan, output);
   print_plan(plan, same_shape, format);
-  return kExitOk;
+  return plan.recommendation.fitting.empty() ? kExitAllFailed : kExitOk;
 }
 
 }  // namespace

@@ -72,6 +72,13 @@ int64_t gpus_from(const Arguments& arguments) {
                      "is for the files of one GPU, and a mesh has none; allowed: without --gpus",
                      "--gpus 8 --allow optimizer-offload");
   }
+  for (const Technique technique : listed(arguments, "allow")) {
+    const std::vector<Technique> forbidden = listed(arguments, "forbid");
+    if (std::find(forbidden.begin(), forbidden.end(), technique) == forbidden.end()) continue;
+    throw UsageError("--forbid", row_of(technique).word,
+                     "is what --allow allows; allowed: a technique in one of the two",
+                     std::string("--allow ") + row_of(technique).word);
+  }
   for (const std::string flag : {"allow", "forbid"}) {
     for (const Technique technique : listed(arguments, flag)) {
       if (gpus > 1 || may_use(Searched::kInRuns, row_of(technique))) continue;

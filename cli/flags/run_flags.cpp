@@ -59,9 +59,24 @@ std::vector<Flag> run_flags(bool list) {
   return flags;
 }
 
+// A text that is not there would be taken for a flag that is not: "$DIRECTORY" of a script that has
+// none. Other values than texts, and files, are refused where they are read.
+void refuse_empty_texts(const Arguments& arguments) {
+  for (const Field& field : fields()) {
+    const std::string name = field.flag().substr(2);
+    const bool is_text = field.value == FieldValue::kText && !field.is_file();
+    if (!is_text || !arguments.has(name) || !arguments.get(name).empty()) continue;
+    const std::string value =
+        field.name == "alloc_conf" ? "expandable_segments:True" : "checkpoints";
+    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(),
+                     field.flag() + " " + value);
+  }
+}
+
 // Our names put in the place of the assignment's.
 Arguments without_aliases(Arguments arguments) {
   auto& values = arguments.values;
+  refuse_empty_texts(arguments);
   if (arguments.has("dtype") && !arguments.has("use-mixed-precision")) {
     throw UsageError("--dtype", values["dtype"],
                      "has no effect without --use-mixed-precision; give both, or --precision",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "files/whole_file.h"
@@ -17,9 +18,23 @@ constexpr const char* kFlag = "--setup";
 constexpr const char* kName = "setup";
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 
+// Of two values of one key the parser would keep the last, without a word.
+json parse_once(const std::string& text, const std::string& path) {
+  std::set<std::string> seen;
+  const auto look = [&](int depth, json::parse_event_t event, json& value) {
+    if (event != json::parse_event_t::key || depth != 1) return true;
+    if (!seen.insert(with_dashes(value.get<std::string>())).second) {
+      throw UsageError(kFlag, path,
+                       "has the key '" + value.get<std::string>() + "' twice; allowed: once",
+                       "--setup ppo.json");
+    }
+    return true;
+  };
+  return json::parse(text, look, /*allow_exceptions=*/false);
+}
+
 json object_in(const std::string& path) {
-  json document = json::parse(read_whole_file(path, kMostBytes), nullptr,
-                              /*allow_exceptions=*/false);
+  json document = parse_once(read_whole_file(path, kMostBytes), path);
   if (!document.is_object()) {
     throw UsageError(kFlag, path,
                      R"(is no JSON object; allowed: settings by the names of the flags, )"

@@ -57,11 +57,14 @@ BudgetLine weight_line(const EngineSpec& spec) {
   constexpr const char* kName = "Weights";
   if (spec.weights) return given(kName, *spec.weights);
   const ModelElements model = model_elements(spec.model, Head::kLanguage);
-  const int64_t elements = stage_elements(model, {.tp = spec.tp}, /*stage=*/0).total();
+  const int64_t head = spec.tied_embeddings ? shard(spec.model.vocab_size, spec.tp) : 0;
+  const int64_t elements =
+      stage_elements(model, {.tp = spec.tp}, /*stage=*/0).total() - head * spec.model.d_model;
   return {.name = kName,
           .bytes = elements * bytes_of(spec.dtype),
           .why = grouped(elements) + " parameters of this rank x " +
-                 std::to_string(bytes_of(spec.dtype)) + " bytes"};
+                 std::to_string(bytes_of(spec.dtype)) + " bytes" +
+                 (spec.tied_embeddings ? "; one matrix is token table and head" : "")};
 }
 
 // The model's whole context, whatever max-model-len is; on every rank.

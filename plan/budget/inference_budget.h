@@ -27,6 +27,7 @@ struct EngineSpec {
   int64_t block_size = 16;                 // tokens of a cache block
   ElementType dtype = ElementType::kBf16;  // of weights and activations
   ElementType cache = ElementType::kBf16;  // of keys and values
+  bool tied_embeddings = false;            // the output head is the token table
   bool enforce_eager = false;              // no CUDA graphs
   bool graphs_inside = false;              // the engine counts its CUDA graphs into its share
 
@@ -75,6 +76,10 @@ struct InferenceBudget {
     return static_cast<double>(blocks) / static_cast<double>(blocks_per_sequence);
   }
   bool starts() const { return share <= free_at_start; }
+  // Whether the engine serves one sequence of max_model_len tokens on this card.
+  bool fits() const {
+    return starts() && missing == 0 && blocks >= blocks_per_sequence && left >= 0;
+  }
 };
 
 // spec must be valid.

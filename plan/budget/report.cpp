@@ -8,6 +8,17 @@
 namespace headroom {
 namespace {
 
+// What a verdict rests on that was measured nowhere on this card, each with its source.
+void add_assumptions(const InferenceBudget& budget, std::vector<std::string>& lines) {
+  const auto add = [&](const BudgetLine& line) {
+    if (line.figure != Figure::kAssumed || line.bytes == 0) return;
+    lines.push_back(std::string("that assumes ") + format_bytes(line.bytes) + " for " + line.name +
+                    ": " + line.why);
+  };
+  for (const BudgetLine& line : budget.outside) add(line);
+  for (const BudgetLine& line : budget.inside) add(line);
+}
+
 // What is wrong with the answer, if anything: one line each.
 std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget& budget) {
   std::vector<std::string> lines;
@@ -28,6 +39,7 @@ std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget&
     lines.push_back("would run out of memory when CUDA graphs are captured: " +
                     format_bytes(-budget.left) + " short");
   }
+  if (!lines.empty()) add_assumptions(budget, lines);
   return lines;
 }
 

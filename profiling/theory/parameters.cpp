@@ -43,7 +43,9 @@ int64_t parameter_tensors(const Sheet& sheet) {
 }
 
 bool is_cast(const Sheet& sheet, const ParameterShape& parameter) {
-  return parameter.in_linear && !(sheet.fp8() && parameter.in_every_block);
+  // Of one number to sum over, einsum makes an elementwise product, which no CPU list casts.
+  const bool is_product = !sheet.cpu() || elements(sheet, parameter) > row_count(sheet, parameter);
+  return parameter.in_linear && is_product && !(sheet.fp8() && parameter.in_every_block);
 }
 
 const ParameterShape& largest_parameter(const Sheet& sheet, bool cast_only) {

@@ -24,6 +24,8 @@ say() { printf '%s\n' "$*" >&2; }
 
 # shellcheck source-path=SCRIPTDIR source=lock.sh
 source "$driver_root/scripts/lib/lock.sh"
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+source "$driver_root/scripts/lib/usage.sh"
 
 driver_usage() {
   cat <<EOF
@@ -73,6 +75,11 @@ parse_options() {
       shift 2
     fi
     [[ -n $value ]] || usage_error "$flag '' is empty; leave it out for the default"
+    case $flag in
+      --device) given_once --device --card ;;
+      --card) given_once --card --device ;;
+      *) given_once "$flag" ;;
+    esac
     case $flag in
       --model-size) MODEL_SIZE=$value ;;
       --contexts) CONTEXTS=$value ;;

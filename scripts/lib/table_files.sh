@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # For scripts that write tables from the program's answers: their options, the program, whole files.
 
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
+
 # read_options "$@": sets output_dir from --output-dir DIR and, where the caller has set `file`, that
 # from an argument. Exit 2 on anything else.
 read_options() {
@@ -9,6 +12,7 @@ read_options() {
     case $1 in
       --output-dir)
         [[ -n ${2:-} ]] || { printf '%s needs a value\n' "$1" >&2 && exit 2; }
+        given_once "$1"
         output_dir=$2
         shift 2
         ;;

@@ -15,3 +15,17 @@ takes_no_arguments() {
   printf "%s: '%s' is no option; it takes none but --help\n" "${0##*/}" "$1" >&2
   exit 2
 }
+
+declare -A flags_given=()
+# given_once FLAG [OTHER]: ends the script where the flag, or another that says the same, came before:
+# of two values one would be dropped without a word.
+given_once() {
+  local before
+  for before in "$@"; do
+    [[ -n ${flags_given[$before]:-} ]] || continue
+    [[ $before == "$1" ]] && before=twice || before="beside $before"
+    printf '%s: %s is given %s; give one value\n' "${0##*/}" "$1" "$before" >&2
+    exit 2
+  done
+  flags_given[$1]=1
+}

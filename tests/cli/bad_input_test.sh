@@ -28,6 +28,14 @@ expect 2 "'128,256' is a list" profile "${small[@]}" --context-length 128,256
 expect 2 "'128,,256' has an empty element 2" sweep "${small[@]}" --context-length 128,,256
 expect 2 "'128,' has an empty element 2|belongs to no flag" sweep "${small[@]}" --context-length 128, 256
 expect 2 "empty element 1" sweep "${small[@]}" --context-length ''
+for flag in load-checkpoint save-checkpoint alloc-conf; do
+  expect 2 "--$flag: '' is empty; allowed: .*\(example: --$flag " profile "${small[@]}" "--$flag" ''
+  expect 2 "--$flag: '' is empty; allowed: .*\(example: --$flag " sweep "${small[@]}" "--$flag="
+done
+for flag in mesh device optimizer-offload; do
+  expect 2 "--$flag: '' is .*allowed" profile "${small[@]}" "--$flag" ''
+done
+expect 2 "--forbid: 'checkpoint' is what --allow allows" fit "${small[@]}" --card h200 --allow checkpoint --forbid checkpoint
 expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
 expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
 expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
@@ -262,9 +270,9 @@ expect 2 "conflicts with --card" "${budget[@]}" --card h200 --gpu-memory 80
 expect 2 '--graph-memory: .* has no effect with --enforce-eager' "${budget[@]}" --graph-memory 1GiB --enforce-eager
 expect 2 'unknown option --gpu-memory-utilisation, did you mean --gpu-memory-utilization' \
   "${budget[@]}" --gpu-memory-utilisation 0.5
-expect 0 '' "${budget[@]}" --gpu-memory-utilization 0.1
+expect 4 '' "${budget[@]}" --gpu-memory-utilization 0.1
 grep -q 'no cache: the share is .* short' out || fail 'the budget does not say what is missing'
-expect 0 '' "${budget[@]}" --gpu-memory-utilization 1
+expect 4 '' "${budget[@]}" --gpu-memory-utilization 1
 grep -q 'would not start: ' out || fail 'the budget does not say that the engine does not start'
 
 # Help and version go to stdout and tell the exit codes.

@@ -63,6 +63,22 @@ class DiskStates(OnADisk, unittest.TestCase):
         self.assertIn(f"going on from step 2, whose states lie in {self.folder}", record["notes"])
         self.assertEqual(len(self.left()), 2, "what was kept once is kept")
 
+    def test_a_bit_that_the_disk_has_changed_is_refused_with_file_and_block(self):
+        self.losses(keep=True, steps=2)
+        before = self.left()
+        states = next(Path(self.folder).glob("headroom-states.[ab]"))
+        data = states.read_bytes()
+        for at in range(4096, len(data), len(data) // 5):
+            damaged = bytearray(data)
+            damaged[at] ^= 1 << at % 8
+            states.write_bytes(damaged)
+            done, (record,) = self.on_disk(steps=1)
+            self.one_line(done, 5, f"cannot read {states}: block [0-9]+ of [0-9]+ .* is damaged")
+            self.assertEqual(record["losses"], [])
+            self.assertEqual(self.left(), before)
+        states.write_bytes(data)
+        self.assertEqual(len(self.losses(steps=1)), 1)
+
     def test_another_runs_states_are_refused_and_stay(self):
         self.losses(keep=True, steps=1)
         before = self.left()

@@ -82,6 +82,8 @@ echo '{"model_size": "small", "swap_phase": true}' >setup.json
 refused "--setup: 'setup.json' has the key 'swap_phase', which is no setting" --setup setup.json
 echo '{"model_size": "small", "top_p": 0}' >setup.json
 refused "--top-p: '0'" --setup setup.json
+echo '{"model_size": "small", "seed": 1, "seed": 2}' >setup.json
+refused "--setup: 'setup.json' has the key 'seed' twice" --setup setup.json
 echo '["small"]' >setup.json
 refused "--setup: 'setup.json' is no JSON object; allowed" --setup setup.json
 head -c 100 /dev/zero >setup.json

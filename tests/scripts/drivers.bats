@@ -308,3 +308,22 @@ a_checkout() {
     [ "$(awk 'length > 80' <<<"$output")" = "" ]
   done
 }
+
+@test "a flag that is given twice, or two that say the same, are refused by every script" {
+  refused() {
+    local script=$1
+    shift
+    run "$scripts/$script" "$@"
+    echo "$script $*: $status $output"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"is given "* ]]
+  }
+  refused run_all.sh --contexts 128 --contexts=256
+  refused profile_part_b.sh --device cpu --card h200
+  refused gpu_suite.sh --real cuda --real cpu
+  refused disk_bench.sh "$BATS_TEST_TMPDIR" --size 1 --size 2
+  refused launch.sh --nproc 1 --nproc 2 -- --mesh dp=2
+  refused program_matrix.sh --rows a --rows b
+  refused run_memory_optimized_ppo.sh --preset balanced --preset=balanced
+  refused parallel_tables.sh --output-dir "$BATS_TEST_TMPDIR" --output-dir "$BATS_TEST_TMPDIR"
+}

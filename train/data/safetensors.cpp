@@ -117,12 +117,13 @@ void SafetensorsFile::read_header() {
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : file_(path) {
+    : file_(path), tensors_(tensors) {
   for (const Tensor& tensor : tensors) {
     expected_bytes_.push_back(element_count(tensor.shape) * safetensors_element_size(tensor.dtype));
     assert(expected_bytes_.back() >= 0);
   }
   const std::string header = header_of(tensors, expected_bytes_, metadata);
+  header_bytes_ = header.size();
   const uint64_t length = header.size();
   file_.write(&length, sizeof(length));
   file_.write(header.data(), header.size());
@@ -132,6 +133,13 @@ void SafetensorsWriter::append(const void* data, int64_t bytes) {
   assert(next_ < expected_bytes_.size() && bytes == expected_bytes_[next_]);
   ++next_;
   file_.write(data, static_cast<size_t>(bytes));
+}
+
+void SafetensorsWriter::commit(const std::map<std::string, std::string>& metadata) {
+  const std::string header = header_of(tensors_, expected_bytes_, metadata);
+  assert(header.size() == header_bytes_);
+  file_.rewrite(kLengthBytes, header.data(), header_bytes_);
+  commit();
 }
 
 void SafetensorsWriter::commit() {

@@ -65,9 +65,14 @@ class SafetensorsWriter {
 
   // After the last tensor: syncs and renames. Without it `path` is as it was.
   void commit();
+  // The same with other metadata, of which the header is as long: what is known only after the
+  // data, such as its checksums.
+  void commit(const std::map<std::string, std::string>& metadata);
 
  private:
   ReplaceFile file_;
+  std::vector<Tensor> tensors_;
+  size_t header_bytes_ = 0;
   std::vector<int64_t> expected_bytes_;  // of each tensor
   size_t next_ = 0;
 };

@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kStep = "step-";
 constexpr const char* kUnfinished = ".tmp";
+constexpr const char* kDamaged = ".damaged";
 constexpr size_t kKept = 2;
 
 [[noreturn]] void refuse_directory(const std::string& path, const std::string& reason) {
@@ -49,6 +50,13 @@ std::optional<int64_t> step_of(const std::string& name) {
 }
 
 bool is_readable(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
+// What a load has passed over has the name of a step that the run comes to again.
+void put_aside_damaged(const std::string& checkpoint) {
+  if (!is_directory(checkpoint) || is_readable(index_of_checkpoint(checkpoint))) return;
+  remove_directory(checkpoint + kDamaged);
+  rename(checkpoint.c_str(), (checkpoint + kDamaged).c_str());
+}
 
 void remove_unfinished(const std::string& directory) {
   for (const std::string& name : names_in(directory)) {
@@ -79,15 +87,35 @@ std::vector<int64_t> steps_of_checkpoints(const std::string& directory) {
   return steps;
 }
 
-std::string newest_checkpoint(const std::string& directory) {
+std::string checkpoint_of_step(const std::string& directory, int64_t step) {
+  return path_of(directory, step);
+}
+
+std::optional<int64_t> step_of_checkpoint(const std::string& checkpoint) {
+  const size_t end = checkpoint.find_last_not_of('/') + 1;
+  const size_t slash = checkpoint.rfind('/', end == 0 ? 0 : end - 1);
+  const size_t begin = slash == std::string::npos ? 0 : slash + 1;
+  return step_of(checkpoint.substr(begin, end - begin));
+}
+
+std::string newest_checkpoint(const std::string& directory, std::vector<std::string>* passed_over) {
   if (is_readable(index_of_checkpoint(directory))) return directory;
   const std::vector<int64_t> steps = steps_of_checkpoints(directory);
-  if (!steps.empty()) return path_of(directory, steps.back());
-  throw UsageError("--load-checkpoint", directory,
-                   is_directory(directory)
-                       ? "holds no whole checkpoint; allowed: what --save-checkpoint wrote"
-                       : "is no directory; allowed: what --save-checkpoint wrote",
-                   "--load-checkpoint checkpoints");
+  if (steps.empty()) {
+    throw UsageError("--load-checkpoint", directory,
+                     is_directory(directory)
+                         ? "holds no whole checkpoint; allowed: what --save-checkpoint wrote"
+                         : "is no directory; allowed: what --save-checkpoint wrote",
+                     "--load-checkpoint checkpoints");
+  }
+  for (const std::string& name : names_in(directory)) {
+    const auto step = step_of(name);
+    if (passed_over != nullptr && step && *step > steps.back()) {
+      passed_over->push_back("passed over the newer checkpoint " + in_directory(directory, name) +
+                             ": its index is missing or cannot be read");
+    }
+  }
+  return path_of(directory, steps.back());
 }
 
 CheckpointDirectory::CheckpointDirectory(const std::string& directory,
@@ -120,6 +148,7 @@ void CheckpointDirectory::finish(int64_t step) {
   const std::string unfinished = unfinished_checkpoint(directory_, step);
   const std::string whole = path_of(directory_, step);
   sync_directory_of(unfinished + "/");
+  put_aside_damaged(whole);
   if (rename(unfinished.c_str(), whole.c_str()) != 0) refuse_directory(whole, errno);
   sync_directory_of(whole);
   std::vector<int64_t> steps = steps_of_checkpoints(directory_);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,15 @@ namespace headroom {
 // Steps of the whole checkpoints, ascending.
 std::vector<int64_t> steps_of_checkpoints(const std::string& directory);
 
-// The newest whole checkpoint of a directory, or the directory itself where it is one. Throws
-// UsageError, one line, where there is none.
-std::string newest_checkpoint(const std::string& directory);
+// The newest whole checkpoint of a directory, or the directory itself where it is one.
+// `passed_over` gets a line for each newer one that has no index. Throws UsageError, one line,
+// where there is none.
+std::string newest_checkpoint(const std::string& directory,
+                              std::vector<std::string>* passed_over = nullptr);
+
+std::string checkpoint_of_step(const std::string& directory, int64_t step);
+// Of a path that ends in its name.
+std::optional<int64_t> step_of_checkpoint(const std::string& checkpoint);
 
 std::string index_of_checkpoint(const std::string& checkpoint);  // the file
 // Where the ranks write it until it is whole.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/atomic_file.h"
+#include "files/checksum.h"
 #include "files/directory.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
@@ -10,20 +11,23 @@
 #include "text/quantity.h"
 #include "train/data/safetensors.h"
 #include "train/resume/checkpoint_directory.h"
+#include "train/resume/whole_checkpoint.h"
 
 namespace headroom {
 namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
+constexpr int64_t kVersionWithoutSums = 1;
+constexpr const char* kSum = "xxh3";
 constexpr int64_t kMostIndex = int64_t{4} << 30;  // bytes
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr const char* kPieces = "pieces";
 constexpr const char* kLoadExample = "--load-checkpoint checkpoints";
 // Differences that are said.
-constexpr const char* kSaid[] = {"seed",          "tokens",       "batch_size",   "context_length",
-                                 "learning_rate", "weight_decay", "max_grad_norm"};
+constexpr const char* kSaid[] = {"seed",          "tokens",       "batch_size",    "context_length",
+                                 "learning_rate", "weight_decay", "max_grad_norm", "precision"};
 
 [[noreturn]] void refuse(const std::string& checkpoint, const std::string& problem) {
   throw UsageError("--load-checkpoint", checkpoint, problem, kLoadExample);
@@ -60,6 +64,12 @@ std::string flag_of(const std::string& name) {
   return find_field(name)->flag();
 }
 
+// Of one with its sum or without it.
+std::string sum_of_index(json all) {
+  all.erase(kSum);
+  return checksum_text(checksum(all.dump()));
+}
+
 json json_of(const CheckpointIndex& index) {
   json metadata = {{"version", kVersion},
                    {"step", index.step},
@@ -77,14 +87,18 @@ json json_of(const CheckpointIndex& index) {
     json pieces = json::array();
     for (const auto& piece : stored.pieces) {
       files[piece.key] = piece.file;
-      pieces.push_back(
-          {{"key", piece.key}, {"offsets", piece.place.offsets}, {"shape", piece.place.sizes}});
+      pieces.push_back({{"key", piece.key},
+                        {"offsets", piece.place.offsets},
+                        {"shape", piece.place.sizes},
+                        {kSum, checksum_text(piece.sum.value())}});
       bytes += piece.place.numel() * safetensors_element_size(stored.dtype);
     }
     tensors[name] = {{"dtype", stored.dtype}, {"shape", stored.shape}, {kPieces, pieces}};
   }
   metadata["total_size"] = bytes;
-  return {{"metadata", metadata}, {"weight_map", files}, {"tensors", tensors}};
+  json all = {{"metadata", metadata}, {"weight_map", files}, {"tensors", tensors}};
+  all[kSum] = sum_of_index(all);
+  return all;
 }
 
 bool lies_in(const Rectangle& place, const std::vector<int64_t>& shape) {
@@ -99,8 +113,11 @@ bool lies_in(const Rectangle& place, const std::vector<int64_t>& shape) {
 
 CheckpointIndex from_json(const json& all) {
   const json& metadata = all.at("metadata");
-  if (metadata.at("version").get<int64_t>() != kVersion) throw std::runtime_error("version");
+  const auto version = metadata.at("version").get<int64_t>();
+  if (version != kVersion && version != kVersionWithoutSums) throw std::runtime_error("version");
   CheckpointIndex index;
+  index.has_sums = version == kVersion;
+  if (index.has_sums && all.at(kSum) != sum_of_index(all)) throw std::runtime_error("checksum");
   index.step = metadata.at("step").get<int64_t>();
   index.updates = metadata.at("updates").get<int64_t>();
   if (index.step < 0 || index.step > kMostSteps || index.updates < 0 ||
@@ -123,8 +140,10 @@ CheckpointIndex from_json(const json& all) {
       stored.pieces.push_back({key,
                                files.at(key).get<std::string>(),
                                {piece.at("offsets").get<std::vector<int64_t>>(),
-                                piece.at("shape").get<std::vector<int64_t>>()}});
-      const auto& added = stored.pieces.back();
+                                piece.at("shape").get<std::vector<int64_t>>()},
+                               std::nullopt});
+      auto& added = stored.pieces.back();
+      if (index.has_sums) added.sum = checksum_from_text(piece.at(kSum).get<std::string>()).value();
       const bool is_name = added.file.find('/') == std::string::npos;
       if (!is_name || !lies_in(added.place, stored.shape)) throw std::runtime_error(key);
     }
@@ -141,8 +160,10 @@ std::string PieceName::key() const {
 std::map<std::string, std::string> metadata_of(const std::vector<PieceName>& pieces) {
   json all = json::object();
   for (const PieceName& piece : pieces) {
-    all[piece.key()] = {
-        {"tensor", piece.tensor}, {"shape", piece.shape}, {"offsets", piece.place.offsets}};
+    all[piece.key()] = {{"tensor", piece.tensor},
+                        {"shape", piece.shape},
+                        {"offsets", piece.place.offsets},
+                        {kSum, checksum_text(piece.sum)}};
   }
   return {{"format", "pt"}, {kPieces, all.dump()}};
 }
@@ -162,8 +183,10 @@ void add_file(const std::string& directory, const std::string& file, CheckpointI
     CheckpointIndex::Stored& stored = index->tensors[piece.at("tensor").get<std::string>()];
     stored.dtype = entry.dtype;
     stored.shape = piece.at("shape").get<std::vector<int64_t>>();
-    stored.pieces.push_back(
-        {key, file, {piece.at("offsets").get<std::vector<int64_t>>(), entry.shape}});
+    stored.pieces.push_back({key,
+                             file,
+                             {piece.at("offsets").get<std::vector<int64_t>>(), entry.shape},
+                             checksum_from_text(piece.at(kSum).get<std::string>())});
   }
 }
 
@@ -180,14 +203,32 @@ void write_index(const std::string& directory, const CheckpointIndex& index) {
   write_file_atomically(path, json_of(index).dump() + "\n");
 }
 
+std::string damage_of(const CheckpointIndex::Piece& piece, const CheckpointIndex::Stored& stored,
+                      const SafetensorsFile& file) {
+  const auto entry = file.entries().find(piece.key);
+  if (entry == file.entries().end() || entry->second.dtype != stored.dtype ||
+      entry->second.shape != piece.place.sizes) {
+    return "is damaged: " + piece.file + " and the index say different things of " + piece.key;
+  }
+  if (piece.sum && checksum(entry->second.data, entry->second.bytes) != *piece.sum) {
+    return "is damaged: the checksum of " + piece.key + " in " + piece.file +
+           " is not that of the index";
+  }
+  return "";
+}
+
+CheckpointIndex index_in(const std::string& path) {
+  return from_json(json::parse(read_whole_file(path, kMostIndex)));
+}
+
 CheckpointIndex read_index(const std::string& checkpoint) {
   const std::string path = index_of_checkpoint(checkpoint);
   try {
-    return from_json(json::parse(read_whole_file(path, kMostIndex)));
+    return index_in(path);
   } catch (const ReadError& error) {
     refuse(checkpoint, "cannot be read: " + error.reason());
   } catch (const std::exception&) {
-    refuse(checkpoint, "is damaged: its index is none of a checkpoint");
+    refuse_damaged(checkpoint, "is damaged: its index is none of a checkpoint");
   }
 }
 
@@ -216,7 +257,7 @@ std::vector<std::string> check_same_run(const std::string& checkpoint, const Che
   std::vector<std::string> notes;
   for (const auto& [name, value] : run_of(spec)) {
     const std::string there = value_in(index.run, name);
-    if (there == value) continue;
+    if (there == value || !index.run.contains(name)) continue;  // earlier versions say less
     const auto in_words = [](const std::string& text) { return text.empty() ? "none" : text; };
     std::string note = "the checkpoint is of a run with " + flag_of(name);
     note += " " + in_words(there);

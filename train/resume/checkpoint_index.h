@@ -13,6 +13,9 @@
 //   rank is a number in its metadata: steps, updates, the scale of the loss. A reader puts a tensor
 //   together by one assignment for each piece (bench/peers/checkpoint_file.py); a rank that goes on
 //   maps the files that have some of what it wants, and reads that.
+//   Every piece has a sum of its bytes, in its file and in the index, and the index has one of
+//   itself. A reader checks a whole piece before it takes a part of it: that the disk has changed a
+//   bit is an error, never another loss.
 // Limits: states of 8 bits are of blocks of the tensors that ranks of tp have: they go on under the
 //   same tp.
 #pragma once
@@ -24,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/data/safetensors.h"
 #include "train/resume/rectangle.h"
 #include "train/spec.h"
 
@@ -34,6 +38,7 @@ struct PieceName {
   std::string tensor;
   std::vector<int64_t> shape;  // of the whole tensor
   Rectangle place;
+  uint64_t sum = 0;  // of its bytes: files/checksum.h
 
   std::string key() const;  // in the file
 };
@@ -50,6 +55,7 @@ struct CheckpointIndex {
   struct Piece {
     std::string key, file;
     Rectangle place;
+    std::optional<uint64_t> sum;  // none of what an earlier version saved
   };
   struct Stored {
     std::string dtype;  // as safetensors has it
@@ -62,6 +68,7 @@ struct CheckpointIndex {
   std::map<std::string, std::string> model;  // dimensions, optimizer: what has to be the same
   std::map<std::string, std::string> run;    // what may differ, and is said then
   std::map<std::string, Stored> tensors;
+  bool has_sums = true;
 };
 
 // An index of no tensors yet.
@@ -74,8 +81,15 @@ void add_file(const std::string& directory, const std::string& file, CheckpointI
 // Throws WriteError, one line; also where a piece of a parameter is missing.
 void write_index(const std::string& directory, const CheckpointIndex& index);
 
-// Throws UsageError, one line.
+// Of that file. Throws ReadError, and std::exception where it is none or is damaged.
+CheckpointIndex index_in(const std::string& path);
+
+// Throws UsageError, one line, which names an older checkpoint that is whole, where one is.
 CheckpointIndex read_index(const std::string& checkpoint);
+
+// Why a piece, as it lies in its file, is not what the index says: "is damaged: ..."; "" = it is.
+std::string damage_of(const CheckpointIndex::Piece& piece, const CheckpointIndex::Stored& stored,
+                      const SafetensorsFile& file);
 
 // Throws UsageError, one line, on the checkpoint of another model or optimizer. Returns what else
 // differs that a reader of the result should know.

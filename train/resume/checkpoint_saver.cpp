@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "files/checksum.h"
 #include "files/directory.h"
 #include "train/data/safetensors.h"
 #include "train/resume/checkpoint_index.h"
@@ -102,11 +103,13 @@ void CheckpointSaver::write_part(const Step& step, int64_t steps) const {
   const std::string directory = unfinished_checkpoint(spec_.save_checkpoint, steps);
   SafetensorsWriter file(in_directory(directory, name_of_part(writer(), writers_of(spec_))),
                          tensors, metadata_of(names));
-  for (const OwnPiece& piece : pieces) {
-    const Tensor on_host = piece.values.to(torch::kCPU).contiguous();
-    file.append(on_host.const_data_ptr(), static_cast<int64_t>(on_host.nbytes()));
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Tensor on_host = pieces[i].values.to(torch::kCPU).contiguous();
+    const auto bytes = static_cast<int64_t>(on_host.nbytes());
+    names[i].sum = checksum(on_host.const_data_ptr(), bytes);
+    file.append(on_host.const_data_ptr(), bytes);
   }
-  file.commit();
+  file.commit(metadata_of(names));
 }
 
 void CheckpointSaver::write_index_of(const Step& step, int64_t steps) const {

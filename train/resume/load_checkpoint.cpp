@@ -1,6 +1,7 @@
 #include "train/resume/load_checkpoint.h"
 
 #include <map>
+#include <set>
 
 #include "files/directory.h"
 #include "text/quantity.h"
@@ -8,6 +9,7 @@
 #include "train/resume/checkpoint_directory.h"
 #include "train/resume/checkpoint_index.h"
 #include "train/resume/own_tensors.h"
+#include "train/resume/whole_checkpoint.h"
 
 namespace headroom {
 namespace {
@@ -70,7 +72,9 @@ class Reader {
       view_of(values, place, *shared).copy_(view_of(read(piece, stored), piece.place, *shared));
       missing -= shared->numel();
     }
-    if (missing != 0) refuse("is damaged: its pieces of " + name + " are not the whole");
+    if (missing != 0) {
+      refuse_damaged(checkpoint_, "is damaged: its pieces of " + name + " are not the whole");
+    }
   }
 
   Tensor read(const CheckpointIndex::Piece& piece, const CheckpointIndex::Stored& stored) {
@@ -79,19 +83,19 @@ class Reader {
       file->second =
           std::make_unique<SafetensorsFile>(in_directory(checkpoint_, piece.file), kExample);
     }
-    const auto entry = file->second->entries().find(piece.key);
-    if (entry == file->second->entries().end() || entry->second.dtype != stored.dtype ||
-        entry->second.shape != piece.place.sizes) {
-      refuse("is damaged: " + piece.file + " and the index say different things of " + piece.key);
+    if (checked_.insert(piece.key).second) {
+      const std::string damage = damage_of(piece, stored, *file->second);
+      if (!damage.empty()) refuse_damaged(checkpoint_, damage);
     }
+    const SafetensorsEntry& entry = file->second->entries().at(piece.key);
     // from_blob wants a mutable pointer; it is only read from.
-    return torch::from_blob(const_cast<void*>(entry->second.data), entry->second.shape,
-                            dtype_of(stored.dtype));
+    return torch::from_blob(const_cast<void*>(entry.data), entry.shape, dtype_of(stored.dtype));
   }
 
   std::string checkpoint_;
   const CheckpointIndex& index_;
   std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
+  std::set<std::string> checked_;  // pieces
 };
 
 // Parameters of which the optimizer updates masters are these, rounded.
@@ -110,10 +114,18 @@ int64_t load_checkpoint(Step& step, const RunSpec& spec, const Grid* grid,
   const torch::NoGradGuard no_grad;
   // One for all ranks, whoever else writes there.
   std::string checkpoint;
-  if (grid == nullptr || grid->rank() == 0) checkpoint = newest_checkpoint(spec.load_checkpoint);
+  if (grid == nullptr || grid->rank() == 0) {
+    checkpoint = newest_checkpoint(spec.load_checkpoint, notes);
+  }
   if (grid != nullptr) checkpoint = grid->of_first(checkpoint);
   const CheckpointIndex index = read_index(checkpoint);
   for (const std::string& note : check_same_run(checkpoint, index, spec)) notes->push_back(note);
+  notes->push_back("going on from step " + std::to_string(index.step) + " of " + checkpoint);
+  if (!index.has_sums) {
+    notes->push_back(checkpoint +
+                     " was saved without checksums: that its data is what was saved "
+                     "is not known");
+  }
   const std::vector<Optimizer*> optimizers = optimizers_of(step);
   for (Optimizer* optimizer : optimizers) {
     if (index.updates > 0) optimizer->resume(index.updates);

@@ -43,6 +43,7 @@ class Answer:
             (float(text) if set(text) & set(".einEIN") else int(text), count)
             for text, count in known["numbers"]
         ]
+        self.repeats = known.get("repeats", False)
         self.reads = 0
         self.has_failed = False
 
@@ -51,11 +52,14 @@ class Answer:
         return line == self.line and (name == self.file or name.endswith(os.sep + self.file))
 
     def next(self):
-        """In turn; the last one stays."""
+        """In turn; the last one stays, or the first comes again."""
+        turn = self.reads
+        if self.repeats:
+            turn %= sum(count for _, count in self.numbers)
         passed = 0
         for number, count in self.numbers:
             passed += count
-            if self.reads < passed:
+            if turn < passed:
                 break
         self.reads += 1
         return number

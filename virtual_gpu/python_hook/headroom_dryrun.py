@@ -6,6 +6,7 @@ reaches the program.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import sys
@@ -63,6 +64,8 @@ class Process:
         self.refused = []  # places where the allocator found no memory
         self.uncaught = ""  # the message of the error that ended the program
         self.written_snapshot = ""
+        self.snapshot_until = ""  # where the program switched the recording off
+        self.snapshot_error = ""
         self.reads.forget()
         self.peaks = {}  # before the program reset them: (device, key) to bytes
 
@@ -128,9 +131,23 @@ class Process:
     def write_snapshot(self):
         stem, extension = os.path.splitext(self.snapshot)
         path = f"{stem}.{os.getpid()}{extension}"
-        self.torch.cuda.memory._dump_snapshot(path + ".tmp")
-        os.replace(path + ".tmp", path)
+        try:
+            self.torch.cuda.memory._dump_snapshot(path + ".tmp")
+            os.replace(path + ".tmp", path)
+        except OSError as error:
+            self.snapshot_error = f"cannot write {path}: {error.strerror or error}"
+            with contextlib.suppress(OSError):
+                os.remove(path + ".tmp")
+            return
         self.written_snapshot = path
+        self.snapshot_error = ""
+
+    @never_fails
+    def recording_ends(self):
+        """The program is about to switch it off, and what was recorded goes with it."""
+        if self.snapshot and self.is_started and not self.snapshot_until:
+            self.write_snapshot()
+            self.snapshot_until = headroom_places.here()
 
     @never_fails
     def finish(self):
@@ -153,9 +170,11 @@ class Process:
         write_report(report)
         if self.snapshot:
             # The moment at which memory ran out says more than the moment after.
-            if not (self.uncaught and self.written_snapshot):
+            # So does the moment before the program ended its recording.
+            if not (self.written_snapshot and (self.uncaught or self.snapshot_until)):
                 self.write_snapshot()
-            write_report({**report, "snapshot": self.written_snapshot})
+            snapshot = {name: getattr(self, name) for name in ("snapshot_until", "snapshot_error")}
+            write_report({**report, **snapshot, "snapshot": self.written_snapshot})
 
     @never_fails
     def host_read(self, to, address, size):
@@ -241,6 +260,24 @@ def watch_resets(torch, process):
     torch._C._cuda_resetPeakMemoryStats = keep_and_reset
 
 
+def watch_recording(torch, process):
+    for name in ("_cuda_record_memory_history", "_cuda_record_memory_history_legacy"):
+        record = getattr(torch._C, name, None)
+        if record is not None:
+            setattr(torch._C, name, _watched_recording(record, process))
+
+
+def _watched_recording(record, process):
+    def watched(enabled=None, *arguments, **named):
+        if enabled:
+            process.snapshot_until = ""  # it goes on
+        else:
+            process.recording_ends()
+        return record(enabled, *arguments, **named)
+
+    return watched
+
+
 def torch_imported(torch):
     refuse_wheel(torch)
     if torch.version.cuda is None:
@@ -251,6 +288,7 @@ def torch_imported(torch):
     headroom_places.torch_folder = os.path.dirname(torch.__file__) + os.sep
     watch_errors(process)
     watch_resets(torch, process)
+    watch_recording(torch, process)
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)

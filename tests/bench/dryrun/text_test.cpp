@@ -46,6 +46,69 @@ TEST_F(DryRunText, ARankSaysForWhomItStands) {
   EXPECT_THAT(text(), HasSubstr("of 8 ranks each of these ran alone"));
 }
 
+// A process that decided by what it read at a line.
+ProcessReport that_read(const std::string& where, const std::string& operation) {
+  const std::string line = where.substr(0, where.find(' '));
+  return {.allocator = R"({"pid": 1, "devices": [{"ordinal": 0, "peak_allocated_bytes": 1,
+                           "peak_reserved_bytes": 2097152}], "host_reads": [{"where": ")" +
+                       where + R"(", "line": ")" + line + R"(", "operation": ")" + operation +
+                       R"(", "use": "condition", "count": 512, "bytes": 512, "answered": 0}]})"};
+}
+
+TEST_F(DryRunText, OfATestTheReportSaysWhichWayItWentAndNotWhatToType) {
+  outcome_.reports = {that_read("train.py:7 in wait", "bool")};
+  EXPECT_THAT(text(), HasSubstr("  512 x train.py:7 in wait: bool\n    ran with 0 (false); --value "
+                                "'train.py:7=1' runs it as true"));
+  EXPECT_THAT(text(), Not(HasSubstr("an answer is given by")));
+  outcome_.reports = {that_read("train.py:7 in wait", "item")};
+  EXPECT_THAT(text(), HasSubstr("an answer is given by --value 'train.py:7=1'"));
+}
+
+TEST_F(DryRunText, TheTestThatEndsAGenerationIsKnown) {
+  outcome_.reports = {
+      that_read("transformers/generation/utils.py:396 in __call__, called at g.py:13", "bool")};
+  EXPECT_THAT(text(), HasSubstr("no sequence ended early"));
+  EXPECT_THAT(text(), HasSubstr("'transformers/generation/utils.py:396=0*19,1' ends all after 20"));
+  EXPECT_THAT(text(), Not(HasSubstr("utils.py:396=1'")));
+}
+
+TEST_F(DryRunText, EveryLineThatWantsANumberIsNamedAsAFileOfAnswersHasIt) {
+  std::string lines;
+  for (int i = 1; i <= 12; ++i) {
+    lines += std::string(i == 1 ? "" : ", ") + R"({"where": "a.py:)" + std::to_string(i) +
+             R"( in f", "line": "a.py:)" + std::to_string(i) +
+             R"(", "operation": "nonzero", "use": "", "count": 1, "bytes": 4, "answered": 0})";
+  }
+  outcome_.reports = {
+      {.allocator = R"({"pid": 1, "devices": [{"ordinal": 0, "peak_allocated_bytes": 1,
+      "peak_reserved_bytes": 2097152}], "host_reads": [)" +
+                    lines + "]}"}};
+  for (int i = 1; i <= 12; ++i) {
+    EXPECT_THAT(text(), HasSubstr("    a.py:" + std::to_string(i) + "=1\n"));
+  }
+}
+
+TEST_F(DryRunText, ATestThatWasAnsweredIsSaidThough) {
+  ProcessReport report = that_read("train.py:7 in wait", "bool");
+  const size_t at = report.allocator.find("\"answered\": 0");
+  report.allocator.replace(at, 13, "\"answered\": 512");
+  outcome_.reports = {report};
+  EXPECT_THAT(text(), Not(HasSubstr("the peak may be wrong")));
+  EXPECT_THAT(text(), HasSubstr("the peak is of the answer that --value gave, 512 times, to the "
+                                "test at train.py:7 in wait"));
+}
+
+TEST(DryRunValue, AListInParenthesesBeginsAnew) {
+  const Value value = parse_value("a.py:3=(0,4*2,7)*");
+  EXPECT_TRUE(value.repeats);
+  ASSERT_EQ(value.numbers.size(), 3U);
+  EXPECT_EQ(value.numbers[1].count, 2);
+  EXPECT_FALSE(parse_value("a.py:3=0*2,1").repeats);
+  for (const char* none : {"a.py:3=(0,1)", "a.py:3=()*", "a.py:3=0,1)*", "a.py:3=(0,1*"}) {
+    EXPECT_THROW(parse_value(none), UsageError) << none;
+  }
+}
+
 // A process whose allocator reserved that much.
 ProcessReport reserved(int pid, int mib) {
   const std::string bytes = std::to_string(int64_t{mib} << 20);

@@ -68,6 +68,37 @@ TEST(InferenceBudget, ABlockIsKeysAndValuesOfSixteenTokens) {
   EXPECT_EQ(cache_block_bytes(spec), 1 << 18);
 }
 
+TEST(InferenceBudget, ATiedHeadIsNoSecondMatrix) {
+  // Llama 3.2 1B by its config.json: 1,235,814,400 parameters, of which the table is
+  // 262,668,288.
+  EngineSpec spec = engine_8b();
+  spec.model.d_model = 2048;
+  spec.model.d_ff = 8192;
+  spec.model.layers = 16;
+  const int64_t untied = weight_line(spec).bytes;
+  spec.tied_embeddings = true;
+  EXPECT_EQ(weight_line(spec).bytes, 2 * int64_t{1235814400});
+  EXPECT_EQ(untied - weight_line(spec).bytes, 2 * int64_t{262668288});
+  spec.tp = 2;
+  EXPECT_LT(weight_line(spec).bytes, int64_t{1235814400} + (1 << 20));
+}
+
+TEST(InferenceBudget, WhatDoesNotFitSaysWhatThatAssumes) {
+  EngineSpec spec = engine_8b();
+  EXPECT_TRUE(inference_budget(spec).fits());
+  EXPECT_EQ(budget_report(spec).front().notes.size(), 0);
+  spec.card.total_bytes = 18 * kGiB;
+  spec.tp = 1;
+  EXPECT_FALSE(inference_budget(spec).fits());
+  std::string all;
+  const std::vector<Table> report = budget_report(spec);
+  for (const std::string& line : report.front().notes) all += line + "\n";
+  EXPECT_NE(all.find("that assumes 256.000 MiB for Beside torch: kernels: 0.24 to 0.27 GiB in "
+                     "llm-d-planner's logs of vLLM 0.19 on H100"),
+            std::string::npos)
+      << all;
+}
+
 TEST(InferenceBudget, ALogsCacheGivesItsBlocks) {
   // vLLM 0.19 printed 29751 blocks and 58.11 GiB; rounding to 0.01 GiB is 2.6 blocks.
   EngineSpec spec = engine_8b();

@@ -155,6 +155,21 @@ TEST(TheoryStates, OnTheCpuWithoutAGraphOneWeightIsCastAtATime) {
   EXPECT_EQ(total(theory_rows(spec), kPassingCast), 0);
 }
 
+// einsum of one number is an elementwise product there: 2432 bytes measured of this shape.
+TEST(TheoryStates, OnTheCpuAProductOverOneNumberCastsNothing) {
+  RunSpec spec = small(Mode::kTraining);
+  spec.model_size = "custom";
+  spec.d_model = 8;
+  spec.d_ff = 1;
+  spec.layers = 3;
+  spec.heads = spec.kv_heads = 2;
+  spec.vocab_size = 50;
+  spec.precision = Precision::kBf16;
+  EXPECT_EQ(predicted(spec).at("cast_cache"), 2432);
+  spec.d_ff = 2;
+  EXPECT_EQ(predicted(spec).at("cast_cache"), 2432 + 3 * 2 * (8 * 2 + 2 * 8));
+}
+
 TEST(TheoryStates, GroupedHeadsShrinkTheKeyAndValueProjections) {
   RunSpec spec = small(Mode::kForward);
   spec.kv_heads = 3;

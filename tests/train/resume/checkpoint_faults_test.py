@@ -7,6 +7,7 @@ usage: checkpoint_faults_test.py HEADROOM FAULTY_CHECKPOINT
 
 import json
 import os
+import random
 import resource
 import shutil
 import signal
@@ -167,10 +168,58 @@ class CheckpointFaults(unittest.TestCase):
         entries = json.loads(text)
         del entries["tensors"]["layers.0.ffn.w1.weight"]
         index.write_text(json.dumps(entries))
+        self.refused(f"--load-checkpoint {self.directory}", "is damaged")
+        entries["metadata"]["version"] = 1  # as it was before checksums
+        del entries["xxh3"]
+        index.write_text(json.dumps(entries))
         self.refused_in_the_cell("does not hold layers.0.ffn.w1.weight")
         for damaged in (text[:100], "{}", "[]", text.replace('"step":1', '"step":-1'), ""):
             index.write_text(damaged)
             self.refused(f"--load-checkpoint {self.directory}", "is damaged")
+
+    def test_a_bit_that_the_disk_has_changed_never_becomes_a_loss(self):
+        self.save("--measure-steps 2 --save-every 1")
+        older, whole = (self.directory / f"step-0000000{step}" for step in (1, 2))
+        goes_on = f"--load-checkpoint {self.directory} --measure-steps 1"
+        right = json.loads(run(goes_on).stdout)
+        self.assertIn(f"going on from step 2 of {whole}", right["notes"])
+        files = [next(whole.glob("shard-*")), next(whole.glob("*.index.json"))]
+        draw = random.Random(35)
+        for file in files:
+            data = file.read_bytes()
+            pieces = 8 + int.from_bytes(data[:8], "little") if file is files[0] else 0
+            for number in range(8):
+                at = draw.randrange(pieces, len(data))
+                with self.subTest(file=file.name, byte=at):
+                    damaged = bytearray(data)
+                    damaged[at] ^= 1 << number
+                    file.write_bytes(damaged)
+                    done = run(goes_on)
+                    text = done.stderr + done.stdout
+                    self.assertEqual(done.returncode, 2, text)
+                    self.assertIn("is damaged: ", text)
+                    self.assertIn(file.name if file is files[0] else "its index", text)
+                    self.assertIn(f"an older one beside it is whole: {older}", text)
+            file.write_bytes(data)
+        self.assertEqual(json.loads(run(goes_on).stdout)["losses"], right["losses"])
+        for broken in (older, whole):
+            shard = next(broken.glob("shard-*"))
+            shard.write_bytes(shard.read_bytes()[:-1] + b"\x55")
+        self.refused_in_the_cell("no older checkpoint beside it is whole")
+
+    def test_a_load_says_its_step_and_what_it_passed_over(self):
+        self.save("--measure-steps 2 --save-every 1")
+        newest = self.directory / "step-00000002"
+        next(newest.glob("*.index.json")).unlink()
+        done = run(f"--load-checkpoint {self.directory} --save-checkpoint {self.directory} "
+                   "--measure-steps 1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        notes = json.loads(done.stdout)["notes"]
+        self.assertIn(f"passed over the newer checkpoint {newest}: its index is missing or cannot "
+                      "be read", notes)
+        self.assertIn(f"going on from step 1 of {self.directory / 'step-00000001'}", notes)
+        self.assertEqual(names(self.directory),
+                         ["step-00000001", "step-00000002", "step-00000002.damaged"])
 
     def refused_in_the_cell(self, words):
         done = run(f"--load-checkpoint {self.directory} --measure-steps 1")

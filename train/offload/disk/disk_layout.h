@@ -45,6 +45,7 @@ class DiskLayout {
   DiskLayout(const std::vector<StateRegion>& regions, int64_t block_bytes);
 
   std::span<const StateBlock> blocks_of(int region) const;
+  const std::vector<StateBlock>& blocks() const { return blocks_; }  // all, as they lie
   int regions() const { return static_cast<int>(ends_.size()); }
   int64_t block_bytes() const { return block_bytes_; }
   int64_t file_bytes() const { return file_bytes_; }

@@ -83,7 +83,7 @@ namespace {
 class Pass {
  public:
   Pass(WholeTransfers& transfers, const std::vector<TransferMemory>& buffers,
-       const DiskLayout& layout, const StateDirectory& directory, bool reads, bool writes)
+       const DiskLayout& layout, StateDirectory& directory, bool reads, bool writes)
       : transfers_(transfers),
         buffers_(buffers),
         directory_(directory),
@@ -143,9 +143,13 @@ class Pass {
   void visit_first(const DiskStates::Visit& visit) {
     const size_t buffer = in_order_.front();
     in_order_.pop_front();
+    const std::byte* const memory = buffers_[buffer].memory;
+    const auto block = static_cast<size_t>(is_[buffer].block - layout_.blocks().data());
+    if (reads_) directory_.check_read(block, memory);
     visit(states_in(buffers_[buffer].memory, *is_[buffer].block));
     ++visited_;
     if (writes_) {
+      directory_.note_written(block, memory);
       is_[buffer].written = true;
       start(buffer, /*writes=*/true, directory_.next());
     } else {
@@ -167,7 +171,7 @@ class Pass {
 
   WholeTransfers& transfers_;
   const std::vector<TransferMemory>& buffers_;
-  const StateDirectory& directory_;
+  StateDirectory& directory_;
   bool reads_;
   bool writes_;
   std::vector<Buffer> is_;  // of each buffer

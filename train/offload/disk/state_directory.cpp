@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "files/atomic_file.h"
+#include "files/checksum.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "files/whole_file.h"
@@ -23,8 +24,9 @@ namespace headroom {
 namespace {
 
 constexpr const char* kPrefix = "headroom-states.";
-constexpr int kSchema = 1;
-constexpr int64_t kMostList = 1 << 20;  // bytes of a list
+constexpr int kSchema = 2;
+constexpr int64_t kMostList = int64_t{1} << 30;  // bytes of a list
+constexpr const char* kListSum = "list_checksum";
 constexpr const char* kFirstWords = "headroom states of step ";
 
 [[noreturn]] void refuse_directory(const std::string& path, const std::string& reason) {
@@ -84,13 +86,31 @@ void remove_temporary_lists(const std::string& directory) {
   for (const std::string& name : found) unlinkat(dirfd(handle.get()), name.c_str(), 0);
 }
 
-std::string hex(uint64_t value) {
-  char text[17];
-  snprintf(text, sizeof text, "%016lx", static_cast<unsigned long>(value));
+std::string list_path(const std::string& directory) { return directory + "/" + kPrefix + "json"; }
+
+// Of a list with its sum or without it.
+std::string checksum_of_list(nlohmann::json list) {
+  list.erase(kListSum);
+  return checksum_text(checksum(json_line(list)));
+}
+
+std::string text_of_sums(const std::vector<uint64_t>& sums) {
+  std::string text;
+  text.reserve(sums.size() * kChecksumDigits);
+  for (const uint64_t sum : sums) text += checksum_text(sum);
   return text;
 }
 
-std::string list_path(const std::string& directory) { return directory + "/" + kPrefix + "json"; }
+// The list has a sum of its own, so what does not fit is no accident.
+std::vector<uint64_t> sums_from_text(const std::string& text, size_t count) {
+  std::vector<uint64_t> sums;
+  for (size_t at = 0; at + kChecksumDigits <= text.size(); at += kChecksumDigits) {
+    const auto sum = checksum_from_text(std::string_view(text).substr(at, kChecksumDigits));
+    sums.push_back(sum.value());
+  }
+  if (sums.size() != count) throw std::logic_error("a list of other blocks");
+  return sums;
+}
 
 // Which file the list says is to be kept: "a", "b", or "" = none. A list that cannot be read says
 // nothing of anybody's.
@@ -127,12 +147,14 @@ StateDirectory::StateDirectory(const std::string& directory, const std::string& 
     : directory_(directory),
       list_(list_path(directory)),
       identity_(identity),
+      layout_(layout),
       layout_hash_(layout.hash()),
       file_bytes_(layout.file_bytes()),
       keep_(keep) {
   lock_ = lock_directory(directory_, &notes_);
   files_[0].path = directory_ + "/" + kPrefix + "a";
   files_[1].path = directory_ + "/" + kPrefix + "b";
+  for (File& file : files_) file.sums.resize(layout.blocks().size());
   remove_temporary_lists(directory_);
   const bool goes_on = exists(list_);
   if (goes_on) go_on_from_list();
@@ -162,9 +184,12 @@ void StateDirectory::go_on_from_list() {
       nlohmann::json::parse(read_whole_file(list_, kMostList), nullptr, /*exceptions=*/false);
   try {
     if (list.at("schema_version") != kSchema) throw ReadError(list_, "written otherwise" + hint);
+    if (list.at(kListSum) != checksum_of_list(list)) {
+      throw ReadError(list_, "it is damaged: its checksum is of another list" + hint);
+    }
     const std::string theirs = list.at("identity");
     step_ = list.at("step");
-    if (theirs != identity_ || list.at("layout") != hex(layout_hash_)) {
+    if (theirs != identity_ || list.at("layout") != checksum_text(layout_hash_)) {
       throw UsageError("--optimizer-offload", "nvme:" + directory_,
                        "holds the states of another run (" + theirs + ", step " +
                            std::to_string(step_) + "), and this one is " + identity_ +
@@ -173,6 +198,7 @@ void StateDirectory::go_on_from_list() {
                        "--optimizer-offload nvme:" + directory_ + "-2");
     }
     whole_ = list.at("whole") == "a" ? 0 : 1;
+    files_[whole_].sums = sums_from_text(list.at("checksums"), layout_.blocks().size());
     if (list.at("keep") && !keep_) {
       keep_ = true;
       notes_.push_back("the states in " + directory_ + " were to be kept, and are");
@@ -225,7 +251,7 @@ int64_t StateDirectory::step_in(const File& file) const {
   char layout[17] = {};
   const std::string form = std::string(kFirstWords) + "%lld, layout %16[0-9a-f]";
   if (sscanf(page->text, form.c_str(), &step, layout) != 2) return -1;
-  return hex(layout_hash_) == layout ? step : -1;
+  return checksum_text(layout_hash_) == layout ? step : -1;
 }
 
 OwnedFile StateDirectory::open_file(const std::string& path, int flags) {
@@ -248,7 +274,7 @@ void StateDirectory::reserve(const File& file) {
 void StateDirectory::begin(int64_t step) {
   const auto page = std::make_unique<FirstPage>();
   snprintf(page->text, sizeof page->text, "%s%lld, layout %s\n", kFirstWords,
-           static_cast<long long>(step), hex(layout_hash_).c_str());
+           static_cast<long long>(step), checksum_text(layout_hash_).c_str());
   if (const int error = move_page(pwrite, next().descriptor.get(), page->text)) {
     refuse_directory(next().path, error);
   }
@@ -261,10 +287,31 @@ void StateDirectory::commit(int64_t step) {
   step_ = step;
 }
 
+void StateDirectory::note_written(size_t block, const std::byte* memory) {
+  files_[1 - whole_].sums[block] = checksum(memory, layout_.blocks()[block].bytes);
+}
+
+void StateDirectory::check_read(size_t block, const std::byte* memory) const {
+  const StateBlock& one = layout_.blocks()[block];
+  if (checksum(memory, one.bytes) == whole().sums[block]) return;
+  const std::string place = "block " + std::to_string(block + 1) + " of " +
+                            std::to_string(layout_.blocks().size()) + " (bytes " +
+                            std::to_string(one.offset) + " to " +
+                            std::to_string(one.offset + one.bytes - 1) + ")";
+  throw ReadError(whole().path, place +
+                                    " is damaged: its checksum is not that of the list; remove " +
+                                    directory_ + "/" + kPrefix + "*, or bring back a copy of it");
+}
+
 void StateDirectory::write_list(int64_t step, size_t whole) const {
-  const nlohmann::json list = {
-      {"schema_version", kSchema},       {"identity", identity_}, {"layout", hex(layout_hash_)},
-      {"whole", whole == 0 ? "a" : "b"}, {"step", step},          {"keep", keep_}};
+  nlohmann::json list = {{"schema_version", kSchema},
+                         {"identity", identity_},
+                         {"layout", checksum_text(layout_hash_)},
+                         {"whole", whole == 0 ? "a" : "b"},
+                         {"step", step},
+                         {"keep", keep_},
+                         {"checksums", text_of_sums(files_[whole].sums)}};
+  list[kListSum] = checksum_of_list(list);
   write_file_atomically(list_, json_line(list) + "\n");
 }
 

@@ -17,10 +17,12 @@
 //   behind; `keep` leaves the whole file and the list, and what was kept once is kept by the runs
 //   that go on from it too. A killed process can remove nothing: its next run, or remove(), does.
 //   The directory itself is locked against a second run: no lock file is left behind.
-// Limits: twice 12 bytes a number of disk. Nothing tells bits that the disk has changed (no sums).
-//   Not every network file system knows locks; that is said.
+//   The list has a sum of every block (files/checksum.h), and one of itself: what the disk has
+//   changed is refused where it is read, and never becomes a number of the run.
+// Limits: twice 12 bytes a number of disk. Not every network file system knows locks; that is said.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,7 +44,7 @@ class StateDirectory {
   static void remove(const std::string& directory);
 
   StateDirectory(const std::string& directory, const std::string& identity,
-                 const DiskLayout& layout, bool keep);
+                 const DiskLayout& layout, bool keep);  // the layout outlives it
   ~StateDirectory();
   StateDirectory(const StateDirectory&) = delete;
   StateDirectory& operator=(const StateDirectory&) = delete;
@@ -54,12 +56,17 @@ class StateDirectory {
   struct File {
     std::string path;
     OwnedFile descriptor;
+    std::vector<uint64_t> sums;  // of each block
   };
   const File& whole() const { return files_[whole_]; }
   const File& next() const { return files_[1 - whole_]; }
 
   void begin(int64_t step);   // its states are written to next() from here on
   void commit(int64_t step);  // they are all written: next() is the whole one now
+
+  // Of the block at that place among all of the layout, as it lies in memory with its padding.
+  void note_written(size_t block, const std::byte* memory);      // to next()
+  void check_read(size_t block, const std::byte* memory) const;  // of whole(); throws ReadError
 
  private:
   void go_on_from_list();
@@ -74,6 +81,7 @@ class StateDirectory {
   std::string directory_;
   std::string list_;
   std::string identity_;
+  const DiskLayout& layout_;
   uint64_t layout_hash_;
   int64_t file_bytes_;
   bool keep_;

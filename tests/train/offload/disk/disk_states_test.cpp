@@ -242,6 +242,37 @@ TEST_P(DiskStatesTest, KeptStatesAreOneFileThatTheNextRunGoesOnFrom) {
   EXPECT_EQ(count_unknown_on_disk(states), 0);
 }
 
+TEST_P(DiskStatesTest, ABitThatTheDiskHasChangedIsRefusedWithFileAndBlock) {
+  leave(2);
+  const std::string path = file(exists(file("a")) ? "a" : "b");
+  const std::string whole = read_text(path);
+  const std::string list = read_text(file("json"));
+  const DiskLayout layout(known_regions(), kKnownBlockBytes);
+  const size_t count = layout.blocks().size();
+  for (size_t i = 0; i < count; ++i) {
+    const StateBlock& block = layout.blocks()[i];
+    std::string damaged = whole;
+    damaged[static_cast<size_t>(block.offset + block.bytes * static_cast<int64_t>(i) /
+                                                   static_cast<int64_t>(count))] ^= 1 << (i % 8);
+    write_text(path, damaged);
+    DiskStates states(kept(), known_regions());
+    const std::string line = message_of<ReadError>([&] { known_step(states); });
+    EXPECT_THAT(line, HasSubstr("cannot read " + path + ": block " + std::to_string(i + 1) +
+                                " of " + std::to_string(count) + " "));
+    EXPECT_EQ(line, message_of<ReadError>([&] { count_unknown_on_disk(states); }));
+  }
+  write_text(path, whole);
+  for (size_t at = 0; at < list.size(); at += 37) {
+    std::string damaged = list;
+    damaged[at] ^= 1 << (at % 7);
+    write_text(file("json"), damaged);
+    EXPECT_THROW(DiskStates(kept(), known_regions()), ReadError) << damaged;
+  }
+  write_text(file("json"), list);
+  DiskStates states(kept(), known_regions());
+  EXPECT_EQ(known_step(states), 0);
+}
+
 TEST_P(DiskStatesTest, ATornStepIsFoundAndTheLastWholeOneUsed) {
   leave_torn();
   DiskStates states(options(), known_regions());

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Every --value in the text of docs/ is a recipe: it is run with the version of transformers that the
+text names, and does what the text says.
+
+usage: recipes_test.py HEADROOM        (skipped, 77, without torch and that transformers)
+"""
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "tests" / "virtual_gpu" / "programs" / "recipes.py"
+RECIPE = re.compile(r"--value '?([\w/.]+\.py):(\d+)=([^\s'`]+)")
+OUTPUT = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)  # of programs, held by other tests
+# What a file's recipe is for, and what is printed with it.
+EXPECTED = {
+    "generation/utils.py": ("generate", "tokens 20\n"),
+    "mixtral/modeling_mixtral.py": ("mixtral", f"tokens of experts{' 32' * 16}\n"),
+}
+
+# Commands by which published figures were met; they want DeepSpeed and a checkout of its programs.
+OF_FIGURES = {"stage_1_and_2.py", "stage3.py"}
+
+
+def recipes():
+    """Of each file the answers that the documents give."""
+    found, versions = {}, set()
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        text = OUTPUT.sub("", page.read_text(encoding="utf-8"))
+        versions |= set(re.findall(r"Recipes for transformers (\d+\.\d+)", text))
+        for file, line, numbers in RECIPE.findall(text):
+            if file not in OF_FIGURES:
+                found.setdefault(file, []).append(f"{file}:{line}={numbers}")
+    return found, versions
+
+
+def main():
+    found, versions = recipes()
+    assert set(found) == set(EXPECTED), f"docs/ has recipes for {sorted(found)}"
+    assert len(versions) == 1, f"docs/ names several versions of transformers: {sorted(versions)}"
+    try:
+        importlib.metadata.version("torch")
+        there = importlib.metadata.version("transformers")
+    except importlib.metadata.PackageNotFoundError:
+        return 77
+    if ".".join(there.split(".")[:2]) not in versions:
+        print(f"skipped: transformers {there} here, {versions} in docs/")
+        return 77
+    for file, (what, expected) in EXPECTED.items():
+        answers = [word for answer in found[file] for word in ("--value", answer)]
+        done = subprocess.run([sys.argv[1], "dryrun", "--card", "a100-80gb", *answers, "--",
+                               sys.executable, str(PROGRAM), what],
+                              capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, expected), (
+            f"{answers}: exit {done.returncode}, {done.stdout!r}\n{done.stderr}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

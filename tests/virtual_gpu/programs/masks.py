@@ -1,0 +1,65 @@
+"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | record_off | fill DIR."""
+
+import sys
+
+import torch
+
+
+def backward():
+    x = torch.randn(4096, 1024, device="cuda", requires_grad=True)
+    mask = torch.rand(4096, device="cuda") > 0.5
+    y = x[mask]  # rows: --value
+    again = mask.sum().item() if mask.numel() < 1 << 20 else -1
+    y.sum().backward()
+    wide = torch.randn(3 << 20, device="cuda", requires_grad=True)
+    large = wide > 0.5
+    part = torch.masked_select(wide, large)  # wide: --value
+    part.sum().backward()
+    print("rows", y.shape[0], again, part.shape[0])
+
+
+def experts():
+    weights = torch.nn.ParameterList(torch.randn(8, 8, device="cuda") for _ in range(8))
+    hits = (torch.rand(8, device="cuda") > 0.1).nonzero()  # experts: --value
+    for hit in hits:
+        (torch.ones(4, 8, device="cuda") @ weights[hit]).sum().backward()
+    print("gradients", sum(weight.grad is not None for weight in weights))
+
+
+def turns():
+    seen = [torch.randint(9, (1,), device="cuda").item() for _ in range(7)]  # turns: --value
+    print("turns", *seen)
+
+
+def finite(count):
+    ratio = torch.full((4, count), 0.5, device="cuda") - torch.full((4, count), 0.25, device="cuda")
+    mask = torch.arange(count, device="cuda").expand(4, count) <= count
+    means = (ratio.exp() * mask).sum(1) / mask.sum(1).clamp(min=1)
+    print("least", round(torch.min(means[~torch.isnan(means)]).item(), 3))
+    unknown = torch.randn(4, count, device="cuda").sum(1)
+    print("unknown", torch.min(unknown[~torch.isnan(unknown)]).item())
+
+
+def record_off():
+    torch.cuda.memory._record_memory_history()
+    kept = torch.empty(3 << 20, device="cuda")
+    torch.cuda.memory._record_memory_history(enabled=None)  # off
+    print("kept", kept.numel())
+
+
+def fill(folder):
+    """Takes the last byte of the disk that the reports or the snapshot go to."""
+    torch.empty(1 << 20, device="cuda")
+    with open(f"{folder}/full", "wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12, 1):
+            try:
+                while True:
+                    file.write(b"0" * size)
+            except OSError:
+                continue
+    print("full")
+
+
+if __name__ == "__main__":
+    arguments = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
+    globals()[sys.argv[1]](*arguments)
