@@ -12,6 +12,7 @@ import sys
 import threading
 
 import headroom_absent
+import headroom_autotune
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -251,6 +252,7 @@ def torch_imported(torch):
     headroom_places.torch_folder = os.path.dirname(torch.__file__) + os.sep
     watch_errors(process)
     watch_resets(torch, process)
+    headroom_autotune.take_first()
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)
