@@ -20,7 +20,10 @@ void RunProgress::operator()(const Progress& progress) {
   if (progress.step > 0 && first_step_ == Clock::time_point{}) first_step_ = now;
   if (shows_status()) return log_status(text_of(progress));
   const bool is_first = said_ == Clock::time_point{};
-  if (!is_first && now - said_ < kOften) return;
+  // No step follows that would be said: a snapshot of many steps takes as long as they did.
+  constexpr auto kSoon = std::chrono::seconds(1);
+  const auto least = progress.stage == "writing" ? std::chrono::seconds(kSoon) : kOften;
+  if (!is_first && now - said_ < least) return;
   said_ = now;
   log_line(is_first
                ? name_ + " on " + progress.device + ": " + std::to_string(progress.steps) + " steps"

@@ -22,12 +22,19 @@ using simdjson::dom::object;
 }
 
 // null is what a Record has where there is no figure.
-int64_t integer(const element& value) {
+int64_t signed_integer(const element& value) {
   int64_t whole = 0;
   double number = 0;
   if (value.get(whole) == SUCCESS || value.is_null()) return whole;
   if (value.get(number) != SUCCESS || !(std::abs(number) < 0x1p63)) refuse(value, "number");
   return static_cast<int64_t>(number);
+}
+
+// Bytes, counts and numbers of things: none is negative.
+int64_t integer(const element& value) {
+  const int64_t figure = signed_integer(value);
+  if (figure < 0) refuse(value, "number from 0 on");
+  return figure;
 }
 
 std::string text(const element& value) {
@@ -52,7 +59,11 @@ void read(const element& value, bool& fact) {
 }
 // null stands for NaN and infinity.
 void read(const element& value, double& number) {
-  if (value.get(number) != SUCCESS) number = std::nan("");
+  if (value.is_null()) {
+    number = std::nan("");
+  } else if (value.get(number) != SUCCESS || !std::isfinite(number)) {
+    refuse(value, "number");
+  }
 }
 
 template <typename Value>
@@ -101,8 +112,9 @@ void read(const element& value, SpaceFigures& space) {
 
 void read(const element& value, Growth& place) {
   const object of = members(value);
-  read(of, "bytes", place.bytes);
-  read(of, "count", place.count);
+  element change;
+  if (of["bytes"].get(change) == SUCCESS) place.bytes = signed_integer(change);
+  if (of["count"].get(change) == SUCCESS) place.count = signed_integer(change);
   read(of, "phase", place.phase);
   read(of, "purpose", place.purpose);
   read(of, "stack", place.stack);
@@ -196,14 +208,25 @@ void read(const element& value, Rare<Watched>& watched) {
   read(of, "growth", watched->growth);
 }
 
+// Milliseconds: no run takes a negative time, or ten thousand years.
+template <typename Times>
+void read_times(const element& value, Times& times) {
+  constexpr double kMost = 1e15;
+  read(value, times);
+  for (const double time : times) {
+    if (time < 0 || time > kMost) refuse(value, "list of times in milliseconds");
+  }
+}
+
 void read(const element& value, Rare<GenerationFigures>& times) {
   object of;
   if (value.get(of) != SUCCESS) return;
   read(of, "prompt_tokens", times.emplace().prompt_tokens);
   read(of, "decoded_tokens", times->decoded_tokens);
   read(of, "graph_pool_bytes", times->graph_pool_bytes);
-  read(of, "prefill_ms", times->prefill_ms);
-  read(of, "decode_ms", times->decode_ms);
+  element list;
+  if (of["prefill_ms"].get(list) == SUCCESS) read_times(list, times->prefill_ms);
+  if (of["decode_ms"].get(list) == SUCCESS) read_times(list, times->decode_ms);
 }
 
 void read(const element& value, Rare<PpoFigures>& figures) {
@@ -244,6 +267,7 @@ std::unordered_map<std::string_view, KnownField> known_fields() {
 void read(const element& value, RunSpec& spec) {
   static const auto kKnown = known_fields();
   std::string number;
+  if (members(value).size() == 0) refuse(value, "settings of a run");
   for (const auto& [name, inner] : members(value)) {
     const auto found = kKnown.find(name);
     if (found == kKnown.end()) continue;
@@ -295,7 +319,9 @@ const std::unordered_map<std::string_view, Key>& keys() {
       {"generation", key<&R::generation>(Keep::kWhole)},
       {"ppo", key<&R::ppo>(Keep::kWhole)},
       {"predicted", key<&R::predicted>(Keep::kFigures)},
-      {"step_ms", key<&R::step_ms>()},
+      {"step_ms",
+       {Keep::kPeaks,
+        [](const element& value, Record& record) { read_times(value, record.step_ms); }}},
       {"losses", key<&R::losses>(Keep::kWhole)},
       {"trace_truncated", key<&R::trace_truncated>(Keep::kWhole)},
       {"trace_events", key<&R::trace_events>(Keep::kWhole)},

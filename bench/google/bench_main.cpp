@@ -17,6 +17,7 @@
 #include "bench/google/library_flags.h"
 #include "bench/google/step_benchmark.h"
 #include "bench/google/whole_csv.h"
+#include "bench/google/without_debug_line.h"
 #include "files/atomic_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
@@ -69,6 +70,7 @@ void print_help() {
 size_t run_all(const std::vector<std::string>& flags, bool writes) {
   const bool csv = library_value(flags, "--benchmark_format") == "csv";
   const bool file_csv = writes && library_value(flags, "--benchmark_out_format") == "csv";
+  const WithoutDebugLine without;
   WholeCsv display_reporter;
   WholeCsv file_reporter;  // nullptr: the library's own reporter of the format asked for
   return benchmark::RunSpecifiedBenchmarks(csv ? &display_reporter : nullptr,

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "bench/launch/rank_records.h"
+#include "bench/launch/rank_watch.h"
 #include "text/quantity.h"
 #include "train/parallel/launch_variables.h"
 
@@ -32,6 +35,33 @@ int free_port() {
   if (descriptor >= 0) ::close(descriptor);
   if (!found) throw std::runtime_error("no port of this machine is to be had for the ranks' store");
   return ntohs(address.sin_port);
+}
+
+// Ranks of one machine meet at 127.0.0.1; without a way there each would try until its patience
+// ends.
+void check_loopback() {
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(free_port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int failed = ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  const int error = failed != 0 ? errno : 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (error == 0 || error == ECONNREFUSED) return;  // nobody listens there, but there it is
+  throw std::runtime_error(
+      "ranks cannot meet at 127.0.0.1: " + std::generic_category().message(error) +
+      " (no loopback interface? ip link set lo up)");
+}
+
+// A step of a large model takes minutes on a CPU: this is said, and nothing is ended.
+constexpr auto kSilence = std::chrono::seconds(30);
+
+std::chrono::milliseconds silence() {
+  const char* said = std::getenv("HEADROOM_RANK_SILENCE_MS");
+  return said == nullptr ? kSilence
+                         : std::chrono::milliseconds(
+                               parse_integer("HEADROOM_RANK_SILENCE_MS", said, 1, 1 << 30));
 }
 
 // What fails of another rank's silence others fail of too, soon.
@@ -54,7 +84,7 @@ void set_voice(CellOptions& own, const CellOptions& options, int64_t rank) {
 }
 
 CellOptions options_of_rank(const CellOptions& options, int64_t rank, int64_t ranks, int port,
-                            const StopSignal& stop) {
+                            const StopSignal& stop, RankWatch& watch) {
   CellOptions own = options_of_launched(options, rank, ranks, port);
   own.stop = &stop;
   set_patience(own);
@@ -62,7 +92,11 @@ CellOptions options_of_rank(const CellOptions& options, int64_t rank, int64_t ra
     const int64_t share = std::thread::hardware_concurrency() / ranks;
     own.environment.push_back("OMP_NUM_THREADS=" + std::to_string(std::max<int64_t>(share, 1)));
   }
-  if (rank > 0) own.on_progress = nullptr;  // the first tells for all
+  own.on_progress = [&watch, rank,
+                     tell = rank == 0 ? options.on_progress : nullptr](const Progress& progress) {
+    watch.heard(rank, progress);
+    if (tell) tell(progress);  // the first tells for all
+  };
   return own;
 }
 
@@ -93,7 +127,9 @@ CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_
 
 Record run_ranks(const RunSpec& spec, const CellOptions& options) {
   const int64_t ranks = spec.mesh.ranks();
+  check_loopback();
   const int port = free_port();
+  RankWatch watch(ranks, silence(), options.on_talk);
   const StopSignal stop;
   std::atomic<int64_t> turn = 0;
   std::vector<RankRecord> ends(static_cast<size_t>(ranks));
@@ -103,13 +139,14 @@ Record run_ranks(const RunSpec& spec, const CellOptions& options) {
       RankRecord& end = ends[static_cast<size_t>(rank)];
       end.rank = rank;
       try {
-        end.record =
-            run_one(spec_of_rank(spec, rank), options_of_rank(options, rank, ranks, port, stop));
+        end.record = run_one(spec_of_rank(spec, rank),
+                             options_of_rank(options, rank, ranks, port, stop, watch));
       } catch (const std::exception& error) {
         end.record.spec = spec;
         end.record.reason = error.what();
       }
       end.turn = turn++;
+      watch.ended(rank);
       if (end.record.status == Status::kOk) return;
       if (end.record.status == Status::kFailed) std::this_thread::sleep_for(kOthersFailToo);
       stop.raise();

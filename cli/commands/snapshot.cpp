@@ -15,6 +15,7 @@
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"
 #include "text/quantity.h"
+#include "text/words.h"
 #include "text/wrap.h"
 
 namespace headroom {
@@ -24,7 +25,7 @@ namespace {
 constexpr const char* kHelp =
     R"(headroom snapshot: read memory snapshots (the .pickle files memory_viz opens)
 
-  headroom snapshot top FILE [--limit 10] [--format table|csv|md|json]
+  headroom snapshot top FILE [--limit 10] [--order total|each] [--format table|csv|md|json]
       the largest allocations live at the peak: size, share, phase, stack
   headroom snapshot validate FILE...
       replay each file as the viewer does and say why it would not open
@@ -32,19 +33,37 @@ constexpr const char* kHelp =
       whether the allocator did the same in both: events by (action, size), segments, bytes
 
   --limit N       rows; 0 = all (default 10)
+  --order NAME    rows by all their bytes (total) or by one allocation's (each) (default total)
   --format NAME   table, csv, md or json (default table)
 
 Exit codes: 0 ok, 2 usage, 3 a file does not open or (diff) they differ, 5 the output cannot be written.
 )";
 
-int run_top(const std::vector<std::string>& files, int64_t limit, TableFormat format) {
+TopOrder order_from(const Arguments& arguments) {
+  const std::string word = arguments.get("order", "total");
+  check_choice("--order", word, {"total", "each"}, "--order total");
+  return word == "each" ? TopOrder::kEach : TopOrder::kTotal;
+}
+
+// What a viewer makes nothing of may have lost allocations.
+void warn_if_broken(const std::string& path, const SnapshotFile& file) {
+  const std::vector<SnapshotProblem> problems = validate_snapshot(file);
+  if (!has_error(problems)) return;
+  log_line(path + ": memory_viz does not open it, and figures may be wrong: " +
+           problems.front().text + " (headroom snapshot validate lists all)");
+}
+
+int run_top(const std::vector<std::string>& files, int64_t limit, TopOrder order,
+            TableFormat format) {
   if (files.size() != 1) {
     throw UsageError("snapshot top takes one file, not " + std::to_string(files.size()) +
                      "; example: headroom snapshot top run.pickle --limit 10");
   }
   PeakReport report;
   try {
-    report = largest_allocations(read_snapshot(files[0]), static_cast<size_t>(limit));
+    const SnapshotFile file = read_snapshot_file(files[0]);
+    warn_if_broken(files[0], file);
+    report = largest_allocations(file.snapshot, static_cast<size_t>(limit), order);
   } catch (const std::exception& error) {
     log_error(error.what());
     return kExitBadFile;
@@ -91,10 +110,11 @@ int run_diff(const std::vector<std::string>& files, TableFormat format) {
 int run_verb(const Arguments& arguments) {
   const int64_t limit = parse_integer("--limit", arguments.get("limit", "10"), 0, 1'000'000);
   const TableFormat format = parse_table_format("--format", arguments.get("format", "table"));
+  const TopOrder order = order_from(arguments);
   std::vector<std::string> files = arguments.positional;
   const std::string verb = files.empty() ? "" : files.front();
   if (!files.empty()) files.erase(files.begin());
-  if (verb == "top") return run_top(files, limit, format);
+  if (verb == "top") return run_top(files, limit, order, format);
   if (verb == "validate") return run_validate(files);
   if (verb == "diff") return run_diff(files, format);
   throw UsageError(
@@ -105,7 +125,8 @@ int run_verb(const Arguments& arguments) {
 }  // namespace
 
 int run_snapshot_command(int argc, char** argv) {
-  const CommandLine line("snapshot", "", {{"limit", "N"}, {"format", "NAME"}}, true, 1);
+  const CommandLine line("snapshot", "", {{"limit", "N"}, {"order", "NAME"}, {"format", "NAME"}},
+                         true, 1);
   return parse_and_run(line, kHelp, argc, argv, run_verb);
 }
 

@@ -151,7 +151,10 @@ Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& c
               .need = predicted_need,
               .about = predicted_roughly,
               .fits = [capacity](const RunSpec& spec) { return predicted_to_fit(spec, capacity); },
-              .host = [](const RunSpec& spec) { return predicted_host_need(spec).bytes(); },
+              .host =
+                  [](const RunSpec& spec) {
+                    return std::max(predicted_host_need(spec).bytes(), least_host_bytes(spec));
+                  },
               .run = [runs](const RunSpec& spec) { return runs->run(spec); },
               .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
               .stopped = interrupted,

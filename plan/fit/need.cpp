@@ -7,11 +7,13 @@
 #include "profiling/theory/disk_states.h"
 #include "profiling/theory/host_parameters.h"
 #include "profiling/theory/host_update.h"
+#include "profiling/theory/kv_cache.h"
 #include "profiling/theory/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rank_host.h"
 #include "profiling/theory/rows.h"
 #include "text/words.h"
+#include "train/generate/rules.h"
 #include "train/parallel/schedule.h"
 
 namespace headroom {
@@ -111,7 +113,7 @@ int64_t floor_bytes(const RunSpec& spec) {
   const int64_t always = on_device(rows, {kParameters, kMasterWeights, kOptimizerState}) -
                          parameters_away(rows, spec, /*after_backward=*/true);
   const int64_t gradients = on_device(rows, {kGradients});
-  if (!builds_graph(spec.profile_type)) return always;
+  if (!builds_graph(spec.profile_type)) return always + on_device(rows, {kKvCacheRows, kInputs});
   const int64_t kept = on_device(rows, {kBlock, kEmbedding, kFinalNorm, kHead, kLoss, kCastCache});
   return always + std::max(gradients, kept);
 }
@@ -149,6 +151,12 @@ HostNeed predicted_host_need(const RunSpec& spec) {
   if (spec.mesh.ranks() > 1) return host_need_of_ranks(spec);
   const std::vector<Row> rows = theory_rows(spec);
   return {.pinned = host_pinned_bytes(rows), .pageable = host_pageable_bytes(rows, spec)};
+}
+
+int64_t least_host_bytes(const RunSpec& spec) {
+  constexpr int64_t kToken = 8;
+  const bool generates = spec.profile_type == Mode::kGenerate;
+  return kToken * spec.batch_size * (generates ? prompt_tokens(spec) : spec.context_length);
 }
 
 int64_t predicted_disk_bytes(const RunSpec& spec) { return disk_figures(spec).files; }

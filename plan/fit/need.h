@@ -49,6 +49,10 @@ struct HostNeed {
 };
 HostNeed predicted_host_need(const RunSpec& spec);
 
+// What every run has there, for a moment: the tokens that it copies to the card, and one more where
+// there are targets.
+int64_t least_host_bytes(const RunSpec& spec);
+
 // In files on a disk.
 int64_t predicted_disk_bytes(const RunSpec& spec);
 

@@ -80,8 +80,11 @@ int64_t SnapshotFields::number(const PickleValue& dict, const char* key, Need ne
     return fallback;
   }
   switch (value->kind) {
-    case PickleKind::kInteger:
     case PickleKind::kBigInteger:
+      note(true, std::string("'") + key +
+                     "' has more than 8 bytes (the viewer cannot add it to other numbers)");
+      return value->integer;
+    case PickleKind::kInteger:
     case PickleKind::kBool:
       return value->integer;
     case PickleKind::kReal:
@@ -92,6 +95,12 @@ int64_t SnapshotFields::number(const PickleValue& dict, const char* key, Need ne
     default:
       fail(std::string("'") + key + "' is not a whole number");
   }
+}
+
+int64_t SnapshotFields::shown_number(const PickleValue& dict, const char* key) {
+  const PickleValue* value = find(dict, key);
+  if (value != nullptr && value->kind == PickleKind::kBigInteger) return value->integer;
+  return number(dict, key, Need::kOptional);
 }
 
 uint64_t SnapshotFields::address(const PickleValue& dict, const char* key, Need need) {

@@ -41,6 +41,9 @@ class SnapshotFields {
   // The value of a key; `fallback` (no items) where it is absent.
   const std::vector<PickleValue>& list(const PickleValue& dict, const char* key);
   int64_t number(const PickleValue& dict, const char* key, Need need, int64_t fallback = 0);
+  // One that the viewer prints and does not add to others: it may have more than 8 bytes, of which
+  // the lower 8 are given. The line of a frame of torch.compile is -1, written as 2^64-1.
+  int64_t shown_number(const PickleValue& dict, const char* key);
   uint64_t address(const PickleValue& dict, const char* key, Need need);
   std::string text(const PickleValue& dict, const char* key, Need need, const char* fallback = "");
   // Of an entry. All of a file together stay below 2^62, so no sum of them overflows.

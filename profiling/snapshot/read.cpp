@@ -69,7 +69,7 @@ class SnapshotConverter {
     if (known != kUnknown) return known;
     Frame frame{.name = fields_.text(value, "name", Need::kNeeded),
                 .filename = fields_.text(value, "filename", Need::kNeeded),
-                .line = fields_.number(value, "line", Need::kOptional)};
+                .line = fields_.shown_number(value, "line")};
     const std::string identity =
         frame.name + '\n' + frame.filename + '\n' + std::to_string(frame.line);
     const auto [same, is_new] =

@@ -1,6 +1,7 @@
 #include "profiling/snapshot/readable_stack.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -64,6 +65,25 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
+bool begins_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const char* prefix) { return text.starts_with(prefix); });
+}
+
+// CPython's own: inlined functions of its headers, and what runs Python functions.
+bool is_of_interpreter(const Frame& frame) {
+  return begins_with_any(frame.name, {"PyEval_", "_PyEval_", "PyObject_", "_PyObject_",
+                                      "PyFunction_", "_PyFunction_"}) ||
+         contains(frame.filename, "Include/cpython/") ||
+         contains(frame.filename, "Include/internal/");
+}
+
+// What begins a thread, in Python and in C++.
+bool is_of_thread(const Frame& frame) {
+  return frame.filename.ends_with("/threading.py") || frame.filename.ends_with("/thread.cc") ||
+         begins_with_any(frame.name, {"execute_native_thread_routine", "start_thread", "clone3"});
+}
+
 // Frames with a source line that is neither libtorch's, nor the compiler's, nor of the recorder.
 bool is_ours(const Frame& frame) {
   if (frame.filename.empty() || frame.filename == "??" || frame.line <= 0) return false;
@@ -74,6 +94,7 @@ bool is_ours(const Frame& frame) {
   for (const char* prefix : {"aten/", "c10/"}) {
     if (frame.filename.starts_with(prefix)) return false;
   }
+  if (is_of_interpreter(frame) || is_of_thread(frame)) return false;
   // C, where we write C++ and others Python: the C library and the Python interpreter.
   if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
   if (contains(frame.filename, "/pycore_")) return false;

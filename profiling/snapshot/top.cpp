@@ -96,7 +96,7 @@ using GroupKey = std::tuple<int64_t, bool, std::string, std::string, std::vector
 
 }  // namespace
 
-PeakReport largest_allocations(const Snapshot& snapshot, size_t limit) {
+PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder order) {
   PeakReport report;
   LiveBlocks live;
   for (size_t device = 0; device < snapshot.device_traces.size(); ++device) {
@@ -132,10 +132,8 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit) {
               stack->second}];
   }
   for (const auto& [key, count] : groups) {  // ordered by size, the largest first
-    if (limit != 0 && report.rows.size() == limit) break;
     const auto& [negative_size, before_recording, phase, purpose, stack] = key;
     const int64_t bytes = -negative_size * count;
-    report.listed_bytes += bytes;
     report.rows.push_back(
         {.size = -negative_size,
          .count = count,
@@ -145,6 +143,14 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit) {
          .purpose = purpose,
          .stack = stack});
   }
+  if (order == TopOrder::kTotal) {
+    std::stable_sort(report.rows.begin(), report.rows.end(),
+                     [](const LiveAllocation& a, const LiveAllocation& b) {
+                       return a.size * a.count > b.size * b.count;
+                     });
+  }
+  if (limit != 0 && report.rows.size() > limit) report.rows.resize(limit);
+  for (const LiveAllocation& row : report.rows) report.listed_bytes += row.size * row.count;
   return report;
 }
 

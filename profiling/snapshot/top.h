@@ -32,11 +32,13 @@ struct PeakReport {
   int64_t live_count = 0;
   int64_t before_recording_bytes = 0;  // live at the peak and allocated before the first event
   int64_t listed_bytes = 0;            // of the rows
-  std::vector<LiveAllocation> rows;    // by size, the largest first
+  std::vector<LiveAllocation> rows;    // the largest first
 };
 
 // The device with the highest peak. limit: rows; 0 = all. A snapshot without live bytes gives a
 // report of zeros.
-PeakReport largest_allocations(const Snapshot& snapshot, size_t limit);
+enum class TopOrder { kTotal, kEach };  // rows by all their bytes together, or by one allocation's
+PeakReport largest_allocations(const Snapshot& snapshot, size_t limit,
+                               TopOrder order = TopOrder::kTotal);
 
 }  // namespace headroom

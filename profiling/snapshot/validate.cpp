@@ -33,10 +33,6 @@ void check_file(const PickleFacts& facts, std::vector<SnapshotProblem>& problems
                   ": the viewer stops with RangeError above " + std::to_string(kLargestBatch) +
                   "; load and dump it once with Python's pickle, which writes batches of 1000");
   }
-  if (facts.big_integers > 0) {
-    add(true, std::to_string(facts.big_integers) +
-                  " integers have more than 8 bytes: the viewer cannot add them to other numbers");
-  }
   if (facts.unsafe_integers > 0) {
     add(false, std::to_string(facts.unsafe_integers) +
                    " integers are beyond 2^53: the viewer rounds them, so addresses may collide");

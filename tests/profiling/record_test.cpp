@@ -98,6 +98,26 @@ TEST(Record, AValueOfTheWrongKindIsRefusedWithItsKey) {
   EXPECT_THAT(refused("spec", 1), testing::HasSubstr("no object"));
 }
 
+TEST(Record, FiguresThatNoRunGivesAreRefused) {
+  const auto refused = [](const char* key, const std::string& value) {
+    nlohmann::json json = to_json(example());
+    json[key] = "HERE";
+    std::string line = json.dump();
+    line.replace(line.find("\"HERE\""), 6, value);
+    return message_of<std::invalid_argument>([&] { record_from_line(line); });
+  };
+  EXPECT_THAT(refused("peak_allocated_bytes", "-1"),
+              testing::HasSubstr("-1 is no number from 0 on"));
+  EXPECT_THAT(refused("saved_bytes", "-5"), testing::HasSubstr("-5 is no number from 0 on"));
+  EXPECT_THAT(refused("phases", R"({"forward": {"allocated_bytes": -2}})"),
+              testing::HasSubstr("-2 is no number from 0 on"));
+  EXPECT_THAT(refused("step_ms", "[1e306]"), testing::HasSubstr("no list of times"))
+      << "310 digits in a table";
+  EXPECT_THAT(refused("step_ms", "[-1]"), testing::HasSubstr("no list of times"));
+  EXPECT_NE(refused("step_ms", "[" + std::string(310, '9') + "]"), "") << "beyond a double";
+  EXPECT_THAT(refused("spec", "{}"), testing::HasSubstr("no settings of a run"));
+}
+
 TEST(Record, AFigureThatAnotherProgramWroteAsAFractionIsTheWholeNumber) {
   nlohmann::json json = to_json(example());
   json["saved_bytes"] = 3e9;

@@ -33,6 +33,18 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
     "$OUTPUT_DIR/fit_short.md"
 }
 
+@test "a short table that cannot be made is named, and nobody looks for it" {
+  mkdir "$BATS_TEST_TMPDIR/bin"
+  printf '#!/bin/sh\ncase "$*" in *fit_table.py*) exit 1 ;; esac\nexec %s "$@"\n' "$(command -v python3)" \
+    >"$BATS_TEST_TMPDIR/bin/python3"
+  chmod +x "$BATS_TEST_TMPDIR/bin/python3"
+  PATH=$BATS_TEST_TMPDIR/bin:$PATH run "$fit_cards"
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"fit_short.md (exit 1)"* ]]
+  [[ "$output" != *"No such file"* ]]
+}
+
 @test "a size that is asked for is the only one, a failure is named, an interrupt ends it" {
   run "$fit_cards" --model-size small --contexts 128,256
   [ "$status" -eq 0 ]

@@ -71,6 +71,8 @@ RUNS = {
     "missing_tool": ([], python("endings.py", "_exit")),
     "replaced": ([], python("endings.py", "replaced")),
     "killed_late": ([], python("endings.py", "killed")),
+    "terminates_itself": (["--snapshot", "terminated.pickle"], python("endings.py", "SIGTERM")),
+    "hangs_up_itself": ([], python("endings.py", "SIGHUP")),
     "host_weights": ([], python("host_weights.py", "16", "2048")),
     "skip_host_init": (["--skip-host-init"], python("host_weights.py", "16", "2048")),
     "isolated": ([], [*PYTHON, "-I", str(PROGRAMS / "train_linear.py")]),
@@ -334,6 +336,14 @@ class DryRun(unittest.TestCase):
         self.assertEqual(result.allocator["peak_allocated_bytes"], 8 * MEBI)
         self.assertNotIn("peak_bytes", result.device)
         self.assertIn("it was killed before the virtual GPU could report", result.err)
+
+    def test_a_program_that_signals_itself_ends_at_once_with_its_figures_and_its_snapshot(self):
+        for name, number in (("terminates_itself", 15), ("hangs_up_itself", 1)):
+            with self.subTest(name):
+                result = self.result(name, code=128 + number)
+                self.assertNotIn("goes on", result.out)
+                self.assertEqual(result.allocator["peak_allocated_bytes"], 8 * MEBI)
+        self.assertTrue(Path(SCRATCH.name, "terminated.pickle").exists())
 
     def test_a_cpp_program_is_observed(self):
         self.assertEqual(self.result("cpp").allocator["allocated_bytes"], MEBI)

@@ -56,6 +56,11 @@ class LateEvents(unittest.TestCase):
         self.assertIn("with late events exit code 0", text)
         self.assertEqual((document["events"], document["late"]["events"]), ("both", "late"))
 
+    def test_a_program_that_leaves_its_group_standing_ends_as_on_a_card(self):
+        out, err, _ = run(*LAUNCHER[:3], "--nproc-per-node=2", str(PROGRAMS / "left_group.py"), events="late", count=2)
+        self.assertEqual(out.count("the last line"), 2)
+        self.assertNotIn("watchdog thread terminated", err)
+
     def test_captured_graphs_and_timed_events_work_with_late_events(self):
         run(str(PROGRAMS / "graphs.py"), events="late")
 

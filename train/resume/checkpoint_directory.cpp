@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "files/directory.h"
+#include "files/lock.h"
 #include "files/replace_file.h"
 #include "files/same_file.h"
 #include "text/quantity.h"
@@ -125,7 +126,7 @@ CheckpointDirectory::CheckpointDirectory(const std::string& directory,
   if (access(directory_.c_str(), W_OK | X_OK) != 0) refuse_directory(directory_, errno);
   lock_ = OwnedFile(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_.get() < 0) refuse_directory(directory_, errno);
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (lock_file(lock_.get()) == EWOULDBLOCK) {
     refuse_directory(directory_, "another run saves its checkpoints there");
   }
   const bool is_own =

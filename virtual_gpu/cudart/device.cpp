@@ -15,8 +15,18 @@ constexpr int kThreadsPerBlock = 1024;
 constexpr int kBlockDimension[] = {1024, 1024, 64};
 constexpr int kGridDimension[] = {2147483647, 65535, 65535};
 constexpr size_t kConstantBytes = 65536;
+constexpr int kTextureAlignment = 512;
+constexpr int kTexturePitchAlignment = 32;
 
 bool has_clusters(const Card& card) { return card.major >= 9; }
+
+// FP32 operations for one of FP64, from the programming guide's table of arithmetic throughput:
+// half the FP32 lanes where the card is made for FP64, else two units a multiprocessor, which has
+// 64 lanes (7.5) or 128.
+int single_to_double(const Card& card) {
+  if (card.minor == 0 && card.major >= 7 && card.major <= 10) return 2;
+  return card.major == 7 ? 32 : 64;
+}
 
 // Cards from the data centre, where ECC is always on and there is no display.
 bool is_geforce(const Card& card) { return card.name.find("GeForce") != std::string::npos; }
@@ -50,7 +60,12 @@ int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
     case cudaDevAttrClockRate:
       return card.clock_khz;
     case cudaDevAttrTextureAlignment:
-      return 512;
+    case cudaDevAttrSurfaceAlignment:
+      return kTextureAlignment;
+    case cudaDevAttrTexturePitchAlignment:
+      return kTexturePitchAlignment;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+      return single_to_double(card);
     case cudaDevAttrMultiProcessorCount:
       return card.multiprocessors;
     case cudaDevAttrKernelExecTimeout:
@@ -162,8 +177,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* prop, int device) {
   prop->totalConstMem = kConstantBytes;
   prop->major = card.major;
   prop->minor = card.minor;
-  prop->textureAlignment = 512;
-  prop->texturePitchAlignment = 32;
+  prop->textureAlignment = kTextureAlignment;
+  prop->surfaceAlignment = kTextureAlignment;
+  prop->texturePitchAlignment = kTexturePitchAlignment;
   prop->multiProcessorCount = card.multiprocessors;
   prop->canMapHostMemory = 1;
   prop->maxTexture1D = 131072;

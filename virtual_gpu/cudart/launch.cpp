@@ -61,13 +61,21 @@ cudaError_t launch(const void* kernel, const dim3& grid, const dim3& block, void
   return cudaSuccess;
 }
 
-// Blocks of one multiprocessor by threads, shared memory and the block limit. Registers are not
-// known: the figure is an upper bound.
+// Shared memory is given to a block in such pieces; cuda_occupancy.h of CUDA 13.0.
+uint64_t shared_memory_piece(const Card& card) { return card.major >= 8 ? 128 : 256; }
+
+// Blocks of one multiprocessor by threads, shared memory and the block limit, for a kernel of 32
+// registers, which limit on no card. A card before compute capability 8.0 reserves no shared
+// memory, so a block may need none.
 int occupancy(const Card& card, int block_threads, size_t shared_bytes) {
-  if (block_threads <= 0) return 0;
+  if (block_threads <= 0 || static_cast<uint64_t>(block_threads) > kMostThreads) return 0;
+  if (shared_bytes > card.shared_memory_per_block_optin) return 0;
   const int warps = (block_threads + 31) / 32;
   const int by_threads = card.threads_per_multiprocessor / (warps * 32);
-  const uint64_t shared = shared_bytes + card.reserved_shared_memory_per_block;
+  const uint64_t piece = shared_memory_piece(card);
+  const uint64_t shared =
+      (shared_bytes + card.reserved_shared_memory_per_block + piece - 1) / piece * piece;
+  if (shared == 0) return std::min(by_threads, card.blocks_per_multiprocessor);
   const auto by_shared = static_cast<int>(card.shared_memory_per_multiprocessor / shared);
   return std::min({by_threads, by_shared, card.blocks_per_multiprocessor});
 }

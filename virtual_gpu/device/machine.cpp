@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -113,6 +114,10 @@ Machine::Machine()
   pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   maker = getpid();
   if (virtual_gpu_machine_made != nullptr) virtual_gpu_machine_made(report_stem_.c_str());
+  std::atexit([] {
+    constexpr auto kMost = std::chrono::seconds(2);  // a watchdog asks every 100 ms
+    if (is_of_this_process() && get().streams.is_late()) get().streams.end_late(kMost);
+  });
   if (headroom_observe == nullptr || report_stem_.empty()) return;
   // Before libtorch's own handlers, because those were there first.
   std::atexit([] {

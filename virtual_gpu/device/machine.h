@@ -2,6 +2,7 @@
 //   HEADROOM_VIRTUAL_CARD    the card, as virtual_gpu/device/card.h reads it
 //   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
 //   HEADROOM_VIRTUAL_REPORT  prefix of the file to write when the process ends: <prefix>.<pid>.json
+//   HEADROOM_VIRTUAL_READS   expected: reads of values are not said (a loop of them is)
 //   HEADROOM_VIRTUAL_EVENTS  done or late: when work is, Note [Late events]; default done
 //   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, or UUIDs of virtual cards
 //                            (`headroom` takes the shell's away: there it means real cards)

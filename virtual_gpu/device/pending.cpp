@@ -92,6 +92,8 @@ void Askers::issued() {
   last_ = std::chrono::steady_clock::now();
 }
 
+bool Askers::only_asks() { return !asker.has_issued; }
+
 bool Askers::may_end() {
   if (asker.has_issued && ++asker.refusals >= kMostRefusals) {
     asker.refusals = 0;

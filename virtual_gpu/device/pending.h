@@ -16,6 +16,9 @@
 //   "done". To other threads (ProcessGroupNCCL's watchdog asks every 100 ms and issues nothing)
 //   everything is done once no thread has issued anything for kQuiet of host time. So a peak hangs
 //   on the clock only where the program pauses as long as that.
+//   A card has finished long before a process ends; so when it does (exit handlers) everything is
+//   done, and what a thread that only asks was refused waits for its next question: a watchdog that
+//   asks while libtorch is taken down aborts the process.
 // Limits: a driver's queue of launches ends (the host then waits for the oldest); here it does not.
 //   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a
 //   captured event is done. Timing also decides which block a tensor gets, so where blocks are
@@ -89,8 +92,9 @@ class Askers {
   static constexpr std::chrono::milliseconds kQuiet{5000};
   explicit Askers(std::chrono::milliseconds quiet = kQuiet) : quiet_(quiet) {}
 
-  void issued();   // by the calling thread
-  bool may_end();  // the calling thread asked for what is not ready: true = it is done now
+  void issued();            // by the calling thread
+  bool may_end();           // the calling thread asked for what is not ready: true = it is done now
+  static bool only_asks();  // the calling thread: it has issued nothing
 
  private:
   std::chrono::milliseconds quiet_;

@@ -71,6 +71,7 @@ Event* Streams::create_event(int device, unsigned flags) {
 Status Streams::destroy_event(Event* event) {
   const std::lock_guard lock(mutex_);
   if (events_.erase(event) == 0) return Status::kInvalidHandle;
+  if (refused_.erase(event) > 0) heard_.notify_all();
   delete event;
   return Status::kOk;
 }
@@ -251,11 +252,29 @@ Status Streams::query(const Event& event) {
   const Status status = host_call(event);
   if (status != Status::kOk || !is_late_) return status;
   const std::lock_guard lock(mutex_);
-  return ask(event.moment);
+  const Status answer = ask(event.moment);
+  if (answer == Status::kOk) {
+    if (refused_.erase(&event) > 0) heard_.notify_all();
+  } else if (Askers::only_asks()) {
+    refused_.insert(&event);
+  }
+  return answer;
+}
+
+void Streams::end_late(std::chrono::milliseconds most) {
+  // What an answer sets off: what a collective held is let go.
+  constexpr auto kAfterwards = std::chrono::milliseconds(50);
+  {
+    std::unique_lock lock(mutex_);
+    is_over_ = true;
+    if (refused_.empty()) return;
+    heard_.wait_for(lock, most, [this] { return refused_.empty(); });
+  }
+  std::this_thread::sleep_for(kAfterwards);
 }
 
 Status Streams::ask(Moment moment) {
-  if (pending_.is_done(moment)) return Status::kOk;
+  if (is_over_ || pending_.is_done(moment)) return Status::kOk;
   if (!askers_.may_end()) return Status::kNotReady;
   pending_.complete(moment);
   return Status::kOk;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -81,6 +82,9 @@ class Streams {
   // With late events work is done when the host waits for it. Before any stream is made.
   void make_late(std::chrono::milliseconds quiet = Askers::kQuiet);
   bool is_late() const { return is_late_; }
+  // The process ends: all is done. Waits, for so long at most, until those who only ask have heard
+  // it.
+  void end_late(std::chrono::milliseconds most);
 
   Stream* create(int device, unsigned flags, int priority);
   // The device's own, which nobody destroys.
@@ -135,6 +139,9 @@ class Streams {
   bool is_late_ = false;
   PendingWork pending_;
   Askers askers_;
+  bool is_over_ = false;
+  std::unordered_set<const Event*> refused_;  // to threads that only ask, at their last question
+  std::condition_variable heard_;
   uint64_t next_stream_id_ = 1;
   uint64_t next_capture_id_ = 1;
 };

@@ -13,6 +13,7 @@ import sys
 import threading
 
 import headroom_absent
+import headroom_autotune
 import headroom_host_init
 import headroom_places
 import headroom_reads
@@ -289,6 +290,7 @@ def torch_imported(torch):
     watch_errors(process)
     watch_resets(torch, process)
     watch_recording(torch, process)
+    headroom_autotune.take_first()
     headroom_reads.watch_lost()
     headroom_reads.tell_reads(process.host_read)
     headroom_reads.tell_ending(process.signal_ends_program)

@@ -7,8 +7,8 @@
 //   what lies in the block are asked so. cuSOLVER's for batches of small Hermitian matrices are
 //   those of a real card, figure for figure (cupy#7261); cuDNN's reserve space is the one published
 //   for an LSTM and a GRU (pytorch#2895) and 256 bytes.
-// Limits: cuSPARSE looks whether its handle is one, and cuFFT's plans need a device: both are
-//   refused (report/refusal.cpp). Nothing that computes is ever called so.
+// Limits: cuSPARSE looks whether its handle is one, so it is refused (report/refusal.cpp). cuFFT's
+//   plans need a device: Note [Work areas of cuFFT]. Nothing that computes is ever called so.
 #include "virtual_gpu/real_library/real_library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 #include "virtual_gpu/report/ending_signal.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <type_traits>
 
 #include "virtual_gpu/device/machine.h"
 #include "virtual_gpu/report/ending.h"
@@ -47,12 +49,36 @@ __attribute__((constructor)) void find_all() {
   for (;;) raise(number);
 }
 
+// Python's, as the hook finds them: a program that signals itself does so with the interpreter's
+// lock, and the hook wants it.
+struct Interpreter {
+  int (*is_there)() = nullptr;
+  int (*has_lock)() = nullptr;
+  void* (*save_thread)() = nullptr;
+
+  void find() {
+    const auto function = [](const char* name, auto& into) {
+      into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(RTLD_DEFAULT, name));
+    };
+    function("Py_IsInitialized", is_there);
+    function("PyGILState_Check", has_lock);
+    function("PyEval_SaveThread", save_thread);
+  }
+  // The calling thread does not go back to Python.
+  void leave() const {
+    if (is_there == nullptr || has_lock == nullptr || save_thread == nullptr) return;
+    if (is_there() != 0 && has_lock() != 0) save_thread();
+  }
+};
+Interpreter interpreter;
+
 void on_signal(int number, siginfo_t* info, void*) {
   const int error = errno;
   if (!Machine::is_of_this_process()) die_by(number);
   int none = 0;
   if (ended_by.compare_exchange_strong(none, number)) sem_post(&is_wanted);
   if (info->si_code <= 0 && info->si_pid == getpid()) {
+    interpreter.leave();
     for (;;) pause();
   }
   errno = error;
@@ -137,7 +163,10 @@ void wait_if_ending() {
 
 using namespace virtual_gpu;
 
-void virtual_gpu_on_ending(void (*callback)(int)) { on_ending = callback; }
+void virtual_gpu_on_ending(void (*callback)(int)) {
+  interpreter.find();
+  on_ending = callback;
+}
 
 void virtual_gpu_machine_made(const char* stem) {
   if (stem[0] == '\0') return;

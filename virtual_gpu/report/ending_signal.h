@@ -9,10 +9,11 @@
 //   waits, so that a busy program leaves its interpreter to the hook. A second thread asks
 //   Python's hook and writes the reports, the first gives it kGraceSeconds; then the process dies
 //   by the signal with the default disposition. A signal that the process sends to itself does
-//   not return: Python ends so after a KeyboardInterrupt. sigaction() and signal() are defined
-//   here so that the program sees the default where we stand, and gets us back when it asks for
-//   the default; a handler of the program's, or SIG_IGN, is left alone. A child of fork or vfork
-//   is another process and dies as it would have.
+//   not return: Python ends so after a KeyboardInterrupt, and os.kill(os.getpid(), SIGTERM) has the
+//   interpreter's lock, which the handler gives back for the hook. sigaction() and signal() are
+//   defined here so that the program sees the default where we stand, and gets us back when it asks
+//   for the default; a handler of the program's, or SIG_IGN, is left alone. A child of fork or
+//   vfork is another process and dies as it would have.
 // Limits: for as long as the reports take, a program that reads nothing goes on. SIGKILL leaves
 //   nothing.
 #pragma once

@@ -23,8 +23,6 @@ constexpr std::array kRefused{
     Refused{"cusparse", "cuSPARSE",
             "products and solves of sparse tensors (torch.sparse.mm) fail, as their workspaces are "
             "known only where a card is"},
-    Refused{"cufft", "cuFFT",
-            "torch.fft and torch.stft fail, as their work areas are known only where a card is"},
     Refused{"ncclDevComm", "NCCL device communicator", "symmetric memory's own kernels fail"},
 };
 

@@ -33,6 +33,23 @@ TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
   }
 }
 
+// No peak is rehearsed there: the cache and the tokens bound a search, which else begins at the
+// largest value there is.
+TEST(Need, GenerationNeedsItsCacheAndItsTokens) {
+  RunSpec spec = small_training();
+  spec.profile_type = Mode::kGenerate;
+  const int64_t states = states_bytes(spec);
+  const auto beside_states = [&](int64_t batch) {
+    spec.batch_size = batch;
+    return floor_bytes(spec) - states;
+  };
+  constexpr int64_t kCache = 2 * 2 * 64 * 768 * 4;  // layers, keys and values, tokens, width, FP32
+  constexpr int64_t kTokens = (32 + 64) * 8;        // prompts and what they become
+  EXPECT_EQ(beside_states(4), 4 * (kCache + kTokens));
+  EXPECT_EQ(beside_states(1 << 24), (int64_t{1} << 24) * (kCache + kTokens));
+  EXPECT_FALSE(predicted_to_fit(spec, int64_t{80} << 30));
+}
+
 TEST(Need, ARunFitsWhereItsPeakDoesAndNothingIsInPieces) {
   const RunSpec spec = small_training();
   const int64_t peak = predicted_peak(spec).allocated;
@@ -61,6 +78,13 @@ TEST(Need, ExpandableSegmentsAreRehearsedToo) {
   // In pages of 20 MiB a run as small as this loses some of them.
   EXPECT_TRUE(predicted_to_fit(spec, peak + (128 << 20)));
   EXPECT_FALSE(predicted_to_fit(spec, peak));
+}
+
+TEST(Need, EveryRunHasItsTokensOnTheHost) {
+  RunSpec spec = small_training();
+  EXPECT_EQ(least_host_bytes(spec), 4 * 64 * 8);
+  spec.profile_type = Mode::kGenerate;
+  EXPECT_EQ(least_host_bytes(spec), 4 * 32 * 8);
 }
 
 TEST(Need, NothingIsInHostMemoryWithoutOffload) {

@@ -135,6 +135,35 @@ TEST(SnapshotTop, NamesAreShortenedToWhatAPersonReads) {
   EXPECT_THAT(readable_stack(s, 1), ElementsAre("_PyEval_Vector"));
 }
 
+TEST(SnapshotTop, RowsAreOrderedByTheirTotalOrByOneAllocation) {
+  Snapshot s = step();
+  for (TraceEvent& one : s.device_traces[0]) {
+    if (one.size == kTopMiB) one.size = 3 * kTopMiB / 2;  // three of them: more than the 4 MiB
+  }
+  EXPECT_THAT(largest_allocations(s, 0).rows,
+              ElementsAre(testing::Field(&LiveAllocation::count, 1),
+                          testing::Field(&LiveAllocation::count, 3),
+                          testing::Field(&LiveAllocation::count, 1)));
+  EXPECT_EQ(largest_allocations(s, 0, TopOrder::kEach).rows.at(1).size, 4 * kTopMiB);
+  const PeakReport two = largest_allocations(s, 2);
+  EXPECT_EQ(two.listed_bytes, two.rows.at(0).size + 3 * two.rows.at(1).size);
+}
+
+TEST(SnapshotTop, FramesOfTheInterpreterAndOfTheThreadAreNotShown) {
+  const std::string python = "/usr/local/src/conda/python-3.10.14/";
+  Snapshot s;
+  s.frames = {{"cfunction_call", python + "Objects/methodobject.c", 543},
+              {"_PyObject_VectorcallTstate", python + "Include/cpython/abstract.h", 112},
+              {"_PyEval_EvalFrame", python + "Include/internal/pycore_ceval.h", 46},
+              {"do_call_core", python + "Python/ceval.c", 5945},
+              {"forward", "/x/y/model.py", 30},
+              {"run", "/usr/lib/python3.10/threading.py", 953},
+              {"_bootstrap", "/usr/lib/python3.10/threading.py", 973},
+              {"execute_native_thread_routine", "/build/gcc/libstdc++-v3/src/c++11/thread.cc", 82}};
+  s.stacks = {{0, 1, 2, 3, 4, 1, 2, 5, 6, 7}};
+  EXPECT_THAT(readable_stack(s, 0), ElementsAre("y/model.py:30 forward"));
+}
+
 TEST(SnapshotTop, AGradientThatIsCopiedIsOfTheNodeThatCopiesIt) {
   Snapshot s;
   s.frames = {{"torch::autograd::utils::clone_obey_contract(at::Tensor const&)", "libtorch.so"},

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "files/whole_file.h"
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"
 #include "tests/files/scratch_directory.h"
@@ -135,6 +136,27 @@ TEST_F(SnapshotWrite, NumbersOfEveryWidthSurvive) {
                       read.snapshot.device_traces[0][i]);
   }
   EXPECT_EQ(read.facts.big_integers, 1);
+  EXPECT_THAT(read.problems,
+              testing::Contains(testing::Field(&SnapshotProblem::text,
+                                               HasSubstr("'addr' has more than 8 bytes"))));
+}
+
+TEST_F(SnapshotWrite, ALineIsShownAndNotAddedUp) {
+  Snapshot snapshot;
+  snapshot.frames = {{"call", "a.py", -1}};
+  snapshot.stacks = {{0}};
+  snapshot.device_traces = {{{.address = 4096, .size = 512, .stack = 0}}};
+  write_snapshot(snapshot, path("a.pickle"));
+  std::string bytes = read_whole_file(path("a.pickle"), 1 << 20);
+  const std::string minus_one("J\xff\xff\xff\xff", 5);
+  const size_t at = bytes.find(minus_one);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, minus_one.size(),
+                std::string("\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00", 11));
+  const SnapshotFile read = parse_snapshot(bytes);
+  EXPECT_EQ(read.facts.big_integers, 1);
+  EXPECT_EQ(read.snapshot.frames.at(0).line, -1);
+  EXPECT_THAT(read.problems, testing::Each(testing::Field(&SnapshotProblem::is_error, false)));
 }
 
 TEST_F(SnapshotWrite, BytesThatAreNotUtf8AreReplaced) {

@@ -58,6 +58,24 @@ class MeshFaults(unittest.TestCase):
         out, _ = self.ended(process, pids.values())
         self.assertIn("no answer from rank 1", json.loads(out)["reason"])
 
+    def test_a_rank_that_hangs_is_named_without_a_deadline_too(self):
+        fast = {"HEADROOM_RANK_PATIENCE_MS": "12000", "HEADROOM_RANK_SILENCE_MS": "2000"}
+        process = profile("--mesh", "dp=2", *LONG, env={**os.environ, **fast})
+        pids = met(process, 2, SOON)
+        os.kill(pids[1], signal.SIGSTOP)
+        out, err = self.ended(process, pids.values())
+        self.assertIn("no answer from rank 1", json.loads(out)["reason"])
+        self.assertRegex(err, "no rank has begun anything for [0-9]+ s; furthest behind")
+
+    def test_ranks_without_a_loopback_interface_are_refused_before_they_start(self):
+        command = ["unshare", "--map-root-user", "--net", HEADROOM, "profile", *MODEL]
+        if subprocess.run([*command[:3], "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no network namespaces here")
+        done = subprocess.run([*command, "--mesh", "dp=2"], capture_output=True, text=True,
+                              timeout=SOON, check=False)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertRegex(done.stderr, r"headroom: ranks cannot meet at 127\.0\.0\.1: Network is unreachable")
+
     def test_the_rank_that_has_the_store_is_killed_in_the_middle_and_named(self):
         for mesh in ("dp=2", "pp=2"):
             with self.subTest(mesh):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -177,6 +178,24 @@ TEST_F(LateEventsTest, AThreadThatIssuesNothingHearsDoneOnlyWhenAllAreQuiet) {
   quiet.issue(stream, NodeKind::kKernel, 0);
   quiet.record(event, stream);
   std::thread([&] { EXPECT_EQ(quiet.query(event), Status::kOk); }).join();
+}
+
+TEST_F(LateEventsTest, WhenTheProcessEndsWhoOnlyAsksHearsThatAllIsDone) {
+  work(a);
+  Event& event = record(a);
+  std::promise<void> refused;
+  bool heard = false;
+  std::thread watchdog([&] {
+    EXPECT_EQ(streams.query(event), Status::kNotReady);
+    refused.set_value();
+    while (streams.query(event) != Status::kOk) std::this_thread::yield();
+    heard = true;
+  });
+  refused.get_future().wait();
+  streams.end_late(std::chrono::minutes(1));
+  watchdog.join();
+  EXPECT_TRUE(heard);
+  EXPECT_TRUE(is_done(record(b)));
 }
 
 TEST_F(LateEventsTest, CapturedWorkIsNotPending) {

@@ -14,6 +14,7 @@
 
 #include "files/atomic_file.h"
 #include "files/checksum.h"
+#include "files/lock.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "files/whole_file.h"
@@ -64,10 +65,10 @@ int move_page(const Call& call, int file, char* text) {
 OwnedFile lock_directory(const std::string& directory, std::vector<std::string>* notes) {
   OwnedFile handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.get() < 0) refuse_directory(directory, errno);
-  if (flock(handle.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) refuse_directory(directory, "another run keeps its states there");
+  if (const int error = lock_file(handle.get()); error != 0) {
+    if (error == EWOULDBLOCK) refuse_directory(directory, "another run keeps its states there");
     if (notes != nullptr) {
-      notes->push_back("cannot lock " + directory + " (" + std::generic_category().message(errno) +
+      notes->push_back("cannot lock " + directory + " (" + std::generic_category().message(error) +
                        "): nothing keeps a second run out of it");
     }
   }

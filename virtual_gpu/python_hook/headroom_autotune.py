@@ -1,0 +1,113 @@
+"""Nothing is timed under `headroom dryrun`: of several kernels the first that runs is taken.
+
+torch.compile's max-autotune and Triton's autotuners build every candidate and run it for a while.
+On a virtual GPU no time passes in a kernel, so their choice would mean nothing, and would take
+minutes. Which kernel multiplies changes no size of a tensor; that of PyTorch itself (cuBLAS) is the
+first choice where there is one.
+"""
+
+import sys
+
+_SAID = []
+
+
+def _say():
+    if _SAID:
+        return
+    _SAID.append(True)
+    sys.stderr.write(
+        "headroom dryrun: autotuning takes the first kernel that runs, PyTorch's own where there "
+        "is one: on a virtual GPU there are no times to choose by (said once)\n"
+    )
+
+
+def _first_of(choices):
+    own = [choice for choice in choices if type(choice).__name__ == "ExternKernelCaller"]
+    return (own or list(choices))[0]
+
+
+def _select_algorithm(module):
+    def do_autotuning(
+        self, name, input_nodes, layout, input_gen_fns, inputs_key, choices, *rest, **more
+    ):
+        _say()
+        first = _first_of(choices)
+        return {choice: 1.0 if choice is first else float("inf") for choice in choices}
+
+    module.AlgorithmSelectorCache.do_autotuning = do_autotuning
+
+
+def _run_once(function):
+    """What times a callable, by which a caller finds candidates that fail."""
+    _say()
+    function()
+    return 1.0
+
+
+def _inductor_benchmarking(module):
+    for name in ("TritonBenchmarker", "InductorBenchmarker"):
+        kind = getattr(module, name, None)
+        if kind is not None:
+            kind.benchmark_gpu = lambda self, function, *rest, **more: _run_once(function)
+
+
+def _triton_testing(module):
+    def do_bench(fn, *rest, quantiles=None, **more):
+        time = _run_once(fn)
+        return time if quantiles is None else [time] * len(quantiles)
+
+    module.do_bench = do_bench
+    module.do_bench_cudagraph = do_bench
+
+
+_CHANGES = {
+    "torch._inductor.select_algorithm": _select_algorithm,
+    "torch._inductor.runtime.benchmarking": _inductor_benchmarking,
+    "triton.testing": _triton_testing,
+}
+
+
+def _change(name, module):
+    try:
+        _CHANGES[name](module)
+    except Exception as error:  # another version: it is timed then
+        sys.stderr.write(
+            f"headroom dryrun: {name} is not as expected, so kernels are timed: {error!r}\n"
+        )
+
+
+class _Finder:
+    """Lets the other finders find these modules, and changes each when it has been executed."""
+
+    def __init__(self):
+        self.asked = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _CHANGES or name in self.asked:
+            return None
+        self.asked.add(name)
+        try:
+            specs = (
+                finder.find_spec(name, path, target)
+                for finder in list(sys.meta_path)
+                if finder is not self
+            )
+            spec = next((found for found in specs if found is not None), None)
+        finally:
+            self.asked.discard(name)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                _change(name, module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def take_first():
+    sys.meta_path.insert(0, _Finder())
+    for name in _CHANGES:
+        if name in sys.modules:
+            _change(name, sys.modules[name])
