@@ -88,7 +88,7 @@ try_example() {
   tried["${words[*]}"]=yes
   # A refusal comes before anything runs: what still runs after half a second was not refused.
   (mkdir -p examples && cd examples && timeout 0.5 "$program" "${words[@]}" >out 2>err)
-  [[ $? -ne 2 ]] || grep -qE 'cannot (be )?read|No such file' examples/err ||
+  [[ $? -ne 2 ]] || grep -qE 'cannot (be )?read|No such file|is no directory' examples/err ||
     fail "the example is refused: headroom ${words[*]}: $(<examples/err)"
 }
 

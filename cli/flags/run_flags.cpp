@@ -66,10 +66,12 @@ void refuse_empty_texts(const Arguments& arguments) {
     const std::string name = field.flag().substr(2);
     const bool is_text = field.value == FieldValue::kText && !field.is_file();
     if (!is_text || !arguments.has(name) || !arguments.get(name).empty()) continue;
-    const std::string value =
-        field.name == "alloc_conf" ? "expandable_segments:True" : "checkpoints";
-    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(),
-                     field.flag() + " " + value);
+    const std::string example =
+        field.name == "alloc_conf"
+            ? "--alloc-conf expandable_segments:True"
+            : "headroom profile --model-size small --profile-type training --device cpu " +
+                  field.flag() + " checkpoints";
+    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(), example);
   }
 }
 
