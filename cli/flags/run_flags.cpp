@@ -138,9 +138,9 @@ namespace {
   const std::string first = values_of(field, typed).front();
   std::string example = field.flag() + " " + first;
   try {
-    RunSpec tried;
+    RunSpec tried{.model_size = "small", .profile_type = Mode::kTraining};
     field.set(tried, first);
-    if (field.name == "model_size") model_config(tried);
+    validate(tried);
   } catch (const UsageError&) {
     example = field.example();
   }
