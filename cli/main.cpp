@@ -83,7 +83,8 @@ int dispatch(int argc, char** argv) {
     print(fitted(help(), terminal_width()));
     return kExitOk;
   }
-  if (word == "--version") {
+  const bool is_version = word == "--version" || (argc == 3 && std::string(argv[2]) == "--version");
+  if (is_version) {
     print(fitted(version(), terminal_width()));
     return kExitOk;
   }

@@ -36,7 +36,8 @@ std::errc parse_whole(std::string_view text, T& value) {
   return end == text.data() + text.size() ? std::errc{} : std::errc::invalid_argument;
 }
 
-constexpr std::string_view kNoWholeBytes = "is not a whole number of bytes below 2^63";
+constexpr std::string_view kNoBytes = "is not below 2^63 bytes";
+constexpr std::string_view kExample = "example: ";
 
 std::string size_example(std::string_view flag) { return std::string(flag) + " 24GiB"; }
 
@@ -52,15 +53,16 @@ double parse_size(std::string_view flag, std::string_view text) {
     }
   }
   double value = 0;
-  if (digits.empty() || parse_whole(digits, value) != std::errc{} || !std::isfinite(value) ||
-      value < 0) {
+  const bool is_number = !digits.empty() && parse_whole(digits, value) == std::errc{};
+  const bool is_part_of_a_byte = scale == 1 && value != std::floor(value);
+  if (!is_number || !std::isfinite(value) || value < 0 || is_part_of_a_byte) {
     throw UsageError(flag, text,
                      "is not a size; allowed: a number and B, kB, MB, GB, TB, KiB, "
-                     "MiB, GiB or TiB",
+                     "MiB, GiB or TiB, rounded to the byte",
                      size_example(flag));
   }
   const double bytes = value * static_cast<double>(scale);
-  if (bytes > 9e18) throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
+  if (bytes > 9e18) throw UsageError(flag, text, kNoBytes, size_example(flag));
   return bytes;
 }
 
@@ -71,6 +73,25 @@ UsageError::UsageError(std::string_view flag, std::string_view value, std::strin
     : std::invalid_argument(std::string(flag) + ": " + in_quotes(value) + " " +
                             std::string(problem) +
                             (example.empty() ? "" : " (example: " + std::string(example) + ")")) {}
+
+std::string UsageError::example() const {
+  const std::string line = what();
+  const size_t at = line.rfind(kExample);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + kExample.size();
+  const bool in_parentheses = at > 0 && line[at - 1] == '(';
+  return line.substr(begin, line.size() - begin - (in_parentheses ? 1 : 0));
+}
+
+UsageError UsageError::with_example(std::string_view other) const {
+  const std::string line = what();
+  const size_t at = line.rfind(kExample);
+  if (at == std::string::npos) return *this;
+  const bool in_parentheses = at > 0 && line[at - 1] == '(';
+  if (other.empty()) return UsageError(line.substr(0, at - (in_parentheses ? 2 : 0)));
+  return UsageError(line.substr(0, at) + std::string(kExample) + std::string(other) +
+                    (in_parentheses ? ")" : ""));
+}
 
 int64_t parse_integer(std::string_view flag, std::string_view text, int64_t minimum,
                       int64_t maximum) {
@@ -102,14 +123,6 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
 }
 
 int64_t parse_bytes(std::string_view flag, std::string_view text) {
-  const double bytes = parse_size(flag, text);
-  if (bytes != std::floor(bytes)) {
-    throw UsageError(flag, text, kNoWholeBytes, size_example(flag));
-  }
-  return static_cast<int64_t>(bytes);
-}
-
-int64_t parse_rounded_bytes(std::string_view flag, std::string_view text) {
   return std::llround(parse_size(flag, text));
 }
 

@@ -16,6 +16,12 @@ class UsageError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
   UsageError(std::string_view flag, std::string_view value, std::string_view problem,
              std::string_view example);
+
+  // What stands behind "example: " at the end of the line; "" where nothing does.
+  std::string example() const;
+  // The same line with another example, or, from "", with none. A line without an example stays as
+  // it is.
+  UsageError with_example(std::string_view other) const;
 };
 
 // The whole text must be a decimal integer in [minimum, maximum]: "512x", "1e3", "" and
@@ -28,11 +34,9 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
 double parse_number(std::string_view flag, std::string_view text, double minimum, double maximum);
 
 // Bytes: a whole number, or a decimal number with a unit. KiB, MiB, GiB, TiB are powers of 1024;
-// kB, MB, GB, TB are powers of 1000; B is bytes. The result must come out as whole bytes.
+// kB, MB, GB, TB are powers of 1000; B is bytes. Rounded to the byte, because programs print sizes
+// with two decimals ("14.56GiB").
 int64_t parse_bytes(std::string_view flag, std::string_view text);
-
-// The same, to the nearest byte: sizes that a program printed with two decimals ("58.11GiB").
-int64_t parse_rounded_bytes(std::string_view flag, std::string_view text);
 
 // Splits "128,256,512"; an empty element throws and says which one it is.
 std::vector<std::string> parse_list(std::string_view flag, std::string_view text);

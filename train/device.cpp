@@ -21,18 +21,26 @@ Device parse_virtual(std::string_view text) {
   if (!option.starts_with(kBytes) || option.size() == kBytes.size()) {
     throw UsageError("--device", text,
                      "has an unknown option; allowed after the card: bytes=SIZE, bytes=unlimited",
-                     "virtual:h200,bytes=80GiB");
+                     "--device virtual:h200,bytes=80GiB");
   }
   device.bytes = option.substr(kBytes.size());
   return device;
+}
+
+int64_t ordinal_of(std::string_view text) {
+  try {
+    return parse_integer("--device", text.substr(kCudaPrefix.size()), 0, 127);
+  } catch (const UsageError&) {
+    throw UsageError("--device", text, "names no card; allowed behind cuda: are 0 to 127",
+                     "--device cuda:0");
+  }
 }
 
 }  // namespace
 
 Device parse_device(std::string_view text) {
   if (text.starts_with(kCudaPrefix)) {
-    const int64_t ordinal =
-        parse_integer("--device cuda:", text.substr(kCudaPrefix.size()), 0, 127);
+    const int64_t ordinal = ordinal_of(text);
     return {.kind = DeviceKind::kCuda, .ordinal = static_cast<int>(ordinal)};
   }
   if (text.starts_with(kVirtualPrefix)) return parse_virtual(text);

@@ -125,7 +125,7 @@ void validate(const RunSpec& spec) {
                      "--measure-steps 10");
   }
   if (!spec.snapshot.empty() && spec.record_steps == 0) {
-    throw UsageError("--record-steps", "0", "cannot write the snapshot that --output asks for",
+    throw UsageError("--record-steps", "0", "records nothing for --snapshot to write",
                      "--record-steps 1");
   }
 }

@@ -141,7 +141,7 @@ struct Field {
   bool (*same)(const RunSpec&, const RunSpec&) = nullptr;
   uint64_t (*hash)(const RunSpec&) = nullptr;
   void (*parse)(const Field&, RunSpec&, std::string_view text) = nullptr;
-  void set(RunSpec& spec, std::string_view text) const { parse(*this, spec, text); }  // UsageError
+  void set(RunSpec& spec, std::string_view text) const;  // UsageError, whose example is example()
 
   const std::string& flag() const { return flag_text; }  // "--context-length"
   bool numeric() const { return value == FieldValue::kInteger || value == FieldValue::kNumber; }
@@ -149,6 +149,8 @@ struct Field {
   bool is_switch() const { return value == FieldValue::kSwitch; }
   bool is_file() const { return value == FieldValue::kInputFile || writes_a_file(); }
   bool writes_a_file() const { return value == FieldValue::kOutputFile; }
+  // Flags that can be typed: this one with a value, and what it is refused without.
+  std::string example() const;
 };
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);  // by JSON key; nullptr when there is none

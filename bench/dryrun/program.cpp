@@ -47,10 +47,11 @@ bool contains(std::string_view bytes, std::string_view text) {
 }
 
 // The runtime opens the driver by name and knows the names of its errors; a program that uses the
-// shared one holds neither.
+// shared one holds neither. Put together here, or this very program would hold both.
 bool holds_cuda_runtime(std::string_view bytes) {
-  return contains(bytes, std::string_view("libcuda.so.1\0", 13)) &&
-         contains(bytes, std::string_view("cudaErrorMemoryAllocation\0", 26));
+  const std::string driver = std::string("libcuda") + ".so.1" + '\0';
+  const std::string name = std::string("cudaError") + "MemoryAllocation" + '\0';
+  return contains(bytes, driver) && contains(bytes, name);
 }
 
 void check_can_preload(const std::string& path, std::string_view bytes) {

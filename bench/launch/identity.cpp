@@ -80,6 +80,26 @@ void check_alloc_conf(const std::string& conf, const CellOptions& options) {
                                        : "--alloc-conf expandable_segments:True");
 }
 
+// Allocators that libtorch has besides its own caching one, and whose memory it does not record.
+// libtorch asks for the first variable's presence, not for its value.
+void check_allocator(const RunSpec& spec) {
+  constexpr const char* kNoCaching = "PYTORCH_NO_CUDA_MEMORY_CACHING";
+  if (spec.device.kind == DeviceKind::kCpu || spec.record_steps == 0) return;
+  if (const char* value = getenv(kNoCaching); value != nullptr) {
+    throw UsageError(kNoCaching, value,
+                     "switches off libtorch's caching allocator, and nothing else is recorded; "
+                     "allowed: not set, or --record-steps 0",
+                     "--record-steps 0");
+  }
+  const char* variable = spec.alloc_conf.empty() ? variable_of_the_environment() : nullptr;
+  const std::string conf = variable != nullptr ? getenv(variable) : spec.alloc_conf;
+  if (conf.find("backend:cudaMallocAsync") == std::string::npos) return;
+  throw UsageError(variable != nullptr ? variable : "--alloc-conf", conf,
+                   "is CUDA's allocator, of which libtorch records nothing; allowed: "
+                   "backend:native, or --record-steps 0",
+                   "--record-steps 0");
+}
+
 }  // namespace
 
 json cell_identity(const CellOptions& options) {
@@ -111,6 +131,7 @@ json cell_identity(const CellOptions& options) {
 }
 
 void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options) {
+  for (const RunSpec& spec : specs) check_allocator(spec);
   std::set<std::string> confs;
   for (const RunSpec& spec : specs) confs.insert(spec.alloc_conf);
   for (const std::string& conf : confs) check_alloc_conf(conf, options);

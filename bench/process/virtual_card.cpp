@@ -14,7 +14,7 @@ namespace headroom {
 namespace {
 
 const Device kDefaultDevice{.kind = DeviceKind::kVirtual, .card = "h200"};
-constexpr const char* kExample = "virtual:h200,bytes=80GiB";
+constexpr const char* kExample = "--device virtual:h200,bytes=80GiB";
 // More than any model's training state, and little enough that addresses suffice.
 constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
 
@@ -39,7 +39,11 @@ VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::str
   }
   if (size.empty()) return chosen;
   chosen.unlimited = size == "unlimited";
-  chosen.card.total_bytes = chosen.unlimited ? kUnlimitedBytes : parse_bytes(flags.bytes, size);
+  try {
+    chosen.card.total_bytes = chosen.unlimited ? kUnlimitedBytes : parse_bytes(flags.bytes, size);
+  } catch (const UsageError& error) {
+    throw error.with_example(flags.example);
+  }
   if (chosen.card.total_bytes <= chosen.card.context_bytes ||
       chosen.card.total_bytes > kUnlimitedBytes) {
     throw UsageError(flags.bytes, size,
@@ -49,7 +53,7 @@ VirtualCard virtual_card(const CardFlags& flags, std::string_view name, std::str
 }
 
 VirtualCard virtual_card(const Device& device) {
-  static const CardFlags kFlags{"--device", "--device bytes=", kExample};
+  static const CardFlags kFlags{"--device", "--device bytes", kExample};
   return virtual_card(kFlags, device.card, device.bytes);
 }
 

@@ -65,7 +65,7 @@ CommandLine budget_command_line() {
 
 std::optional<int64_t> size_from(const Arguments& arguments, const char* name) {
   if (!arguments.has(name)) return std::nullopt;
-  return parse_rounded_bytes("--" + std::string(name), arguments.get(name));
+  return parse_bytes("--" + std::string(name), arguments.get(name));
 }
 
 double utilization_from(const Arguments& arguments) {

@@ -14,6 +14,7 @@
 
 #include "bench/dryrun/events.h"
 #include "bench/dryrun/report.h"
+#include "bench/launch/cell.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -203,6 +204,10 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   request.distinct = is_distinct(arguments);
   request.count = count_of(arguments, request.world_size);
   request.alloc_conf = arguments.get("alloc-conf");
+  if (!request.alloc_conf
+           .empty()) {  // refused here: a program is ended by its libtorch with a backtrace
+    check_alloc_confs({RunSpec{.alloc_conf = request.alloc_conf, .record_steps = 0}}, {});
+  }
   for (const std::string& value : values) request.values.push_back(parse_value(value));
   if (arguments.has("value-file")) {
     for (Value& value : read_values(arguments.get("value-file"))) {

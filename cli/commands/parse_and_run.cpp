@@ -1,12 +1,37 @@
 #include "cli/commands/parse_and_run.h"
 
+#include <algorithm>
+#include <sstream>
+
 #include "cli/exit_code.h"
 #include "cli/flags/file_flags.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "text/quantity.h"
 #include "text/wrap.h"
 
 namespace headroom {
+namespace {
+
+// An example without the flags that this command has not, and their values: rules of a step speak
+// of --profile-type, and a command may have one mode. What is a whole command stays.
+std::string known_part(const std::string& example, const std::vector<Flag>& flags) {
+  if (!example.starts_with("--")) return example;
+  std::string kept;
+  bool is_known = true;
+  std::istringstream words(example);
+  for (std::string word; words >> word;) {
+    if (word.starts_with("--")) {
+      const std::string name = word.substr(2, word.find('=') - 2);
+      is_known = std::any_of(flags.begin(), flags.end(),
+                             [&](const Flag& flag) { return flag.name == name; });
+    }
+    if (is_known) kept += (kept.empty() ? "" : " ") + word;
+  }
+  return kept;
+}
+
+}  // namespace
 
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body) {
@@ -18,7 +43,11 @@ int parse_and_run(const CommandLine& line, const std::string& help, int argc,
   const FileArguments files = name_files(line, arguments);
   check_apart(files.read, files.written);
   if (writes_stdout(files)) print_to_stderr();
-  return body(arguments);
+  try {
+    return body(arguments);
+  } catch (const UsageError& error) {
+    throw error.with_example(known_part(error.example(), line.flags()));
+  }
 }
 
 int parse_and_run(const CommandLine& line, int argc, const char* const* argv,

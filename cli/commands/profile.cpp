@@ -15,6 +15,7 @@
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
 #include "profiling/report/watch.h"
+#include "profiling/theory/attention_kernel.h"
 #include "text/quantity.h"
 #include "train/offload/disk/places.h"
 #include "train/resume/check_places.h"
@@ -78,9 +79,18 @@ Table tried_settings(const Record& record, CellOptions options) {
   return settings_table(records);
 }
 
+// A kernel that does not run is known before the run, except on a real card, which says so itself.
+void check_attention(const RunSpec& spec) {
+  if (spec.device.kind == DeviceKind::kCuda) return;
+  const std::string why = attention_refusal(spec);
+  if (!why.empty())
+    throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
+}
+
 int profile_cell(const Arguments& arguments) {
   RunSpec spec = cell_from(arguments);
   settle_watch(arguments, spec);
+  check_attention(spec);
   const std::string format = format_from(arguments);
   const DiskRate disk_rate = disk_rate_from(arguments, spec);
   CellOptions options = limits_from(arguments);

@@ -18,9 +18,10 @@ constexpr int64_t kLargest = 1 << 24;  // as the settings themselves allow
 
 // Those that a search sets itself, or that write files of one run.
 bool is_of_one_run(const Flag& flag) {
-  static const std::vector<std::string> kNames = {"device",       "micro-batches", "snapshot",
-                                                  "save-weights", "stacks",        "max-entries",
-                                                  "record-steps", "output"};
+  static const std::vector<std::string> kNames = {
+      "device",          "micro-batches",   "snapshot",     "save-weights",
+      "stacks",          "max-entries",     "record-steps", "output",
+      "load-checkpoint", "save-checkpoint", "save-every"};
   return is_one_of(flag.name, kNames);
 }
 

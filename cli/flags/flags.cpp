@@ -121,7 +121,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
     check_value(*flag, given.value());
     if (!arguments.values.emplace(given.key(), given.value()).second) {
       throw UsageError("--" + given.key(), given.value(), "is a second value; give the flag once",
-                       "--" + given.key() + " " + given.value());
+                       "--" + given.key() + (given.value() == kOn ? "" : " " + given.value()));
     }
   }
   const auto& unmatched = result.unmatched();

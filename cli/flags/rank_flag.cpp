@@ -54,7 +54,7 @@ RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec) {
   if (!arguments.has("rank") && spec.mesh.ranks() == 1) return {};
   if (spec.mesh.ranks() == 1) {
     throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
-                     "--mesh dp=8 --rank " + text);
+                     "--profile-type training --mesh dp=8 --rank 0");
   }
   if (text == "all") {
     check_together(spec);

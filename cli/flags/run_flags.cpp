@@ -127,7 +127,8 @@ void refuse_checkpoints(const RunSpec& spec) {
   const auto refuse = [](const std::string& flag, const std::string& directory) {
     if (directory.empty()) return;
     throw UsageError(flag, directory, "is of one run, and a sweep is many; allowed with profile",
-                     "headroom profile " + flag + " " + directory);
+                     "headroom profile --model-size small --profile-type training --device cpu " +
+                         flag + " checkpoints");
   };
   refuse("--save-checkpoint", spec.save_checkpoint);
   refuse("--load-checkpoint", spec.load_checkpoint);
@@ -147,16 +148,32 @@ std::vector<Flag> limit_flags() {
        "Limits"}};
 }
 
+namespace {
+
+// Its first value is the example, where it is one.
+[[noreturn]] void refuse_list(const Field& field, const std::string& typed) {
+  const std::string first = values_of(field, typed).front();
+  std::string example = field.flag() + " " + first;
+  try {
+    RunSpec tried{.model_size = "small", .profile_type = Mode::kTraining};
+    field.set(tried, first);
+    validate(tried);
+  } catch (const UsageError&) {
+    example = field.example();
+  }
+  throw UsageError(field.flag(), typed, "is a list, which sweep takes; allowed here: one value",
+                   example);
+}
+
+}  // namespace
+
 RunSpec typed_over(RunSpec spec, const Arguments& given) {
   const Arguments arguments = without_aliases(given);
   for (const Field& field : fields()) {
     const std::string name = field.flag().substr(2);
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
-    if (field.separator == ',' && values_of(field, value).size() > 1) {
-      throw UsageError(field.flag(), value, "is a list, which sweep takes; allowed here: one value",
-                       field.flag() + " " + values_of(field, value).front());
-    }
+    if (field.separator == ',' && values_of(field, value).size() > 1) refuse_list(field, value);
     field.set(spec, value);
   }
   return spec;
@@ -207,7 +224,7 @@ DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {
     throw UsageError("--disk-rate", text,
                      "is of a disk, and nothing lies on one here; allowed with "
                      "--optimizer-offload nvme:DIR or --param-offload nvme:DIR",
-                     "--optimizer-offload nvme:/mnt/nvme --disk-rate " + text);
+                     "--profile-type training --optimizer-offload nvme:/tmp --disk-rate " + text);
   }
   return rate;
 }

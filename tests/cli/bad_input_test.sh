@@ -36,6 +36,19 @@ expect 2 "--forbid: 'checkpoint' is what --allow allows" fit "${small[@]}" --car
 expect 2 '--heads: 7 does not divide' profile "${small[@]}" --heads 7
 expect 2 "--device: 'gpu' is unknown" profile "${small[@]}" --device gpu
 expect 2 "--deadline: 'soon' is not a number" profile "${small[@]}" --deadline soon
+expect 2 "--device: 'cuda:x' names no card; .*example: --device " profile "${small[@]}" --device cuda:x
+expect 2 "--mesh dp: 'x' is not a whole number; .*example: --" profile "${small[@]}" --mesh dp=x
+expect 2 "'12,13x' is a list.*example: --model-size small" profile --model-size 12,13x
+expect 2 "--record-steps: '0' records nothing for --snapshot to write" profile "${small[@]}" --record-steps 0 --snapshot s.pickle
+expect 2 "--attention: 'efficient' runs on cards only" profile "${small[@]}" --device cpu --attention efficient
+expect 2 "--attention: 'flash' needs compute capability 8.0; the card's is 7.5" profile "${small[@]}" --device virtual:t4 --attention flash
+expect 2 "--attention: 'cudnn' takes FP16 and BF16 only" profile "${small[@]}" --device virtual:h200 --attention cudnn
+expect 2 "--alloc-conf: 'backend:cudaMallocAsync' is CUDA's allocator, of which libtorch records nothing" \
+  profile "${small[@]}" --device virtual:h200 --alloc-conf backend:cudaMallocAsync
+PYTORCH_NO_CUDA_MEMORY_CACHING=1 expect 2 "PYTORCH_NO_CUDA_MEMORY_CACHING: '1' switches off libtorch's caching allocator" \
+  profile "${small[@]}" --device virtual:h200
+expect 0 '' profile --version
+expect 2 "--host-memory: '14,56GiB' is not a size; .* rounded to the byte" sweep "${small[@]}" --host-memory 14,56GiB
 expect 2 "--host-memory: '20gigs' is not a size" sweep "${small[@]}" --host-memory 20gigs
 expect 2 "--disk-rate: '7GB' is no rate; allowed: bytes .*example: .*--disk-rate 7GB/s" profile "${small[@]}" --disk-rate 7GB
 expect 2 "--disk-rate: '7GB/s' is of a disk, and nothing lies on one here" profile "${small[@]}" --disk-rate 7GB/s

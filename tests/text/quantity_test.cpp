@@ -42,11 +42,32 @@ TEST(Quantity, GibAndGbAreDifferentSizes) {
   EXPECT_EQ(parse_bytes("--m", "24GB"), 24'000'000'000);
   EXPECT_EQ(parse_bytes("--m", "0.5GiB"), 512LL * 1024 * 1024);
   EXPECT_EQ(parse_bytes("--m", "17"), 17);
-  EXPECT_THROW(parse_bytes("--m", "58.11GiB"), UsageError);
-  EXPECT_EQ(parse_rounded_bytes("--m", "58.11GiB"), 62'395'137'393);  // 62395137392.64
+  EXPECT_EQ(parse_bytes("--m", "58.11GiB"), 62'395'137'393);  // 62395137392.64
   for (const char* bad : {"GiB", "24gigs", "-1GiB", "nan", "1e30GiB", "0.3B", "", "24 GiB"}) {
     EXPECT_THROW(parse_bytes("--m", bad), UsageError) << bad;
   }
+}
+
+TEST(Quantity, SizesAsLogsPrintThemAreRoundedToTheByte) {
+  EXPECT_EQ(parse_bytes("--gpu-memory", "14.56GiB"), 15'633'680'957);  // 15633680957.44
+  EXPECT_EQ(parse_bytes("--m", "22.9GiB"), 24'588'687'770);            // 24588687769.6
+  try {
+    parse_bytes("--m", "14,56GiB");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rounded to the byte"));
+  }
+}
+
+TEST(Quantity, AnExampleCanBeExchanged) {
+  const UsageError error("--m", "x", "is bad", "--m 4");
+  EXPECT_EQ(error.example(), "--m 4");
+  EXPECT_STREQ(error.with_example("--n 5 --m 4").what(), "--m: 'x' is bad (example: --n 5 --m 4)");
+  EXPECT_STREQ(error.with_example("").what(), "--m: 'x' is bad");
+  EXPECT_STREQ(UsageError("--card is needed; example: a -- b").with_example("c").what(),
+               "--card is needed; example: c");
+  EXPECT_STREQ(UsageError("unknown").with_example("c").what(), "unknown")
+      << "there is none to exchange";
 }
 
 TEST(Quantity, ListsRefuseHoles) {

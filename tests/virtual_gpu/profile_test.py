@@ -232,6 +232,9 @@ class BadInput(unittest.TestCase):
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
                 for word in ["--alloc-conf", "example", *words]:
                     self.assertIn(word, done.stderr)
+        done = run("dryrun", "--card", "h200", "--alloc-conf", "x", "--", "true")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        self.assertIn("--alloc-conf: 'x' is refused by libtorch", done.stderr)
         self.refused("virtual:h200", 2, "PYTORCH_CUDA_ALLOC_CONF: 'x' is refused",
                      PYTORCH_CUDA_ALLOC_CONF="x")
 
@@ -239,6 +242,21 @@ class BadInput(unittest.TestCase):
         self.refused("virtual:h200,bytes=lots", 2, "bytes=")
         self.refused("virtual:h200,bytes=1MiB", 2, "context")
         self.refused("virtual:h200,speed=9", 2, "bytes=SIZE")
+
+    def test_a_size_as_a_log_prints_it_is_rounded_to_the_byte(self):
+        done = run("profile", "--model-size", "small", "--context-length", "64", "--batch-size", "1",
+                   "--warmup-steps", "0", "--measure-steps", "1", "--device",
+                   "virtual:t4,bytes=14.56GiB", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        card = json.loads(done.stdout)["environment"]["virtual_card"]
+        self.assertEqual(card["total_bytes"], 15633680957)
+
+    def test_a_run_that_is_fine_says_nothing_of_its_own_reads(self):
+        done = run("profile", "--model-size", "small", "--context-length", "64", "--batch-size", "1",
+                   "--profile-type", "training", "--precision", "fp16", "--optimizer", "adam8bit",
+                   "--warmup-steps", "0", "--measure-steps", "1", "--device", "virtual:h200")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("virtual GPU:", done.stderr)
 
     def test_a_stand_in_that_is_not_there(self):
         self.refused("virtual:h200", 5, "is missing", HEADROOM_VIRTUAL_GPU="/nonexistent")

@@ -14,7 +14,7 @@ void check_kept(const RunSpec& spec, const std::string& flag, const std::string&
   if (spec.profile_type != Mode::kTraining) {
     refuse("is of weights and what updates them, which --profile-type " +
                to_string(spec.profile_type) + " has not; allowed: with training",
-           "--profile-type training " + with);
+           "--profile-type training --device cpu " + with);
   }
   if (is_virtual(spec)) {
     refuse("is of values, which " + to_string(spec.device) + " has none of; allowed: cpu, cuda",
@@ -36,9 +36,10 @@ void check_kept(const RunSpec& spec, const std::string& flag, const std::string&
 
 void check_checkpoints(const RunSpec& spec) {
   if (spec.save_every > 0 && spec.save_checkpoint.empty()) {
-    throw UsageError("--save-every", std::to_string(spec.save_every),
-                     "has nowhere to save; allowed with --save-checkpoint",
-                     "--save-checkpoint checkpoints --save-every 100");
+    throw UsageError(
+        "--save-every", std::to_string(spec.save_every),
+        "has nowhere to save; allowed with --save-checkpoint",
+        "--profile-type training --device cpu --save-checkpoint checkpoints --save-every 100");
   }
   if (!spec.save_checkpoint.empty()) check_kept(spec, "--save-checkpoint", spec.save_checkpoint);
   if (spec.load_checkpoint.empty()) return;

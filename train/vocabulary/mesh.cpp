@@ -18,6 +18,15 @@ constexpr int64_t kMostRanks = 1 << 20;
                    flag + " dp=2,tp=4");
 }
 
+int64_t size_along(const std::string& flag, const std::string& axis, std::string_view typed) {
+  const std::string named = flag + " " + axis;
+  try {
+    return parse_integer(named, typed, 1, kMostRanks);
+  } catch (const UsageError& error) {
+    throw error.with_example(named + "=2");
+  }
+}
+
 // Ranks from one place along the axis to the next.
 int64_t stride_of(const Mesh& mesh, MeshAxis axis) {
   int64_t stride = 1;
@@ -71,8 +80,7 @@ Mesh parse_mesh(const std::string& flag, std::string_view typed) {
     if (axis == kMeshAxes.end()) refuse(flag, typed, "names the unknown axis '" + name + "'");
     const auto index = static_cast<size_t>(*axis);
     if (std::exchange(said.at(index), true)) refuse(flag, typed, "names " + name + " twice");
-    mesh.sizes.at(index) = parse_integer(std::string(flag).append(" ").append(name),
-                                         std::string(part.substr(equals + 1)), 1, kMostRanks);
+    mesh.sizes.at(index) = size_along(flag, name, part.substr(equals + 1));
     if (part.size() == rest.size()) break;
     rest.remove_prefix(part.size() + 1);
   }

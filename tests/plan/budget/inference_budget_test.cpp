@@ -103,7 +103,7 @@ TEST(InferenceBudget, ALogsCacheGivesItsBlocks) {
   // vLLM 0.19 printed 29751 blocks and 58.11 GiB; rounding to 0.01 GiB is 2.6 blocks.
   EngineSpec spec = engine_8b();
   spec.max_model_len = 16384;
-  spec.cache_bytes = parse_rounded_bytes("--kv-cache-memory", "58.11GiB");
+  spec.cache_bytes = parse_bytes("--kv-cache-memory", "58.11GiB");
   const InferenceBudget budget = inference_budget(spec);
   EXPECT_EQ(budget.blocks, 29752);
   EXPECT_EQ(budget.tokens(spec), 476032);

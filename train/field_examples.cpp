@@ -1,0 +1,80 @@
+// What a refusal of a setting gives as its example: flags that run as they stand. No torch here.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "text/quantity.h"
+#include "train/spec.h"
+
+namespace headroom {
+namespace {
+
+struct Example {
+  std::string_view field;
+  std::string_view flags;
+};
+
+// Of settings that mean something beside others only, or whose first choice is not a typical value.
+constexpr auto kExamples = std::to_array<Example>({
+    {"d_model", "--d-model 512 --heads 8"},
+    {"micro_batches", "--profile-type training --micro-batches 2"},
+    {"master_weights", "--weights bf16 --master-weights fp32"},
+    {"rounding", "--weights bf16 --rounding stochastic"},
+    {"checkpoint", "--profile-type training --checkpoint full"},
+    {"activations", "--profile-type training --activations int8"},
+    {"param_offload", "--profile-type training --param-offload cpu --optimizer-offload cpu"},
+    {"optimizer_offload", "--profile-type training --optimizer-offload cpu"},
+    {"max_grad_norm", "--profile-type training --max-grad-norm 1"},
+    {"release_gradients", "--profile-type training --release-gradients"},
+    {"mesh", "--profile-type training --mesh dp=2,tp=4"},
+    {"zero", "--profile-type training --mesh dp=2 --zero 3"},
+    {"reshard_after_forward",
+     "--profile-type training --mesh dp=2 --zero 3 --reshard-after-forward never"},
+    {"shard_group", "--profile-type training --mesh dp=4 --zero 3 --shard-group 2"},
+    {"prefetch", "--profile-type training --mesh dp=2 --zero 3 --prefetch 2"},
+    {"sequence_parallel", "--profile-type training --mesh tp=2 --sequence-parallel"},
+    {"schedule", "--profile-type training --mesh pp=2 --schedule gpipe"},
+    {"device", "--device virtual:h200"},
+    {"alloc_conf", "--alloc-conf expandable_segments:True"},
+    {"load_checkpoint", "--profile-type training --device cpu --load-checkpoint checkpoints"},
+    {"save_checkpoint", "--profile-type training --device cpu --save-checkpoint checkpoints"},
+    {"save_every",
+     "--profile-type training --device cpu --save-checkpoint checkpoints --save-every 100"},
+    {"prompt_len", "--profile-type generate --prompt-len 64"},
+    {"response_len", "--profile-type generate --response-len 64"},
+    {"prefill_chunk", "--profile-type generate --prefill-chunk 64"},
+    {"kv_cache", "--profile-type generate --kv-cache paged"},
+    {"kv_cache_dtype", "--profile-type generate --kv-cache-dtype fp8"},
+    {"kv_cache_tokens", "--profile-type generate --kv-cache-tokens 65536"},
+    {"decode_graph", "--profile-type generate --decode-graph --device virtual:h200"},
+    {"temperature", "--profile-type generate --temperature 0.7"},
+    {"top_k", "--profile-type generate --top-k 50"},
+    {"top_p", "--profile-type generate --top-p 0.9"},
+    {"end_token", "--profile-type generate --end-token 2"},
+});
+
+std::string usual_value(const Field& field) {
+  if (!field.choices.empty()) return field.choices.front();
+  if (field.name == "context_length") return "512";
+  return field.numeric() ? "4" : field.name;
+}
+
+}  // namespace
+
+std::string Field::example() const {
+  const auto* const found = std::find_if(kExamples.begin(), kExamples.end(),
+                                         [&](const Example& one) { return one.field == name; });
+  if (found != kExamples.end()) return std::string(found->flags);
+  return is_switch() ? flag() : flag() + " " + usual_value(*this);
+}
+
+void Field::set(RunSpec& spec, std::string_view text) const {
+  try {
+    parse(*this, spec, text);
+  } catch (const UsageError& error) {
+    throw error.with_example(example());
+  }
+}
+
+}  // namespace headroom
