@@ -82,8 +82,8 @@ int run_validate(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     const std::vector<SnapshotProblem> problems = validate_snapshot_file(path);
     for (const SnapshotProblem& problem : problems) {
-      print(fitted((problem.is_error ? "error: " : "warning: ") + problem.text + "\n",
-                   page_width()));
+      print(
+          fitted((problem.is_error ? "error: " : "warning: ") + problem.text + "\n", page_width()));
     }
     if (!has_error(problems)) print("ok: " + path + "\n");
     failed |= has_error(problems);

@@ -81,8 +81,7 @@ void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) 
 
 std::string rendered(const std::vector<Record>& records, const std::string& format) {
   if (!is_record_format(format)) {
-    return to_string(summary_table(records), parse_table_format("--format", format),
-                     page_width());
+    return to_string(summary_table(records), parse_table_format("--format", format), page_width());
   }
   const bool array = format == "json";
   std::string text = array ? "[" : "";
