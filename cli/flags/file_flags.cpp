@@ -15,8 +15,7 @@ constexpr const char* kStream = "-";
 
 // A shell's variable that was never set, most likely: not the same as no file.
 [[noreturn]] void refuse_empty(const std::string& flag) {
-  throw UsageError(flag + ": '' is empty; allowed: the name of a file (example: " + flag +
-                   " ./file)");
+  throw UsageError(flag + ": '' is empty; allowed: the name of a file");
 }
 
 }  // namespace
