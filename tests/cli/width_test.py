@@ -115,19 +115,13 @@ class Width(unittest.TestCase):
         subprocess.run([MAKE_SNAPSHOT, "5000", "sample.pickle"], cwd=self.folder.name, check=True,
                        capture_output=True)
 
-<<<<<<< HEAD
-    def check(self, words, **more):
-        plain = into_a_file(words, self.folder.name)
-        for width in WIDTHS:
-=======
     def check(self, place, words, **more):
         """At the least width, and of the wider ones at one each for every other page; at night at all."""
-        plain = into_a_pipe(words, self.folder.name)
+        plain = into_a_file(words, self.folder.name)
         widths = WIDTHS if LONG else WIDTHS[:1]
         if not LONG and place % 2:
             widths += (WIDTHS[1 + place // 2 % 2],)
         for width in widths:
->>>>>>> eed2d4b141317cebb450695f995765c4f61c28d4
             with self.subTest(words=" ".join(words), width=width):
                 lines = on_a_terminal(words, width, self.folder.name, **more)
                 over = [line for line in lines if columns(line) > width]
