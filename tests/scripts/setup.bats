@@ -7,7 +7,7 @@ setup() {
   tree=$(mktemp -d)
   mkdir -p "$tree/scripts/lib" "$tree/stub" "$tree/cuda/bin"
   cp "$BATS_TEST_DIRNAME/../../scripts/setup.sh" "$tree/scripts/"
-  cp "$BATS_TEST_DIRNAME/../../scripts/lib/usage.sh" "$tree/scripts/lib/"
+  cp "$BATS_TEST_DIRNAME/../../scripts/lib/"{usage,checks}.sh "$tree/scripts/lib/"
   echo '# nothing' | tee "$tree/requirements.txt" >"$tree/requirements-nvcc.txt"
   echo '{}' >"$tree/CMakePresets.json"
   stub dpkg-query 'shift 2; printf "%s installed\n" "$@"'
