@@ -15,14 +15,14 @@ std::string RunProgress::text_of(const Progress& progress) const {
 }
 
 void RunProgress::operator()(const Progress& progress) {
-  constexpr auto kOften = std::chrono::seconds(10);
+  constexpr std::chrono::seconds kOften{10};
+  constexpr std::chrono::seconds kSoon{1};
   const auto now = Clock::now();
   if (progress.step > 0 && first_step_ == Clock::time_point{}) first_step_ = now;
   if (shows_status()) return log_status(text_of(progress));
   const bool is_first = said_ == Clock::time_point{};
-  // No step follows that would be said: a snapshot of many steps takes as long as they did.
-  constexpr auto kSoon = std::chrono::seconds(1);
-  const auto least = progress.stage == "writing" ? std::chrono::seconds(kSoon) : kOften;
+  // Writing is the last stage, and a snapshot of many steps takes as long as the steps did.
+  const auto least = progress.stage == "writing" ? kSoon : kOften;
   if (!is_first && now - said_ < least) return;
   said_ = now;
   log_line(is_first

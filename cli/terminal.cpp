@@ -51,9 +51,9 @@ size_t terminal_width(int descriptor) {
 
 size_t page_width() {
   constexpr size_t kPipe = 160;
-  if (::isatty(STDOUT_FILENO) == 1) return terminal_width();
   struct stat stdout_is {};
-  return ::fstat(STDOUT_FILENO, &stdout_is) == 0 && S_ISFIFO(stdout_is.st_mode) ? kPipe : 0;
+  const bool is_pipe = ::fstat(STDOUT_FILENO, &stdout_is) == 0 && S_ISFIFO(stdout_is.st_mode);
+  return is_pipe ? kPipe : terminal_width();
 }
 
 bool is_live(int descriptor) { return ::isatty(descriptor) == 1 && variable("TERM") != "dumb"; }

@@ -16,8 +16,8 @@ bool locale_is_utf8();
 // as wide as needed: it is none (a file, a pipe), or does not say.
 size_t terminal_width(int descriptor = STDOUT_FILENO);
 
-// Columns of the page that stdout is: of the terminal; 160 in a pipe, where a reader of a log or of
-// `less` follows; 0 = as wide as needed in a file.
+// Columns of the page that stdout is: those of a terminal; 160 in a pipe, which ends in a log or in
+// a pager; 0 = as wide as needed in a file.
 size_t page_width();
 
 // Whether a terminal is behind a descriptor that can do more than print lines: not TERM=dumb.

@@ -1,6 +1,5 @@
 #include "bench/dryrun/dryrun.h"
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -25,30 +24,18 @@
 #include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"
 #include "bench/process/process_stat.h"
+#include "files/room.h"
 
 namespace headroom {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Room for the reports of some processes.
-constexpr size_t kReportBytes = size_t{1} << 20;
+// The room that the reports of several processes take.
+constexpr int64_t kReportBytes = int64_t{1} << 20;
 
-// Whether a file of so many bytes can be written there now; 0 or an errno.
-int room_in(const std::string& folder, size_t bytes) {
-  const std::string path = folder + "/room";
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return errno;
-  const std::vector<char> data(bytes, '\n');
-  int error = 0;
-  for (size_t done = 0; done < bytes && error == 0;) {
-    const ssize_t written = write(file, data.data() + done, bytes - done);
-    if (written < 0 && errno != EINTR) error = errno;
-    if (written > 0) done += static_cast<size_t>(written);
-  }
-  if (close(file) != 0 && error == 0) error = errno;
-  unlink(path.c_str());
-  return error;
+int report_space_error(const std::string& folder) {
+  return space_error(folder + "/report", /*size=*/0, kReportBytes);
 }
 
 // A folder that goes away with what is in it, on a disk that has room.
@@ -63,7 +50,7 @@ class Scratch {
       std::string path = parent + "/headroom-dryrun.XXXXXX";
       if (parent.empty() || mkdtemp(path.data()) == nullptr) continue;
       path_ = fs::absolute(path).string();
-      if (room_in(path_, kReportBytes) == 0) return;
+      if (report_space_error(path_) == 0) return;
       rmdir(path_.c_str());
     }
     throw std::runtime_error(
@@ -173,7 +160,7 @@ std::string lost_reports(const std::string& folder, const std::vector<ProcessRep
   const bool any_cut = std::any_of(reports.begin(), reports.end(), [&](const ProcessReport& one) {
     return is_cut(one.stand_in) || is_cut(one.allocator);
   });
-  const int error = room_in(folder, kReportBytes);
+  const int error = report_space_error(folder);
   if (error == 0 && !any_cut) return "";
   return folder + ": " + (error == 0 ? "a report is cut off" : std::strerror(error));
 }

@@ -42,7 +42,7 @@ void forget_dead() {
   }
 }
 
-// Of the first elements, row by row.
+// The indices of the first `count` elements of a tensor, row by row.
 at::Tensor indices_of_first(int64_t count, at::IntArrayRef sizes) {
   at::Tensor rest = at::arange(count, at::kLong);
   std::vector<at::Tensor> columns;

@@ -121,7 +121,7 @@ bool is_stopping_test(const std::string& where) {
                      [&](const std::string& loop) { return place.ends_with(" in " + loop); });
 }
 
-// Of a line that is a test and has no answer: what it ran with, and what the other value means.
+// Says the value that a test without an answer ran with, and the meaning of the other value.
 std::string test_remark(const std::string& where, const std::string& line) {
   if (is_stopping_test(where)) {
     return "    ran with 0: no sequence ended early, so every one has the length of the limit, and "

@@ -189,9 +189,7 @@ bool is_plain(const at::Tensor& tensor) {
 }
 
 bool is_small(const at::Tensor& tensor) {
-  const bool is_whole = at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
-  const auto bytes = static_cast<uint64_t>(tensor.numel() * tensor.element_size());
-  return bytes <= (is_whole ? kMostBytes : kMostFloatBytes);
+  return static_cast<uint64_t>(tensor.numel() * tensor.element_size()) <= kMostBytes;
 }
 
 Span span_of(const at::Tensor& tensor) {

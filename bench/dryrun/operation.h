@@ -11,8 +11,7 @@
 
 namespace headroom {
 
-constexpr uint64_t kMostBytes = 1 << 20;       // of all its tensors on the card
-constexpr uint64_t kMostFloatBytes = 1 << 20;  // of one that holds no integers
+constexpr uint64_t kMostBytes = 1 << 20;  // of all its tensors on the card
 
 // What becomes of an argument that is a tensor.
 enum class Use {
@@ -58,7 +57,7 @@ at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntA
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);
 
-// Of what is not known: its result for finite numbers is written to the card.
+// Writes to the card the result that the operation has for finite numbers.
 void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs);
 
 // Gives what it reads inside.

@@ -14,9 +14,8 @@
 //   is true where done is, by which a generation of text ends at its limit. What was assumed or
 //   given is in Note [Numbers that nobody knows are finite], Note [A mask keeps its count].
 // Limits: numbers up to 1 MiB an operation; nothing random. Floating point is the CPU's: its last
-// bits may differ from a card's. What allocates by
-//   values (nonzero) stays unknown. C++ programs and other versions than this was built for have
-//   only what copies make known.
+//   bits may differ from a card's. What allocates by values (nonzero) stays unknown. C++ programs
+//   and other versions than this was built for have only what copies make known.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -216,7 +215,7 @@ void note_resize(const std::vector<c10::IValue>& outputs) {
   if (span.end > span.begin) stand_in().complete(span.begin, span.end - span.begin);
 }
 
-// Of an operation on values that are not known.
+// Writes the results that are assumed for an operation on unknown values.
 void assume(const Running& running, const std::vector<c10::IValue>& outputs) {
   if (running.operation->of_finite) assume_finite(*running.operation, outputs);
   const bool has_indices = outputs.size() == 1 && outputs.front().isTensor();

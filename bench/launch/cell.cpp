@@ -110,8 +110,8 @@ bool may_be_served(const RunSpec& spec, const CellOptions& options) {
   });
 }
 
-// Whether we or somebody else killed the worker at this cell. After a crash the cell runs again in
-// a process of its own.
+// True where we or another process killed the worker. A crash is no kill: after it the cell runs
+// again in a process of its own.
 bool was_killed(const Outcome& outcome) {
   return outcome.timed_out || outcome.interrupted || outcome.signal == SIGKILL;
 }

@@ -103,9 +103,13 @@ void run_cells(const std::vector<RunSpec>& specs, const CellOptions& options,
 // Whether they can: one virtual card (or none), one --alloc-conf. Throws UsageError.
 void check_one_process(const std::vector<RunSpec>& specs);
 
-// Throws UsageError with libtorch's own reason where its allocator does not take an --alloc-conf of
-// these, or what the environment says instead: libtorch reads it while it is loaded, and ends the
-// process where it cannot.
+// Throws UsageError with libtorch's own reason where its allocator does not take an --alloc-conf,
+// or, where that is empty, what the environment says instead: libtorch reads it while it is loaded,
+// and ends the process where it cannot.
+void check_alloc_conf(const std::string& conf, const CellOptions& options);
+
+// The same of each of these runs, and where one would record an allocator that libtorch does not
+// record.
 void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options);
 
 // The program that run_cell would start.

@@ -31,8 +31,8 @@ std::vector<std::string> cell_environment(const RunSpec& spec,
                                           std::vector<std::string> set) {
   for (std::string& variable : stand_in_environment_of(spec, card))
     set.push_back(std::move(variable));
-  // What our own steps read steers nothing (tests/virtual_gpu/contract_test.py), and a run that is
-  // fine says nothing of it.
+  // Our own steps decide nothing by the values that they read (tests/virtual_gpu/contract_test.py),
+  // so the stand-in does not report these reads.
   if (card) set.emplace_back("HEADROOM_VIRTUAL_READS=expected");
   // Where libtorch finds no folder for kernels that it compiles it warns of it, on every run.
   if (std::getenv("HOME") == nullptr && std::getenv("PYTORCH_KERNEL_CACHE_PATH") == nullptr) {

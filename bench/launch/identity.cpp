@@ -63,23 +63,6 @@ const char* variable_of_the_environment() {
   return nullptr;
 }
 
-void check_alloc_conf(const std::string& conf, const CellOptions& options) {
-  const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
-  if (conf.empty() && variable == nullptr) return;
-  const std::function<void(const std::string&)> nobody;  // it says a backtrace
-  Talk talk(nobody);
-  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
-  // A part of it is read while libtorch is loaded: an exception there ends the process.
-  const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
-  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
-  if (reason.empty() || reason.starts_with("CUDA error")) return;
-  throw UsageError(variable != nullptr ? variable : "--alloc-conf",
-                   variable != nullptr ? getenv(variable) : conf,
-                   "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
-                   variable != nullptr ? std::string(variable) + "=expandable_segments:True"
-                                       : "--alloc-conf expandable_segments:True");
-}
-
 // Allocators that libtorch has besides its own caching one, and whose memory it does not record.
 // libtorch asks for the first variable's presence, not for its value.
 void check_allocator(const RunSpec& spec) {
@@ -128,6 +111,23 @@ json cell_identity(const CellOptions& options) {
   }
   refuse("its answer to --identity is not JSON with build and libtorch");
   return {};
+}
+
+void check_alloc_conf(const std::string& conf, const CellOptions& options) {
+  const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
+  if (conf.empty() && variable == nullptr) return;
+  const std::function<void(const std::string&)> nobody;  // it says a backtrace
+  Talk talk(nobody);
+  const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
+  // A part of it is read while libtorch is loaded: an exception there ends the process.
+  const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
+  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
+  if (reason.empty() || reason.starts_with("CUDA error")) return;
+  throw UsageError(variable != nullptr ? variable : "--alloc-conf",
+                   variable != nullptr ? getenv(variable) : conf,
+                   "is refused by libtorch: " + reason_of(reason) + allowed_keys(options),
+                   variable != nullptr ? std::string(variable) + "=expandable_segments:True"
+                                       : "--alloc-conf expandable_segments:True");
 }
 
 void check_alloc_confs(const std::vector<RunSpec>& specs, const CellOptions& options) {

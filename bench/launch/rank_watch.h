@@ -1,4 +1,4 @@
-// Whether the ranks of a cell still move: says so where none has for a while. No torch here.
+// Watches the ranks of a cell, and says so when none of them has moved for a while. No torch here.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class RankWatch {
   RankWatch(const RankWatch&) = delete;
   RankWatch& operator=(const RankWatch&) = delete;
 
-  // Of one rank: a step or a stage has begun, or it has ended.
+  // A rank has begun a step or a stage; a rank has ended.
   void heard(int64_t rank, const Progress& progress);
   void ended(int64_t rank);
 

@@ -12,24 +12,13 @@
 
 #include "files/links.h"
 #include "files/replace_file.h"
+#include "files/room.h"
 #include "profiling/record_file.h"
 
 namespace headroom {
 namespace {
 
-constexpr off_t kWanted = off_t{64} << 10;  // bytes that must be free before anything runs
-
-// A full disk, a quota or a limit on file sizes shows here, not after the first cell. 0 or errno.
-// Asked of a file without a name beside the Records: in theirs, giving the space back would mean to
-// cut it at a size that another program may have gone beyond. File systems that cannot answer find
-// out later.
-int space_error(const std::string& path, off_t size) {
-  const int probe = open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (probe < 0) return errno == ENOSPC || errno == EDQUOT ? errno : 0;
-  const int error = fallocate(probe, FALLOC_FL_KEEP_SIZE, size, kWanted) == 0 ? 0 : errno;
-  close(probe);
-  return error == ENOSPC || error == EDQUOT || error == EFBIG ? error : 0;
-}
+constexpr int64_t kWanted = int64_t{64} << 10;  // bytes that must be free before anything runs
 
 }  // namespace
 
@@ -62,8 +51,9 @@ void RecordLog::open_and_lock(const std::function<void(const std::string& line)>
   if (exists && !S_ISREG(status.st_mode)) {
     throw std::runtime_error("cannot write " + path_ + ": not a regular file");
   }
-  if (const int error = space_error(follow_links(path_), exists ? status.st_size : 0))
-    fail("write", error);
+  // A full disk shows here, not after the first cell.
+  const int64_t size = exists ? status.st_size : 0;
+  if (const int error = space_error(follow_links(path_), size, kWanted)) fail("write", error);
   fd_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) fail("write", errno);
   sync_directory_of(follow_links(path_));

@@ -204,10 +204,8 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   request.distinct = is_distinct(arguments);
   request.count = count_of(arguments, request.world_size);
   request.alloc_conf = arguments.get("alloc-conf");
-  if (!request.alloc_conf
-           .empty()) {  // refused here: a program is ended by its libtorch with a backtrace
-    check_alloc_confs({RunSpec{.alloc_conf = request.alloc_conf, .record_steps = 0}}, {});
-  }
+  // libtorch would end the program with a backtrace.
+  if (!request.alloc_conf.empty()) check_alloc_conf(request.alloc_conf, {});
   for (const std::string& value : values) request.values.push_back(parse_value(value));
   if (arguments.has("value-file")) {
     for (Value& value : read_values(arguments.get("value-file"))) {
@@ -226,7 +224,7 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& va
   return request;
 }
 
-// What the disk refused. Returns the lines that say so.
+// Lines that name the reports and snapshots that could not be written.
 std::string unwritten_lines(const nlohmann::ordered_json& document) {
   std::string lines;
   const std::string lost = document["lost_reports"];
@@ -243,16 +241,16 @@ std::string unwritten_lines(const nlohmann::ordered_json& document) {
 }
 
 // One process: the file is named as asked. Returns the lines that say where snapshots are.
-std::string settle_snapshots(const std::string& file, nlohmann::ordered_json& document) {
+std::string settle_snapshots(const std::string& file, const std::string& unwritten,
+                             nlohmann::ordered_json& document) {
   if (file.empty()) return "";
   std::vector<nlohmann::ordered_json*> written;
   for (auto& process : document["processes"]) {
     if (!process["snapshot"].get<std::string>().empty()) written.push_back(&process);
   }
   if (written.empty()) {
-    return unwritten_lines(document).empty()
-               ? "no snapshot was written: no Python process that used CUDA ended\n"
-               : "";
+    return unwritten.empty() ? "no snapshot was written: no Python process that used CUDA ended\n"
+                             : "";
   }
   std::string lines;
   for (auto* process : written) {
@@ -299,7 +297,7 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
     }
   }
   const std::string unwritten = unwritten_lines(document);
-  const std::string snapshots = settle_snapshots(request.snapshot, document) + unwritten;
+  const std::string snapshots = settle_snapshots(request.snapshot, unwritten, document) + unwritten;
   const size_t width = terminal_width(STDERR_FILENO);
   std::fputs((dryrun_text(document, width) + fitted(snapshots, width)).c_str(), stderr);
   const std::string text =

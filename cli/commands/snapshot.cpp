@@ -45,7 +45,7 @@ TopOrder order_from(const Arguments& arguments) {
   return word == "each" ? TopOrder::kEach : TopOrder::kTotal;
 }
 
-// What a viewer makes nothing of may have lost allocations.
+// A file that the viewer cannot open may have lost allocations.
 void warn_if_broken(const std::string& path, const SnapshotFile& file) {
   const std::vector<SnapshotProblem> problems = validate_snapshot(file);
   if (!has_error(problems)) return;

@@ -72,8 +72,8 @@ int64_t gpus_from(const Arguments& arguments) {
                      "is for the files of one GPU, and a mesh has none; allowed: without --gpus",
                      "--gpus 8 --allow optimizer-offload");
   }
+  const std::vector<Technique> forbidden = listed(arguments, "forbid");
   for (const Technique technique : listed(arguments, "allow")) {
-    const std::vector<Technique> forbidden = listed(arguments, "forbid");
     if (std::find(forbidden.begin(), forbidden.end(), technique) == forbidden.end()) continue;
     throw UsageError("--forbid", row_of(technique).word,
                      "is what --allow allows; allowed: a technique in one of the two",

@@ -59,19 +59,15 @@ std::vector<Flag> run_flags(bool list) {
   return flags;
 }
 
-// A text that is not there would be taken for a flag that is not: "$DIRECTORY" of a script that has
-// none. Other values than texts, and files, are refused where they are read.
+// Refuses a flag with an empty text ("$DIRECTORY" of a script that set none): the run would go on
+// as if the flag were not there. Files and values of other types are refused where they are read.
 void refuse_empty_texts(const Arguments& arguments) {
   for (const Field& field : fields()) {
     const std::string name = field.flag().substr(2);
     const bool is_text = field.value == FieldValue::kText && !field.is_file();
     if (!is_text || !arguments.has(name) || !arguments.get(name).empty()) continue;
-    const std::string example =
-        field.name == "alloc_conf"
-            ? "--alloc-conf expandable_segments:True"
-            : "headroom profile --model-size small --profile-type training --device cpu " +
-                  field.flag() + " checkpoints";
-    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(), example);
+    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(),
+                     "headroom profile --model-size small " + field.example());
   }
 }
 

@@ -1,15 +1,13 @@
 // cuFFT (torch.fft, torch.stft): plans.
 //
 // Note [Work areas of cuFFT]
-// Rationale: libtorch asks a plan for its work area and allocates so much beside the tensors. How
-// large it is cuFFT says only
-//   where a card is: its CUDA runtime, which is linked into it, does not start on ours, and
-//   cufftEstimateMany() with it.
+// Rationale: libtorch asks a plan for the size of its work area and allocates it beside the
+//   tensors. cuFFT tells the size only on a card: the CUDA runtime that is linked into it does not
+//   start on ours, so that cufftEstimateMany() fails too.
 // Approach: the area that its documentation gives for its usual algorithm: as much as the
-// transformed complex data, for every
-//   element of the batch. Lengths with a prime factor above 127 go by Bluestein's algorithm, on a
-//   power of two of at least twice the length. The figure is an assumption, said once and in the
-//   report.
+//   transformed complex data of the whole batch. Lengths with a prime factor above 127 go by
+//   Bluestein's algorithm, on a power of two of at least twice the length. The figure is an
+//   assumption, said once and in the report.
 // Limits: short transforms whose factors fit one kernel may take none on a card.
 #include <cufft.h>
 #include <cufftXt.h>
@@ -126,8 +124,8 @@ cufftResult cufftXtMakePlanMany(cufftHandle handle, int rank, long long* lengths
     found->second.is_made = true;
   }
   if (rank < 1 || rank > 3 || batch < 1) return CUFFT_INVALID_VALUE;
-  const bool half =
-      is_real(input) || is_real(output);  // of the last dimension n/2+1 numbers are kept
+  // A real transform keeps n/2+1 numbers of the last dimension.
+  const bool half = is_real(input) || is_real(output);
   size_t bytes = complex_bytes(execution) * static_cast<size_t>(batch);
   for (int i = 0; i < rank; ++i) {
     if (lengths[i] < 1) return CUFFT_INVALID_SIZE;
