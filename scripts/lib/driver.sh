@@ -174,7 +174,8 @@ cells_left() (
   say() { :; }
   failed() { :; }
   stop_if_hopeless() { :; }
-  { driver_records='' "$driver_function" 8>&1 >/dev/null || :; } |
+  # Nor does a part say anything: a table that it would show has not been written.
+  { driver_records='' "$driver_function" 8>&1 >/dev/null 2>&1 || :; } |
     python3 -IS "$driver_root/scripts/lib/cells_left.py" "$records" model_size context_length profile_type \
       precision device record_steps attention name 2>/dev/null || echo 0
 )
