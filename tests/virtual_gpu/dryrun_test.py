@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`headroom dryrun` on programs that are not ours, in virtual_gpu/programs.
 
-usage: dryrun_test.py HEADROOM ALLOCATE        (ALLOCATE: programs/allocate.cpp, built)
+usage: dryrun_test.py HEADROOM ALLOCATE LATE_THREAD        (the last two: programs/*.cpp, built)
 
 Runs under the Python whose torch the programs use; without one it is skipped (77). All programs
 run first, two at a time, because each spends seconds importing torch.
@@ -18,7 +18,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-HEADROOM, ALLOCATE = (str(Path(word).absolute()) for word in sys.argv[1:3])
+HEADROOM, ALLOCATE, LATE_THREAD = (str(Path(word).absolute()) for word in sys.argv[1:4])
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 PYTHON = [sys.executable]
 TORCHRUN = [*PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -81,6 +81,7 @@ RUNS = {
     "cpp": ([], [ALLOCATE, str(MEBI)]),
     "cpp_stopped": ([], [ALLOCATE, str(MEBI), "stopped"]),
     "cpp_oom": ([], [ALLOCATE, str(GIBI), "all"]),
+    "late_thread": ([], python("late_thread.py", LATE_THREAD)),
     "no_cuda": ([], [*PYTHON, "-c", "import torch; torch.ones(2); raise SystemExit(7)"]),
 }
 
@@ -361,6 +362,9 @@ class DryRun(unittest.TestCase):
     def test_a_program_without_cuda_keeps_its_exit_code(self):
         result = self.result("no_cuda", code=7, processes=0)
         self.assertIn("no process reported any use of CUDA", result.err)
+
+    def test_a_thread_that_asks_for_the_lock_of_a_python_that_ends_aborts_nothing(self):
+        self.assertEqual(self.result("late_thread", processes=0).out, "the last line\n")
 
 
 if __name__ == "__main__":
