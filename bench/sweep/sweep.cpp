@@ -227,9 +227,9 @@ class Sweep {
     progress(i, *cells_[i].record, seconds);
   }
 
-  // ", ETA 40 s": until all cells have ended, those of this sweep and those that follow it.
+  // ", ETA 40 s": until all cells have ended.
   std::string eta() const {
-    const auto seconds = forecast_.left(std::max(to_run_, options_.cells_left) - done_);
+    const auto seconds = forecast_.left(to_run_ - done_);
     return seconds ? ", ETA " + eta_text(*seconds) : "";
   }
 

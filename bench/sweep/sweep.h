@@ -41,7 +41,6 @@ inline std::string result_key(const RunSpec& spec, const nlohmann::json& identit
 struct SweepOptions {
   CellOptions cell;
   std::string records_path;  // JSONL, appended and fsynced as each cell ends; "" = none
-  size_t cells_left = 0;     // that its caller has left, these too: the ETA is for all of them
   bool resume = true;        // cells that records_path already answers are not rerun
   size_t jobs = 0;           // cells at once; 0 = as Note [Lanes] in bench/sweep/lanes.h says
   bool warm = true;          // cells on virtual cards run in warm workers: Note [Warm workers]

@@ -30,8 +30,6 @@ CommandLine sweep_command_line() {
       {"records", "FILE", "JSONL, one Record per cell, appended as each cell ends", "Results",
        FileUse::kWritten},
       {"snapshot-dir", "DIR", "each cell writes <its name>_snapshot.pickle there", "Results"},
-      {"cells-left", "N", "a script's cells still to run, these too: the ETA is for all",
-       "Results"},
       {"no-resume", "", "run again what --records already holds", "Results"},
       {"jobs", "N",
        "cells at once (0 = one per core on virtual cards, one per real card,\none on the CPU, "
@@ -129,7 +127,6 @@ int sweep_grid(const Arguments& arguments) {
   const std::string format = format_from(arguments);
   SweepOptions options{.cell = limits_from(arguments),
                        .records_path = arguments.get("records"),
-                       .cells_left = static_cast<size_t>(integer(arguments, "cells-left", 0, 0)),
                        .resume = !arguments.has("no-resume"),
                        .jobs = static_cast<size_t>(integer(arguments, "jobs", 0, 0)),
                        .warm = !arguments.has("fresh-processes"),

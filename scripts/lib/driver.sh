@@ -13,7 +13,6 @@ set -uo pipefail
 
 driver_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 driver_title=
-driver_function= # what this script runs
 driver_steps=0
 driver_failures=()
 driver_records= # JSON lines of every cell that this script has run
@@ -158,28 +157,6 @@ interrupted() {
   exit 130
 }
 
-# How many cells this script has still to run, each once, for one ETA of all of them: what its function asks of
-# `sweep`, less what the Records answer. Nothing is run or written: the functions that would are others here.
-# shellcheck disable=SC2317 # the parts call them
-cells_left() (
-  measured() { "$@" --dry-run >&8; }
-  sweep() {
-    "$headroom" sweep "$@" --dry-run --format jsonl >&8 2>/dev/null
-    sweep_rows=
-  }
-  build() { :; }
-  write_tables() { :; }
-  write_output() { :; }
-  name_snapshots() { :; }
-  say() { :; }
-  failed() { :; }
-  stop_if_hopeless() { :; }
-  # Nor does a part say anything: a table that it would show has not been written.
-  { driver_records='' "$driver_function" 8>&1 >/dev/null 2>&1 || :; } |
-    python3 -IS "$driver_root/scripts/lib/cells_left.py" "$records" model_size context_length profile_type \
-      precision device record_steps attention name 2>/dev/null || echo 0
-)
-
 # measured COMMAND...: in the background, where a signal for this script reaches it; its exit code.
 measured() {
   local status
@@ -193,10 +170,8 @@ measured() {
 
 # sweep FLAGS...: the Records of a sweep in sweep_rows, one JSON line each; its exit code.
 sweep() {
-  local file=$output_dir/cells/.rows left status
-  measured cells_left >"$file" 9>&- # without the lock: what it starts may outlive a signal for a moment
-  left=$(<"$file")
-  measured "$headroom" sweep "$@" --records "$records" --format jsonl --cells-left "$left" >"$file"
+  local file=$output_dir/cells/.rows status
+  measured "$headroom" sweep "$@" --records "$records" --format jsonl >"$file"
   status=$?
   sweep_rows=$(<"$file")
   rm -f "$file"
@@ -338,7 +313,6 @@ run_alone() {
   local file=$1 function=$2
   [[ $file == "$0" ]] || return 0
   driver_title=$3
-  driver_function=$function
   shift 3
   driver_start "$@"
   "$function"

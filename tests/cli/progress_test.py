@@ -61,16 +61,8 @@ class Progress(unittest.TestCase):
         self.assertRegex(text, r"\[3/4\] small_ctx256\S* ok .* s, ETA \d+ s\r\n")
 
     def test_the_first_cells_which_load_libtorch_forecast_nothing(self):
-        text = stderr_on_a_terminal("sweep", *SLOW, "--context-length", "128,256", "--cells-left", "60")
+        text = stderr_on_a_terminal("sweep", *SLOW, "--context-length", "128,256")
         self.assertNotIn("ETA", text)
-
-    def test_the_eta_of_a_sweep_is_for_all_cells_that_its_caller_has_left(self):
-        def eta(*words):
-            text = stderr_on_a_terminal("sweep", *SLOW, *FOUR, *words)
-            return int(re.search(r"\[3/4\].*, ETA (\d+) s", text)[1])
-
-        self.assertLess(eta(), 10)
-        self.assertGreater(eta("--cells-left", "60"), 50)
 
     def test_a_file_gets_one_line_of_a_short_run_and_no_mark_of_ours(self):
         done = run("profile", *SLOW)

@@ -48,20 +48,6 @@ outputs() { (cd "$OUTPUT_DIR" && find . -maxdepth 1 -type f -printf '%f\n' | LC_
   [ "$(wc -l <"$STUB_LOG")" -eq 8 ]
 }
 
-@test "every sweep of a script is told how many cells the script has left, each counted once" {
-  export STUB_LEFT=$BATS_TEST_TMPDIR/left
-  run "$scripts/run_all.sh"
-  [ "$status" -eq 0 ]
-  # a: 8 of 8; b: the six that a has not run; c: two of BF16.
-  [ "$(tr '\n' ' ' <"$STUB_LEFT")" = "8 6 2 " ]
-  rm "$STUB_LEFT"
-  run "$scripts/run_all.sh" # all is there
-  [ "$(sort -u "$STUB_LEFT")" = 0 ]
-  rm -r "$STUB_LEFT" "$OUTPUT_DIR"
-  run "$scripts/profile_part_b.sh"
-  [ "$(<"$STUB_LEFT")" = 6 ]
-}
-
 @test "a cell in the middle fails: the others run, the tables are written, the last line names it, exit 3" {
   export STUB_FAIL=small_ctx256_training_fp32_device-cpu
   run "$scripts/profile_part_b.sh"

@@ -2,10 +2,8 @@
 
 STUB_FAIL: name of the cell that is killed; STUB_OOM: that runs out of memory. STUB_CRASH: the sweep
 itself dies before that cell. STUB_LOG: gets one line per cell that ran. STUB_REFUSES: a --precision
-that is refused. STUB_SECONDS: a pause before
-the first. STUB_LEFT: gets the --cells-left of each sweep. --dry-run prints the cells. Cells that
---records holds as ok do not run again. A cell is named by its axes and by the settings that it has
-beyond them.
+that is refused. STUB_SECONDS: a pause before the first. Cells that --records holds as ok do not run
+again. A cell is named by its axes and by the settings that it has beyond them.
 """
 import itertools
 import json
@@ -14,9 +12,7 @@ import pathlib
 import sys
 import time
 
-dry_run = "--dry-run" in sys.argv
-words = [part for word in sys.argv[1:] if word != "--dry-run"
-         for part in (word.split("=", 1) if word.startswith("--") else (word,))]
+words = [part for word in sys.argv[1:] for part in (word.split("=", 1) if word.startswith("--") else (word,))]
 flags = dict(zip(words[::2], words[1::2], strict=True))
 flags.setdefault("--precision", "fp32")
 axes = ("--model-size", "--context-length", "--profile-type", "--precision")
@@ -41,11 +37,6 @@ def spec_of(size, context, mode, precision):
         "layers": 8,
         "tokens": flags.get("--tokens", ""),
     }
-
-
-def plan():
-    for cell in itertools.product(*(flags[axis].split(",") for axis in axes)):
-        print(json.dumps({"name": "_".join(cell), "spec": spec_of(*cell)}))
 
 
 def sweep():
@@ -89,10 +80,4 @@ def sweep():
     return 0 if set(statuses) == {"ok"} else 3 if "ok" in statuses else 4
 
 
-if dry_run:
-    plan()
-    sys.exit(0)
-if "STUB_LEFT" in os.environ and "--cells-left" in flags:
-    with open(os.environ["STUB_LEFT"], "a") as left:
-        left.write(flags["--cells-left"] + "\n")
 sys.exit(sweep())

@@ -53,12 +53,3 @@ rows() { grep -c '^| ' "$OUTPUT_DIR/techniques.md"; }
   grep -q '^| FP8 products, BF16 autocast | BF16 autocast | unsupported | unsupported | unsupported | n/a | n/a |' \
     "$OUTPUT_DIR/techniques.md"
 }
-
-@test "run_all counts the cells of the techniques in its ETA" {
-  export STUB_LEFT=$BATS_TEST_TMPDIR/left
-  run "${profile%/*}/run_all.sh" --contexts 128
-  echo "$output"
-  [ "$status" -eq 0 ]
-  first=$(head -n 1 "$STUB_LEFT")
-  [ "$first" -gt $(($(grep -c . "$OUTPUT_DIR/techniques.jsonl"))) ]
-}

@@ -1,12 +1,11 @@
 """Measures every row of the table of memory techniques.
 
-usage: run.py HEADROOM --records FILE --cells FOLDER --device DEVICE --model-size SIZE [--rounds N] [--dry-run]
+usage: run.py HEADROOM --records FILE --cells FOLDER --device DEVICE --model-size SIZE [--rounds N]
 
 Memory: each row on DEVICE; a real card gives times too. Time and loss: a small model on the CPU and
 real text, every row in every round, so that the step without the technique stands beside it. FILE
 gets the Records, each with "technique": its row, "what": "memory" or "time", "round": N. What the
-sweeps' own files under FOLDER answer is not run again. --dry-run prints a line for each cell that
-FILE lacks.
+sweeps' own files under FOLDER answer is not run again.
 Exit codes: 0 all measured, 3 some failed, 4 all failed, 130 interrupted.
 """
 
@@ -54,10 +53,6 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def key_of(technique, marks):
-    return json.dumps([technique, marks], sort_keys=True)
-
-
 @dataclass(frozen=True)
 class Cell:
     case: Case
@@ -68,9 +63,6 @@ class Cell:
     def in_words(self):
         place = "memory" if self.marks["what"] == "memory" else f"time, round {self.marks['round'] + 1}"
         return f"{place}: {self.case.name}" + (", again" if "again" in self.marks else "")
-
-    def key(self):
-        return key_of(self.case.name, self.marks)
 
 
 def cells_of(options, tokens):
@@ -90,21 +82,6 @@ def cells_of(options, tokens):
         # The first again: what a ratio of equal steps is.
         yield Cell(CASES[0], small, f"round_{turn}_again.jsonl",
                    {"what": "time", "round": turn, "again": True})
-
-
-def answered(path):
-    """Keys of the cells that a file of an earlier run has."""
-    found = set()
-    if Path(path).exists():
-        for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                record = json.loads(line)
-                if record["status"] in ANSWERS:
-                    marks = {name: record[name] for name in ("what", "round", "again") if name in record}
-                    found.add(key_of(record["technique"], marks))
-            except (ValueError, KeyError, TypeError):
-                pass
-    return found
 
 
 def run(headroom, cell, folder):
@@ -141,15 +118,9 @@ def main():
     parser.add_argument("--model-size", required=True)
     parser.add_argument("--context-length", default="512")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--dry-run", action="store_true")
     options = parser.parse_args()
     folder = Path(options.cells, "techniques")
     cells = list(cells_of(options, str(folder / "text.uint16")))
-    if options.dry_run:
-        left = {cell.key() for cell in cells} - answered(options.records)
-        for key in sorted(left):
-            print(json.dumps({"spec": {"name": key}}))
-        return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     folder.mkdir(parents=True, exist_ok=True)
     write_real_text(folder / "text.uint16")
