@@ -70,14 +70,4 @@ Tensor kl_loss(const Tensor& log_probs, const Tensor& reference_log_probs, const
   return kl_coef * weighted_sum(kl_estimate(KlEstimator::kK3, log_probs, reference), weights);
 }
 
-DpoLoss dpo_loss(const DpoLogProbs& log_probs, double beta) {
-  const Tensor chosen = log_probs.chosen - log_probs.reference_chosen;
-  const Tensor rejected = log_probs.rejected - log_probs.reference_rejected;
-  DpoLoss made;
-  made.loss = -torch::log_sigmoid(beta * (chosen - rejected)).mean();
-  made.chosen_rewards = (beta * chosen).detach();
-  made.rejected_rewards = (beta * rejected).detach();
-  return made;
-}
-
 }  // namespace headroom

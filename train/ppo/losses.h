@@ -1,4 +1,4 @@
-// The losses of PPO, GRPO and DPO, of tensors of any one shape.
+// The losses of PPO and GRPO, of tensors of any one shape.
 //
 // A loss is sum(weights * loss of a token): how tokens make a loss is in the weights alone
 // (token_weights), made once for a minibatch. So the losses of its micro-batches add up to its own,
@@ -46,19 +46,5 @@ torch::Tensor entropy_loss(const torch::Tensor& entropy, const torch::Tensor& we
 // times k3, with its gradient.
 torch::Tensor kl_loss(const torch::Tensor& log_probs, const torch::Tensor& reference_log_probs,
                       const torch::Tensor& weights, double kl_coef);
-
-// Sums of a response's log-probabilities, (pairs) each.
-struct DpoLogProbs {
-  torch::Tensor chosen, rejected;                      // of the policy
-  torch::Tensor reference_chosen, reference_rejected;  // constants
-};
-struct DpoLoss {
-  torch::Tensor loss;              // mean over pairs
-  torch::Tensor chosen_rewards;    // beta (policy - reference), (pairs), detached
-  torch::Tensor rejected_rewards;  // likewise
-};
-
-// Rafailov et al. 2023, eq. 7: -log sigmoid(beta ((chosen - rejected) - the reference's)).
-DpoLoss dpo_loss(const DpoLogProbs& log_probs, double beta);
 
 }  // namespace headroom

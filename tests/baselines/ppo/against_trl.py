@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes what TRL itself makes of the inputs of make_ppo.py: its PPO, GRPO and DPO.
+"""Writes what TRL itself makes of the inputs of make_ppo.py: its PPO and GRPO.
 
-    pip install --no-deps trl==0.22.2      # the last release with all three; its source is enough
+    pip install --no-deps trl==0.22.2      # its source is enough
     .venv/bin/python tests/baselines/ppo/against_trl.py           # rewrites trl.safetensors
     .venv/bin/python tests/baselines/ppo/against_trl.py --check   # recomputes and compares
 
 TRL's trainers cannot be run on given tensors: PPO's terms stand in the middle of a loop over models
 and data sets. So the statements themselves are taken out of TRL's files, unchanged, and run with
 their variables bound to the inputs: nothing of TRL is imported, and none of what it depends on.
-PPO, rewards to losses, is a stretch of PPOTrainer.train; GRPO's loss is GRPOTrainer._compute_loss;
-DPO's is DPOTrainer.dpo_loss. In TRL's PPO a sequence that ended early has its score one position
+PPO, rewards to losses, is a stretch of PPOTrainer.train; GRPO's loss is GRPOTrainer._compute_loss.
+In TRL's PPO a sequence that ended early has its score one position
 behind its last token, and a value there; here both masks are the one of the tokens, so that it is
 the same problem. TRL estimates by k1 and k3, and takes the mean of all tokens in PPO.
 Exit code 77: TRL is not installed, or it is another version.
@@ -196,26 +196,10 @@ def grpo_advantages(x, scale_rewards):
     return run([*statements, scaled], names)["advantages"]
 
 
-def dpo(x):
-    trainer = SimpleNamespace(
-        accelerator=SimpleNamespace(device="cpu"),
-        reference_free=False,
-        f_divergence_type="reverse_kl",
-        beta=make.BETA,
-        label_smoothing=0,
-    )
-    other = SimpleNamespace(value="another")
-    kinds = SimpleNamespace(ALPHA_DIVERGENCE=other, JS_DIVERGENCE=other)
-    names = {"torch": torch, "F": F, "FDivergenceType": kinds}
-    return function_of(parsed("trainer/dpo_trainer.py"), "dpo_loss", names)(
-        trainer, x["chosen"], x["rejected"], x["reference_chosen"], x["reference_rejected"]
-    )
-
-
 def compute():
     inputs = make.make_inputs()
     x = {name: torch.from_numpy(values.astype("f8")) for name, values in inputs.items()}
-    for name in ("hidden", "head", "new_values", "chosen", "rejected"):
+    for name in ("hidden", "head", "new_values"):
         x[name].requires_grad_()
     mask = torch.arange(max(make.LENGTHS)) < x["lengths"].unsqueeze(-1)
     made = {}
@@ -238,9 +222,6 @@ def compute():
     for loss_type, mode in LOSS_TYPES.items():
         loss = grpo_loss(x, mask, made["group_advantages"], loss_type)
         make.put_loss(made, f"grpo.{mode}", loss, **parameters)
-    loss, chosen_rewards, rejected_rewards = dpo(x)
-    make.put_loss(made, "dpo", loss.mean(), chosen=x["chosen"], rejected=x["rejected"])
-    made["dpo.chosen_rewards"], made["dpo.rejected_rewards"] = chosen_rewards, rejected_rewards
     return {name: make.as_array(values) for name, values in made.items()}
 
 

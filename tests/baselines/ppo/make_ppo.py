@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what train/ppo/ is held against: every term of PPO, GRPO and DPO from its formula.
+"""Writes what train/ppo/ is held against: every term of PPO and GRPO from its formula.
 
     .venv/bin/python tests/baselines/ppo/make_ppo.py            # rewrites ppo.safetensors
     .venv/bin/python tests/baselines/ppo/make_ppo.py --check    # recomputes and compares
@@ -31,7 +31,7 @@ LENGTHS = (7, 3, 5, 1, 6, 7)  # tokens of each response
 WIDTH, VOCABULARY, GROUP = 8, 19, 3
 LONGEST_ALLOWED = 9
 TEMPERATURE, KL_COEF, GAMMA, LAMBDA = 0.8, 0.07, 0.98, 0.9
-CLIP, VALUE_CLIP, VALUE_COEF, ENTROPY_COEF, BETA = 0.2, 0.3, 0.5, 0.02, 0.25
+CLIP, VALUE_CLIP, VALUE_COEF, ENTROPY_COEF = 0.2, 0.3, 0.5, 0.02
 AGGREGATIONS = ("token-mean", "seq-mean-token-mean", "seq-mean-token-sum-norm")
 
 
@@ -59,10 +59,6 @@ def make_inputs():
         "old_values": normal(rows, columns),
         "new_values": normal(rows, columns),
         "scores": normal(rows),
-        "chosen": normal(5, scale=3.0) - 20,
-        "rejected": normal(5, scale=3.0) - 20,
-        "reference_chosen": normal(5, scale=3.0) - 20,
-        "reference_rejected": normal(5, scale=3.0) - 20,
     }
 
 
@@ -208,7 +204,7 @@ def put_policy_losses(made, x, log_probs, entropies, advantages, group):
 def compute():
     inputs = make_inputs()
     x = {name: torch.from_numpy(values.astype("f8")) for name, values in inputs.items()}
-    for name in ("hidden", "head", "new_values", "chosen", "rejected"):
+    for name in ("hidden", "head", "new_values"):
         x[name].requires_grad_()
     made = {}
     log_probs, entropies = log_probs_and_entropy(x["hidden"], x["head"], x["tokens"])
@@ -234,12 +230,6 @@ def compute():
         made[f"value_clip_fraction.{mode}"] = aggregated(clipped, mode)
     steps = [torch.tensor(row, dtype=torch.double) for row in whitened(advantages)]
     put_policy_losses(made, x, log_probs, entropies, steps, group)
-
-    margin = (x["chosen"] - x["reference_chosen"]) - (x["rejected"] - x["reference_rejected"])
-    loss = torch.log(1 + torch.exp(-BETA * margin)).mean()
-    put_loss(made, "dpo", loss, chosen=x["chosen"], rejected=x["rejected"])
-    made["dpo.chosen_rewards"] = BETA * (x["chosen"] - x["reference_chosen"])
-    made["dpo.rejected_rewards"] = BETA * (x["rejected"] - x["reference_rejected"])
     return inputs | {name: as_array(values) for name, values in made.items()}
 
 

@@ -41,7 +41,6 @@ constexpr double kLambda = 0.9;
 constexpr double kClip = 0.2;
 constexpr double kValueClip = 0.3;
 constexpr double kEntropyCoef = 0.02;
-constexpr double kBeta = 0.25;
 constexpr int64_t kGroup = 3;
 constexpr int64_t kLongestAllowed = 9;
 constexpr double kTolerance = 1e-5;

@@ -105,19 +105,6 @@ TEST_P(LossesBaseline, GrposLossWithItsKlTermAndItsGradientsAreThoseOfTheFormula
   }
 }
 
-TEST_P(LossesBaseline, DposLossAndItsGradientsAreThoseOfTheFormula) {
-  const Tensor chosen = of.at("chosen").clone().requires_grad_(true);
-  const Tensor rejected = of.at("rejected").clone().requires_grad_(true);
-  const DpoLoss made =
-      dpo_loss({chosen, rejected, of.at("reference_chosen"), of.at("reference_rejected")}, kBeta);
-  made.loss.backward();
-  EXPECT_LE(error_of(made.loss.view({1}), of.at("dpo")), kTolerance);
-  EXPECT_LE(error_of(chosen.grad(), of.at("dpo.d_chosen")), kTolerance);
-  EXPECT_LE(error_of(rejected.grad(), of.at("dpo.d_rejected")), kTolerance);
-  EXPECT_LE(error_of(made.chosen_rewards, of.at("dpo.chosen_rewards")), kTolerance);
-  EXPECT_LE(error_of(made.rejected_rewards, of.at("dpo.rejected_rewards")), kTolerance);
-}
-
 TEST_P(LossesBaseline, TheSharesOfAnyTwoPartsOfAMinibatchAddUpToItsLoss) {
   for (const LossAggregation mode : kModes) {
     SCOPED_TRACE(word_of(mode));
