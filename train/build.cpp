@@ -128,7 +128,6 @@ std::unique_ptr<Shards> share(const RunSpec& spec, const Grid* grid) {
   if (!has_replicas(grid) || spec.zero == 0) return nullptr;
   return std::make_unique<Shards>(
       spec.zero, spec.reshard_after_forward, spec.prefetch,
-      spec.schedule.kind == ScheduleKind::kZeroBubble,
       SharingRanks{.sharers = grid->sharers(), .copies = grid->copies()});
 }
 
@@ -303,7 +302,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   std::unique_ptr<Shards> shards = share(spec, grid);
   std::unique_ptr<TensorParallel> tensors = split(spec, grid);
   std::unique_ptr<Pipeline> pipeline = stage(spec, config, grid);
-  LayerFactory layers = pipeline ? pipeline->layers(layers_of(spec)) : layers_of(spec);
+  LayerFactory layers = layers_of(spec);
   if (tensors) layers = tensors->layers(layers);
   Transformer model(layers, config, pipeline ? pipeline->part() : whole_model(config),
                     spec.context_length, spec.attention, device, dtype_of(spec.weights),

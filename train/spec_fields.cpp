@@ -267,7 +267,7 @@ std::vector<Field> step_fields() {
            .timed = false}),
       schedule({.name = "schedule",
                 .help = "order in which pipeline stages (pp) run micro-batches: gpipe, 1f1b, "
-                        "interleaved:V with V pieces of the model on each, zero-bubble",
+                        "interleaved:V with V pieces of the model on each",
                 .timed = false}),
       integer<&R::bucket_bytes, 1, kHuge>({.name = "bucket_bytes",
                                            .help = "gradients that replicas send together",

@@ -125,8 +125,6 @@ Tensor Step::run_stage(const Batch& batch) {
             if (saved) saved->begin_backward();
             backward(output, gradient, micro_batches, last);
           },
-      .weights = [&](const std::function<void()>& make,
-                     bool last) { backward_of_weights(make, last); },
       .with_loss = [&](const Tensor& loss) { batch_loss.add(loss, claims_); }};
   pipeline->run(sizes, parameters_.front().options().requires_grad(false), calls);
   finish_gradients(static_cast<size_t>(micro_batches));
@@ -314,13 +312,6 @@ void Step::backward(const Tensor& output, const Tensor& gradient, int64_t parts,
   } else {
     claim_gradients();
   }
-}
-
-void Step::backward_of_weights(const std::function<void()>& make, bool last) {
-  const StepScope phase(scopes_, {ScopeKind::kBackward, "backward"});
-  if (replicas) replicas->begin_backward(last);
-  make();
-  claim_gradients();
 }
 
 void Step::claim_gradients() {

@@ -124,8 +124,6 @@ class Step {
   // From a loss, or from an output and its gradient.
   void backward(const torch::Tensor& output, const torch::Tensor& gradient, int64_t parts,
                 bool last);
-  // What of it a pipeline's schedule has put off.
-  void backward_of_weights(const std::function<void()>& make, bool last);
   void add_up_over_ranks(torch::Tensor& number);
   bool all_ranks(bool here);
   void claim_gradients();

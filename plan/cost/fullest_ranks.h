@@ -19,7 +19,7 @@ namespace headroom {
 //   by pieces: one of each kind is rehearsed (profiling/theory/distinct_replicas.h: of any number
 //   of replicas a few dozen kinds at most), after it is known that the first has room. Of each
 //   stage the fullest by theory is run.
-// Limits: of stages as 1f1b, gpipe and zero-bubble order them; of interleaved pieces the same are
+// Limits: of stages as 1f1b and gpipe order them; of interleaved pieces the same are
 //   taken. tests/plan/cost/fullest_ranks_test.cpp holds it against all ranks; `headroom profile
 //   --rank distinct` runs every kind.
 

@@ -41,7 +41,7 @@ def draw_mesh(draw, cell):
     if tp > 1 and cell["context_length"] % tp == 0:
         mesh["sequence_parallel"] = draw.choice(("true", "false"))
     if pp > 1:
-        mesh["schedule"] = draw.choice(("1f1b", "zero-bubble", "gpipe", "interleaved:2"))
+        mesh["schedule"] = draw.choice(("1f1b", "gpipe", "interleaved:2"))
         parts = [n for n in (1, 2, 3, 4, 6, 8) if cell["batch_size"] % n == 0]
         mesh["micro_batches"] = draw.choice(parts)
     return mesh, pp * dp * tp

@@ -13,19 +13,13 @@ Pipeline::Pipeline(const Schedule& schedule, int64_t layers, std::shared_ptr<Ran
     : stages_(std::move(stages)),
       chunks_(schedule.chunks),
       micro_batches_(micro_batches),
-      actions_(actions_of(schedule, stages_->size(), stages_->rank(), micro_batches)),
-      waiting_(schedule.kind == ScheduleKind::kZeroBubble ? std::make_shared<WaitingGradients>()
-                                                          : nullptr) {
+      actions_(actions_of(schedule, stages_->size(), stages_->rank(), micro_batches)) {
   for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
     const LayerSpan span = layers_of_piece(layers, pieces(), piece(chunk));
     const auto first = static_cast<int64_t>(layers_.size());
     for (int64_t layer = span.first; layer < span.end; ++layer) layers_.push_back(layer);
     blocks_.push_back({first, static_cast<int64_t>(layers_.size())});
   }
-}
-
-LayerFactory Pipeline::layers(const LayerFactory& layers) const {
-  return waiting_ ? waiting_->layers(layers) : layers;
 }
 
 ModelPart Pipeline::part() const {
@@ -47,19 +41,12 @@ int Pipeline::tag(int64_t piece, int64_t micro_batch, ActionKind kind) const {
 void Pipeline::run(at::IntArrayRef sizes, const torch::TensorOptions& options,
                    const StageCalls& calls) {
   kept_.clear();  // of a step that failed in the middle
-  if (waiting_) waiting_->clear();
   for (const Action& action : actions_) {
-    switch (action.kind) {
-      case ActionKind::kForward:
-        backward_follows_ = headroom::backward_follows(actions_, action);
-        forward(action, sizes, options, calls);
-        break;
-      case ActionKind::kBackward:
-        backward(action, sizes, options, calls);
-        break;
-      case ActionKind::kWeights:
-        weights(action, calls);
-        break;
+    if (action.kind == ActionKind::kForward) {
+      backward_follows_ = headroom::backward_follows(actions_, action);
+      forward(action, sizes, options, calls);
+    } else {
+      backward(action, sizes, options, calls);
     }
   }
   for (const auto& [work, tensor] : leaving_) work->wait();
@@ -87,14 +74,9 @@ void Pipeline::backward(const Action& action, at::IntArrayRef sizes,
   const bool has_loss = own + 1 == pieces();
   Tensor gradient;
   if (!has_loss) gradient = receive(own, action, sizes, options);
-  if (waiting_) waiting_->begin(action.micro_batch);
   calls.backward(kept.output, gradient, is_last(action));
   if (has_loss) calls.with_loss(kept.output);
   if (own > 0) send(own - 1, action, kept.input.grad().contiguous());
-}
-
-void Pipeline::weights(const Action& action, const StageCalls& calls) {
-  calls.weights([&] { waiting_->make(action.micro_batch); }, is_last(action));
 }
 
 Tensor Pipeline::receive(int64_t output_of, const Action& action, at::IntArrayRef sizes,

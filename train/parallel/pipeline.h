@@ -5,8 +5,7 @@
 // Approach: the list of schedule.h, one action after the other. A forward waits for the output of
 //   the piece before it and sends its own, a backward waits for the gradient of the piece behind it
 //   and sends that of its input. What is sent is kept until it has left; what a forward keeps for
-//   backward goes with its backward. Where weights have actions of their own the layers are those
-//   of waiting_gradients.h, and a backward leaves their gradients to the action.
+//   backward goes with its backward.
 // Limits: a stage waits where it has nothing to do; nothing is computed in the gaps.
 #pragma once
 
@@ -20,7 +19,6 @@
 #include "model/transformer.h"
 #include "train/parallel/rank_group.h"
 #include "train/parallel/schedule.h"
-#include "train/parallel/waiting_gradients.h"
 
 namespace headroom {
 
@@ -32,9 +30,6 @@ struct StageCalls {
   // From an output and its gradient, undefined for the loss. last: of this chunk in this step.
   std::function<void(const torch::Tensor& output, const torch::Tensor& gradient, bool last)>
       backward;
-  // Of a micro-batch whose backward has been: make() makes the gradients of weights that wait, as
-  // part of the step's backward. last: as there.
-  std::function<void(const std::function<void()>& make, bool last)> weights;
   // Every loss, when its backward has ended.
   std::function<void(const torch::Tensor& loss)> with_loss;
 };
@@ -48,8 +43,6 @@ class Pipeline {
   bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
   bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
   int64_t chunks() const { return chunks_; }
-  // Those of `layers` that the schedule runs with.
-  LayerFactory layers(const LayerFactory& layers) const;
   // What of the model this stage has.
   ModelPart part() const;
   // Of the blocks that it has, those of a chunk.
@@ -82,7 +75,6 @@ class Pipeline {
                const StageCalls& calls);
   void backward(const Action& action, at::IntArrayRef sizes, const torch::TensorOptions& options,
                 const StageCalls& calls);
-  void weights(const Action& action, const StageCalls& calls);
   bool is_last(const Action& action) const { return action.micro_batch + 1 == micro_batches_; }
 
   std::shared_ptr<RankGroup> stages_;
@@ -90,7 +82,6 @@ class Pipeline {
   std::vector<int64_t> layers_;    // that this stage has
   std::vector<LayerSpan> blocks_;  // of its chunks, counted among these
   std::vector<Action> actions_;
-  std::shared_ptr<WaitingGradients> waiting_;  // null: nothing waits
   std::map<Key, Kept> kept_;
   std::vector<std::pair<RankGroup::Work, torch::Tensor>> leaving_;
   bool backward_follows_ = false;

@@ -31,8 +31,7 @@ class Replicas {
   virtual void begin_step() {}
   // Before each forward of it from the token table on.
   virtual void begin_forward() {}
-  // Before each backward; `last`: of the step. Where gradients wait (waiting_gradients.h) before
-  // each part of one: of a parameter all of a micro-batch's gradient comes in one of them.
+  // Before each backward; `last`: of the step.
   virtual void begin_backward(bool last) = 0;
   // And then, where it begins with the loss: other forwards and backwards may have come between.
   virtual void begin_backward_of_loss() {}

@@ -92,30 +92,6 @@ void check_tensor_parallel(const RunSpec& spec) {
   }
 }
 
-void check_zero_bubble(const RunSpec& spec) {
-  const auto refuse = [&](const std::string& problem) {
-    throw UsageError("--schedule", to_string(spec.schedule), problem,
-                     "--mesh pp=2 --micro-batches 4 --schedule zero-bubble");
-  };
-  if (spec.precision == Precision::kFp8) {
-    refuse(
-        "does not run with --precision fp8, whose products make both gradients at once; allowed "
-        "with it: 1f1b, gpipe, interleaved:V");
-  }
-  // Each of these counts on a gradient that backward completes, or on what it saved being there.
-  std::string other;
-  if (spec.activations.offloaded()) other = "--activations " + to_string(spec.activations);
-  if (spec.param_offload.any()) other = "--param-offload " + to_string(spec.param_offload);
-  if (spec.optimizer_offload.any()) {
-    other = "--optimizer-offload " + to_string(spec.optimizer_offload);
-  }
-  if (spec.release_gradients) other = "--release-gradients";
-  if (!other.empty()) {
-    refuse("has gradients of weights wait, and does not run with " + other +
-           "; allowed with it: 1f1b, gpipe, interleaved:V");
-  }
-}
-
 void check_pipeline(const RunSpec& spec) {
   const int64_t pp = spec.mesh.size(MeshAxis::kPipeline);
   const std::string schedule = to_string(spec.schedule);
@@ -140,7 +116,6 @@ void check_pipeline(const RunSpec& spec) {
     refuse("runs forward and backward in turn, and --profile-type " + to_string(spec.profile_type) +
            " has no backward; allowed: with training, forward-backward");
   }
-  if (spec.schedule.kind == ScheduleKind::kZeroBubble) check_zero_bubble(spec);
   if (spec.schedule.kind != ScheduleKind::kInterleaved) return;
   if (spec.micro_batches % pp != 0) {
     throw UsageError("--schedule", schedule,

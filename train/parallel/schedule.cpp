@@ -33,23 +33,6 @@ std::vector<Action> in_turn(int64_t count, int64_t ahead, const Forward& nth_for
   return actions;
 }
 
-// 1f1b of these backwards, each followed by the gradients of weights that waited for `waiting`
-// others; what then still waits comes last.
-std::vector<Action> with_waiting_weights(const std::vector<Action>& one_in_turn, int64_t count,
-                                         int64_t waiting) {
-  std::vector<Action> actions;
-  const auto weights = [&](int64_t micro_batch) {
-    actions.push_back({ActionKind::kWeights, micro_batch, 0});
-  };
-  for (const Action& action : one_in_turn) {
-    actions.push_back(action);
-    const bool backward = action.kind == ActionKind::kBackward;
-    if (backward && action.micro_batch >= waiting) weights(action.micro_batch - waiting);
-  }
-  for (int64_t i = std::max<int64_t>(count - waiting, 0); i < count; ++i) weights(i);
-  return actions;
-}
-
 // The n-th run of a chunk: so many micro-batches as there are stages go through one chunk, then
 // through the next one.
 Action nth_of_chunks(ActionKind kind, int64_t n, int64_t stages, int64_t chunks) {
@@ -67,8 +50,6 @@ std::string to_string(const Schedule& schedule) {
       return "gpipe";
     case ScheduleKind::k1F1B:
       return "1f1b";
-    case ScheduleKind::kZeroBubble:
-      return "zero-bubble";
     case ScheduleKind::kInterleaved:
       break;
   }
@@ -78,10 +59,8 @@ std::string to_string(const Schedule& schedule) {
 Schedule parse_schedule(const std::string& flag, std::string_view typed) {
   if (typed == "gpipe") return {ScheduleKind::kGpipe, 1};
   if (typed == "1f1b") return {ScheduleKind::k1F1B, 1};
-  if (typed == "zero-bubble") return {ScheduleKind::kZeroBubble, 1};
   if (typed.substr(0, kInterleavedWord.size()) != kInterleavedWord) {
-    throw UsageError(flag, typed,
-                     "is no schedule; allowed: gpipe, 1f1b, zero-bubble, interleaved:V",
+    throw UsageError(flag, typed, "is no schedule; allowed: gpipe, 1f1b, interleaved:V",
                      flag + " interleaved:2");
   }
   return {ScheduleKind::kInterleaved,
@@ -99,9 +78,6 @@ std::vector<Action> actions_of(const Schedule& schedule, int64_t stages, int64_t
       return in_turn(micro_batches, micro_batches, nth_forward, nth_backward);
     case ScheduleKind::k1F1B:
       return in_turn(micro_batches, behind, nth_forward, nth_backward);
-    case ScheduleKind::kZeroBubble:
-      return with_waiting_weights(in_turn(micro_batches, behind, nth_forward, nth_backward),
-                                  micro_batches, stage);
     case ScheduleKind::kInterleaved:
       break;
   }

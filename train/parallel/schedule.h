@@ -12,10 +12,9 @@
 
 namespace headroom {
 
-enum class ScheduleKind { kGpipe, k1F1B, kInterleaved, kZeroBubble };
+enum class ScheduleKind { kGpipe, k1F1B, kInterleaved };
 
-// The setting: "gpipe", "1f1b", "zero-bubble", "interleaved:V" with V chunks of layers on each
-// stage.
+// The setting: "gpipe", "1f1b", "interleaved:V" with V chunks of layers on each stage.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::k1F1B;
   int64_t chunks = 1;
@@ -26,9 +25,7 @@ std::string to_string(const Schedule& schedule);
 // Throws UsageError on what is no setting.
 Schedule parse_schedule(const std::string& flag, std::string_view typed);
 
-// kBackward: of everything, but where weights have an action of their own of what goes to the piece
-// before; kWeights: of the weights then.
-enum class ActionKind { kForward, kBackward, kWeights };
+enum class ActionKind { kForward, kBackward };
 struct Action {
   ActionKind kind = ActionKind::kForward;
   int64_t micro_batch = 0;
@@ -40,9 +37,6 @@ struct Action {
 // Of one stage. gpipe: all forwards, then all backwards (Huang et al. 2019). 1f1b: as many forwards
 // as there are stages behind, then one of each in turn (Narayanan et al. 2021, section 2.2).
 // interleaved: the same of chunks (section 2.2 there, too); the stages divide the micro-batches.
-// zero-bubble: 1f1b whose gradients of weights wait, on a stage for as many micro-batches as there
-// are stages before it, so that no stage keeps more than the first (Qi et al. 2023, "Zero Bubble
-// Pipeline Parallelism", ZB-H1).
 std::vector<Action> actions_of(const Schedule& schedule, int64_t stages, int64_t stage,
                                int64_t micro_batches);
 

@@ -19,11 +19,9 @@ NamedTensors with_prefix(const std::string& prefix, const NamedTensors& paramete
 
 }  // namespace
 
-Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, bool weights_wait,
-               SharingRanks ranks)
+Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks)
     : ResidentBlocks(reshard_after_forward == Reshard::kNever, prefetch),
       zero_(zero),
-      weights_wait_(weights_wait),
       ranks_(std::move(ranks)) {}
 
 ShardedUnit* Shards::share(const std::string& name, const NamedTensors& parameters) {
@@ -48,7 +46,7 @@ void Shards::take_rest(Transformer& model) {
   table_ = share("token_embeddings", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
   head_ = share("lm_head", head);
-  if (table_ != nullptr && !blocks_.empty() && !weights_wait_) with_table_ = blocks_.front();
+  if (table_ != nullptr && !blocks_.empty()) with_table_ = blocks_.front();
   for (const auto& unit : units_) {
     ShardedUnit* const own = unit.get();
     hooks_.push_back(std::make_unique<GradientHooks>(
@@ -178,7 +176,7 @@ void Shards::begin_backward_of_loss() {
 // Two neighbours' gradients are there at most.
 void Shards::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
-  if (&unit == head_ && !weights_wait_) head_->drop();
+  if (&unit == head_) head_->drop();
   const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);

@@ -31,10 +31,8 @@ namespace headroom {
 
 class Shards final : public Replicas, public ResidentBlocks {
  public:
-  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3. weights_wait: gradients of blocks
-  // are complete after the token table's (Note [Gradients that wait]).
-  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, bool weights_wait,
-         SharingRanks ranks);
+  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
+  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
 
   // Shares a block that has just been made, one after the other; then what else the model has.
   void take(int64_t layer, TransformerBlock& block);
@@ -79,7 +77,6 @@ class Shards final : public Replicas, public ResidentBlocks {
   void settle_sums();
 
   int64_t zero_;
-  bool weights_wait_;
   SharingRanks ranks_;
   std::vector<std::unique_ptr<ShardedUnit>> units_;  // the token table, every block, the head
   std::vector<ShardedUnit*> blocks_;

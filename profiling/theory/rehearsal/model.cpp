@@ -2,18 +2,13 @@
 
 #include "cards/cards.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
-#include "profiling/theory/rehearsal/parallel/waiting_shapes.h"
 #include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
 namespace {
 
-// What lays gradients of weights aside, where they are asked for.
-WaitingShapes* waiting(const Run& run) { return run.grad_mode ? run.waiting : nullptr; }
-
 ShapeTensor linear(const ShapeTensor& x, const Parameter& weight) {
-  if (WaitingShapes* const later = waiting(*x.run)) return later->product(x, weight.value);
   return einsum("...i,oi->...o", x, weight.value);
 }
 
@@ -23,8 +18,7 @@ ShapeTensor projection(const ShapeTensor& x, const Parameter& weight) {
 }
 
 ShapeTensor rms_norm(const ShapeTensor& x_BSD, const Parameter& parameter) {
-  ShapeTensor weight = parameter.value;
-  if (WaitingShapes* const later = waiting(*x_BSD.run)) weight = later->seen(weight);
+  const ShapeTensor& weight = parameter.value;
   const DType dtype = x_BSD.dtype;
   ShapeTensor x = to(x_BSD, DType::kFp32);
   const ShapeTensor inverse_rms_BS1 = rsqrt(add_scalar(mean_last(pow(x))));
@@ -114,7 +108,6 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t
   attention_.kernel = Sheet(spec).attention_kernel();
   choose_later_kernels(spec, attention_);
   run.fp8 = spec.precision == Precision::kFp8;
-  run.waiting = stage_.waiting();
   if (is_virtual(spec)) {
     const Card& card = find_card(spec.device.card);
     attention_.multiprocessors = run.multiprocessors = card.multiprocessors;

@@ -12,8 +12,6 @@
 
 namespace headroom {
 
-class WaitingShapes;
-
 class Run {
  public:
   // workspace_bytes: what cuBLAS gets for every thread that multiplies matrices.
@@ -39,8 +37,6 @@ class Run {
   SavedShapes* saving = nullptr;  // what becomes of what operations save; null: as it is
   std::optional<DType> autocast;  // what products are computed in
   bool fp8 = false;               // the projections of blocks are FP8 products
-  // Of layers whose weights' gradients wait; null: none do. Whose model has them owns it.
-  WaitingShapes* waiting = nullptr;
   std::map<const Node*, ShapeTensor> cast_cache;  // by what accumulates a weight's gradient
   uint64_t next_sequence = 0;
   std::weak_ptr<Storage> maps_of_8_bits;  // of every optimizer that has them, while one has

@@ -231,12 +231,6 @@ ShapeTensor RehearsedStep::run_stage(const Batch& data) {
             if (saved_) saved_->begin_backward();
             backward_from(output, gradient, last);
           },
-      .weights =
-          [&](const std::function<void()>& make, bool last) {
-            begin("backward", kTemporaries);
-            if (model_.shards() != nullptr) model_.shards()->begin_backward(last);
-            make();
-          },
       .with_loss =
           [&](const ShapeTensor& loss) {
             if (mean_loss.defined()) return;

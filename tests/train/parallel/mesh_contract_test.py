@@ -38,7 +38,6 @@ MESHES = {
     "two stages, 1F1B": ("pp=2", "--micro-batches 4"),
     "two stages of two ranks": ("pp=2,tp=2", "--micro-batches 2 --schedule gpipe"),
     "two replicas of two ranks, ZeRO-3, by tokens": ("dp=2,tp=2", "--zero 3 --sequence-parallel"),
-    "two stages, weights wait": ("pp=2", "--micro-batches 4 --schedule zero-bubble"),
 }
 # Two groups of replicas that share: with what the default draw runs each.
 GROUPS = {
@@ -65,11 +64,6 @@ WIDE_MESHES = {
     "ZeRO-1, four replicas": ("dp=4", "--zero 1"),
     "ZeRO-2, eight replicas": ("dp=8", "--zero 2"),
     "ZeRO-3, eight replicas": ("dp=8", "--zero 3"),
-    "three stages, weights wait": ("pp=3", "--micro-batches 4 --schedule zero-bubble"),
-    "two stages of two replicas, weights wait":
-        ("pp=2,dp=2", "--micro-batches 4 --schedule zero-bubble --bucket-bytes 1000"),
-    "two stages of two ranks, weights wait":
-        ("pp=2,tp=2", "--micro-batches 2 --schedule zero-bubble --sequence-parallel"),
     "ZeRO-1, eight replicas in two groups": ("dp=8", "--zero 1 --shard-group 4"),
     "ZeRO-2, eight replicas in four groups": ("dp=8", "--zero 2 --shard-group 2"),
     "ZeRO-3, eight replicas in four groups": ("dp=8", "--zero 3 --shard-group 2 --prefetch 0"),
@@ -78,26 +72,8 @@ WIDE_MESHES = {
     "four replicas of two ranks, ZeRO-2 in two groups":
         ("dp=4,tp=2", "--zero 2 --shard-group 2 --sequence-parallel"),
 }
-# Meshes whose step is the same to the bit whether weights wait or not; all of them where WIDE.
-WAITING = [
-    ("pp=2", "--micro-batches 4"),
-    ("pp=2,dp=2", "--micro-batches 3 --zero 2"),
-    ("pp=2,dp=2", "--micro-batches 3 --zero 3"),
-]
-WIDE_WAITING = [
-    ("pp=3", "--micro-batches 4"),
-    ("pp=2", "--micro-batches 1"),
-    ("pp=2,dp=2", "--micro-batches 4"),
-    ("pp=2,dp=2", "--micro-batches 3 --zero 1"),
-    ("pp=2,dp=2", "--micro-batches 4 --zero 2"),
-    ("pp=3,tp=2", "--micro-batches 4 --sequence-parallel"),
-    ("pp=3,dp=2", "--micro-batches 4 --zero 3 --prefetch 0"),
-    ("pp=2,dp=2", "--micro-batches 4 --zero 3 --reshard-after-forward never"),
-    ("pp=2,dp=4", "--micro-batches 4 --zero 3 --shard-group 2 --prefetch 2"),
-    ("pp=2,dp=2,tp=2", "--micro-batches 4 --zero 3 --sequence-parallel"),
-]
 # Each beside ZeRO-2 and 3; where WIDE beside no ZeRO and ZeRO-1 too, and on more meshes.
-SCHEDULES = ("gpipe", "1f1b", "interleaved:2", "zero-bubble")
+SCHEDULES = ("gpipe", "1f1b", "interleaved:2")
 SCHEDULED = [("pp=2,dp=2", "--micro-batches 4 --layers 5")]
 WIDE_SCHEDULED = [
     ("pp=2,dp=2,tp=2", "--micro-batches 2 --layers 4 --sequence-parallel"),
@@ -286,9 +262,7 @@ class MovedBytes(unittest.TestCase):
 
     def test_stages_move_every_output_and_its_gradient(self):
         outputs = self.batch * self.context * self.d * 4
-        for schedule in ("1f1b", "zero-bubble"):
-            self.check(f"--mesh pp=2 --micro-batches 4 --schedule {schedule}",
-                       {"pp send": outputs})
+        self.check("--mesh pp=2 --micro-batches 4", {"pp send": outputs})
 
 
 class Prefetch(unittest.TestCase):
@@ -381,19 +355,6 @@ class MeshContract(unittest.TestCase):
                     flags = f"{sharing} --schedule {schedule} --zero {zero}"
                     with self.subTest(f"{mesh} {flags}"):
                         self.check(mesh, flags, "--max-grad-norm 0.1")
-
-    def test_weights_that_wait_change_no_bit(self):
-        for mesh, sharing in WAITING + (WIDE_WAITING if WIDE else []):
-            for name in TECHNIQUES if WIDE else ("FP32",):
-                if "tp=" in mesh and "8-bit" in name:
-                    continue
-                with self.subTest(f"{mesh} {sharing}; {name}"):
-                    technique = TECHNIQUES[name]
-                    waiting = self.check(mesh, sharing + " --schedule zero-bubble", technique)
-                    at_once = self.check(mesh, sharing, technique)
-                    self.assertEqual(waiting[0], at_once[0])
-                    for weight, numbers in at_once[1].items():
-                        self.assertTrue(numbers.equal(waiting[1][weight]), weight)
 
     def test_of_groups_too(self):
         for name, mesh in GROUPS.items():

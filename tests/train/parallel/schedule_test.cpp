@@ -16,17 +16,11 @@ struct Case {
   int64_t stages;
   int64_t micro_batches;
 };
-constexpr Case kCases[] = {
-    {"gpipe", 1, 1},          {"gpipe", 4, 6},         {"1f1b", 1, 3},
-    {"1f1b", 2, 4},           {"1f1b", 4, 2},          {"1f1b", 5, 16},
-    {"interleaved:2", 2, 2},  {"interleaved:2", 2, 8}, {"interleaved:3", 4, 4},
-    {"interleaved:3", 4, 12}, {"zero-bubble", 1, 3},   {"zero-bubble", 2, 1},
-    {"zero-bubble", 2, 4},    {"zero-bubble", 4, 2},   {"zero-bubble", 4, 4},
-    {"zero-bubble", 5, 16}};
-
-bool has_weights(const Case& one) {
-  return parse_schedule("--schedule", one.schedule).kind == ScheduleKind::kZeroBubble;
-}
+constexpr Case kCases[] = {{"gpipe", 1, 1},         {"gpipe", 4, 6},
+                           {"1f1b", 1, 3},          {"1f1b", 2, 4},
+                           {"1f1b", 4, 2},          {"1f1b", 5, 16},
+                           {"interleaved:2", 2, 2}, {"interleaved:2", 2, 8},
+                           {"interleaved:3", 4, 4}, {"interleaved:3", 4, 12}};
 
 std::vector<std::vector<Action>> lists_of(const Case& one) {
   const Schedule schedule = parse_schedule("--schedule", one.schedule);
@@ -41,18 +35,13 @@ TEST(Schedule, EveryChunkGoesForwardAndBackwardOnceWithEveryMicroBatch) {
   for (const Case& one : kCases) {
     const int64_t chunks = parse_schedule("--schedule", one.schedule).chunks;
     for (const auto& list : lists_of(one)) {
-      const int64_t kinds = has_weights(one) ? 3 : 2;
-      EXPECT_EQ(static_cast<int64_t>(list.size()), kinds * chunks * one.micro_batches);
+      EXPECT_EQ(static_cast<int64_t>(list.size()), 2 * chunks * one.micro_batches);
       std::set<std::pair<int64_t, int64_t>> forwards;
       std::set<std::pair<int64_t, int64_t>> backwards;
-      std::set<std::pair<int64_t, int64_t>> weights;
       for (const Action& action : list) {
         const std::pair key(action.chunk, action.micro_batch);
         if (action.kind == ActionKind::kForward) {
           EXPECT_TRUE(forwards.insert(key).second) << one.schedule;
-        } else if (action.kind == ActionKind::kWeights) {
-          EXPECT_EQ(backwards.count(key), 1u) << one.schedule;
-          EXPECT_TRUE(weights.insert(key).second) << one.schedule;
         } else {
           EXPECT_EQ(forwards.count(key), 1u) << one.schedule;
           EXPECT_TRUE(backwards.insert(key).second) << one.schedule;
@@ -78,15 +67,12 @@ int64_t units_of_time(const Case& one) {
         const Action& action = lists[stage][at[stage]];
         const int64_t piece = action.chunk * one.stages + static_cast<int64_t>(stage);
         const bool forward = action.kind == ActionKind::kForward;
-        const bool own =
-            action.kind == ActionKind::kWeights || (forward ? piece == 0 : piece + 1 == pieces);
+        const bool own = forward ? piece == 0 : piece + 1 == pieces;
         const auto needed =
             ends.find({forward ? 0 : 1, forward ? piece - 1 : piece + 1, action.micro_batch});
         if (!own && needed == ends.end()) break;
         now[stage] = std::max(now[stage], own ? 0 : needed->second) + 1;
-        if (action.kind != ActionKind::kWeights) {
-          ends[{forward ? 0 : 1, piece, action.micro_batch}] = now[stage];
-        }
+        ends[{forward ? 0 : 1, piece, action.micro_batch}] = now[stage];
         ++at[stage];
         moved = true;
       }
@@ -102,28 +88,11 @@ TEST(Schedule, NoStageWaitsForEver) {
   for (const Case& one : kCases) EXPECT_GT(units_of_time(one), 0) << one.schedule;
 }
 
-// Qi et al.: (stages - 1)(F + B - W), here with F = B = W; 1F1B's is (stages - 1)(F + B + W).
-TEST(Schedule, WhereWeightsWaitAStageIdlesOneUnitForEachOfTheOthers) {
-  for (const int64_t stages : {1, 2, 3, 4, 8}) {
-    for (const int64_t micro_batches : {stages, 2 * stages, 5 * stages}) {
-      EXPECT_EQ(units_of_time({"zero-bubble", stages, micro_batches}),
-                3 * micro_batches + stages - 1)
-          << stages << " stages, " << micro_batches << " micro-batches";
-    }
-  }
-}
-
 int64_t most_in_flight(const std::vector<Action>& list) {
   int64_t now = 0;
   int64_t most = 0;
-  // What a forward keeps goes with its backward, or with its weights where they wait.
-  const bool weights_wait = std::any_of(list.begin(), list.end(), [](const Action& action) {
-    return action.kind == ActionKind::kWeights;
-  });
-  const ActionKind lets_go = weights_wait ? ActionKind::kWeights : ActionKind::kBackward;
   for (const Action& action : list) {
-    now += action.kind == ActionKind::kForward ? 1 : 0;
-    now -= action.kind == lets_go ? 1 : 0;
+    now += action.kind == ActionKind::kForward ? 1 : -1;
     most = std::max(most, now);
   }
   return most;
@@ -134,20 +103,6 @@ TEST(Schedule, Under1F1BAStageHoldsAsManyMicroBatchesAsStagesAreFromItOn) {
     EXPECT_EQ(most_in_flight(actions_of({}, 4, stage, 16)), 4 - stage);
   }
   EXPECT_EQ(most_in_flight(actions_of({ScheduleKind::kGpipe, 1}, 4, 3, 16)), 16);
-}
-
-TEST(Schedule, WhereWeightsWaitNoStageHoldsMoreMicroBatchesThanTheFirstUnder1F1B) {
-  for (const int64_t stages : {1, 2, 4, 7}) {
-    for (const int64_t micro_batches : {1, 3, 8, 20}) {
-      const int64_t first = most_in_flight(actions_of({}, stages, 0, micro_batches));
-      for (int64_t stage = 0; stage < stages; ++stage) {
-        EXPECT_EQ(most_in_flight(
-                      actions_of({ScheduleKind::kZeroBubble, 1}, stages, stage, micro_batches)),
-                  first)
-            << "stage " << stage << " of " << stages << ", " << micro_batches << " micro-batches";
-      }
-    }
-  }
 }
 
 TEST(Schedule, PiecesHaveEveryLayerOnce) {
@@ -164,7 +119,7 @@ TEST(Schedule, PiecesHaveEveryLayerOnce) {
 }
 
 TEST(Schedule, IsReadAsItIsWritten) {
-  for (const char* word : {"gpipe", "1f1b", "interleaved:4", "zero-bubble"}) {
+  for (const char* word : {"gpipe", "1f1b", "interleaved:4"}) {
     EXPECT_EQ(to_string(parse_schedule("--schedule", word)), word);
   }
   for (const char* word : {"", "1F1B", "interleaved", "interleaved:1", "interleaved:two"}) {

@@ -12,8 +12,7 @@ namespace headroom {
 ShardShapes::ShardShapes(Run& run, const RunSpec& spec, int64_t rank)
     : ResidentBlocks(spec.reshard_after_forward == Reshard::kNever, spec.prefetch),
       run_(run),
-      zero_(spec.zero),
-      weights_wait_(spec.schedule.kind == ScheduleKind::kZeroBubble) {
+      zero_(spec.zero) {
   const ShardGroups groups(spec.mesh, spec.shard_group);
   parts_ = groups.size();
   part_ = groups.part(rank);
@@ -37,7 +36,7 @@ void ShardShapes::take_rest(const std::vector<Parameter*>& table,
   table_ = share("token table", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());
   head_ = share("head", head);
-  if (table_ != nullptr && !blocks_.empty() && !weights_wait_) with_table_ = blocks_.front();
+  if (table_ != nullptr && !blocks_.empty()) with_table_ = blocks_.front();
   for (const auto& unit : units_) {
     UnitShapes* const own = unit.get();
     for (size_t i = 0; i < own->parameters().size(); ++i) {
@@ -121,7 +120,7 @@ void ShardShapes::begin_backward_of_loss() {
 
 void ShardShapes::completed(UnitShapes& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
-  if (&unit == head_ && !weights_wait_) head_->drop();
+  if (&unit == head_) head_->drop();
   const std::vector<UnitShapes*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);

@@ -50,7 +50,6 @@ class ShardShapes final : public ResidentBlocks {
 
   Run& run_;
   int64_t zero_;
-  bool weights_wait_;
   bool has_copies_ = false;
   int64_t parts_ = 1;  // of every unit, of which this replica has one
   int64_t part_ = 0;

@@ -25,8 +25,7 @@ StageShapes::StageShapes(const RunSpec& spec, int64_t rank)
       stage_(spec.mesh.place(rank, MeshAxis::kPipeline)),
       chunks_(spec.schedule.chunks),
       micro_batches_(passes(spec)),
-      actions_(actions_of(spec.schedule, stages_, stage_, micro_batches_)),
-      waits_(spec.schedule.kind == ScheduleKind::kZeroBubble) {
+      actions_(actions_of(spec.schedule, stages_, stage_, micro_batches_)) {
   const int64_t all = model_config(spec).layers;
   for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
     const LayerSpan span = layers_of_piece(all, pieces(), piece(chunk));
@@ -48,17 +47,11 @@ std::vector<int64_t> StageShapes::last_blocks() const {
 
 void StageShapes::run(Run& run, const Dims& sizes, DType dtype, const StageShapeCalls& calls) {
   for (const Action& action : actions_) {
-    switch (action.kind) {
-      case ActionKind::kForward:
-        backward_follows_ = headroom::backward_follows(actions_, action);
-        forward(run, action, sizes, dtype, calls);
-        break;
-      case ActionKind::kBackward:
-        backward(run, action, sizes, dtype, calls);
-        break;
-      case ActionKind::kWeights:
-        calls.weights([&] { waiting_.make(action.micro_batch); }, is_last(action));
-        break;
+    if (action.kind == ActionKind::kForward) {
+      backward_follows_ = headroom::backward_follows(actions_, action);
+      forward(run, action, sizes, dtype, calls);
+    } else {
+      backward(run, action, sizes, dtype, calls);
     }
   }
   leaving_ = {};
@@ -85,7 +78,6 @@ void StageShapes::backward(Run& run, const Action& action, const Dims& sizes, DT
   kept_.erase(found);
   ShapeTensor gradient;
   if (!is_last(action.chunk)) gradient = received(run, "backward", kTemporaries, sizes, dtype);
-  waiting_.begin(action.micro_batch);
   calls.backward(kept.output, gradient, is_last(action));
   if (is_last(action.chunk)) calls.with_loss(kept.output);
   if (!is_first(action.chunk)) send(contiguous(kept.input->gradient));

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "profiling/theory/rehearsal/parallel/waiting_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/parallel/schedule.h"
 #include "train/spec.h"
@@ -22,7 +21,6 @@ struct Parameter;
 struct StageShapeCalls {
   std::function<ShapeTensor(int64_t chunk, int64_t micro_batch, const ShapeTensor& x)> forward;
   std::function<void(ShapeTensor& output, const ShapeTensor& gradient, bool last)> backward;
-  std::function<void(const std::function<void()>& make, bool last)> weights;
   std::function<void(const ShapeTensor& loss)> with_loss;
 };
 
@@ -41,7 +39,6 @@ class StageShapes {
   // Of the blocks that it has, those of a chunk.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
-  WaitingShapes* waiting() { return waits_ ? &waiting_ : nullptr; }  // null: nothing waits
   std::vector<int64_t> last_blocks() const;
   // As Pipeline's.
   bool backward_follows() const { return backward_follows_; }
@@ -69,8 +66,6 @@ class StageShapes {
   std::vector<int64_t> layers_;
   std::vector<LayerSpan> blocks_;
   std::vector<Action> actions_;
-  bool waits_;
-  WaitingShapes waiting_;
   bool backward_follows_ = false;
   std::map<Key, Kept> kept_;
   ShapeTensor leaving_;
