@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <future>
 #include <stdexcept>
 
 #include "files/mapped_file.h"
@@ -332,9 +333,16 @@ TEST_P(DiskStatesTest, ASecondRunInTheDirectoryIsRefused) {
   known_fill(states);
   const std::string line =
       "cannot write " + folder_.path() + ": another run keeps its states there";
-  EXPECT_EQ(message_of<WriteError>([&] { DiskStates(options(), known_regions()); }), line);
-  EXPECT_EQ(message_of<WriteError>([&] { StateDirectory::check(folder_.path()); }), line);
-  EXPECT_EQ(message_of<WriteError>([&] { StateDirectory::remove(folder_.path()); }), line);
+  // Each waits for some seconds (files/lock.h), all three at once.
+  const auto message = [](auto call) {
+    return std::async(std::launch::async, [call] { return message_of<WriteError>(call); });
+  };
+  auto made = message([&] { DiskStates(options(), known_regions()); });
+  auto checked = message([&] { StateDirectory::check(folder_.path()); });
+  auto removed = message([&] { StateDirectory::remove(folder_.path()); });
+  EXPECT_EQ(made.get(), line);
+  EXPECT_EQ(checked.get(), line);
+  EXPECT_EQ(removed.get(), line);
   EXPECT_EQ(known_step(states), 0);
 }
 
