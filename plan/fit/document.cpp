@@ -125,6 +125,11 @@ ordered_json card_document(const Card& card) {
           {"context_measured", card.context_measured}};
 }
 
+ordered_json questions_document(const Questions& questions) {
+  return {{"floors", questions.floors}, {"needs", questions.needs}, {"guesses", questions.guesses},
+          {"fits", questions.fits},     {"hosts", questions.hosts}, {"cells", questions.cells}};
+}
+
 }  // namespace
 
 ordered_json fit_document(const FitFound& found) {
@@ -136,6 +141,7 @@ ordered_json fit_document(const FitFound& found) {
                            {"host_limit_of_a_rank_bytes", nullptr},
                            {"smaller_cards", ordered_json::array()},
                            {"sets", found.result.sets},
+                           {"questions", questions_document(found.result.questions)},
                            {"cost_order", ordered_json::array()},
                            {"interrupted", found.result.stopped},
                            {"notes", found.result.notes},

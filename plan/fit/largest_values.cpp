@@ -319,9 +319,4 @@ FitResult largest_values(const FitQuestion& question, const Judge& judge) {
   return LargestValues(question, judge).search();
 }
 
-FitResult search_fit(const FitQuestion& question, const Judge& judge) {
-  return question.open == Open::kNothing ? cheapest_sets(question, judge)
-                                         : largest_values(question, judge);
-}
-
 }  // namespace headroom

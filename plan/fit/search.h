@@ -115,6 +115,16 @@ struct FitAnswer {
       beyond;  // none where nothing is: the cheapest set of all, the largest value
 };
 
+// How often a search asked its Judge, by kind; what it had asked before it knew.
+struct Questions {
+  size_t floors = 0;   // sums of rows
+  size_t needs = 0;    // peaks by theory
+  size_t guesses = 0;  // rough ones, for where to look
+  size_t fits = 0;     // whether the card has room, by theory
+  size_t hosts = 0;    // bytes in host memory, by theory
+  size_t cells = 0;    // runs on the virtual card, of this search or of an earlier one
+};
+
 struct FitResult {
   std::vector<FitAnswer> answers;  // cheapest first, each reaching further than those before it
   // Where nothing fits, at the smallest value of what is open: of the sets that the card has room
@@ -123,7 +133,8 @@ struct FitResult {
   std::optional<FitAnswer> nearest;
   std::vector<std::string> notes;  // where card and theory disagree, what could not be judged
   size_t sets = 0;                 // that there are
-  bool stopped = false;            // the answers are those that were proved by then
+  Questions questions;
+  bool stopped = false;  // the answers are those that were proved by then
 };
 
 FitResult search_fit(const FitQuestion& question, const Judge& judge);
