@@ -34,6 +34,7 @@ class CheapestSets {
     }
     if (result_.answers.empty() && !judge_.stopped() && !sets_.empty()) settle_nearest();
     result_.stopped = judge_.stopped();
+    result_.questions = estimates_.questions();
     return std::move(result_);
   }
 

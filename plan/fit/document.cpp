@@ -126,8 +126,11 @@ ordered_json card_document(const Card& card) {
 }
 
 ordered_json questions_document(const Questions& questions) {
-  return {{"floors", questions.floors}, {"needs", questions.needs}, {"guesses", questions.guesses},
-          {"fits", questions.fits},     {"hosts", questions.hosts}, {"cells", questions.cells}};
+  return {{"needs", questions.needs},
+          {"guesses", questions.guesses},
+          {"fits", questions.fits},
+          {"hosts", questions.hosts},
+          {"cells", questions.cells}};
 }
 
 }  // namespace

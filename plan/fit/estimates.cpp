@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "bench/process/cores.h"
 #include "plan/fit/side_by_side.h"
@@ -39,21 +40,29 @@ int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& 
 }  // namespace
 
 int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
-                      const RunSpec& spec) {
+                      const RunSpec& spec, size_t& count) {
   const RunSpec of_it = plain(spec);
   const auto [found, is_new] = known.try_emplace(row_name(of_it), 0);
-  if (is_new) found->second = asked(ask, of_it);
+  if (is_new) {
+    ++count;
+    found->second = asked(ask, of_it);
+  }
   return found->second;
 }
 
-int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, judge_.floor, of_floor(spec)); }
+int64_t Estimates::floor(const RunSpec& spec) {
+  size_t uncounted = 0;  // a sum of rows costs nothing beside the rest
+  return of(floors_, judge_.floor, of_floor(spec), uncounted);
+}
 
 bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
 
 bool Estimates::fits_card(const RunSpec& spec) {
-  const auto [found, is_new] = fits_.try_emplace(row_name(spec), false);
-  if (is_new) found->second = floor(spec) <= judge_.capacity && judge_.fits(spec);
-  return found->second;
+  const auto [found, is_new] = fits_.try_emplace(row_name(spec));
+  Answer& answer = found->second;
+  if (is_new) answer.fits = floor(spec) <= judge_.capacity && judge_.fits(spec);
+  if (!std::exchange(answer.is_counted, true)) ++questions_.fits;
+  return answer.fits;
 }
 
 bool Estimates::fits_host(const RunSpec& spec) {
@@ -85,7 +94,7 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
     if (floor(spec) <= judge_.capacity) {
       specs.push_back(spec);
     } else {
-      fits_.try_emplace(row_name(spec), false);
+      fits_.try_emplace(row_name(spec));
     }
   }
   std::vector<std::optional<bool>> answers(specs.size());
@@ -102,11 +111,12 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
     while (place < known && !first_that_fits.compare_exchange_weak(known, place)) continue;
   });
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (answers[i]) fits_.try_emplace(row_name(specs[i]), *answers[i]);
+    if (answers[i]) fits_.try_emplace(row_name(specs[i]), Answer{.fits = *answers[i]});
   }
 }
 
 Verdict Estimates::run(const RunSpec& spec) {
+  ++questions_.cells;
   Verdict verdict = judge_.run(spec);
   if (verdict.of_host) verdict.host_excess = host(spec) - *judge_.host_limit;
   return verdict;

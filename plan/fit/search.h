@@ -115,9 +115,9 @@ struct FitAnswer {
       beyond;  // none where nothing is: the cheapest set of all, the largest value
 };
 
-// How often a search asked its Judge, by kind; what it had asked before it knew.
+// How many different questions a search had for its Judge, by kind. Those that were answered ahead
+// and that it did not have are not counted (plan/fit/estimates.h).
 struct Questions {
-  size_t floors = 0;   // sums of rows
   size_t needs = 0;    // peaks by theory
   size_t guesses = 0;  // rough ones, for where to look
   size_t fits = 0;     // whether the card has room, by theory

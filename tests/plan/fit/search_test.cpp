@@ -183,6 +183,22 @@ TEST(CheapestSets, NoCellIsRunTwice) {
   for (const auto& [name, times] : card.runs) EXPECT_EQ(times, 1) << name;
 }
 
+TEST(CheapestSets, TheQuestionsToTheJudgeAreCountedByKind) {
+  const FakeCard card = card_of(300);
+  size_t needs = 0;
+  Judge judge = card.judge();
+  judge.need = [&, ask = judge.need](const RunSpec& spec) { return ++needs, ask(spec); };
+  const FitResult result = search_fit(question_of(), judge);
+  EXPECT_GT(needs, 0U);
+  EXPECT_EQ(result.questions.needs, needs);
+  EXPECT_EQ(result.questions.cells, card.runs.size());
+  EXPECT_GE(result.questions.fits, result.answers.size());
+  EXPECT_LE(result.questions.fits, result.sets);
+  EXPECT_EQ(result.questions.guesses, 0U) << "the cheapest sets are asked for";
+  EXPECT_EQ(search_fit(question_of(), judge).questions.fits, result.questions.fits)
+      << "what is asked ahead of the search is not its question";
+}
+
 TEST(CheapestSets, WhatIsKnownIsKeptWhenStopped) {
   FakeCard card = card_of(330);
   int left = 3;
