@@ -26,14 +26,14 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 USAGE = 2
 
 # The program under its name, each call noted with its exit code. What dryrun would run is replaced.
-# A refusal comes before anything runs: what still runs after half a second was not refused.
+# A refusal comes before anything runs: what still runs after a quarter of a second was not refused.
 WRAPPER = """#!/usr/bin/env bash
 words=()
 for word; do
   words+=("$word")
   if [[ $1 == dryrun && $word == -- ]]; then words+=(true); break; fi
 done
-timeout 0.5 "$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
+timeout 0.25 "$HEADROOM" "${words[@]}" 2>"$NOTES/$$.stderr"
 code=$?
 printf '%s\\n' "$code headroom ${words[*]}: $(tail -n 1 "$NOTES/$$.stderr")" >"$NOTES/$$"
 exit "$code"
