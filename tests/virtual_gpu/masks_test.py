@@ -69,6 +69,13 @@ class Masks(unittest.TestCase):
         done = self.run_dry([], "finite", "4096")
         self.assertEqual(done.stdout, "least 1.284\nunknown 0.0\n")
 
+    def test_large_masks_of_unknown_numbers_say_that_they_are_finite(self):
+        self.assertEqual(self.run_dry([], "large").stdout, "finite True False 2457600\n")
+
+    def test_a_part_that_is_written_leaves_the_rest_as_it_was(self):
+        done = self.run_dry([], "parts")
+        self.assertEqual(done.stdout, "rows 2044 sum 56 first 528\n")
+
     def test_a_recording_that_the_program_ends_is_in_the_snapshot(self):
         done = self.run_dry(["--snapshot", "run.pickle"], "record_off")
         self.assertRegex(done.stderr, "snapshot: run.pickle, until the program switched its "
