@@ -1,4 +1,4 @@
-"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | record_off | fill DIR."""
+"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | eig LIBRARY | record_off | fill DIR."""
 
 import sys
 
@@ -45,6 +45,11 @@ def large():
     values = torch.randn(600, 4096, device="cuda")
     print("finite", torch.isfinite(values).all().item(), torch.isnan(values).any().item(),
           values[~torch.isnan(values)].shape[0])
+
+
+def eig(library):
+    torch.backends.cuda.preferred_linalg_library(library)
+    print("vectors", *torch.linalg.eig(torch.randn(1200, 1200, device="cuda")).eigenvectors.shape)
 
 
 def parts():
