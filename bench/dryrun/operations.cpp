@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "bench/dryrun/given_counts.h"
+#include "bench/dryrun/one_thread.h"
 #include "bench/dryrun/operation.h"
 #include "bench/dryrun/stand_in.h"
 #include "bench/dryrun/uniform_masks.h"
@@ -213,6 +214,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     return running;
   }
   const at::RecordFunctionGuard not_ours(false);
+  const OneThread alone;
   running->arguments = on_host(*running, inputs);
   if (running->arguments && operation->inside != Inside::kNothing) {
     answer_inside(*operation, running->arguments->values);
@@ -247,6 +249,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (running == nullptr) return;
   if (running->operation->is_resize) return note_resize(function.outputs());
   const at::RecordFunctionGuard not_ours(false);
+  const OneThread alone;
   if (!running->arguments) return assume(*running, function.outputs());
   std::vector<Result> results;
   for (size_t i = 0; i < running->written.size(); ++i) {

@@ -80,6 +80,10 @@ class Masks(unittest.TestCase):
         self.assertNotIn("statically linked", done.stderr)
         self.assertEqual(self.run_dry([], "eig", "magma").stdout, "vectors 1200 1200\n")
 
+    def test_known_values_are_computed_by_the_thread_that_asks(self):
+        done = self.run_dry([], "threads", OMP_NUM_THREADS="4")
+        self.assertEqual(done.stdout, "threads 0 1.0\n")
+
     def test_a_part_that_is_written_leaves_the_rest_as_it_was(self):
         done = self.run_dry([], "parts")
         self.assertEqual(done.stdout, "rows 2044 sum 56 first 528\n")

@@ -1,5 +1,7 @@
-"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | eig LIBRARY | record_off | fill DIR."""
+"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | eig LIBRARY | threads |
+record_off | fill DIR."""
 
+import os
 import sys
 
 import torch
@@ -50,6 +52,14 @@ def large():
 def eig(library):
     torch.backends.cuda.preferred_linalg_library(library)
     print("vectors", *torch.linalg.eig(torch.randn(1200, 1200, device="cuda")).eigenvectors.shape)
+
+
+def threads():
+    """What is known is computed by the thread that asks."""
+    one = torch.ones(1, device="cuda", dtype=torch.bfloat16)
+    before = len(os.listdir("/proc/self/task"))
+    many = one.expand(2, 4, 256, 256).contiguous()
+    print("threads", len(os.listdir("/proc/self/task")) - before, many[1, 3, 255, 255].item())
 
 
 def parts():
