@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes report/not_supported.inc, cublas/other.inc and cusolver/: names answered without doing.
+"""Writes report/not_supported.inc, cublas/other.inc and the lists of cusolver/ and cusparse/: names
+answered without doing.
 
 usage: make_lists.py TORCH_DIR OBJECT_DIR [--check]
 TORCH_DIR: the wheel's torch/. OBJECT_DIR: the build's virtual_gpu/. --check writes nothing and
@@ -8,9 +9,9 @@ beside TORCH_DIR.
 
 Every function of the CUDA runtime, cuBLAS and cuBLASLt, every one of cuDNN that takes a handle, and
 every one of the other libraries that libtorch imports is either defined in a source file here or
-on one of the lists. Functions of cuDNN and cuSOLVER that take no handle need no device: the real
-ones run (cudnn/cudnn.cpp). Run it when libtorch or the sources change; tests run it with --check
-and compare libtorch's imports.
+on one of the lists. Functions of cuDNN, cuSOLVER and cuSPARSE that take no handle need no device:
+the real ones run (cudnn/cudnn.cpp). Run it when libtorch or the sources change; tests run it with
+--check and compare libtorch's imports.
 """
 
 import re
@@ -20,12 +21,15 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NOT_SUPPORTED, OTHER = HERE / "report/not_supported.inc", HERE / "cublas/other.inc"
-SIZES, LAUNCHES = HERE / "cusolver/sizes.inc", HERE / "cusolver/launches.inc"
+# Of these libraries, what takes a handle tells a size or is a launch.
+BY_HANDLE = ("cusolver", "cusparse")
+SIZES = {library: HERE / library / "sizes.inc" for library in BY_HANDLE}
+LAUNCHES = {library: HERE / library / "launches.inc" for library in BY_HANDLE}
 
 # Library -> (file, what "not supported" is in its own enumeration).
 WHOLE = {"cudart": ("cu13/lib/libcudart.so.13", 801), "cublas": ("cu13/lib/libcublas.so.13", 15),
          "cublasLt": ("cu13/lib/libcublasLt.so.13", 15)}
-IMPORTED = {"cusparseLt": 10, "cusparse": 10, "cufft": 16, "nccl": 5}
+IMPORTED = {"cusparseLt": 10, "cufft": 16, "nccl": 5}
 IMPORTERS = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_python.so")
 # Of the driver. The first six cuDNN looks up before it plans, and calls none of them: by both names
 # where there are two. The others libtorch looks up when it first needs any function of the driver.
@@ -37,8 +41,10 @@ DRIVER = dict.fromkeys((
     "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
     "cuStreamWriteValue32"), 801)
 CUDNN_NOT_SUPPORTED = 3000
-# Return text, which a caller prints: defined in report/returned_text.cpp.
-NOT_CODES = {"cusparseGetErrorString"}
+IS_SIZE = re.compile("_bufferSize(Ext)?$")
+# The results of these have a size that depends on what the matrices hold.
+CUSPARSE_BY_CONTENTS = re.compile(r"cusparse(SpGEMM_|[A-Z]csrgeam2)")
+CUSPARSE_NOT_SUPPORTED = 10
 
 
 def symbols(path: Path, kind: str) -> set[str]:
@@ -60,7 +66,7 @@ def defined_here(objects: Path) -> set[str]:
     names: set[str] = set()
     for source in sorted(HERE.rglob("*.cpp")):
         if source in (HERE / "report/refusal.cpp", HERE / "cublas/other.cpp",
-                      HERE / "cusolver/calls.cpp"):
+                      *(HERE / library / "calls.cpp" for library in BY_HANDLE)):
             continue
         found = objects_of(source, objects)
         if not found:
@@ -72,10 +78,11 @@ def defined_here(objects: Path) -> set[str]:
 
 
 def with_handle(nvidia: Path) -> set[str]:
-    """Of cuDNN and cuSOLVER, by their headers."""
+    """Of cuDNN, cuSOLVER and cuSPARSE, by their headers."""
     names: set[str] = set()
     for library, headers, mark in (("cudnn", "cudnn/include/cudnn*.h", "CUDNNWINAPI"),
-                                   ("cusolverDn", "cu13/include/cusolverDn.h", "CUSOLVERAPI")):
+                                   ("cusolverDn", "cu13/include/cusolverDn.h", "CUSOLVERAPI"),
+                                   ("cusparse", "cu13/include/cusparse*.h", "CUSPARSEAPI")):
         text = " ".join(path.read_text() for path in sorted(nvidia.glob(headers)))
         functions = re.findall(rf"{mark}\s+({library}\w+)\s*\(([^;]*)\)\s*;", text)
         names |= {name for name, parameters in functions if f"{library}Handle_t" in parameters}
@@ -103,24 +110,29 @@ def lists(torch: Path, objects: Path) -> dict[Path, str]:
             else:
                 refused[name] = code
     for library, code in IMPORTED.items():
-        for name in sorted(imported - have - NOT_CODES):
+        for name in sorted(imported - have):
             if re.match(f"{library}[A-Z]", name):
                 refused[name] = code
     refused |= {name: code for name, code in DRIVER.items() if name not in have}
     handled = with_handle(torch.parent / "nvidia")
     for name in sorted(name for name in handled - have if name.startswith("cudnn")):
         refused[name] = CUDNN_NOT_SUPPORTED
-    solver = sorted(n for n in (handled & imported) - have if n.startswith("cusolver"))
-    sizes = [name for name in solver if name.endswith("_bufferSize")]
-    launches = [name for name in solver if not name.endswith("_bufferSize")]
-    return {
+    unknown = {name for name in (handled & imported) - have if CUSPARSE_BY_CONTENTS.match(name)}
+    refused |= dict.fromkeys(sorted(unknown), CUSPARSE_NOT_SUPPORTED)
+    by_kind: dict[Path, str] = {}
+    for library in BY_HANDLE:
+        names = sorted(n for n in (handled & imported) - have - unknown if n.startswith(library))
+        sizes = [name for name in names if IS_SIZE.search(name)]
+        launches = [name for name in names if not IS_SIZE.search(name)]
+        by_kind[SIZES[library]] = text_of("HEADROOM_SIZE(name).",
+                                          [f"HEADROOM_SIZE({name})" for name in sizes])
+        by_kind[LAUNCHES[library]] = text_of("HEADROOM_LAUNCH(name).",
+                                             [f"HEADROOM_LAUNCH({name})" for name in launches])
+    return by_kind | {
         NOT_SUPPORTED: text_of(
             "HEADROOM_REFUSE(name, the library's \"not supported\").",
             [f"HEADROOM_REFUSE({name}, {code})" for name, code in refused.items()]),
         OTHER: text_of("HEADROOM_DONE(name).", [f"HEADROOM_DONE({name})" for name in done]),
-        SIZES: text_of("HEADROOM_SIZE(name).", [f"HEADROOM_SIZE({name})" for name in sizes]),
-        LAUNCHES: text_of("HEADROOM_LAUNCH(name).",
-                          [f"HEADROOM_LAUNCH({name})" for name in launches]),
     }
 
 
@@ -129,8 +141,8 @@ def main() -> int:
     is_check = "--check" in sys.argv
     if is_check and not (torch.parent / "nvidia").is_dir():
         return 77
-    old = {path: path.read_text() for path in (NOT_SUPPORTED, OTHER, SIZES, LAUNCHES)}
     new = lists(torch, objects)
+    old = {path: path.read_text() if path.exists() else "" for path in new}
     for path in (path for path in old if old[path] != new[path]):
         print(path.relative_to(HERE), "is out of date" if is_check else "is written anew")
         if not is_check:

@@ -1,45 +1,19 @@
 #include "bench/dryrun/given_counts.h"
 
-#include <c10/util/intrusive_ptr.h>
-
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <tuple>
-#include <utility>
+#include <optional>
 #include <vector>
 
-#include "bench/dryrun/operation.h"
+#include "bench/dryrun/card_memory.h"
+#include "bench/dryrun/mask_notes.h"
 #include "bench/dryrun/stand_in.h"
 
 namespace headroom {
 namespace {
 
-struct Given {
-  c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-  uint32_t version;
-  int count;
-};
-
-using Place = std::tuple<const c10::StorageImpl*, uint64_t, uint64_t>;
-
-std::mutex given_mutex;
-std::map<Place, Given> given_counts;
-
-Place place_of(const at::Tensor& mask) {
-  const Span span = span_of(mask);
-  return {mask.storage().unsafeGetStorageImpl(), span.begin, span.end};
-}
-
-// A tensor of inference mode has none.
-uint32_t version_of(const at::Tensor& mask) {
-  return mask.is_inference() ? 0 : static_cast<uint32_t>(mask._version());
-}
-
-void forget_dead() {
-  for (auto it = given_counts.begin(); it != given_counts.end();) {
-    it = it->second.storage.expired() ? given_counts.erase(it) : std::next(it);
-  }
+MaskNotes<int>& given_counts() {
+  static auto* all = new MaskNotes<int>();
+  return *all;
 }
 
 // The indices of the first `count` elements of a tensor, row by row.
@@ -57,11 +31,8 @@ at::Tensor indices_of_first(int64_t count, at::IntArrayRef sizes) {
 }  // namespace
 
 void answer_given_count(const at::Tensor& mask) {
-  const std::lock_guard lock(given_mutex);
-  const auto found = given_counts.find(place_of(mask));
-  if (found == given_counts.end() || found->second.storage.expired()) return;
-  if (found->second.version != version_of(mask)) return;
-  stand_in().answer_next(&found->second.count, sizeof found->second.count);
+  const std::optional<int> count = given_counts().find(mask);
+  if (count) stand_in().answer_next(&*count, sizeof *count);
 }
 
 void keep_given_count(const at::Tensor& mask, const at::Tensor& indices) {
@@ -74,10 +45,7 @@ void keep_given_count(const at::Tensor& mask, const at::Tensor& indices) {
     write(mask, first.to(mask.scalar_type()));
     return;
   }
-  const std::lock_guard lock(given_mutex);
-  forget_dead();
-  given_counts.insert_or_assign(place_of(mask), Given{mask.storage().getWeakStorageImpl(),
-                                                      version_of(mask), static_cast<int>(count)});
+  given_counts().note(mask, static_cast<int>(count));
 }
 
 }  // namespace headroom

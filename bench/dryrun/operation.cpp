@@ -26,13 +26,14 @@ const std::set<std::string> kAbsorbing = {
     "aten::logical_or", "aten::logical_and", "aten::mul"};
 
 // Note [Numbers that nobody knows are finite]
-// Rationale: programs leave out what is not a number (nanmin, overflow checks); of values that read
-//   as zeros that would be everything, and a minimum of nothing raises.
-// Approach: what asks of an unknown number whether it is one gets the answer of every finite one.
-// Limits: a program whose numbers are not finite on a card takes another way here.
 const std::map<std::string, bool> kOfFinite = {{"aten::isnan", false},    {"aten::isinf", false},
                                                {"aten::isposinf", false}, {"aten::isneginf", false},
                                                {"aten::isfinite", true},  {"aten::isreal", true}};
+
+const std::map<std::string, OfUniform> kOfUniform = {{"aten::all", OfUniform::kSame},
+                                                     {"aten::any", OfUniform::kSame},
+                                                     {"aten::logical_not", OfUniform::kOpposite},
+                                                     {"aten::bitwise_not", OfUniform::kOpposite}};
 
 // They write running statistics that their schemas call inputs, or call the program back.
 bool writes_in_secret(const std::string& name) {
@@ -71,6 +72,9 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   if (const auto one = kOfFinite.find(name.name); !writes && one != kOfFinite.end()) {
     operation.of_finite = one->second;
   }
+  if (const auto one = kOfUniform.find(name.name); !writes && one != kOfUniform.end()) {
+    operation.of_uniform = one->second;
+  }
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
@@ -86,13 +90,6 @@ class Silence : public c10::WarningHandler {
  public:
   void process(const c10::Warning&) override {}
 };
-
-c10::DispatchKeySet wrappers() {
-  return c10::DispatchKeySet({DispatchKey::Python, DispatchKey::FuncTorchBatched,
-                              DispatchKey::FuncTorchGradWrapper, DispatchKey::Functionalize,
-                              DispatchKey::Conjugate, DispatchKey::Negative,
-                              DispatchKey::ZeroTensor});
-}
 
 // Whatever the program's thread is in the midst of. False when the CPU has no such kernel, or
 // refuses the values.
@@ -118,32 +115,6 @@ bool run_on_host(const Operation& operation, std::vector<c10::IValue>& stack) {
 
 }  // namespace
 
-void write(const at::Tensor& on_card, const at::Tensor& on_host) {
-  const Span span = span_of(on_card);
-  if (span.end == span.begin || on_card.sizes() != on_host.sizes()) return;
-  const at::Tensor image = empty_on_host(on_card, on_card.sizes(), on_card.strides());
-  if (on_card.is_non_overlapping_and_dense()) {
-    image.copy_(on_host);
-    stand_in().write(span.begin, span.end - span.begin, image.const_data_ptr());
-    return;
-  }
-  // With gaps, what lies between stays as it is: element by element.
-  const at::Tensor flat = on_host.to(on_card.scalar_type()).contiguous().view({-1});
-  const at::Tensor places = at::zeros(on_card.sizes(), at::kLong);
-  for (int64_t dim = 0; dim < on_card.dim(); ++dim) {
-    std::vector<int64_t> shape(static_cast<size_t>(on_card.dim()), 1);
-    shape[static_cast<size_t>(dim)] = on_card.size(dim);
-    places.add_(at::arange(on_card.size(dim), at::kLong).mul_(on_card.stride(dim)).view(shape));
-  }
-  const auto bytes = static_cast<uint64_t>(on_card.element_size());
-  const auto* from = static_cast<const char*>(flat.const_data_ptr());
-  const auto* place = places.const_data_ptr<int64_t>();
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    stand_in().write(span.begin + static_cast<uint64_t>(place[i]) * bytes, bytes,
-                     from + static_cast<uint64_t>(i) * bytes);
-  }
-}
-
 namespace {
 
 void add_tensors(std::vector<at::Tensor>& tensors, const c10::IValue& value) {
@@ -154,6 +125,8 @@ void add_tensors(std::vector<at::Tensor>& tensors, const c10::IValue& value) {
   }
 }
 
+}  // namespace
+
 std::vector<at::Tensor> made_by(const Operation& operation,
                                 const std::vector<c10::IValue>& outputs) {
   std::vector<at::Tensor> made;
@@ -162,13 +135,6 @@ std::vector<at::Tensor> made_by(const Operation& operation,
   }
   return made;
 }
-
-bool is_known(const at::Tensor& tensor) {
-  const Span span = span_of(tensor);
-  return span.end > span.begin && stand_in().knows(span.begin, span.end - span.begin) != 0;
-}
-
-}  // namespace
 
 const Operation* find_operation(const at::RecordFunction& function) {
   thread_local std::unordered_map<const char*, std::optional<Operation>> known;
@@ -179,35 +145,6 @@ const Operation* find_operation(const at::RecordFunction& function) {
   if (!name) return nullptr;
   auto& entry = known[function.name()] = operation_of(*name);
   return entry ? &*entry : nullptr;
-}
-
-bool is_plain(const at::Tensor& tensor) {
-  static const c10::DispatchKeySet kWrappers = wrappers();
-  return tensor.layout() == at::kStrided && !tensor.key_set().has_any(kWrappers) &&
-         tensor.has_storage() && !tensor.is_quantized() && !tensor.is_nested() &&
-         !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
-}
-
-bool is_small(const at::Tensor& tensor) {
-  return static_cast<uint64_t>(tensor.numel() * tensor.element_size()) <= kMostBytes;
-}
-
-Span span_of(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) return {};
-  int64_t last = 0;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
-    last += (tensor.size(dim) - 1) * tensor.stride(dim);
-  }
-  const auto width = static_cast<uint64_t>(tensor.element_size());
-  const auto offset = static_cast<uint64_t>(tensor.storage_offset()) * width;
-  const uint64_t bytes = (static_cast<uint64_t>(last) + 1) * width;
-  const auto base = reinterpret_cast<uint64_t>(tensor.storage().data());
-  if (base == 0 || offset + bytes > tensor.storage().nbytes()) return {};
-  return {base + offset, base + offset + bytes};
-}
-
-at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntArrayRef strides) {
-  return at::empty_strided(sizes, strides, at::TensorOptions().dtype(like.scalar_type()));
 }
 
 std::vector<at::Tensor> made_on_card(const Operation& operation,
@@ -242,13 +179,6 @@ void compute(const Operation& operation, HostArguments arguments,
   }
   for (size_t i = 0; i < made.size(); ++i) results.push_back({made[i], on_host[i]});
   for (const Result& result : results) write(result.on_card, result.on_host);
-}
-
-void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs) {
-  for (const at::Tensor& made : made_on_card(operation, outputs)) {
-    if (made.scalar_type() != at::kBool) continue;
-    write(made, at::full(made.sizes(), *operation.of_finite, at::kBool));
-  }
 }
 
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-namespace headroom {
+#include "bench/dryrun/card_memory.h"
 
-constexpr uint64_t kMostBytes = 1 << 20;  // of all its tensors on the card
+namespace headroom {
 
 // What becomes of an argument that is a tensor.
 enum class Use {
@@ -20,6 +20,9 @@ enum class Use {
   kOverwritten,  // written, whatever it was
   kOut,          // as kOverwritten, and its size is the operation's choice
 };
+
+// What comes of a mask whose elements are all the same.
+enum class OfUniform { kNothing, kSame, kOpposite };
 
 // What an operation reads back inside, of values that it made itself.
 enum class Inside { kNothing, kVerdict, kCount };
@@ -32,6 +35,7 @@ struct Operation {
   bool is_computed = true;        // its result follows from its arguments
   bool absorbs = false;           // of integers; one argument may decide alone: true | x, 0 * x
   std::optional<bool> of_finite;  // its result for every finite number: of isnan false
+  OfUniform of_uniform = OfUniform::kNothing;
   Inside inside = Inside::kNothing;
   bool is_view = false;    // it writes nothing and makes nothing
   bool is_resize = false;  // what it adds nobody has written yet
@@ -41,24 +45,13 @@ struct Operation {
 // schema does not say.
 const Operation* find_operation(const at::RecordFunction& function);
 
-struct Span {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-// An ordinary tensor: no subclass, no wrapper of a transformation, strided.
-bool is_plain(const at::Tensor& tensor);
-bool is_small(const at::Tensor& tensor);
-// From its first to behind its last element; empty where its storage does not hold them.
-Span span_of(const at::Tensor& tensor);
-at::Tensor empty_on_host(const at::Tensor& like, at::IntArrayRef sizes, at::IntArrayRef strides);
-
 // Those of the results that are made, lie on the card, are small and not known yet; none when one
 // of them is something else.
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);
-
-// Writes to the card the result that the operation has for finite numbers.
-void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs);
+// Of any size, whatever is known of them.
+std::vector<at::Tensor> made_by(const Operation& operation,
+                                const std::vector<c10::IValue>& outputs);
 
 // Gives what it reads inside.
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);
@@ -72,9 +65,6 @@ struct HostArguments {
   std::vector<c10::IValue> values;
   std::optional<std::vector<c10::IValue>> otherwise;
 };
-// Puts a tensor's values on the card: what it holds from then on.
-void write(const at::Tensor& on_card, const at::Tensor& on_host);
-
 // Runs it on the host and writes what it made and changed to the card.
 // Nothing where a guess matters.
 void compute(const Operation& operation, HostArguments arguments,

@@ -28,8 +28,10 @@
 #include <vector>
 
 #include "bench/dryrun/given_counts.h"
+#include "bench/dryrun/one_thread.h"
 #include "bench/dryrun/operation.h"
 #include "bench/dryrun/stand_in.h"
+#include "bench/dryrun/uniform_masks.h"
 
 namespace headroom {
 namespace {
@@ -41,7 +43,8 @@ struct Running : at::ObserverContext {
     if (operation->inside != Inside::kNothing) stand_in().answer_next(nullptr, 0);
   }
   const Operation* operation = nullptr;
-  at::Tensor mask;  // whose count is not known
+  at::Tensor mask;              // whose count is not known
+  std::optional<bool> uniform;  // what all elements of an argument are
   // With the tensors of the card as copies on the host; none when it is not to be computed.
   std::optional<HostArguments> arguments;
   std::vector<at::Tensor> written;         // of the card
@@ -91,13 +94,15 @@ class Memory {
     is_of_card_ = true;
     const Span span = span_of(tensor);
     if (span.end == span.begin) return tensor.numel() == 0;
-    spans_.push_back({span.begin, span.end, use == Use::kRead ? 0U : 1U});
+    spans_.push_back({span.begin, span.end, use == Use::kRead ? 0U : 1U, span.run, span.step});
     if (!is_computed_) return true;
-    bytes_ += span.end - span.begin;
+    is_computed_ = span.end - span.begin <= kMostExtent;
+    if (!is_computed_) return true;
+    bytes_ += span.bytes();
     const bool is_read = use == Use::kRead || use == Use::kChanged;
-    const bool is_known = is_read && stand_in().knows(span.begin, span.end - span.begin) != 0;
-    has_known_ |= is_known;
-    has_unknown_ |= is_read && !is_known;
+    const bool is_known_here = is_read && is_span_known(span);
+    has_known_ |= is_known_here;
+    has_unknown_ |= is_read && !is_known_here;
     absorbs_ &= at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true);
     is_computed_ = bytes_ <= kMostBytes && is_small(tensor) && (!has_unknown_ || absorbs_);
     return true;
@@ -153,7 +158,7 @@ class Copies {
                                        : empty_on_host(tensor, tensor.sizes(), tensor.strides());
     const Span span = span_of(tensor);
     if ((use == Use::kRead || use == Use::kChanged) && span.end > span.begin) {
-      if (stand_in().read(span.begin, span.end - span.begin, host.mutable_data_ptr()) == 0) {
+      if (!read(span, host.mutable_data_ptr())) {
         has_guessed_ = true;
         const int ones = tensor.scalar_type() == at::kBool ? 1 : 0xFF;
         std::memset(host.mutable_data_ptr(), guess_ ? ones : 0, span.end - span.begin);
@@ -180,6 +185,18 @@ std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::
   return arguments;
 }
 
+// What was given or assumed of a mask that is not known.
+void look_at_mask(Running& running, const at::Tensor& mask) {
+  if (running.operation->of_uniform != OfUniform::kNothing) running.uniform = uniform_value(mask);
+  if (running.operation->inside != Inside::kCount) return;
+  if (const std::optional<bool> uniform = uniform_value(mask)) {
+    const int count = *uniform ? static_cast<int>(mask.numel()) : 0;
+    return stand_in().answer_next(&count, sizeof count);
+  }
+  running.mask = mask;
+  answer_given_count(mask);
+}
+
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const Operation* operation = find_operation(function);
   if (operation == nullptr || operation->is_view) return nullptr;
@@ -193,13 +210,11 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   auto running = std::make_unique<Running>();
   running->operation = operation;
   if (!memory.is_computed()) {
-    if (operation->inside == Inside::kCount && memory.is_unknown() && inputs[0].isTensor()) {
-      running->mask = inputs[0].toTensor();
-      answer_given_count(running->mask);
-    }
+    if (memory.is_unknown() && inputs[0].isTensor()) look_at_mask(*running, inputs[0].toTensor());
     return running;
   }
   const at::RecordFunctionGuard not_ours(false);
+  const OneThread alone;
   running->arguments = on_host(*running, inputs);
   if (running->arguments && operation->inside != Inside::kNothing) {
     answer_inside(*operation, running->arguments->values);
@@ -217,7 +232,12 @@ void note_resize(const std::vector<c10::IValue>& outputs) {
 
 // Writes the results that are assumed for an operation on unknown values.
 void assume(const Running& running, const std::vector<c10::IValue>& outputs) {
-  if (running.operation->of_finite) assume_finite(*running.operation, outputs);
+  const Operation& operation = *running.operation;
+  if (operation.of_finite) assume_uniform(operation, outputs, *operation.of_finite);
+  if (running.uniform) {
+    const bool is_same = operation.of_uniform == OfUniform::kSame;
+    assume_uniform(operation, outputs, *running.uniform == is_same);
+  }
   const bool has_indices = outputs.size() == 1 && outputs.front().isTensor();
   if (running.mask.defined() && has_indices) {
     keep_given_count(running.mask, outputs.front().toTensor());
@@ -229,6 +249,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (running == nullptr) return;
   if (running->operation->is_resize) return note_resize(function.outputs());
   const at::RecordFunctionGuard not_ours(false);
+  const OneThread alone;
   if (!running->arguments) return assume(*running, function.outputs());
   std::vector<Result> results;
   for (size_t i = 0; i < running->written.size(); ++i) {

@@ -13,6 +13,8 @@ struct OperandSpan {
   uint64_t begin;
   uint64_t end;
   uint64_t is_written;
+  uint64_t run;
+  uint64_t step;
 };
 
 struct StandIn {

@@ -17,9 +17,12 @@ RECIPE = re.compile(r"--value '?([\w/.]+\.py):(\d+)=([^\s'`]+)")
 OUTPUT = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)  # of programs, held by other tests
 # What a file's recipe is for, and what is printed with it.
 EXPECTED = {
-    "generation/utils.py": ("generate", "tokens 20\n"),
-    "mixtral/modeling_mixtral.py": ("mixtral", f"tokens of experts{' 32' * 16}\n"),
+    "generation/utils.py": {"generate": "tokens 20\n"},
+    "mixtral/modeling_mixtral.py": {"mixtral": f"tokens of experts{' 32' * 16}\n",
+                                    "training": "peak 1304853504\n"},
 }
+# TRL's GRPO wants no recipe: its loss is over all tokens that were generated.
+TRL, GRPO_PEAK = "1.16", "peak 240757760"
 
 # Commands by which published figures were met; they want DeepSpeed and a checkout of its programs.
 OF_FIGURES = {"stage_1_and_2.py", "stage3.py"}
@@ -37,6 +40,22 @@ def recipes():
     return found, versions
 
 
+def has_version(package, wanted):
+    try:
+        return importlib.metadata.version(package).startswith(f"{wanted}.")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def run(what, answers):
+    """What the program prints."""
+    done = subprocess.run([sys.argv[1], "dryrun", "--card", "h100-80gb", *answers, "--",
+                           sys.executable, str(PROGRAM), what],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{what} {answers}: exit {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
 def main():
     found, versions = recipes()
     assert set(found) == set(EXPECTED), f"docs/ has recipes for {sorted(found)}"
@@ -49,13 +68,14 @@ def main():
     if ".".join(there.split(".")[:2]) not in versions:
         print(f"skipped: transformers {there} here, {versions} in docs/")
         return 77
-    for file, (what, expected) in EXPECTED.items():
+    for file, programs in EXPECTED.items():
         answers = [word for answer in found[file] for word in ("--value", answer)]
-        done = subprocess.run([sys.argv[1], "dryrun", "--card", "a100-80gb", *answers, "--",
-                               sys.executable, str(PROGRAM), what],
-                              capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (0, expected), (
-            f"{answers}: exit {done.returncode}, {done.stdout!r}\n{done.stderr}")
+        for what, expected in programs.items():
+            printed = run(what, answers)
+            assert printed == expected, f"{what} {answers}: {printed!r}"
+    if has_version("trl", TRL):
+        printed = run("grpo", []).splitlines()
+        assert printed[-1:] == [GRPO_PEAK], printed
     return 0
 
 

@@ -3,9 +3,9 @@
 
 usage: imports_test.py TORCH_LIB_DIR LIBVIRTUAL_GPU
 
-A function on neither list would be the real library's, called without a card: a crash. Of cuDNN's
-and cuSOLVER's, those that take a handle: the others only fill in descriptors, and stay the real
-library's.
+A function on neither list would be the real library's, called without a card: a crash. Of cuDNN's,
+cuSOLVER's and cuSPARSE's, those that take a handle: the others only fill in descriptors, and stay
+the real library's.
 """
 
 import re
@@ -20,6 +20,7 @@ DRIVER = re.compile(r"cu[A-Z]")
 LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_cpu.so",
              "libtorch_python.so")
 REAL = re.compile(r"(cuFile|cupti)")
+OFTEN_REAL = re.compile(r"(cudnn|cusolver|cusparse(?!Lt))[A-Z]")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "virtual_gpu"))
 from make_lists import with_handle  # noqa: E402
 
@@ -42,13 +43,13 @@ def main() -> int:
     handled = with_handle(torch_lib / "../../nvidia")
     failures = 0
     if not handled:
-        print("no headers of cuDNN and cuSOLVER beside libtorch: their functions are not checked")
+        print("no headers of cuDNN, cuSOLVER and cuSPARSE beside libtorch: their functions are not checked")
     for name, wanted in [(name, STOOD_IN) for name in LIBRARIES] + [("libcaffe2_nvrtc.so", DRIVER)]:
         path = torch_lib / name
         if not path.exists():
             continue
         imports = {s for s in symbols(path, "undefined") if wanted.match(s) and not REAL.match(s)}
-        imports = {s for s in imports if not s.startswith(("cudnn", "cusolver")) or s in handled}
+        imports = {s for s in imports if not OFTEN_REAL.match(s) or s in handled}
         missing = sorted(imports - defined)
         print(f"{name}: {len(imports)} imports, {len(missing)} missing")
         for symbol in missing:

@@ -69,6 +69,25 @@ class Masks(unittest.TestCase):
         done = self.run_dry([], "finite", "4096")
         self.assertEqual(done.stdout, "least 1.284\nunknown 0.0\n")
 
+    def test_large_masks_of_unknown_numbers_say_that_they_are_finite(self):
+        self.assertEqual(self.run_dry([], "large").stdout, "finite True False 2457600\n")
+
+    def test_an_eigendecomposition_runs_or_names_the_virtual_gpu_and_what_works(self):
+        done = self.run_dry([], "eig", "cusolver", code=1)
+        self.assertIn("a virtual GPU has no eigendecomposition of general matrices (torch.linalg.eig) "
+                      "by cuSOLVER", done.stderr)
+        self.assertNotIn("infs or NaNs", done.stderr)
+        self.assertNotIn("statically linked", done.stderr)
+        self.assertEqual(self.run_dry([], "eig", "magma").stdout, "vectors 1200 1200\n")
+
+    def test_known_values_are_computed_by_the_thread_that_asks(self):
+        done = self.run_dry([], "threads", OMP_NUM_THREADS="4")
+        self.assertEqual(done.stdout, "threads 0 1.0\n")
+
+    def test_a_part_that_is_written_leaves_the_rest_as_it_was(self):
+        done = self.run_dry([], "parts")
+        self.assertEqual(done.stdout, "rows 2044 sum 56 first 528\n")
+
     def test_a_recording_that_the_program_ends_is_in_the_snapshot(self):
         done = self.run_dry(["--snapshot", "run.pickle"], "record_off")
         self.assertRegex(done.stderr, "snapshot: run.pickle, until the program switched its "

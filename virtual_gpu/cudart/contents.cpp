@@ -52,7 +52,8 @@ void virtual_gpu_remove_block(uint64_t address) { Machine::get().contents.remove
 void virtual_gpu_push_operands(const VirtualGpuOperand* operands, uint64_t count) {
   Operands::begin();
   for (uint64_t i = 0; i < count; ++i) {
-    Operands::add({operands[i].begin, operands[i].end, operands[i].is_written != 0});
+    const VirtualGpuOperand& one = operands[i];
+    Operands::add({one.begin, one.end, one.is_written != 0, one.run, one.step});
   }
 }
 

@@ -29,6 +29,8 @@ struct VirtualGpuOperand {
   uint64_t begin;
   uint64_t end;
   uint64_t is_written;
+  uint64_t run;   // of a tensor with gaps: its `run` bytes at every `step`
+  uint64_t step;  // 0: all bytes
 };
 void virtual_gpu_push_operands(const VirtualGpuOperand* operands, uint64_t count);
 void virtual_gpu_pop_operands();

@@ -12,6 +12,7 @@ struct CusolverHandle {
 // cusolverStatus_t
 constexpr int kCusolverNotInitialized = 1;
 constexpr int kCusolverExecutionFailed = 6;
+constexpr int kCusolverInternalError = 7;
 constexpr int kCusolverNotSupported = 9;
 
 // One launch on the handle's stream, however many kernels the factorization has.

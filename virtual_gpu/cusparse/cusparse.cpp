@@ -1,25 +1,63 @@
-// cuSPARSE: handles only, which MAGMA's queues hold (torch.cholesky_solve of a batch). Whatever
-// multiplies or solves is refused: report/refusal.cpp.
-#include <cuda_runtime_api.h>
-
+// cuSPARSE: handles, and the little that answers to the host. Sizes and products are in calls.cpp;
+// functions without a handle (descriptors of matrices) are the real library's. The sum and the
+// product of two sparse matrices are refused (report/refusal.cpp): their results' sizes depend on
+// the matrices' contents.
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cusparse/handle.h"
+#include "virtual_gpu/real_library/real_library.h"
 
 using namespace virtual_gpu;
 
 namespace {
 
-constexpr int kNotInitialized = 1;  // cusparseStatus_t
-
-struct CusparseHandle {
-  cudaStream_t stream = nullptr;
-};
+// The word that cuSPARSE's own objects begin with, taken from one that wants no card: a matrix of
+// nothing. 0 where the real library is not there.
+uintptr_t mark_of_objects() {
+  using Create =
+      int (*)(void**, int64_t, int64_t, int64_t, void*, void*, void*, int, int, int, int);
+  using Destroy = int (*)(void*);
+  constexpr int k32BitIndices = 2;
+  const auto create =
+      reinterpret_cast<Create>(real_function("libcusparse.so.12", "cusparseCreateCsr"));
+  const auto destroy =
+      reinterpret_cast<Destroy>(real_function("libcusparse.so.12", "cusparseDestroySpMat"));
+  if (create == nullptr || destroy == nullptr) return 0;
+  void* matrix = nullptr;
+  uintptr_t nothing = 0;
+  if (create(&matrix, 1, 1, 0, &nothing, nullptr, nullptr, k32BitIndices, k32BitIndices, 0, 0) !=
+      0) {
+    return 0;
+  }
+  const uintptr_t mark = *static_cast<const uintptr_t*>(matrix);
+  destroy(matrix);
+  return mark;
+}
 
 }  // namespace
+
+namespace virtual_gpu {
+
+int launch(const CusparseHandle* handle) {
+  if (handle == nullptr) return kCusparseNotInitialized;
+  const cudaError_t error =
+      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
+  return error == cudaSuccess ? 0 : kCusparseExecutionFailed;
+}
+
+void* blank_cusparse_handle() {
+  static void* const handle = [] {
+    const uintptr_t mark = mark_of_objects();
+    return mark == 0 ? nullptr : blank_handle_that_begins(mark);
+  }();
+  return handle;
+}
+
+}  // namespace virtual_gpu
 
 extern "C" {
 
 int cusparseCreate(CusparseHandle** handle) {
-  if (usable() != cudaSuccess) return kNotInitialized;
+  if (usable() != cudaSuccess) return kCusparseNotInitialized;
   *handle = new CusparseHandle();
   return 0;
 }
@@ -30,13 +68,44 @@ int cusparseDestroy(CusparseHandle* handle) {
 }
 
 int cusparseSetStream(CusparseHandle* handle, cudaStream_t stream) {
-  if (handle == nullptr) return kNotInitialized;
+  if (handle == nullptr) return kCusparseNotInitialized;
   handle->stream = stream;
   return 0;
 }
 
 int cusparseSetPointerMode(const CusparseHandle* handle, int) {
-  return handle == nullptr ? kNotInitialized : 0;
+  return handle == nullptr ? kCusparseNotInitialized : 0;
+}
+
+// What a solve of blocks keeps of its matrix. The real ones want a card; a size is asked with any.
+int cusparseCreateBsrsm2Info(void** info) {
+  *info = blank_handle();
+  return 0;
+}
+
+int cusparseCreateBsrsv2Info(void** info) { return cusparseCreateBsrsm2Info(info); }
+
+int cusparseDestroyBsrsm2Info(void*) { return 0; }
+
+int cusparseDestroyBsrsv2Info(void*) { return 0; }
+
+// PyTorch's error says this text.
+const char* cusparseGetErrorString(int status) {
+  if (status == kCusparseNotSupported) return "not supported on a virtual GPU";
+  using Text = const char* (*)(int);
+  static const auto real =
+      reinterpret_cast<Text>(real_function("libcusparse.so.12", "cusparseGetErrorString"));
+  return real == nullptr ? "an error of cuSPARSE" : real(status);
+}
+
+// Whether a solve met a zero on the diagonal: none, as of finite numbers that nobody knows.
+int cusparseXbsrsm2_zeroPivot(const CusparseHandle* handle, const void*, int* position) {
+  *position = -1;
+  return launch(handle);
+}
+
+int cusparseXbsrsv2_zeroPivot(const CusparseHandle* handle, const void* info, int* position) {
+  return cusparseXbsrsm2_zeroPivot(handle, info, position);
 }
 
 }  // extern "C"

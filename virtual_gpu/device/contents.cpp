@@ -210,11 +210,21 @@ void Contents::forget(uint64_t address, uint64_t bytes) {
   forget_locked(address, address + bytes);
 }
 
+void Contents::forget(const Operands::Span& span) {
+  if (span.step == 0) return forget(span.begin, span.end - span.begin);
+  if (!any()) return;
+  const std::lock_guard lock(mutex_);
+  auto block = block_at(span.begin);
+  if (block == known_.end()) block = known_.lower_bound(span.begin);
+  if (block == known_.end() || block->first >= span.end) return;
+  for (uint64_t at = span.begin; at < span.end; at += span.step) {
+    forget_locked(at, std::min(at + span.run, span.end));
+  }
+}
+
 void Contents::forget_block_of(uint64_t pointer) {
   if (Operands::are_known()) {
-    if (const auto written = Operands::written_at(pointer)) {
-      forget(written->begin, written->end - written->begin);
-    }
+    if (const auto written = Operands::written_at(pointer)) forget(*written);
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -225,9 +235,7 @@ void Contents::forget_block_of(uint64_t pointer) {
 void Contents::forget_all() {
   if (!any()) return;
   if (Operands::are_known()) {
-    for (const Operands::Span& span : Operands::written()) {
-      forget(span.begin, span.end - span.begin);
-    }
+    for (const Operands::Span& span : Operands::written()) forget(span);
     return;
   }
   const std::lock_guard lock(mutex_);

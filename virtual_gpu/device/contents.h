@@ -51,6 +51,9 @@ class Operands {
     uint64_t begin;
     uint64_t end;
     bool is_written;
+    // Of a tensor with gaps: its `run` bytes at every `step`; step 0: all bytes.
+    uint64_t run = 0;
+    uint64_t step = 0;
   };
   static void begin();
   static void add(const Span& span);               // of the operation that began last
@@ -95,6 +98,7 @@ class Contents {
   bool is_known(uint64_t address, uint64_t bytes) const { return !pieces(address, bytes).empty(); }
 
   void forget(uint64_t address, uint64_t bytes);
+  void forget(const Operands::Span& span);  // what lies in its gaps stays known
   // Somebody may write through this pointer. Nothing but a comparison for what surely is none.
   void forget_through(uint64_t pointer) {
     if (pointer >= lowest_.load(std::memory_order_relaxed) &&

@@ -17,7 +17,7 @@ void Operands::begin() { firsts.push_back(spans.size()); }
 void Operands::add(const Span& span) { spans.push_back(span); }
 
 void Operands::take(uint64_t begin, uint64_t end) {
-  if (are_known()) taken.push_back({begin, end, true});
+  if (are_known()) taken.push_back({.begin = begin, .end = end, .is_written = true});
 }
 
 void Operands::end() {

@@ -21,8 +21,10 @@ constexpr int kPortableClusterBlocks = 8;
 // NVIDIA's own libraries are linked that way, and those that work on the host do without.
 void say_no_private_tables(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
-  // Recurrent networks: what they assume is said where they are planned.
-  if (name.starts_with("libnvrtc") || name.starts_with("libcudnn_adv")) return;
+  // What recurrent networks assume, and what cuSOLVER cannot tell, is said where it is asked for.
+  for (const char* library : {"libnvrtc", "libcudnn_adv", "libcusolver"}) {
+    if (name.starts_with(library)) return;
+  }
   if (name.starts_with("libcudnn") || name.starts_with("libcublasLt")) {
     say_assumed(
         "cuDNN's plans for convolutions: engines that only a device can judge were passed "

@@ -114,6 +114,23 @@ TEST(Contents, AnOperationForgetsTheSpanItWritesAndKeepsWhatItReads) {
   EXPECT_FALSE(contents.any());
 }
 
+TEST(Contents, AnOperationKeepsWhatLiesInTheGapsOfWhatItWrites) {
+  Contents contents = made();
+  write(contents, kBlock, "abcdefghijkl");
+  Operands::begin();  // columns 1 and 2 of three rows of four
+  Operands::add({.begin = kBlock + 1, .end = kBlock + 11, .is_written = true, .run = 2, .step = 4});
+  contents.forget_through(kBlock + 1);
+  for (const uint64_t row : {0, 4, 8}) {
+    EXPECT_EQ(read(contents, kBlock + row + 1, 1), std::nullopt);
+    EXPECT_EQ(read(contents, kBlock + row + 2, 1), std::nullopt);
+  }
+  EXPECT_EQ(read(contents, kBlock, 1), "a");
+  EXPECT_EQ(read(contents, kBlock + 3, 2), "de");
+  EXPECT_EQ(read(contents, kBlock + 7, 2), "hi");
+  EXPECT_EQ(read(contents, kBlock + 11, 1), "l");
+  Operands::end();
+}
+
 TEST(Contents, AnOperationForgetsWhatItTookThoughAnInnerOneMadeItKnown) {
   Contents contents = made();
   write(contents, 2 * kBlock, "input");

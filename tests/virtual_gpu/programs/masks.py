@@ -1,5 +1,7 @@
-"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | record_off | fill DIR."""
+"""Masks whose values are not known here: masks.py backward | experts | turns | finite N | large | parts | eig LIBRARY | threads |
+record_off | fill DIR."""
 
+import os
 import sys
 
 import torch
@@ -38,6 +40,41 @@ def finite(count):
     print("least", round(torch.min(means[~torch.isnan(means)]).item(), 3))
     unknown = torch.randn(4, count, device="cuda").sum(1)
     print("unknown", torch.min(unknown[~torch.isnan(unknown)]).item())
+
+
+def large():
+    """Masks of more than is kept of a tensor."""
+    values = torch.randn(600, 4096, device="cuda")
+    print("finite", torch.isfinite(values).all().item(), torch.isnan(values).any().item(),
+          values[~torch.isnan(values)].shape[0])
+
+
+def eig(library):
+    torch.backends.cuda.preferred_linalg_library(library)
+    print("vectors", *torch.linalg.eig(torch.randn(1200, 1200, device="cuda")).eigenvectors.shape)
+
+
+def threads():
+    """What is known is computed by the thread that asks."""
+    one = torch.ones(1, device="cuda", dtype=torch.bfloat16)
+    before = len(os.listdir("/proc/self/task"))
+    many = one.expand(2, 4, 256, 256).contiguous()
+    print("threads", len(os.listdir("/proc/self/task")) - before, many[1, 3, 255, 255].item())
+
+
+def parts():
+    """What is written to a part of a tensor leaves the rest as it was."""
+    labels = torch.arange(4 * 520, device="cuda").view(4, 520)
+    labels[:, :-512] = -100
+    unknown = torch.randint(9, (4,), device="cuda")
+    labels[:, 519] = unknown
+    hidden = torch.randn(4, 518, 8, device="cuda", requires_grad=True)
+    mask = labels[:, 1:-1] != -100
+    kept = hidden[mask]
+    kept.sum().backward()
+    room = torch.empty(4, 64, dtype=torch.long, device="cuda")
+    room[:, 3:5] = 7
+    print("rows", kept.shape[0], "sum", room[:, 3:5].sum().item(), "first", labels[1, 8].item())
 
 
 def record_off():

@@ -1,0 +1,23 @@
+// What a cuSPARSE handle of ours is.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace virtual_gpu {
+
+struct CusparseHandle {
+  cudaStream_t stream = nullptr;
+};
+
+// cusparseStatus_t
+constexpr int kCusparseNotInitialized = 1;
+constexpr int kCusparseExecutionFailed = 6;
+constexpr int kCusparseNotSupported = 10;
+
+// One launch on the handle's stream, however many kernels the operation has.
+int launch(const CusparseHandle* handle);
+
+// In place of a handle, for the real library; nullptr where that is not there.
+void* blank_cusparse_handle();
+
+}  // namespace virtual_gpu
