@@ -6,6 +6,7 @@
 #include "bench/launch/ppo_card.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/setup_file.h"
+#include "profiling/theory/attention_kernel.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
@@ -120,7 +121,9 @@ PpoRun ppo_run_from(const Arguments& arguments) {
   run.shared = settled.front();
   if (run.setup.gpu_memory_utilization > 0) check_share(arguments, run.shared);
   settle_on_card(run.shared, run.setup);
-  check_disk_places(role_specs(run.shared, run.setup));
+  const std::vector<RunSpec> roles = role_specs(run.shared, run.setup);
+  for (const RunSpec& role : roles) check_attention(role);
+  check_disk_places(roles);
   return run;
 }
 

@@ -45,6 +45,12 @@ expect 2 "--attention: 'flash' needs compute capability 8.0; the card's is 7.5" 
 expect 2 "--attention: 'cudnn' takes FP16 and BF16 only" profile "${small[@]}" --device virtual:h200 --attention cudnn
 expect 2 "--alloc-conf: 'backend:cudaMallocAsync' is CUDA's allocator, of which libtorch records nothing" \
   profile "${small[@]}" --device virtual:h200 --alloc-conf backend:cudaMallocAsync
+for kernel in flash cudnn; do
+  expect 2 "--attention: '$kernel' takes FP16 and BF16 only" ppo "${small[@]}" --device virtual:h200 --attention $kernel \
+    --prompt-len 32 --response-len 32
+done
+expect 2 "--attention: 'efficient' runs on cards only" ppo "${small[@]}" --device cpu --attention efficient \
+  --prompt-len 32 --response-len 32
 PYTORCH_NO_CUDA_MEMORY_CACHING=1 expect 2 "PYTORCH_NO_CUDA_MEMORY_CACHING: '1' switches off libtorch's caching allocator" \
   profile "${small[@]}" --device virtual:h200
 expect 0 '' profile --version

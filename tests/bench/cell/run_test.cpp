@@ -162,12 +162,13 @@ TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
 }
 
 // Not a failure: the process that asked for it goes on.
-TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedWithLibtorchsReason) {
+TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedInOurWords) {
   RunSpec spec = tiny_spec();
   spec.attention = Attention::kEfficient;
   const Record record = run(spec, {});
   EXPECT_EQ(record.status, Status::kUnsupported);
-  EXPECT_THAT(record.reason, HasSubstr("--attention efficient does not run here: No viable"));
+  EXPECT_THAT(record.reason, HasSubstr("--attention: 'efficient' runs on cards only; allowed on "
+                                       "the CPU: eager, sdpa, math, flash"));
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
   EXPECT_TRUE(record.predicted.empty());
   spec.attention = Attention::kMath;
