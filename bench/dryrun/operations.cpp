@@ -192,6 +192,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
+  if (operation->inside == Inside::kFound) answer_found();
   if (!memory.is_computed()) {
     if (operation->inside == Inside::kCount && memory.is_unknown() && inputs[0].isTensor()) {
       running->mask = inputs[0].toTensor();
@@ -201,7 +202,9 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   }
   const at::RecordFunctionGuard not_ours(false);
   running->arguments = on_host(*running, inputs);
-  if (running->arguments && operation->inside != Inside::kNothing) {
+  const bool is_asked =
+      operation->inside == Inside::kVerdict || operation->inside == Inside::kCount;
+  if (running->arguments && is_asked) {
     answer_inside(*operation, running->arguments->values);
   }
   return running;
