@@ -51,6 +51,14 @@ for kernel in flash cudnn; do
 done
 expect 2 "--attention: 'efficient' runs on cards only" ppo "${small[@]}" --device cpu --attention efficient \
   --prompt-len 32 --response-len 32
+for flag in alloc-conf bytes; do
+  expect 2 "--$flag: '' is empty; allowed: a .*\(example: --$flag " dryrun --card h200 "--$flag" '' -- true
+done
+expect 2 "--bytes: '' is empty; allowed: a size" fit "${small[@]}" --card h200 --bytes ''
+expect 2 "--critic-size: '' is empty; allowed: a named shape" ppo "${small[@]}" --critic-size ''
+expect 2 "--records: 'a,' has an empty element 2" rlhf --records a,
+expect 2 "--seed: needs a value \(example: --seed 4\)" profile "${small[@]}" --seed
+expect 2 "--seed: 'x' is a second value; give the flag once \(example: --seed 4\)" profile "${small[@]}" --seed x --seed x
 PYTORCH_NO_CUDA_MEMORY_CACHING=1 expect 2 "PYTORCH_NO_CUDA_MEMORY_CACHING: '1' switches off libtorch's caching allocator" \
   profile "${small[@]}" --device virtual:h200
 expect 0 '' profile --version
