@@ -11,6 +11,7 @@
 #include "cli/flags/flag_example.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/spec.h"
 
 namespace headroom {
 namespace {
@@ -39,8 +40,19 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
   return word == argv + argc ? unmatched : *word;
 }
 
+// Of most of them, which a command may have left out: another name that is like it is no hint then.
+bool has_settings_of_a_step(const std::vector<Flag>& flags) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [](const Flag& flag) { return flag.name == "context-length"; });
+}
+
 [[noreturn]] void refuse_unknown(const std::string& argument, const std::vector<Flag>& flags) {
   const std::string typed = argument.substr(0, argument.find('='));
+  if (has_settings_of_a_step(flags) && find_flag(typed) != nullptr) {
+    throw UsageError("unknown option " + typed +
+                     ": headroom profile has it, this command has not (example: headroom profile "
+                     "--help)");
+  }
   std::vector<std::string> names;
   names.reserve(flags.size());
   for (const Flag& flag : flags) names.push_back("--" + flag.name);

@@ -239,6 +239,8 @@ expect 2 'unknown option --context, did you mean --context-length\?' profile "${
 expect 2 'unknown option --checkpoint-every, did you mean --checkpoint\?' theory "${small[@]}" --checkpoint-every 2
 expect 2 'unknown option --micro-batches, did you mean --micro-batch-size\?' rlhf --micro-batches 2
 expect 2 "--attention: 'cudnn' runs on cards only; allowed on the CPU: eager, sdpa, math, flash" theory "${small[@]}" --device cpu --attention cudnn
+expect 2 'unknown option --mesh: headroom profile has it, this command has not' ppo "${small[@]}" --mesh dp=2
+expect 2 'unknown option --save-every: headroom profile has it' sweep "${small[@]}" --save-every 2
 expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7
 expect 2 'unknown option -model-size, did you mean --model-size' profile -model-size small
 expect 2 'unknown option -x' profile "${small[@]}" -x

@@ -5,8 +5,8 @@ usage: refusals_test.py HEADROOM STUB_CELL [unittest arguments]
 
 Refusals are provoked: each flag that a command's help lists gets values that are wrong in every way
 that a value can be, alone and behind each of the words that its help names; it stands without a
-value, and twice. An example that is a command is typed as it stands; one of flags takes the place of
-those flags in the line that was refused, and --help names each of them.
+value, and twice. An example that is a command is typed as it stands; one of flags takes the place
+of those flags in the line that was refused, and --help names each of them.
 """
 
 import os
@@ -60,7 +60,7 @@ BASE = {
 # A flag that says in other words what one of BASE says: that one is left out beside it.
 INSTEAD_OF = {"gpu-memory": "--card", "global-batch-size": "--batch-size"}
 # A file that the example names and that is not there: not the fault of the example.
-NO_FILE = r"cannot (be )?read|No such file|(is no directory|holds no whole checkpoint); allowed: what"
+NO_FILE = r"cannot (be )?read|No such file|(is no directory|holds no whole checkpoint); allowed"
 # Commands of which hardly a line runs for as long as typed() waits.
 QUICK = ["profile", "sweep", "theory", "table", "snapshot", "budget", "dryrun", "cards"]
 # Words that are the beginning of more.

@@ -257,7 +257,8 @@ class CheckpointFaults(unittest.TestCase):
     def test_another_precision_than_the_checkpoint_s_is_said_and_the_same_is_not(self):
         self.save()
         for precision, is_said in (("bf16", True), ("fp32", False)):
-            done = run(f"--load-checkpoint {self.directory} --measure-steps 1 --precision {precision}")
+            flags = f"--measure-steps 1 --precision {precision}"
+            done = run(f"--load-checkpoint {self.directory} {flags}")
             self.assertEqual(done.returncode, 0, done.stderr)
             said = [note for note in json.loads(done.stdout)["notes"] if "--precision" in note]
             note = f"the checkpoint is of a run with --precision fp32, and this one has {precision}"

@@ -1,4 +1,4 @@
-"""libtorch searches the card's values for the one that it read back, and asserts that it is there."""
+"""libtorch searches the card for a value that it read back, and asserts that it is there."""
 
 import torch
 
