@@ -74,6 +74,7 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
   if (name.name == "aten::mode") operation.inside = Inside::kFound;
+  if (name.name == "aten::repeat_interleave") operation.inside = Inside::kValid;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
   if (handle->hasTag(at::Tag::nondeterministic_seeded)) operation.is_computed = false;
   if (name.name.rfind("aten::empty", 0) == 0 || name.name.rfind("aten::new_empty", 0) == 0 ||
@@ -254,9 +255,11 @@ void assume_finite(const Operation& operation, const std::vector<c10::IValue>& o
 
 // thrust::find reads a pair of "found" and an index. thrust::max_element, which reads as many
 // bytes, takes them for a largest count of 1 at index 0.
-void answer_found() {
+void answer_well(const Operation& operation) {
   const int64_t found[] = {1, 0};
-  stand_in().answer_all(found, sizeof found);
+  const bool is_valid = true;
+  if (operation.inside == Inside::kFound) stand_in().answer_all(found, sizeof found);
+  if (operation.inside == Inside::kValid) stand_in().answer_all(&is_valid, sizeof is_valid);
 }
 
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {

@@ -22,8 +22,9 @@ enum class Use {
 };
 
 // What an operation reads back inside, of values that it made itself. kFound: places that a search
-// found; libtorch asserts that one is found (mode of more than 2,048 values).
-enum class Inside { kNothing, kVerdict, kCount, kFound };
+// found; libtorch asserts that one is found (mode of more than 2,048 values). kValid: whether its
+// arguments will do, which it refuses otherwise (repeats that are negative).
+enum class Inside { kNothing, kVerdict, kCount, kFound, kValid };
 
 struct Operation {
   c10::OperatorHandle handle;
@@ -61,8 +62,9 @@ std::vector<at::Tensor> made_on_card(const Operation& operation,
 // Writes to the card the result that the operation has for finite numbers.
 void assume_finite(const Operation& operation, const std::vector<c10::IValue>& outputs);
 
-// Every search inside finds the first element.
-void answer_found();
+// Of kFound and kValid, whatever the values are: a search finds the first element, arguments will
+// do.
+void answer_well(const Operation& operation);
 
 // Gives what it reads inside.
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);

@@ -192,7 +192,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
-  if (operation->inside == Inside::kFound) answer_found();
+  answer_well(*operation);
   if (!memory.is_computed()) {
     if (operation->inside == Inside::kCount && memory.is_unknown() && inputs[0].isTensor()) {
       running->mask = inputs[0].toTensor();

@@ -321,8 +321,8 @@ class DryRun(unittest.TestCase):
             allocator = process["devices"][0]["allocator"]
             self.assertEqual(allocator["peak_allocated_bytes"], 4 * MEBI)
 
-    def test_what_libtorch_searches_for_inside_is_found(self):
-        self.assertEqual(self.result("searches").out.split("\n")[:2], ["[4] [4]", "[] []"])
+    def test_what_libtorch_checks_inside_by_values_that_are_not_known_is_well(self):
+        self.assertEqual(self.result("searches").out.split("\n"), ["[4] [4]", "[] []", "[0]", ""])
 
     def test_a_missing_tool_and_an_early_exit_lose_nothing(self):
         result = self.result("missing_tool")
