@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 
 #include "bench/sweep/shards.h"
@@ -26,12 +25,9 @@ LatestRecords records_of(const std::string& path, Keep keep, const std::string& 
   }
 }
 
-std::vector<std::string> file_list(const std::string& text) {
+std::vector<std::string> file_list(const std::string& flag, const std::string& text) {
   if (access(text.c_str(), F_OK) == 0) return {text};
-  std::vector<std::string> files;
-  std::istringstream words(text);
-  for (std::string file; std::getline(words, file, ',');) files.push_back(file);
-  return files;
+  return parse_list(flag, text, flag + " records.jsonl");
 }
 
 LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep,

@@ -19,7 +19,8 @@ LatestRecords records_of(const std::string& path, Keep keep = Keep::kFigures,
 LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep = Keep::kFigures,
                                const std::string& where = "");
 
-// "FILE" or "FILE,FILE,...": a file that there is counts as one, whatever its name holds.
-std::vector<std::string> file_list(const std::string& text);
+// "FILE" or "FILE,FILE,...": a file that there is counts as one, whatever its name holds. Throws
+// UsageError on an empty name.
+std::vector<std::string> file_list(const std::string& flag, const std::string& text);
 
 }  // namespace headroom

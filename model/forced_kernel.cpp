@@ -142,7 +142,7 @@ torch::Tensor with_kernel(Attention attention, const std::function<torch::Tensor
     const std::string text = error.what_without_backtrace();
     if (!says_no_kernel(text)) throw;
     const std::string reason = reason_among(warnings.texts(), kernel);
-    refuse(kernel, reason.empty() ? text : reason);
+    refuse(kernel, reason.empty() ? "libtorch has none for this device, type and shape" : reason);
   }
   if (!seen.name().starts_with(kernel.operation)) {
     refuse(kernel, "libtorch ran " + (seen.name().empty() ? "none of its kernels" : seen.name()));

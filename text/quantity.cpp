@@ -126,7 +126,8 @@ int64_t parse_bytes(std::string_view flag, std::string_view text) {
   return std::llround(parse_size(flag, text));
 }
 
-std::vector<std::string> parse_list(std::string_view flag, std::string_view text) {
+std::vector<std::string> parse_list(std::string_view flag, std::string_view text,
+                                    std::string_view example) {
   std::vector<std::string> elements;
   size_t begin = 0;
   while (true) {
@@ -136,7 +137,7 @@ std::vector<std::string> parse_list(std::string_view flag, std::string_view text
       throw UsageError(flag, text,
                        "has an empty element " + std::to_string(elements.size()) +
                            "; allowed: values separated by single commas",
-                       std::string(flag) + " 128,256");
+                       example);
     }
     if (end == text.size()) return elements;
     begin = end + 1;

@@ -38,8 +38,10 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
 // with two decimals ("14.56GiB").
 int64_t parse_bytes(std::string_view flag, std::string_view text);
 
-// Splits "128,256,512"; an empty element throws and says which one it is.
-std::vector<std::string> parse_list(std::string_view flag, std::string_view text);
+// Splits "128,256,512"; an empty element throws and says which one it is. example: of a value that
+// the flag takes, as UsageError has it.
+std::vector<std::string> parse_list(std::string_view flag, std::string_view text,
+                                    std::string_view example);
 
 // 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
 std::string format_bytes(int64_t bytes);

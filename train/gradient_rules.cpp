@@ -32,7 +32,8 @@ void check_clipping(const RunSpec& spec) {
 }
 
 constexpr const char* kRelease = "--release-gradients";
-constexpr const char* kReleaseExample = "--profile-type training --release-gradients";
+constexpr const char* kReleaseExample =
+    "--profile-type training --max-grad-norm 0 --release-gradients";
 
 // Releasing needs an update that one gradient is enough for.
 void check_release(const RunSpec& spec) {

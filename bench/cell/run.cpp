@@ -131,11 +131,20 @@ void predict_rank(const RunSpec& spec, Record& record) {
   for (const auto& [kind, bytes] : predicted.moved) own.predicted_moved[kind] = bytes;
 }
 
-// Theory follows the device that really runs, which "auto" does not tell. Of a kernel that does not
-// run there is none; why, libtorch says better.
+// A kernel that does not run is refused here, in our words: of the CPU libtorch names no reason.
+void refuse_attention(const RunSpec& spec) {
+  try {
+    check_attention(spec);
+  } catch (const UsageError& error) {
+    throw UnsupportedAttention(error.what());
+  }
+}
+
+// Theory follows the device that really runs, which "auto" does not tell.
 void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
-  if (!attention_refusal(spec).empty()) return;
+  refuse_attention(spec);
+  if (!attention_refusal(spec).empty()) return;  // of a real card, which may take it
   if (spec.mesh.ranks() > 1) return predict_rank(spec, record);
   record.predicted = predicted(spec);
 }

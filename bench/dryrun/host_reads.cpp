@@ -188,7 +188,8 @@ std::string answered_tests(const std::string& who, const ordered_json& host_read
   return text;
 }
 
-std::string host_reads_text(const std::string& who, const ordered_json& host_reads) {
+std::string host_reads_text(const std::string& who, const ordered_json& host_reads,
+                            bool has_failed) {
   if (!may_be_steered(host_reads)) return answered_tests(who, host_reads);
   const int64_t steer = host_reads["steer"];
   const int64_t may = host_reads["may_steer"];
@@ -223,7 +224,13 @@ std::string host_reads_text(const std::string& who, const ordered_json& host_rea
     }
   }
   if (left > 0) text += "  and " + grouped(static_cast<int64_t>(left)) + " more lines (--json)\n";
-  return text + how_to_answer(answers) + answered_tests(who, host_reads);
+  text += how_to_answer(answers);
+  if (has_failed) {
+    text +=
+        "  the program failed, and lines that it would have reached after these are not known yet: "
+        "a run with these answers names them\n";
+  }
+  return text + answered_tests(who, host_reads);
 }
 
 }  // namespace headroom

@@ -15,7 +15,9 @@ nlohmann::ordered_json host_reads_document(const nlohmann::json& stand_in,
 // Whether the process took, or may have taken, another way than it would on a card.
 bool may_be_steered(const nlohmann::ordered_json& host_reads);
 
-// The warning and the lines that read; "" where nothing may have been steered.
-std::string host_reads_text(const std::string& who, const nlohmann::ordered_json& host_reads);
+// The warning and the lines that read; "" where nothing may have been steered. has_failed: the
+// program ended with an error, so it did not reach all of its lines.
+std::string host_reads_text(const std::string& who, const nlohmann::ordered_json& host_reads,
+                            bool has_failed);
 
 }  // namespace headroom

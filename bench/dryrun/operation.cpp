@@ -77,6 +77,8 @@ std::optional<Operation> operation_of(const c10::OperatorName& name) {
   }
   if (name.name == "aten::equal") operation.inside = Inside::kVerdict;
   if (name.name == "aten::nonzero") operation.inside = Inside::kCount;
+  if (name.name == "aten::mode") operation.inside = Inside::kFound;
+  if (name.name == "aten::repeat_interleave") operation.inside = Inside::kValid;
   if (operation.inside == Inside::kVerdict) operation.is_view = false;  // a plain bool comes back
   if (handle->hasTag(at::Tag::nondeterministic_seeded)) operation.is_computed = false;
   if (name.name.rfind("aten::empty", 0) == 0 || name.name.rfind("aten::new_empty", 0) == 0 ||
@@ -179,6 +181,15 @@ void compute(const Operation& operation, HostArguments arguments,
   }
   for (size_t i = 0; i < made.size(); ++i) results.push_back({made[i], on_host[i]});
   for (const Result& result : results) write(result.on_card, result.on_host);
+}
+
+// thrust::find reads a pair of "found" and an index. thrust::max_element, which reads as many
+// bytes, takes them for a largest count of 1 at index 0.
+void answer_well(const Operation& operation) {
+  const int64_t found[] = {1, 0};
+  const bool is_valid = true;
+  if (operation.inside == Inside::kFound) stand_in().answer_all(found, sizeof found);
+  if (operation.inside == Inside::kValid) stand_in().answer_all(&is_valid, sizeof is_valid);
 }
 
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments) {

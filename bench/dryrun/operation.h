@@ -24,8 +24,10 @@ enum class Use {
 // What comes of a mask whose elements are all the same.
 enum class OfUniform { kNothing, kSame, kOpposite };
 
-// What an operation reads back inside, of values that it made itself.
-enum class Inside { kNothing, kVerdict, kCount };
+// What an operation reads back inside, of values that it made itself. kFound: places that a search
+// found; libtorch asserts that one is found (mode of more than 2,048 values). kValid: whether its
+// arguments will do, which it refuses otherwise (repeats that are negative).
+enum class Inside { kNothing, kVerdict, kCount, kFound, kValid };
 
 struct Operation {
   c10::OperatorHandle handle;
@@ -52,6 +54,10 @@ std::vector<at::Tensor> made_on_card(const Operation& operation,
 // Of any size, whatever is known of them.
 std::vector<at::Tensor> made_by(const Operation& operation,
                                 const std::vector<c10::IValue>& outputs);
+
+// Of kFound and kValid, whatever the values are: a search finds the first element, arguments will
+// do.
+void answer_well(const Operation& operation);
 
 // Gives what it reads inside.
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);

@@ -209,6 +209,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   memory.push();
   auto running = std::make_unique<Running>();
   running->operation = operation;
+  answer_well(*operation);
   if (!memory.is_computed()) {
     if (memory.is_unknown() && inputs[0].isTensor()) look_at_mask(*running, inputs[0].toTensor());
     return running;
@@ -216,7 +217,9 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   const at::RecordFunctionGuard not_ours(false);
   const OneThread alone;
   running->arguments = on_host(*running, inputs);
-  if (running->arguments && operation->inside != Inside::kNothing) {
+  const bool is_asked =
+      operation->inside == Inside::kVerdict || operation->inside == Inside::kCount;
+  if (running->arguments && is_asked) {
     answer_inside(*operation, running->arguments->values);
   }
   return running;

@@ -27,11 +27,12 @@ struct StandIn {
   void (*push_operands)(const OperandSpan*, uint64_t) = nullptr;
   void (*pop_operands)() = nullptr;
   void (*answer_next)(const void*, uint64_t) = nullptr;
+  void (*answer_all)(const void*, uint64_t) = nullptr;
 
   bool is_whole() const {
     return read != nullptr && knows != nullptr && write != nullptr && add_block != nullptr &&
            complete != nullptr && remove_block != nullptr && push_operands != nullptr &&
-           pop_operands != nullptr && answer_next != nullptr;
+           pop_operands != nullptr && answer_next != nullptr && answer_all != nullptr;
   }
 };
 
@@ -52,6 +53,7 @@ inline const StandIn& stand_in() {
     find_in_stand_in(found.push_operands, "virtual_gpu_push_operands");
     find_in_stand_in(found.pop_operands, "virtual_gpu_pop_operands");
     find_in_stand_in(found.answer_next, "virtual_gpu_answer_next");
+    find_in_stand_in(found.answer_all, "virtual_gpu_answer_all");
     return found;
   }();
   return functions;

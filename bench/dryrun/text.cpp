@@ -116,11 +116,12 @@ void add_out_of_memory(std::string& text, const std::string& who, const ordered_
 }
 
 // What makes the numbers less than they seem.
-void add_remarks(std::string& text, const std::string& who, const ordered_json& process) {
+void add_remarks(std::string& text, const std::string& who, const ordered_json& process,
+                 bool has_failed) {
   if (const int signal = process["ended_by_signal"]; signal != 0) {
     text += who + "signal " + signal_name(signal) + " ended it: the peaks are those until then\n";
   }
-  text += host_reads_text(who, process["host_reads"]);
+  text += host_reads_text(who, process["host_reads"], has_failed);
   if (!process["devices"].front().contains("peak_bytes")) {
     text += who + "it was killed before the virtual GPU could report: what libtorch's allocator " +
             "had is all that is known\n";
@@ -214,7 +215,7 @@ std::string dryrun_text(const ordered_json& document, size_t width) {
                         *late);
     }
     remarks += collectives_line(who, process);
-    add_remarks(remarks, who, process);
+    add_remarks(remarks, who, process, document["signal"] != 0 || document["exit_code"] != 0);
   }
   return fitted(head + "\n\n", width) + to_string(table, TableFormat::kText, width) +
          fitted(remarks + what_is_missing(document), width);

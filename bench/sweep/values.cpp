@@ -23,14 +23,6 @@ bool is_option(const std::string& value) {
   return value == "keep" || value.find('=') < value.find(':');
 }
 
-std::vector<std::string> parts_of(const Field& field, const std::string& text) {
-  try {
-    return parse_list(field.flag(), text);
-  } catch (const UsageError& error) {
-    throw error.with_example(field.example());
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> values_of(const Field& field, const std::string& text) {
@@ -39,7 +31,7 @@ std::vector<std::string> values_of(const Field& field, const std::string& text) 
     return text.find(field.separator) == std::string::npos ? std::vector<std::string>{text}
                                                            : parted(text, field.separator);
   }
-  std::vector<std::string> values = parts_of(field, text);
+  std::vector<std::string> values = parse_list(field.flag(), text, field.example());
   for (size_t i = 1; i < values.size();) {
     if (is_option(values[i])) {
       values[i - 1] += "," + values[i];

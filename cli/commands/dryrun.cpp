@@ -49,14 +49,20 @@ CommandLine dryrun_command_line() {
        {"gpus", "N", "the same as --count", "Card"},
        {"world-size", "N",
         "the program is one rank of a job of N, started without a launcher; with --rank", "Ranks"},
-       {"rank", "LIST",
-        "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default 0);\n"
-        "--gpus is how many cards a node has then (default 8, or N)",
-        "Ranks"},
-       {"ranks", "WORD",
-        "distinct: those that differ run, each alone, and the report says for which ranks each\n"
-        "stands",
-        "Ranks"},
+       {.name = "rank",
+        .value = "LIST",
+        .help = "ranks that run, each alone: 0,63 or 0-7; the others echo what these send (default "
+                "0);\n"
+                "--gpus is how many cards a node has then (default 8, or N)",
+        .group = "Ranks",
+        .example = "--world-size 64 --rank 0,63"},
+       {.name = "ranks",
+        .value = "WORD",
+        .help = "distinct: those that differ run, each alone, and the report says for which ranks "
+                "each\n"
+                "stands",
+        .group = "Ranks",
+        .example = "--world-size 64 --ranks distinct"},
        {"bytes", "SIZE", "its memory instead of the real one: 40GiB, or unlimited", "Card"},
        {"alloc-conf", "TEXT", "PYTORCH_CUDA_ALLOC_CONF of the program", "Card"},
        {"events", "WORD",

@@ -75,7 +75,8 @@ int fit(const Arguments& arguments) {
   if (!output.empty()) check_writable(output);
   if (!question.disk.empty()) {
     const Offload to_disk{.space = MemorySpace::kDisk, .directory = question.disk};
-    check_disk_places({{.param_offload = to_disk, .optimizer_offload = to_disk}});
+    check_disk_places(
+        {{.param_offload = to_disk, .optimizer_offload = to_disk, .device = cards.front().device}});
   }
   CellOptions options = limits_from(arguments);
   options.workers = std::make_shared<WarmWorkers>(cores());

@@ -35,15 +35,15 @@ std::string known_part(const std::string& example, const std::vector<Flag>& flag
 
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body) {
-  Arguments arguments = line.parse(argc, argv);
-  if (arguments.has("help")) {
-    print(fitted(help, terminal_width()));
-    return kExitOk;
-  }
-  const FileArguments files = name_files(line, arguments);
-  check_apart(files.read, files.written);
-  if (writes_stdout(files)) print_to_stderr();
   try {
+    Arguments arguments = line.parse(argc, argv);
+    if (arguments.has("help")) {
+      print(fitted(help, terminal_width()));
+      return kExitOk;
+    }
+    const FileArguments files = name_files(line, arguments);
+    check_apart(files.read, files.written);
+    if (writes_stdout(files)) print_to_stderr();
     return body(arguments);
   } catch (const UsageError& error) {
     throw error.with_example(known_part(error.example(), line.flags()));

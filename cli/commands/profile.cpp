@@ -79,14 +79,6 @@ Table tried_settings(const Record& record, CellOptions options) {
   return settings_table(records);
 }
 
-// A kernel that does not run is known before the run, except on a real card, which says so itself.
-void check_attention(const RunSpec& spec) {
-  if (spec.device.kind == DeviceKind::kCuda) return;
-  const std::string why = attention_refusal(spec);
-  if (!why.empty())
-    throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
-}
-
 int profile_cell(const Arguments& arguments) {
   RunSpec spec = cell_from(arguments);
   settle_watch(arguments, spec);

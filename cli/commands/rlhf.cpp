@@ -31,7 +31,8 @@ CommandLine rlhf_command_line() {
 
 std::vector<Record> records_from(const Arguments& arguments) {
   if (!arguments.has("records")) return {};
-  return records_of_files(file_list(arguments.get("records")), Keep::kFigures, "--records: ")
+  return records_of_files(file_list("--records", arguments.get("records")), Keep::kFigures,
+                          "--records: ")
       .records;
 }
 

@@ -36,7 +36,11 @@ CommandLine sweep_command_line() {
        "whose "
        "times need it alone)",
        "Limits"},
-      {"shard", "K/N", "the K-th of N parts of the grid: every N-th cell", "Results"},
+      {.name = "shard",
+       .value = "K/N",
+       .help = "the K-th of N parts of the grid: every N-th cell",
+       .group = "Results",
+       .example = "--shard 1/2"},
       {"fresh-processes", "",
        "a process of its own for each cell on a virtual card too; the Records\nare the same, and "
        "it "

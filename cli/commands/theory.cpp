@@ -15,6 +15,8 @@
 namespace headroom {
 namespace {
 
+constexpr const char* kRankExample = "--mesh dp=8 --rank 0";
+
 // The others (seed, steps, files) are unknown flags here; so are second names of theirs.
 bool changes_a_size(const Flag& flag) {
   if (const Field* field = find_flag("--" + flag.name)) return field->sizes;
@@ -34,7 +36,11 @@ CommandLine theory_command_line() {
     }
   }
   flags.push_back(disk_rate_flag());
-  flags.push_back({"rank", "N", "rank of --mesh that is gone through (default 0)", "Output"});
+  flags.push_back({.name = "rank",
+                   .value = "N",
+                   .help = "rank of --mesh that is gone through (default 0)",
+                   .group = "Output",
+                   .example = kRankExample});
   flags.push_back({"format", "WORD", "text, csv, md, json (default text)", "Output"});
   flags.push_back({"output", "FILE", "write there, whole or not at all, instead of stdout",
                    "Output", FileUse::kWritten});
@@ -50,7 +56,7 @@ int64_t rank_from(const Arguments& arguments, const RunSpec& spec) {
   const std::string text = arguments.get("rank", "0");
   if (arguments.has("rank") && spec.mesh.ranks() == 1) {
     throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
-                     "--mesh dp=8 --rank " + text);
+                     kRankExample);
   }
   return parse_integer("--rank", text, 0, spec.mesh.ranks() - 1);
 }

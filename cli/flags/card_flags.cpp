@@ -7,9 +7,12 @@
 namespace headroom {
 
 std::vector<Flag> card_flags(const std::string& group) {
-  return {
-      {"gpu-memory", "SIZE", "memory of one GPU, in GB unless it has a unit (default 80)", group},
-      {"card", "NAME", "a card of `headroom cards` in its place", group}};
+  return {{.name = "gpu-memory",
+           .value = "SIZE",
+           .help = "memory of one GPU, in GB unless it has a unit (default 80)",
+           .group = group,
+           .example = "--gpu-memory 80"},
+          {"card", "NAME", "a card of `headroom cards` in its place", group}};
 }
 
 Card card_from(const Arguments& arguments) {

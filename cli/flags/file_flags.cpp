@@ -13,11 +13,6 @@ namespace {
 
 constexpr const char* kStream = "-";
 
-// A shell's variable that was never set, most likely: not the same as no file.
-[[noreturn]] void refuse_empty(const std::string& flag) {
-  throw UsageError(flag + ": '' is empty; allowed: the name of a file");
-}
-
 }  // namespace
 
 FileArguments name_files(const CommandLine& line, Arguments& arguments) {
@@ -28,13 +23,12 @@ FileArguments name_files(const CommandLine& line, Arguments& arguments) {
     std::string& path = given->second;
     const bool written = flag.file == FileUse::kWritten;
     if (path == kStream) path = written ? "/dev/stdout" : "/dev/stdin";
-    if (path.empty()) refuse_empty("--" + flag.name);
     (written ? files.written : files.read).push_back({"--" + flag.name, path});
   }
   for (size_t i = line.first_file(); i < arguments.positional.size(); ++i) {
     std::string& path = arguments.positional[i];
     if (path == kStream) path = "/dev/stdin";
-    if (path.empty()) refuse_empty("a file");
+    if (path.empty()) throw UsageError("a file: '' is empty; allowed: the name of a file");
     files.read.push_back({"", path});
   }
   const char* cards = std::getenv("HEADROOM_CARDS");

@@ -14,6 +14,9 @@ namespace {
 
 constexpr const char* kFit = "What is asked";
 constexpr const char* kOutput = "Output";
+constexpr const char* kSkipsExample =
+    "headroom fit --card rtx4090 --skip-host-init --vary batch=1..256 -- python train.py "
+    "--batch-size {batch}";
 constexpr int64_t kLargest = 1 << 24;  // as the settings themselves allow
 
 // Those that a search sets itself, or that write files of one run.
@@ -114,10 +117,17 @@ std::vector<Flag> fit_flags() {
     }
     flags.push_back(std::move(flag));
   }
-  flags.push_back({"vary", "NAME=FROM..TO",
-                   "of the program behind --: bisect the largest value of {NAME} in its words",
-                   "A program of yours"});
-  flags.push_back({"skip-host-init", "", "as dryrun has it", "A program of yours"});
+  flags.push_back(
+      {.name = "vary",
+       .value = "NAME=FROM..TO",
+       .help = "of the program behind --: bisect the largest value of {NAME} in its words",
+       .group = "A program of yours",
+       .example = "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py "
+                  "--batch-size {batch}"});
+  flags.push_back({.name = "skip-host-init",
+                   .help = "as dryrun has it",
+                   .group = "A program of yours",
+                   .example = kSkipsExample});
   for (Flag& flag : limit_flags()) {
     if (flag.name == "host-memory") {
       flag.help =
@@ -141,7 +151,7 @@ std::vector<FitCard> fit_cards(const Arguments& arguments) {
         "--card is needed; example: headroom fit --card rtx4090 --model-size 7b --context-length "
         "2048 --batch-size 1");
   }
-  const std::vector<std::string> names = parse_list("--card", arguments.get("card"));
+  const std::vector<std::string> names = parse_list("--card", arguments.get("card"), kExample);
   const std::string bytes = arguments.get("bytes");
   if (!bytes.empty() && names.size() > 1) {
     throw UsageError("--bytes", bytes, "is the memory of one card; allowed: with one --card",
@@ -166,9 +176,8 @@ std::vector<FitCard> fit_cards(const Arguments& arguments) {
 FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& cards) {
   Arguments arguments = given;
   if (given.has("skip-host-init")) {
-    throw UsageError(
-        "--skip-host-init is of a program behind --; example: headroom fit --card rtx4090 "
-        "--skip-host-init --vary batch=1..256 -- python train.py --batch-size {batch}");
+    throw UsageError(std::string("--skip-host-init is of a program behind --; example: ") +
+                     kSkipsExample);
   }
   refuse_file(given, "output", ".svg");
   arguments.values.erase("output");  // not the snapshot that it is for profile

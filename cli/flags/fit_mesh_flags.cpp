@@ -35,7 +35,11 @@ std::vector<Flag> fit_mesh_flags(const char* group) {
            "so many of the card: each mesh of them that the step runs on is tried. --batch-size\n"
            "is one replica's, the largest that of all replicas (default 1)",
            group},
-          {"global-batch-size", "N", "sequences per step of all replicas, beside --gpus", group}};
+          {.name = "global-batch-size",
+           .value = "N",
+           .help = "sequences per step of all replicas, beside --gpus",
+           .group = group,
+           .example = "--gpus 8 --global-batch-size 8"}};
 }
 
 // Of --allow, or --forbid; none where it is not typed.

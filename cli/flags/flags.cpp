@@ -8,8 +8,10 @@
 #include <cxxopts.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/flags/flag_example.h"
 #include "text/quantity.h"
 #include "text/words.h"
+#include "train/spec.h"
 
 namespace headroom {
 namespace {
@@ -38,8 +40,19 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
   return word == argv + argc ? unmatched : *word;
 }
 
+// Of most of them, which a command may have left out: another name that is like it is no hint then.
+bool has_settings_of_a_step(const std::vector<Flag>& flags) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [](const Flag& flag) { return flag.name == "context-length"; });
+}
+
 [[noreturn]] void refuse_unknown(const std::string& argument, const std::vector<Flag>& flags) {
   const std::string typed = argument.substr(0, argument.find('='));
+  if (has_settings_of_a_step(flags) && find_flag(typed) != nullptr) {
+    throw UsageError("unknown option " + typed +
+                     ": headroom profile has it, this command has not (example: headroom profile "
+                     "--help)");
+  }
   std::vector<std::string> names;
   names.reserve(flags.size());
   for (const Flag& flag : flags) names.push_back("--" + flag.name);
@@ -49,10 +62,23 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
 void check_value(const Flag& flag, const std::string& value) {
   const std::string name = "--" + flag.name;
   if (flag.value.empty()) {
-    if (value != kOn) throw UsageError(name, value, "is not wanted: it is a switch", name);
+    if (value != kOn)
+      throw UsageError(name, value, "is not wanted: it is a switch", example_of(flag));
   } else if (value.starts_with("--")) {
-    throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value, "");
+    throw UsageError(name, value, "is a flag, not a value: " + name + " needs " + flag.value,
+                     example_of(flag));
   }
+  check_not_empty(flag, value);
+}
+
+// `word`: the last one, a flag that lacks its value.
+[[noreturn]] void refuse_no_value(const std::string& word, const std::vector<Flag>& flags) {
+  const auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag& candidate) {
+    return "--" + candidate.name == word;
+  });
+  const std::string example = flag == flags.end() ? "" : example_of(*flag);
+  throw UsageError(word + ": needs a value" +
+                   (example.empty() ? "" : " (example: " + example + ")"));
 }
 
 cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
@@ -69,7 +95,7 @@ cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
     return options.parse(argc, argv);
   } catch (const cxxopts::exceptions::missing_argument&) {
     // Only the last word can lack its value.
-    throw UsageError(std::string(argv[argc - 1]) + ": needs a value");
+    refuse_no_value(argv[argc - 1], flags);
   } catch (const cxxopts::exceptions::exception& error) {
     throw UsageError(error.what());
   }
@@ -121,7 +147,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
     check_value(*flag, given.value());
     if (!arguments.values.emplace(given.key(), given.value()).second) {
       throw UsageError("--" + given.key(), given.value(), "is a second value; give the flag once",
-                       "--" + given.key() + (given.value() == kOn ? "" : " " + given.value()));
+                       example_of(*flag));
     }
   }
   const auto& unmatched = result.unmatched();

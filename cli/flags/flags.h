@@ -22,6 +22,8 @@ struct Flag {
   std::string group;  // heading in --help
   FileUse file = FileUse::kNone;
   std::string alone;  // its value where none is given behind "="; "" = it needs one
+  std::string example =
+      {};  // for refusals, flags that run as they stand; "" = by `value` and `name`
 };
 
 // What the user typed.

@@ -13,12 +13,19 @@ constexpr const char* kDimensions[] = {"d_model", "d_ff",     "layers",
 
 std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
                               const std::string& group) {
-  std::vector<Flag> flags = {{"model-size", "WORD",
-                              what + ": " + join(model_size_names()) + " (default " + usual + ")",
-                              group}};
+  std::vector<Flag> flags = {
+      {.name = "model-size",
+       .value = "WORD",
+       .help = what + ": " + join(model_size_names()) + " (default " + usual + ")",
+       .group = group,
+       .example = "--model-size " + usual}};
   for (const char* name : kDimensions) {
     const Field& field = *find_field(name);
-    flags.push_back({field.flag().substr(2), "N", field.help, group});
+    flags.push_back({.name = field.flag().substr(2),
+                     .value = "N",
+                     .help = field.help,
+                     .group = group,
+                     .example = field.example()});
   }
   return flags;
 }

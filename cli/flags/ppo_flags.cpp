@@ -6,6 +6,7 @@
 #include "bench/launch/ppo_card.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/setup_file.h"
+#include "profiling/theory/attention_kernel.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
@@ -31,11 +32,35 @@ std::string value_of(const PpoField& field) {
   return is_number ? "N" : "WORD";
 }
 
+std::string example_of_field(const PpoField& field) {
+  if (field.is_switch) return field.flag();
+  const std::string usual = field.get(PpoSetup{});
+  if (!usual.empty()) return field.flag() + " " + usual;
+  return field.flag() + (field.name.ends_with("_size") ? " actor" : " 0.4");
+}
+
+// The same shape as the actor's is "" inside: as a word it is "actor".
+void refuse_no_shape(const PpoField& field, const std::string& text) {
+  if (!text.empty() || !field.name.ends_with("_size")) return;
+  throw UsageError(field.flag(), text, "is empty; allowed: a named shape, or actor",
+                   example_of_field(field));
+}
+
+// As it is said of a role for whose settings this one stands.
+std::string example_of_role(const RoleField& one) {
+  PpoSetup setup;
+  setup.of_role[one.role][one.field->name] = "";
+  const std::string line = "(example: " + one.field->example() + ")";
+  return UsageError(said_of_role(line, one.role, setup)).example();
+}
+
 PpoSetup setup_from(const Arguments& arguments) {
   PpoSetup setup;
   for (const PpoField& field : ppo_fields()) {
     const std::string name = without_dashes(field.flag());
-    if (arguments.has(name)) field.set(field.flag(), setup, arguments.get(name));
+    if (!arguments.has(name)) continue;
+    refuse_no_shape(field, arguments.get(name));
+    field.set(field.flag(), setup, arguments.get(name));
   }
   for (const RoleField& one : role_fields()) {
     const std::string name = with_dashes(one.name());
@@ -97,7 +122,8 @@ std::vector<Flag> ppo_flags() {
                      .value = value_of(field),
                      .help = help_of(field),
                      .group = "Iteration",
-                     .alone = field.is_switch ? "true" : ""});
+                     .alone = field.is_switch ? "true" : "",
+                     .example = example_of_field(field)});
   }
   for (const RoleField& one : role_fields()) {
     flags.push_back({.name = with_dashes(one.name()),
@@ -106,7 +132,8 @@ std::vector<Flag> ppo_flags() {
                                                      : "WORD",
                      .help = one.field->flag() + " of the " + word_of(one.role),
                      .group = "Of one role",
-                     .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone});
+                     .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone,
+                     .example = example_of_role(one)});
   }
   flags.push_back(setup_flag());
   return flags;
@@ -120,7 +147,9 @@ PpoRun ppo_run_from(const Arguments& arguments) {
   run.shared = settled.front();
   if (run.setup.gpu_memory_utilization > 0) check_share(arguments, run.shared);
   settle_on_card(run.shared, run.setup);
-  check_disk_places(role_specs(run.shared, run.setup));
+  const std::vector<RunSpec> roles = role_specs(run.shared, run.setup);
+  for (const RunSpec& role : roles) check_attention(role);
+  check_disk_places(roles);
   return run;
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 // Processes with libtorch that one machine is asked to run at once.
 constexpr int64_t kMostTogether = 64;
+constexpr const char* kRankExample =
+    "--profile-type training --mesh dp=8 --rank 0 --device virtual:h100-80gb";
 
 void check_together(const RunSpec& spec) {
   const int64_t ranks = spec.mesh.ranks();
@@ -43,10 +45,13 @@ std::vector<int64_t> parse_rank_list(const std::string& flag, const std::string&
 }
 
 Flag rank_flag() {
-  return {"rank", "LIST",
-          "ranks of --mesh that run, on a virtual card perhaps some, each alone,\n0,63 or 0-7 for "
-          "one, or distinct, one of each kind (default all)",
-          to_string(FieldGroup::kMeasurement)};
+  return {.name = "rank",
+          .value = "LIST",
+          .help =
+              "ranks of --mesh that run, on a virtual card perhaps some, each alone,\n0,63 or "
+              "0-7 for one, or distinct, one of each kind (default all)",
+          .group = to_string(FieldGroup::kMeasurement),
+          .example = kRankExample};
 }
 
 RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec) {
@@ -54,7 +59,7 @@ RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec) {
   if (!arguments.has("rank") && spec.mesh.ranks() == 1) return {};
   if (spec.mesh.ranks() == 1) {
     throw UsageError("--rank", text, "is of a mesh, and there is none; allowed with --mesh",
-                     "--profile-type training --mesh dp=8 --rank 0");
+                     kRankExample);
   }
   if (text == "all") {
     check_together(spec);

@@ -39,42 +39,38 @@ Flag flag_of(const Field& field, bool list) {
           .help = help,
           .group = to_string(field.group),
           .file = use_of(field),
-          .alone = field.is_switch() ? "true" : ""};
+          .alone = field.is_switch() ? "true" : "",
+          .example = field.example()};
 }
 
 std::vector<Flag> run_flags(bool list) {
   std::vector<Flag> flags;
   for (const Field& field : fields()) {
-    if (list && field.writes_a_file()) continue;
+    // A file, or checkpoints, are of one run.
+    if (list && (field.writes_a_file() || field.name == "save_every")) continue;
     flags.push_back(flag_of(field, list));
   }
   if (!list) {
-    flags.push_back({"output", "FILE", "same as --snapshot", to_string(FieldGroup::kMeasurement),
-                     FileUse::kWritten});
+    flags.push_back({.name = "output",
+                     .value = "FILE",
+                     .help = "same as --snapshot",
+                     .group = to_string(FieldGroup::kMeasurement),
+                     .file = FileUse::kWritten,
+                     .example = "--output snapshot.pickle"});
   }
   flags.push_back({"use-mixed-precision", "", "same as --precision bf16, or what --dtype says",
                    to_string(FieldGroup::kStep)});
-  flags.push_back({"dtype", "WORD", "with --use-mixed-precision: bf16, fp16 (default bf16)",
-                   to_string(FieldGroup::kStep)});
+  flags.push_back({.name = "dtype",
+                   .value = "WORD",
+                   .help = "with --use-mixed-precision: bf16, fp16 (default bf16)",
+                   .group = to_string(FieldGroup::kStep),
+                   .example = "--use-mixed-precision --dtype bf16"});
   return flags;
-}
-
-// Refuses a flag with an empty text ("$DIRECTORY" of a script that set none): the run would go on
-// as if the flag were not there. Files and values of other types are refused where they are read.
-void refuse_empty_texts(const Arguments& arguments) {
-  for (const Field& field : fields()) {
-    const std::string name = field.flag().substr(2);
-    const bool is_text = field.value == FieldValue::kText && !field.is_file();
-    if (!is_text || !arguments.has(name) || !arguments.get(name).empty()) continue;
-    throw UsageError(field.flag(), "", "is empty; allowed: a text, or no " + field.flag(),
-                     "headroom profile --model-size small " + field.example());
-  }
 }
 
 // Our names put in the place of the assignment's.
 Arguments without_aliases(Arguments arguments) {
   auto& values = arguments.values;
-  refuse_empty_texts(arguments);
   if (arguments.has("dtype") && !arguments.has("use-mixed-precision")) {
     throw UsageError("--dtype", values["dtype"],
                      "has no effect without --use-mixed-precision; give both, or --precision",
@@ -133,7 +129,15 @@ void refuse_checkpoints(const RunSpec& spec) {
 }  // namespace
 
 std::vector<Flag> cell_flags() { return run_flags(false); }
-std::vector<Flag> grid_flags() { return run_flags(true); }
+
+std::vector<Flag> grid_flags() {
+  std::vector<Flag> flags = run_flags(true);
+  for (Flag& flag : flags) {  // of one run: refuse_checkpoints()
+    if (!flag.name.ends_with("-checkpoint")) continue;
+    flag.example = "headroom profile --model-size small " + flag.example;
+  }
+  return flags;
+}
 
 std::vector<Flag> limit_flags() {
   return {
@@ -146,16 +150,17 @@ std::vector<Flag> limit_flags() {
 
 namespace {
 
-// Its first value is the example, where it is one.
+// Its first word is the example, where it is one; a number may be too small for other settings.
 [[noreturn]] void refuse_list(const Field& field, const std::string& typed) {
   const std::string first = values_of(field, typed).front();
-  std::string example = field.flag() + " " + first;
+  std::string example = field.example();
   try {
-    RunSpec tried{.model_size = "small", .profile_type = Mode::kTraining};
-    field.set(tried, first);
-    validate(tried);
-  } catch (const UsageError&) {
-    example = field.example();
+    std::vector<RunSpec> tried = {{.model_size = "small", .profile_type = Mode::kTraining}};
+    field.set(tried.front(), first);
+    validate(tried.front());
+    settle_devices(tried);
+    if (!field.numeric()) example = field.flag() + " " + first;
+  } catch (const UsageError&) {  // said below, with what was typed
   }
   throw UsageError(field.flag(), typed, "is a list, which sweep takes; allowed here: one value",
                    example);
@@ -205,10 +210,13 @@ Grid grid_from(const Arguments& given) {
 }
 
 Flag disk_rate_flag() {
-  return {"disk-rate", "RATE",
-          "bytes read and written in a second where nvme: keeps files, 7GB/s\nfor one: for what a "
-          "step takes at least (default the bound of\nPCIe 4.0 x4)",
-          to_string(FieldGroup::kMeasurement)};
+  return {.name = "disk-rate",
+          .value = "RATE",
+          .help =
+              "bytes read and written in a second where nvme: keeps files, 7GB/s\nfor one: for "
+              "what a step takes at least (default the bound of\nPCIe 4.0 x4)",
+          .group = to_string(FieldGroup::kMeasurement),
+          .example = "--profile-type training --optimizer-offload nvme:/tmp --disk-rate 7GB/s"};
 }
 
 DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec) {

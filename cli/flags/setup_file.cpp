@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "cli/flags/flag_example.h"
 #include "files/whole_file.h"
 #include "text/quantity.h"
 #include "text/words.h"
@@ -82,7 +83,9 @@ Arguments with_setup_file(Arguments arguments, const std::vector<Flag>& flags) {
     const Flag& flag = flag_of(key, path, flags);
     const std::string text = text_of(key, value, path);
     const bool absent = flag.value.empty() && text == "false";  // a switch that is not there
-    if (!absent && !arguments.has(flag.name)) arguments.values[flag.name] = text;
+    if (absent || arguments.has(flag.name)) continue;
+    check_not_empty(flag, text);
+    arguments.values[flag.name] = text;
   }
   return arguments;
 }

@@ -98,14 +98,14 @@ bool needs_all_of(const Cost& cost, const Cost& other) {
 std::vector<Technique> parse_techniques(std::string_view flag, const std::string& typed) {
   static const std::vector<std::string> kWords = words_in_runs();
   const std::string name(flag);
+  const std::string example = name + " checkpoint,micro-batches";
   std::vector<Technique> techniques;
-  for (const std::string& word : parse_list(flag, typed)) {
-    check_name(name, word, kWords, name + " checkpoint,micro-batches");
+  for (const std::string& word : parse_list(flag, typed, example)) {
+    check_name(name, word, kWords, example);
     const auto row = std::find_if(kTable.begin(), kTable.end(),
                                   [&](const CostRow& known) { return word == known.word; });
     if (std::count(techniques.begin(), techniques.end(), row->technique) > 0) {
-      throw UsageError(flag, typed, "names " + word + " twice; allowed: each once",
-                       name + " checkpoint,micro-batches");
+      throw UsageError(flag, typed, "names " + word + " twice; allowed: each once", example);
     }
     techniques.push_back(row->technique);
   }

@@ -33,5 +33,8 @@ AttentionKernel forced_kernel(Attention attention, const AttentionCall& call);
 // Why the run's own --attention does not run on its device; "" = it does. A card that is only known
 // as "cuda" is taken for one of 9.0.
 std::string attention_refusal(const RunSpec& spec);
+// Throws UsageError where there is such a reason. The device is settled by now; what a real card
+// takes, it says itself.
+void check_attention(const RunSpec& spec);
 
 }  // namespace headroom

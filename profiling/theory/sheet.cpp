@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "profiling/theory/parameters.h"
+#include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
 #include "train/gradient_rules.h"
@@ -62,6 +63,13 @@ std::string attention_refusal(const RunSpec& spec) {
   if (!is_forced(spec.attention)) return "";
   const Sheet sheet(spec);
   return refusal(sheet.attention_kernel(), attention_call(spec, sheet.config(), sheet.compute()));
+}
+
+void check_attention(const RunSpec& spec) {
+  if (spec.device.kind == DeviceKind::kCuda) return;
+  const std::string why = attention_refusal(spec);
+  if (why.empty()) return;
+  throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
 }
 
 int64_t foreach_chunks(int64_t elements) { return (elements + kForeachChunk - 1) / kForeachChunk; }

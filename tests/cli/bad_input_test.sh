@@ -45,6 +45,20 @@ expect 2 "--attention: 'flash' needs compute capability 8.0; the card's is 7.5" 
 expect 2 "--attention: 'cudnn' takes FP16 and BF16 only" profile "${small[@]}" --device virtual:h200 --attention cudnn
 expect 2 "--alloc-conf: 'backend:cudaMallocAsync' is CUDA's allocator, of which libtorch records nothing" \
   profile "${small[@]}" --device virtual:h200 --alloc-conf backend:cudaMallocAsync
+for kernel in flash cudnn; do
+  expect 2 "--attention: '$kernel' takes FP16 and BF16 only" ppo "${small[@]}" --device virtual:h200 --attention $kernel \
+    --prompt-len 32 --response-len 32
+done
+expect 2 "--attention: 'efficient' runs on cards only" ppo "${small[@]}" --device cpu --attention efficient \
+  --prompt-len 32 --response-len 32
+for flag in alloc-conf bytes; do
+  expect 2 "--$flag: '' is empty; allowed: a .*\(example: --$flag " dryrun --card h200 "--$flag" '' -- true
+done
+expect 2 "--bytes: '' is empty; allowed: a size" fit "${small[@]}" --card h200 --bytes ''
+expect 2 "--critic-size: '' is empty; allowed: a named shape" ppo "${small[@]}" --critic-size ''
+expect 2 "--records: 'a,' has an empty element 2" rlhf --records a,
+expect 2 "--seed: needs a value \(example: --seed 4\)" profile "${small[@]}" --seed
+expect 2 "--seed: 'x' is a second value; give the flag once \(example: --seed 4\)" profile "${small[@]}" --seed x --seed x
 PYTORCH_NO_CUDA_MEMORY_CACHING=1 expect 2 "PYTORCH_NO_CUDA_MEMORY_CACHING: '1' switches off libtorch's caching allocator" \
   profile "${small[@]}" --device virtual:h200
 expect 0 '' profile --version
@@ -225,6 +239,8 @@ expect 2 'unknown option --context, did you mean --context-length\?' profile "${
 expect 2 'unknown option --checkpoint-every, did you mean --checkpoint\?' theory "${small[@]}" --checkpoint-every 2
 expect 2 'unknown option --micro-batches, did you mean --micro-batch-size\?' rlhf --micro-batches 2
 expect 2 "--attention: 'cudnn' runs on cards only; allowed on the CPU: eager, sdpa, math, flash" theory "${small[@]}" --device cpu --attention cudnn
+expect 2 'unknown option --mesh: headroom profile has it, this command has not' ppo "${small[@]}" --mesh dp=2
+expect 2 'unknown option --save-every: headroom profile has it' sweep "${small[@]}" --save-every 2
 expect 2 'unknown option --frobnicate; --help' profile "${small[@]}" --frobnicate=7
 expect 2 'unknown option -model-size, did you mean --model-size' profile -model-size small
 expect 2 'unknown option -x' profile "${small[@]}" -x

@@ -89,6 +89,24 @@ class DiskStates(OnADisk, unittest.TestCase):
         self.assertEqual(self.left(), before)
         self.assertEqual(len(self.losses(steps=1)), 1)
 
+    def test_another_runs_states_are_refused_before_a_cell_starts(self):
+        self.losses(keep=True, steps=1)
+        before = self.left()
+        os.environ["HEADROOM_CELL"] = "/bin/false"
+        self.addCleanup(os.environ.pop, "HEADROOM_CELL")
+        for verb in ("profile", "sweep"):
+            done, records = self.on_disk("--seed", "7", verb=verb)
+            self.assertEqual((done.returncode, records), (2, []), done.stderr)
+            self.assertRegex(done.stderr, "^headroom: --optimizer-offload: .* holds the states of "
+                             "another run .*seed=0.*this one is .*seed=7.*\n$")
+        # Numbers of a virtual card are counted, not kept: nothing is gone on from.
+        done, _ = self.on_disk("--seed", "7", device="virtual:h200")
+        self.assertNotIn("another run", done.stderr)
+        # Of a grid some cells may go on, and the others are rows.
+        done, _ = self.on_disk("--seed", "0,7", verb="sweep")
+        self.assertNotEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(self.left(), before)
+
     def test_a_disk_without_room_shows_before_the_first_step(self):
         done, (record,) = self.on_disk(fault="fallocate:full:1")
         self.one_line(done, 5, "headroom-states.a: No space left on device; the states take two files")

@@ -75,7 +75,6 @@ REFUSED = {
     # Packed sequences are of any number of tokens.
     ("ppo", "precision", "fp8"),
     # Of one rank.
-    ("ppo", "reshard-after-forward", "never"),
     ("theory", "reshard-after-forward", "never"),
 }
 

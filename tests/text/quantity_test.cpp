@@ -71,10 +71,10 @@ TEST(Quantity, AnExampleCanBeExchanged) {
 }
 
 TEST(Quantity, ListsRefuseHoles) {
-  EXPECT_THAT(parse_list("--c", "128,256"), ElementsAre("128", "256"));
-  EXPECT_THAT(parse_list("--c", "128"), ElementsAre("128"));
+  EXPECT_THAT(parse_list("--c", "128,256", "--c 128"), ElementsAre("128", "256"));
+  EXPECT_THAT(parse_list("--c", "128", "--c 128"), ElementsAre("128"));
   for (const char* bad : {"", ",", "128,,256", "128,", ",128"}) {
-    EXPECT_THROW(parse_list("--c", bad), UsageError) << bad;
+    EXPECT_THROW(parse_list("--c", bad, "--c 128"), UsageError) << bad;
   }
 }
 

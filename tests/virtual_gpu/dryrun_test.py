@@ -62,6 +62,7 @@ RUNS = {
     "stopped": (["--snapshot", "stopped.pickle"], python("steered.py", "wait", "TERM")),
     "interrupted": ([], python("steered.py", "wait", "INT")),
     "graphs": ([], python("graphs.py")),
+    "searches": ([], python("searches.py")),
     "streams": (["--count", "2"], python("loader_streams.py")),
     "oom": (["--snapshot", "oom.pickle"], python("out_of_memory.py", "raised")),
     "oom_small": (["--bytes", "4GiB"], python("out_of_memory.py", "caught")),
@@ -319,6 +320,9 @@ class DryRun(unittest.TestCase):
         for process in result.processes:
             allocator = process["devices"][0]["allocator"]
             self.assertEqual(allocator["peak_allocated_bytes"], 4 * MEBI)
+
+    def test_what_libtorch_checks_inside_by_values_that_are_not_known_is_well(self):
+        self.assertEqual(self.result("searches").out.split("\n"), ["[4] [4]", "[] []", "[0]", ""])
 
     def test_a_missing_tool_and_an_early_exit_lose_nothing(self):
         result = self.result("missing_tool")

@@ -28,6 +28,14 @@ void drop_mode(std::string& line) {
   line.erase(at, (line[word] == ' ' ? word + 1 : word) - at);
 }
 
+// Settings of a reward model are refused where there is none, which is the default.
+void add_reward_model(std::string& line) {
+  constexpr std::string_view kBegin = "(example: ";
+  const size_t example = line.rfind(kBegin);
+  if (example == std::string::npos || line.find("--reward-", example) == std::string::npos) return;
+  line.insert(example + kBegin.size(), "--reward-size actor ");
+}
+
 // What only a backward or an update has is at its defaults.
 RunSpec without_backward(RunSpec spec) {
   const RunSpec defaults;
@@ -109,6 +117,7 @@ std::string said_of_role(std::string line, Role role, const PpoSetup& setup) {
     if (one.role != role || !own->second.contains(one.field->name)) continue;
     replace_flag(line, one.field->flag(), "--" + word_of(role) + "-" + one.field->flag().substr(2));
   }
+  if (role == Role::kReward && setup.reward_size == "none") add_reward_model(line);
   return line;
 }
 

@@ -33,7 +33,7 @@ void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t p
 
 // A line that refuses a RunSpec, in the words of an iteration: a flag that was given for this role
 // alone is named as it was typed, and its example leaves out --profile-type, which every role has
-// of its own.
+// of its own, and has a reward model for a setting of one.
 std::string said_of_role(std::string line, Role role, const PpoSetup& setup);
 
 }  // namespace headroom

@@ -65,9 +65,23 @@ const std::vector<RoleField>& role_fields() {
 }
 
 bool is_of_iterations(const Field& field) {
-  static const std::vector<std::string> kNot = {
-      "profile_type", "micro_batches",   "warmup_steps", "measure_steps",  "record_steps",
-      "save_weights", "save_checkpoint", "save_every",   "load_checkpoint"};
+  static const std::vector<std::string> kNot = {"profile_type",
+                                                "micro_batches",
+                                                "warmup_steps",
+                                                "measure_steps",
+                                                "record_steps",
+                                                "save_weights",
+                                                "save_checkpoint",
+                                                "save_every",
+                                                "load_checkpoint",
+                                                "mesh",
+                                                "zero",
+                                                "reshard_after_forward",
+                                                "shard_group",
+                                                "prefetch",
+                                                "sequence_parallel",
+                                                "schedule",
+                                                "bucket_bytes"};
   return !is_one_of(field.name, kNot);
 }
 

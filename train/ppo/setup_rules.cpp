@@ -116,7 +116,7 @@ void validate(const RunSpec& shared, const PpoSetup& setup) {
   if (shared.mesh.ranks() > 1) {
     throw UsageError("--mesh", to_string(shared.mesh),
                      "is of steps of one model yet; allowed with an iteration of PPO: none",
-                     "headroom profile --mesh dp=2");
+                     "headroom profile --model-size small --profile-type training --mesh dp=2");
   }
   check_size("--critic-size", setup.critic_size, /*may_be_none=*/false);
   check_size("--reward-size", setup.reward_size, /*may_be_none=*/true);

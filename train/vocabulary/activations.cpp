@@ -77,7 +77,7 @@ Activations parse_activations(std::string_view text) {
     throw UsageError(kFlag, text, "has options, and exact takes none", kActivationsExample);
   }
   std::vector<std::string> seen;
-  for (const std::string& option : parse_list(kFlag, text.substr(colon + 1))) {
+  for (const std::string& option : parse_list(kFlag, text.substr(colon + 1), kActivationsExample)) {
     const std::string name = option.substr(0, option.find('='));
     if (is_one_of(name, seen)) {
       throw UsageError(kFlag, text, "has " + name + "= twice; allowed: once", kActivationsExample);

@@ -12,13 +12,14 @@ using namespace virtual_gpu;
 namespace {
 
 thread_local Bytes answer;
+thread_local bool answers_all = false;
 
 }  // namespace
 
 bool virtual_gpu::take_answer(void* to, uint64_t bytes) {
   if (answer.empty() || answer.size() != bytes) return false;
   std::memcpy(to, answer.data(), bytes);
-  answer.clear();
+  if (!answers_all) answer.clear();
   return true;
 }
 
@@ -62,6 +63,12 @@ void virtual_gpu_pop_operands() { Operands::end(); }
 void virtual_gpu_answer_next(const void* from, uint64_t bytes) {
   const auto* first = static_cast<const unsigned char*>(from);
   answer.assign(first, first + bytes);
+  answers_all = false;
+}
+
+void virtual_gpu_answer_all(const void* from, uint64_t bytes) {
+  virtual_gpu_answer_next(from, bytes);
+  answers_all = true;
 }
 
 }  // extern "C"

@@ -38,4 +38,6 @@ void virtual_gpu_pop_operands();
 // What the next copy of so many unknown bytes to the host by this thread reads: a size or a verdict
 // that an operation makes inside. bytes = 0: nothing any more.
 void virtual_gpu_answer_next(const void* from, uint64_t bytes);
+// The same of every such copy, until an answer to the next one, of 0 bytes too, takes its place.
+void virtual_gpu_answer_all(const void* from, uint64_t bytes);
 }

@@ -162,12 +162,13 @@ TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
 }
 
 // Not a failure: the process that asked for it goes on.
-TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedWithLibtorchsReason) {
+TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedInOurWords) {
   RunSpec spec = tiny_spec();
   spec.attention = Attention::kEfficient;
   const Record record = run(spec, {});
   EXPECT_EQ(record.status, Status::kUnsupported);
-  EXPECT_THAT(record.reason, HasSubstr("--attention efficient does not run here: No viable"));
+  EXPECT_THAT(record.reason, HasSubstr("--attention: 'efficient' runs on cards only; allowed on "
+                                       "the CPU: eager, sdpa, math, flash"));
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
   EXPECT_TRUE(record.predicted.empty());
   spec.attention = Attention::kMath;
@@ -213,6 +214,21 @@ TEST(Run, ASnapshotThatCannotBeWrittenCostsTheSnapshotAlone) {
   EXPECT_EQ(record.notes, whole.notes);
   EXPECT_EQ(record.categories_at_peak, whole.categories_at_peak);
   EXPECT_TRUE(std::ifstream(spec.save_weights).good()) << "the other file is written all the same";
+}
+
+TEST(Run, OfStepsThatWereAllSkippedNoOptimizerStateIsPredicted) {
+  RunSpec spec = tiny_spec();
+  spec.profile_type = Mode::kTraining;
+  spec.warmup_steps = spec.measure_steps = 0;
+  spec.record_steps = 1;
+  EXPECT_GT(run_ok(spec).predicted.at("optimizer_state"), 0);
+  spec.precision = Precision::kFp16;  // the first scale of the loss is too large
+  const Record record = run(spec, {});
+  ASSERT_EQ(record.status, Status::kOk) << record.reason;
+  EXPECT_EQ(record.predicted.at("optimizer_state"), 0);
+  EXPECT_THAT(record.notes, testing::Contains(HasSubstr("every step was skipped")));
+  const auto measured = record.categories_at_peak.find("optimizer_state");
+  EXPECT_TRUE(measured == record.categories_at_peak.end() || measured->second == 0);
 }
 
 // Nothing was measured: the recorded steps tell what they can, which is all but times.

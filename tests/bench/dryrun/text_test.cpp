@@ -64,6 +64,18 @@ TEST_F(DryRunText, OfATestTheReportSaysWhichWayItWentAndNotWhatToType) {
   EXPECT_THAT(text(), HasSubstr("an answer is given by --value 'train.py:7=1'"));
 }
 
+TEST_F(DryRunText, OfAProgramThatFailedTheReportSaysThatLaterLinesAreNotKnown) {
+  const char* const later = "lines that it would have reached after these are not known yet";
+  outcome_.reports = {that_read("train.py:7 in wait", "item")};
+  EXPECT_THAT(text(), HasSubstr(later));
+  outcome_.exit_code = 0;
+  EXPECT_THAT(text(), Not(HasSubstr(later)));
+  outcome_.signal = 6;
+  EXPECT_THAT(text(), HasSubstr(later));
+  outcome_.reports = {};
+  EXPECT_THAT(text(), Not(HasSubstr(later)));
+}
+
 TEST_F(DryRunText, TheTestThatEndsAGenerationIsKnown) {
   outcome_.reports = {
       that_read("transformers/generation/utils.py:396 in __call__, called at g.py:13", "bool")};

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
     if (argc != 3) throw UsageError("sweep_driver RECORDS SEED,SEED...");
     const RunSpec defaults;
     const SweepResult result =
-        run_sweep(expand(defaults, {{"seed", parse_list("SEED", argv[2])}}),
+        run_sweep(expand(defaults, {{"seed", parse_list("SEED", argv[2], "SEED 1,2")}}),
                   {.cell = {.on_talk = say}, .records_path = argv[1], .on_progress = say});
     for (const Record& record : result.records) {
       std::cout << row_name(record.spec) << " " << to_string(record.status) << " "

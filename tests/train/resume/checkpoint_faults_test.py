@@ -254,6 +254,16 @@ class CheckpointFaults(unittest.TestCase):
         self.assertIn("the checkpoint is of a run with --seed 0, and this one has 5",
                       json.loads(done.stdout)["notes"])
 
+    def test_another_precision_than_the_checkpoint_s_is_said_and_the_same_is_not(self):
+        self.save()
+        for precision, is_said in (("bf16", True), ("fp32", False)):
+            flags = f"--measure-steps 1 --precision {precision}"
+            done = run(f"--load-checkpoint {self.directory} {flags}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said = [note for note in json.loads(done.stdout)["notes"] if "--precision" in note]
+            note = f"the checkpoint is of a run with --precision fp32, and this one has {precision}"
+            self.assertEqual(said, [note] if is_said else [])
+
     def test_a_run_that_begins_anew_does_not_save_among_another_run_s(self):
         self.save()
         self.refused(f"--save-checkpoint {self.directory}",

@@ -4,17 +4,30 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <thread>
 
 namespace {
 
+std::atomic<bool> has_state{false};
 std::atomic<bool> has_asked{false};
 
-int call(const char* name) { return reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name))(); }
+template <typename Function>
+Function* python(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
 
-void ask_for_the_lock() noexcept { call("PyGILState_Ensure"); }
+void ask_for_the_lock(void* state) noexcept { python<void(void*)>("PyEval_RestoreThread")(state); }
+
+// Python knows the thread already, as it knows those of libtorch.
+void wait_for_the_end() {
+  python<int()>("PyGILState_Ensure")();
+  void* const state = python<void*()>("PyEval_SaveThread")();
+  has_state = true;
+  while (python<int()>("_Py_IsFinalizing")() == 0) usleep(100);
+  has_asked = true;
+  ask_for_the_lock(state);
+}
 
 // Runs after Python has ended: the thread's end is seen before the process's.
 void leave_it_time() {
@@ -24,11 +37,9 @@ void leave_it_time() {
 
 }  // namespace
 
+// Called without the lock, as ctypes calls.
 extern "C" void start_late_thread() {
   std::atexit(leave_it_time);
-  std::thread([] {
-    while (call("_Py_IsFinalizing") == 0) usleep(100);
-    has_asked = true;
-    ask_for_the_lock();
-  }).detach();
+  std::thread(wait_for_the_end).detach();
+  while (!has_state) usleep(1000);
 }

@@ -20,6 +20,7 @@
 #include "files/whole_file.h"
 #include "text/json_line.h"
 #include "text/quantity.h"
+#include "text/words.h"
 
 namespace headroom {
 namespace {
@@ -125,11 +126,53 @@ std::string kept_file(const std::string& directory) {
   }
 }
 
+std::string hint_for(const std::string& directory) {
+  return "; another directory, or remove " + directory + "/" + kPrefix + "*";
+}
+
+[[noreturn]] void refuse_list(const std::string& directory, const std::string& why) {
+  throw ReadError(list_path(directory), why + hint_for(directory));
+}
+
+// The list of a directory, checked against its own sum.
+nlohmann::json whole_list(const std::string& directory) {
+  const nlohmann::json list = nlohmann::json::parse(
+      read_whole_file(list_path(directory), kMostList), nullptr, /*exceptions=*/false);
+  try {
+    if (list.at("schema_version") != kSchema) refuse_list(directory, "written otherwise");
+    if (list.at(kListSum) != checksum_of_list(list)) {
+      refuse_list(directory, "it is damaged: its checksum is of another list");
+    }
+  } catch (const nlohmann::json::exception&) {
+    refuse_list(directory, "no list of states");
+  }
+  return list;
+}
+
+[[noreturn]] void refuse_another_run(const std::string& directory, const nlohmann::json& list,
+                                     const std::string& identity) {
+  throw UsageError("--optimizer-offload", "nvme:" + directory,
+                   "holds the states of another run (" + list.at("identity").get<std::string>() +
+                       ", step " + list.at("step").dump() + "), and this one is " + identity +
+                       "; allowed: a directory without states; or remove " + directory + "/" +
+                       kPrefix + "*",
+                   "--optimizer-offload nvme:" + directory + "-2");
+}
+
 }  // namespace
 
-void StateDirectory::check(const std::string& directory) {
+void StateDirectory::check(const std::string& directory,
+                           const std::vector<std::string>& identities) {
   const OwnedFile lock = lock_directory(directory, nullptr);
   check_writable(list_path(directory));
+  if (identities.empty() || !exists(list_path(directory))) return;
+  const nlohmann::json list = whole_list(directory);
+  try {
+    if (is_one_of(list.at("identity").get<std::string>(), identities)) return;
+    refuse_another_run(directory, list, identities.front());
+  } catch (const nlohmann::json::exception&) {
+    refuse_list(directory, "no list of states");
+  }
 }
 
 void StateDirectory::remove(const std::string& directory) {
@@ -180,23 +223,11 @@ StateDirectory::~StateDirectory() {
 }
 
 void StateDirectory::go_on_from_list() {
-  const std::string hint = "; another directory, or remove " + directory_ + "/" + kPrefix + "*";
-  const nlohmann::json list =
-      nlohmann::json::parse(read_whole_file(list_, kMostList), nullptr, /*exceptions=*/false);
+  const nlohmann::json list = whole_list(directory_);
   try {
-    if (list.at("schema_version") != kSchema) throw ReadError(list_, "written otherwise" + hint);
-    if (list.at(kListSum) != checksum_of_list(list)) {
-      throw ReadError(list_, "it is damaged: its checksum is of another list" + hint);
-    }
-    const std::string theirs = list.at("identity");
     step_ = list.at("step");
-    if (theirs != identity_ || list.at("layout") != checksum_text(layout_hash_)) {
-      throw UsageError("--optimizer-offload", "nvme:" + directory_,
-                       "holds the states of another run (" + theirs + ", step " +
-                           std::to_string(step_) + "), and this one is " + identity_ +
-                           "; allowed: a directory without states; or remove " + directory_ + "/" +
-                           kPrefix + "*",
-                       "--optimizer-offload nvme:" + directory_ + "-2");
+    if (list.at("identity") != identity_ || list.at("layout") != checksum_text(layout_hash_)) {
+      refuse_another_run(directory_, list, identity_);
     }
     whole_ = list.at("whole") == "a" ? 0 : 1;
     files_[whole_].sums = sums_from_text(list.at("checksums"), layout_.blocks().size());
@@ -205,7 +236,7 @@ void StateDirectory::go_on_from_list() {
       notes_.push_back("the states in " + directory_ + " were to be kept, and are");
     }
   } catch (const nlohmann::json::exception&) {
-    throw ReadError(list_, "no list of states" + hint);
+    refuse_list(directory_, "no list of states");
   }
   open_whole();
 }

@@ -37,8 +37,9 @@ namespace headroom {
 // another run's; one line each.
 class StateDirectory {
  public:
-  // Finds out before anything runs whether states could be kept there. Throws the same.
-  static void check(const std::string& directory);
+  // Finds out before anything runs whether states could be kept there, and whether one of these
+  // runs may go on from what lies there; no identities = nobody goes on. Throws the same.
+  static void check(const std::string& directory, const std::vector<std::string>& identities = {});
   // What a killed run left there, but for states that are to be kept. Throws WriteError where a run
   // is at work there.
   static void remove(const std::string& directory);
