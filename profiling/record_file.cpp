@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -15,15 +16,27 @@ namespace {
 constexpr int64_t kTriedLines = 1000;
 constexpr const char* kTorn = "is torn (its writer was killed, or the disk was full)";
 constexpr const char* kNoJson = "is no JSON";
+constexpr const char* kTooLarge = "is no Record: it has a number that is too large";
 constexpr const char* kNoRecord = "is no Record: schema_version, status or spec is missing";
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-// Of a line that is no JSON.
+bool has_too_large_number(std::string_view line) {
+  try {
+    (void)nlohmann::json::parse(line);
+  } catch (const nlohmann::json::out_of_range&) {
+    return true;
+  } catch (const nlohmann::json::exception&) {
+  }
+  return false;
+}
+
+// Of a line that cannot be read as JSON.
 std::string problem_of(std::string_view line) {
   if (line.find_first_not_of('\0') == std::string_view::npos) return "is NULs only";
+  if (has_too_large_number(line)) return kTooLarge;
   return line.front() == '{' || line.front() == '\0' ? kTorn : kNoJson;
 }
 
@@ -43,7 +56,7 @@ class RecordLines {
       if (is_blank(line)) continue;
       if (!rows_.parse(line)) {
         const std::string why = problem_of(line);
-        skip(why, why == kNoJson);
+        skip(why, why == kNoJson || why == kTooLarge);
       } else if (!rows_.is_record()) {
         skip(kNoRecord, true);
       } else if (read(records, keep)) {

@@ -103,6 +103,18 @@ TEST_F(RecordFile, WhatIsNoFileOfRecordsIsRefusedWithItsLine) {
   EXPECT_TRUE(read_records(path_).empty()) << "a first row that was torn";
 }
 
+TEST_F(RecordFile, ANumberThatNothingHoldsIsNoTornLine) {
+  nlohmann::json record = to_json(record_of(1));
+  record["step_ms"] = {1.5};
+  std::string line = record.dump();
+  line.replace(line.find("[1.5]"), 5, "[" + std::string(310, '1') + "]");
+  write({line});
+  EXPECT_THAT(message_of<std::runtime_error>([&] { read_records(path_); }),
+              HasSubstr(":1: this line is no Record: it has a number that is too large"));
+  write({line, line_});
+  EXPECT_THAT(talk(), ElementsAre(HasSubstr("line 1 is no Record: it has a number")));
+}
+
 TEST_F(RecordFile, OfRowsThatStandForEachOtherTheNewestIsLeft) {
   write({to_json_line(record_of(1, Status::kOk, 1)), to_json_line(record_of(2, Status::kOk, 2)),
          to_json_line(record_of(1, Status::kOk, 3)), to_json_line(record_of(3, Status::kOk, 4)),
