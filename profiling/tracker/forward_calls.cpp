@@ -71,32 +71,43 @@ class Calls {
     return nullptr;
   }
 
+  // The number that the thread's next node would have had when an operation began.
+  struct Began final : at::ObserverContext {
+    explicit Began(uint64_t number) : number(number) {}
+    uint64_t number;
+  };
+
   static std::unique_ptr<at::ObserverContext> started(const at::RecordFunction&) {
-    instance().note();
+    if (at::GradMode::is_enabled()) return std::make_unique<Began>(next_node().second);
+    instance().note_number_taken();
     return nullptr;
   }
-  static void ended(const at::RecordFunction&, at::ObserverContext*) {
-    Calls& calls = instance();
-    const std::lock_guard lock(calls.mutex_);
-    calls.calls_.erase(next_node());
+  static void ended(const at::RecordFunction&, at::ObserverContext* context) {
+    const auto* began = static_cast<const Began*>(context);
+    if (began != nullptr) instance().note_since(began->number);
   }
 
-  void note() {
+  // Most operations make no node: only for those that do a stack is taken.
+  void note_since(uint64_t first) {
+    const auto [thread, next] = next_node();
+    if (next == first) return;
+    const std::vector<void*> stack = stack_of_caller();
+    const std::lock_guard lock(mutex_);
+    for (uint64_t number = first; number < next; ++number)
+      calls_.try_emplace({thread, number}, stack);
+  }
+
+  void note_number_taken() {
     Node node = next_node();
-    if (at::GradMode::is_enabled()) {
-      std::vector<void*> stack = stack_of_caller();
+    if (node.second == 0) return;
+    --node.second;
+    {
       const std::lock_guard lock(mutex_);
-      calls_.insert_or_assign(node, std::move(stack));
-    } else if (node.second > 0) {
-      --node.second;
-      {
-        const std::lock_guard lock(mutex_);
-        if (calls_.contains(node)) return;
-      }
-      std::vector<void*> stack = stack_of_caller();
-      const std::lock_guard lock(mutex_);
-      calls_.try_emplace(node, std::move(stack));
+      if (calls_.contains(node)) return;
     }
+    std::vector<void*> stack = stack_of_caller();
+    const std::lock_guard lock(mutex_);
+    calls_.try_emplace(node, std::move(stack));
   }
 
   std::mutex mutex_;

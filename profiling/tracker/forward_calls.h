@@ -9,13 +9,13 @@ namespace headroom {
 // Rationale: what backward allocates has the engine's stack, and no line of model/ is in it. A
 //   gradient belongs to a line all the same: the one whose operation is differentiated.
 // Approach: autograd numbers the nodes that a thread makes, in the order of the operations. While
-//   this lives, every operation that libtorch dispatches leaves its stack under the number that its
-//   node will get; the innermost of several comes last and stays, and what made no node leaves
-//   nothing. A torch::autograd::Function takes its number before its first operation, which runs
-//   without gradients: it is noted under the number already taken. Where memory is asked for while
-//   the engine runs a node, StackTable finds the stack of the node's number here. AccumulateGrad
-//   has no number, and the engine's highest priority: it runs as soon as the node before it in the
-//   graph has run, on the same thread, so what it copies belongs to the last number there.
+//   this lives, an operation that made nodes leaves its stack under their numbers when it ends; the
+//   innermost of several ends first and stays. A torch::autograd::Function takes its number before
+//   its first operation, which runs without gradients: it is noted under the number already taken.
+//   Where memory is asked for while the engine runs a node, StackTable finds the stack of the
+//   node's number here. AccumulateGrad has no number, and the engine's highest priority: it runs as
+//   soon as the node before it in the graph has run, on the same thread, so what it copies belongs
+//   to the last number there.
 // Limits: a gradient to which several nodes add has the line of the last of them.
 class ForwardCalls {
  public:
