@@ -25,7 +25,7 @@ bool is_blank(std::string_view line) {
 
 bool has_too_large_number(std::string_view line) {
   try {
-    (void)nlohmann::json::parse(line);
+    [[maybe_unused]] const nlohmann::json parsed = nlohmann::json::parse(line);
   } catch (const nlohmann::json::out_of_range&) {
     return true;
   } catch (const nlohmann::json::exception&) {
