@@ -1,7 +1,11 @@
 #include "train/offload/homes_on_disk.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "files/checksum.h"
+#include "files/mapped_file.h"
 
 namespace headroom {
 
@@ -44,8 +48,8 @@ void HomesOnDisk::add_slot() {
       for (int64_t at = 0; at < end; at += options_.transfer_bytes) {
         const int64_t bytes = std::min(options_.transfer_bytes, end - at);
         auto* const memory = static_cast<std::byte*>(part.data_ptr()) + at;
-        slot.pieces[i].push_back({slot_of_.size(), memory, bytes, offset});
-        slot_of_.push_back(slots_.size() - 1);
+        slot.pieces[i].push_back({pieces_.size(), memory, bytes, offset});
+        pieces_.emplace_back(slots_.size() - 1, slot.pieces[i].back());
         offset += bytes;
       }
     }
@@ -64,6 +68,24 @@ void HomesOnDisk::make_transfers() {
   }
   auto queue = make_transfer_queue(memory, std::min(memory.size(), kMostThreads), notes_);
   transfers_ = std::make_unique<WholeTransfers>(std::move(queue), memory.size());
+  sums_.resize(static_cast<size_t>(options_.blocks) * pieces_.size() / slots_.size());
+}
+
+uint64_t& HomesOnDisk::sum_of(const Slot& slot, const Piece& piece) {
+  const size_t of_block = pieces_.size() / slots_.size();
+  return sums_[static_cast<size_t>(slot.block) * of_block + piece.id % of_block];
+}
+
+// What the disk gives back and was not given.
+void HomesOnDisk::check_read(const Slot& slot, const Piece& piece) {
+  if (checksum(piece.memory, piece.bytes) == sum_of(slot, piece)) return;
+  const int64_t first = slot.block * block_bytes_ + piece.offset;
+  throw ReadError(file_->name(), "block " + std::to_string(slot.block + 1) + " of " +
+                                     std::to_string(options_.blocks) + " (bytes " +
+                                     std::to_string(first) + " to " +
+                                     std::to_string(first + piece.bytes - 1) +
+                                     ") is damaged: the disk gives back other bytes than it was "
+                                     "given; use a directory on another disk");
 }
 
 void HomesOnDisk::take(const Tensors& from) {
@@ -213,6 +235,7 @@ void HomesOnDisk::start(Slot& slot, size_t index, bool writes) {
   slot.started[index] = true;
   if (!transfers_) return;
   for (const Piece& piece : slot.pieces[index]) {
+    if (writes) sum_of(slot, piece) = checksum(piece.memory, piece.bytes);
     transfers_->start(piece.id,
                       {.writes = writes,
                        .file = file_->descriptor(),
@@ -229,8 +252,12 @@ bool HomesOnDisk::take_ended(bool wait) {
   if (!transfers_) return false;
   try {
     const std::optional<size_t> id = transfers_->next(wait);
-    if (id) --slots_[slot_of_[*id]].under_way;
-    return id.has_value();
+    if (!id) return false;
+    const auto& [place, piece] = pieces_[*id];
+    Slot& slot = slots_[place];
+    --slot.under_way;
+    if (slot.use == Use::kRead || slot.use == Use::kHost) check_read(slot, piece);
+    return true;
   } catch (...) {
     broken_ = std::current_exception();
     transfers_->drain();

@@ -11,7 +11,8 @@
 //   (CopyQueue::mark), so beside the arithmetic of the block before. So reading overlaps the
 //   arithmetic and the copies of the block before it, and where the disk is slower the host waits
 //   for it. New weights of the host's update are copied into a staged block and written while the
-//   next ones are computed; the step ends when all of them are in the file.
+//   next ones are computed; the step ends when all of them are in the file. Every transfer that was
+//   written has a sum (files/checksum.h), which is compared when it has been read.
 // Limits: all blocks alike. The host's thread waits for a block that is not read yet, so it does
 //   not run ahead of the card then. An error of the disk ends the run: what it was told last is
 //   thrown again at every use.
@@ -19,6 +20,8 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "train/offload/block_homes.h"
 #include "train/offload/copy_queue.h"
@@ -70,7 +73,7 @@ class HomesOnDisk final : public BlockHomes {
     kHost    // read from the file for the host
   };
 
-  // A part of a parameter that is moved at once.
+  // A part of a parameter that is moved at once. Those of a block have numbers in a row.
   struct Piece {
     size_t id = 0;  // of the queue's buffers
     std::byte* memory = nullptr;
@@ -102,6 +105,8 @@ class HomesOnDisk final : public BlockHomes {
   void release(Slot& slot);
   void start(Slot& slot, size_t index, bool writes);
   bool take_ended(bool wait);
+  uint64_t& sum_of(const Slot& slot, const Piece& piece);
+  void check_read(const Slot& slot, const Piece& piece);
   void settle(Slot& slot);
   void copy(Slot& slot);
   void copy_what_is_there();
@@ -113,7 +118,8 @@ class HomesOnDisk final : public BlockHomes {
   int64_t block_bytes_ = 0;     // in the file
   std::unique_ptr<ScratchFile> file_;
   std::vector<Slot> slots_;
-  std::vector<size_t> slot_of_;     // of each id of a piece
+  std::vector<std::pair<size_t, Piece>> pieces_;  // with their slots, by id
+  std::vector<uint64_t> sums_;      // of what was written last, of each block's pieces
   std::vector<Copies> on_the_way_;  // to the card, of each block
   std::unique_ptr<WholeTransfers> transfers_;
   std::exception_ptr broken_;

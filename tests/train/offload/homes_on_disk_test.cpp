@@ -3,9 +3,12 @@
 #include "train/offload/homes_on_disk.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "tests/files/scratch_directory.h"
 
@@ -158,6 +161,50 @@ TEST_F(HomesOnDiskTest, TheFileHasNoNameWhileItIsThere) {
     EXPECT_THAT(entry->d_name, testing::AnyOf(testing::StrEq("."), testing::StrEq("..")));
   }
   closedir(directory);
+}
+
+// The descriptor of the file without a name that lies in this directory.
+int nameless_in(const std::string& directory) {
+  DIR* const open = opendir("/proc/self/fd");
+  int found = -1;
+  while (const dirent* entry = readdir(open)) {
+    const std::string link = std::string("/proc/self/fd/") + entry->d_name;
+    char target[4096] = {};
+    if (readlink(link.c_str(), target, sizeof target - 1) < 0) continue;
+    if (std::string(target).starts_with(directory + "/")) found = std::stoi(entry->d_name);
+  }
+  closedir(open);
+  return found;
+}
+
+TEST_F(HomesOnDiskTest, ABitThatTheDiskHasChangedIsRefusedWithItsBlock) {
+  const auto homes = of_blocks(5);
+  homes->finish_stores();
+  // In the second parameter of the fourth block: not through the descriptor of the homes, which may
+  // want whole pages.
+  const std::string path = "/proc/self/fd/" + std::to_string(nameless_in(folder_.path()));
+  const int file = ::open(path.c_str(), O_RDWR);
+  const off_t place = 3 * kOnPages + 3 * 4096 + 17;
+  char byte = 0;
+  ASSERT_EQ(pread(file, &byte, 1, place), 1);
+  byte = static_cast<char>(byte ^ 4);
+  ASSERT_EQ(pwrite(file, &byte, 1, place), 1);
+  ASSERT_EQ(fsync(file), 0);
+  close(file);
+  Tensors whole = room();
+  homes->fetch(2, whole);
+  homes->wait(2);
+  expect_equal(whole, numbers(2));
+  const auto fetch = [&] {
+    homes->fetch(3, whole);
+    homes->wait(3);
+  };
+  const std::string bytes = std::to_string(3 * kOnPages + 3 * 4096) + " to " +
+                            std::to_string(3 * kOnPages + 4 * 4096 - 1);
+  EXPECT_THAT(message_of<ReadError>(fetch),
+              testing::HasSubstr("block 4 of 5 (bytes " + bytes + ") is damaged"));
+  EXPECT_THAT(message_of<ReadError>(fetch), testing::HasSubstr("is damaged"))
+      << "and nothing of this disk is used after it";
 }
 
 TEST_F(HomesOnDiskTest, ADirectoryThatIsNotThereIsOneLine) {
