@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <memory>
+
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "tests/files/scratch_directory.h"
@@ -165,13 +168,15 @@ TEST_F(HomesOnDiskTest, TheFileHasNoNameWhileItIsThere) {
 
 // The descriptor of the file without a name that lies in this directory.
 int nameless_in(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> whole(realpath(directory.c_str(), nullptr), &free);
   DIR* const open = opendir("/proc/self/fd");
   int found = -1;
   while (const dirent* entry = readdir(open)) {
     const std::string link = std::string("/proc/self/fd/") + entry->d_name;
     char target[4096] = {};
     if (readlink(link.c_str(), target, sizeof target - 1) < 0) continue;
-    if (std::string(target).starts_with(directory + "/")) found = std::stoi(entry->d_name);
+    if (std::string(target).starts_with(std::string(whole.get()) + "/"))
+      found = std::stoi(entry->d_name);
   }
   closedir(open);
   return found;
