@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "bench/process/cores.h"
 #include "plan/fit/side_by_side.h"
@@ -40,20 +39,14 @@ int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& 
 }  // namespace
 
 int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
-                      const RunSpec& spec, size_t& count) {
+                      const RunSpec& spec) {
   const RunSpec of_it = plain(spec);
   const auto [found, is_new] = known.try_emplace(row_name(of_it), 0);
-  if (is_new) {
-    ++count;
-    found->second = asked(ask, of_it);
-  }
+  if (is_new) found->second = asked(ask, of_it);
   return found->second;
 }
 
-int64_t Estimates::floor(const RunSpec& spec) {
-  size_t uncounted = 0;  // a sum of rows costs nothing beside the rest
-  return of(floors_, judge_.floor, of_floor(spec), uncounted);
-}
+int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, judge_.floor, of_floor(spec)); }
 
 bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
 
@@ -61,7 +54,7 @@ bool Estimates::fits_card(const RunSpec& spec) {
   const auto [found, is_new] = fits_.try_emplace(row_name(spec));
   Answer& answer = found->second;
   if (is_new) answer.fits = floor(spec) <= judge_.capacity && judge_.fits(spec);
-  if (!std::exchange(answer.is_counted, true)) ++questions_.fits;
+  answer.is_wanted = true;
   return answer.fits;
 }
 
@@ -115,8 +108,18 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
   }
 }
 
+Questions Estimates::questions() const {
+  const auto wanted = std::count_if(fits_.begin(), fits_.end(),
+                                    [](const auto& one) { return one.second.is_wanted; });
+  return {.needs = needs_.size(),
+          .guesses = abouts_.size(),
+          .fits = static_cast<size_t>(wanted),
+          .hosts = hosts_.size(),
+          .cells = runs_};
+}
+
 Verdict Estimates::run(const RunSpec& spec) {
-  ++questions_.cells;
+  ++runs_;
   Verdict verdict = judge_.run(spec);
   if (verdict.of_host) verdict.host_excess = host(spec) - *judge_.host_limit;
   return verdict;

@@ -22,12 +22,12 @@ class Estimates {
 
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec);
-  int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec, questions_.needs); }
+  int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
   // What a guess may go by: of a mesh a rank of each stage.
   int64_t about(const RunSpec& spec) {
-    return of(abouts_, judge_.about ? judge_.about : judge_.need, spec, questions_.guesses);
+    return of(abouts_, judge_.about ? judge_.about : judge_.need, spec);
   }
-  int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec, questions_.hosts); }
+  int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec); }
 
   // Whether the card has room for it, and the host too.
   bool fits(const RunSpec& spec);
@@ -39,7 +39,8 @@ class Estimates {
   bool knows(const RunSpec& spec) const;
   void ask_ahead(const std::vector<RunSpec>& specs);
 
-  const Questions& questions() const { return questions_; }
+  // So far: each question is kept once.
+  Questions questions() const;
 
   // What the card says of a run, and the limit on host memory.
   Verdict run(const RunSpec& spec);
@@ -54,10 +55,10 @@ class Estimates {
   using Known = std::map<std::string, int64_t>;
   struct Answer {
     bool fits = false;
-    bool is_counted = false;  // the search itself has asked
+    bool is_wanted = false;  // the search itself has asked
   };
   static int64_t of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
-                    const RunSpec& spec, size_t& count);
+                    const RunSpec& spec);
 
   void learn_floors(const std::vector<RunSpec>& specs);
 
@@ -67,7 +68,7 @@ class Estimates {
   Known abouts_;
   Known hosts_;
   std::map<std::string, Answer> fits_;
-  Questions questions_;
+  size_t runs_ = 0;
 };
 
 }  // namespace headroom
