@@ -1,11 +1,11 @@
 #include "train/offload/homes_on_disk.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "files/checksum.h"
 #include "files/mapped_file.h"
+#include "train/offload/disk/disk_layout.h"
 
 namespace headroom {
 
@@ -48,8 +48,8 @@ void HomesOnDisk::add_slot() {
       for (int64_t at = 0; at < end; at += options_.transfer_bytes) {
         const int64_t bytes = std::min(options_.transfer_bytes, end - at);
         auto* const memory = static_cast<std::byte*>(part.data_ptr()) + at;
-        slot.pieces[i].push_back({pieces_.size(), memory, bytes, offset});
-        pieces_.emplace_back(slots_.size() - 1, slot.pieces[i].back());
+        slot.pieces[i].push_back(pieces_.size());
+        pieces_.push_back({slots_.size() - 1, memory, bytes, offset});
         offset += bytes;
       }
     }
@@ -59,32 +59,29 @@ void HomesOnDisk::add_slot() {
 void HomesOnDisk::make_transfers() {
   constexpr size_t kMostThreads = 8;
   std::vector<TransferMemory> memory;
-  for (const Slot& slot : slots_) {
-    for (const auto& pieces : slot.pieces) {
-      for (const Piece& piece : pieces) {
-        memory.push_back({piece.memory, static_cast<size_t>(piece.bytes)});
-      }
-    }
+  for (const Piece& piece : pieces_) {
+    memory.push_back({piece.memory, static_cast<size_t>(piece.bytes)});
   }
   auto queue = make_transfer_queue(memory, std::min(memory.size(), kMostThreads), notes_);
   transfers_ = std::make_unique<WholeTransfers>(std::move(queue), memory.size());
   sums_.resize(static_cast<size_t>(options_.blocks) * pieces_.size() / slots_.size());
 }
 
-uint64_t& HomesOnDisk::sum_of(const Slot& slot, const Piece& piece) {
+// Of the block that its slot is for.
+uint64_t& HomesOnDisk::sum_of(size_t piece) {
   const size_t of_block = pieces_.size() / slots_.size();
-  return sums_[static_cast<size_t>(slot.block) * of_block + piece.id % of_block];
+  const auto block = static_cast<size_t>(slots_[pieces_[piece].slot].block);
+  return sums_[block * of_block + piece % of_block];
 }
 
-// What the disk gives back and was not given.
-void HomesOnDisk::check_read(const Slot& slot, const Piece& piece) {
-  if (checksum(piece.memory, piece.bytes) == sum_of(slot, piece)) return;
-  const int64_t first = slot.block * block_bytes_ + piece.offset;
-  throw ReadError(file_->name(), "block " + std::to_string(slot.block + 1) + " of " +
-                                     std::to_string(options_.blocks) + " (bytes " +
-                                     std::to_string(first) + " to " +
-                                     std::to_string(first + piece.bytes - 1) +
-                                     ") is damaged: the disk gives back other bytes than it was "
+// Throws where the disk gave back other bytes than it was given.
+void HomesOnDisk::check_read(size_t piece) {
+  const Piece& read = pieces_[piece];
+  if (checksum(read.memory, read.bytes) == sum_of(piece)) return;
+  const int64_t block = slots_[read.slot].block;
+  throw ReadError(file_->name(), block_in_words(block, options_.blocks,
+                                                block * block_bytes_ + read.offset, read.bytes) +
+                                     " is damaged: the disk gives back other bytes than it was "
                                      "given; use a directory on another disk");
 }
 
@@ -234,9 +231,10 @@ void HomesOnDisk::start(Slot& slot, size_t index, bool writes) {
   (writes ? written_ : read_) += on_pages(sizes_[index]);
   slot.started[index] = true;
   if (!transfers_) return;
-  for (const Piece& piece : slot.pieces[index]) {
-    if (writes) sum_of(slot, piece) = checksum(piece.memory, piece.bytes);
-    transfers_->start(piece.id,
+  for (const size_t id : slot.pieces[index]) {
+    const Piece& piece = pieces_[id];
+    if (writes) sum_of(id) = checksum(piece.memory, piece.bytes);
+    transfers_->start(id,
                       {.writes = writes,
                        .file = file_->descriptor(),
                        .memory = piece.memory,
@@ -253,10 +251,9 @@ bool HomesOnDisk::take_ended(bool wait) {
   try {
     const std::optional<size_t> id = transfers_->next(wait);
     if (!id) return false;
-    const auto& [place, piece] = pieces_[*id];
-    Slot& slot = slots_[place];
+    Slot& slot = slots_[pieces_[*id].slot];
     --slot.under_way;
-    if (slot.use == Use::kRead || slot.use == Use::kHost) check_read(slot, piece);
+    if (slot.use == Use::kRead || slot.use == Use::kHost) check_read(*id);
     return true;
   } catch (...) {
     broken_ = std::current_exception();

@@ -20,7 +20,6 @@
 
 #include <exception>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "train/offload/block_homes.h"
@@ -73,9 +72,10 @@ class HomesOnDisk final : public BlockHomes {
     kHost    // read from the file for the host
   };
 
-  // A part of a parameter that is moved at once. Those of a block have numbers in a row.
+  // A part of a parameter that is moved at once: a buffer of the queue. Those of a slot follow one
+  // another.
   struct Piece {
-    size_t id = 0;  // of the queue's buffers
+    size_t slot = 0;
     std::byte* memory = nullptr;
     int64_t bytes = 0;
     int64_t offset = 0;  // in the block
@@ -88,7 +88,7 @@ class HomesOnDisk final : public BlockHomes {
     int64_t since = 0;                                        // the larger, the later it was taken
     int under_way = 0;                                        // transfers
     std::vector<std::shared_ptr<HostArena::Buffer>> buffers;  // of each parameter
-    std::vector<std::vector<Piece>> pieces;                   // of each parameter
+    std::vector<std::vector<size_t>> pieces;                  // of each parameter
     std::vector<bool> started;                                // of each parameter: its write
     Tensors to;
     std::unique_ptr<CopyQueue::Mark> asked;
@@ -105,8 +105,8 @@ class HomesOnDisk final : public BlockHomes {
   void release(Slot& slot);
   void start(Slot& slot, size_t index, bool writes);
   bool take_ended(bool wait);
-  uint64_t& sum_of(const Slot& slot, const Piece& piece);
-  void check_read(const Slot& slot, const Piece& piece);
+  uint64_t& sum_of(size_t piece);
+  void check_read(size_t piece);
   void settle(Slot& slot);
   void copy(Slot& slot);
   void copy_what_is_there();
@@ -118,7 +118,7 @@ class HomesOnDisk final : public BlockHomes {
   int64_t block_bytes_ = 0;     // in the file
   std::unique_ptr<ScratchFile> file_;
   std::vector<Slot> slots_;
-  std::vector<std::pair<size_t, Piece>> pieces_;  // with their slots, by id
+  std::vector<Piece> pieces_;
   std::vector<uint64_t> sums_;      // of what was written last, of each block's pieces
   std::vector<Copies> on_the_way_;  // to the card, of each block
   std::unique_ptr<WholeTransfers> transfers_;

@@ -13,6 +13,11 @@ constexpr int64_t kSmallestBlock = 3 * DiskLayout::kPage;
 
 }  // namespace
 
+std::string block_in_words(int64_t block, int64_t blocks, int64_t offset, int64_t bytes) {
+  return "block " + std::to_string(block + 1) + " of " + std::to_string(blocks) + " (bytes " +
+         std::to_string(offset) + " to " + std::to_string(offset + bytes - 1) + ")";
+}
+
 DiskLayout::DiskLayout(const std::vector<StateRegion>& regions, int64_t block_bytes)
     : block_bytes_(whole_units(std::max(block_bytes, kSmallestBlock), kSmallestBlock)) {
   const int64_t most = block_bytes_ / kSmallestBlock * kNumbersAPage;

@@ -33,6 +33,9 @@ struct StateBlock {
   int64_t array_bytes() const { return bytes / 3; }
 };
 
+// "block 4 of 5 (bytes 0 to 4095)": of a file, for messages. block: counted from 0.
+std::string block_in_words(int64_t block, int64_t blocks, int64_t offset, int64_t bytes);
+
 class DiskLayout {
  public:
   static constexpr int64_t kPage = 4096;  // what O_DIRECT asks of offsets, lengths and addresses

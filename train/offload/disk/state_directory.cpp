@@ -326,13 +326,11 @@ void StateDirectory::note_written(size_t block, const std::byte* memory) {
 void StateDirectory::check_read(size_t block, const std::byte* memory) const {
   const StateBlock& one = layout_.blocks()[block];
   if (checksum(memory, one.bytes) == whole().sums[block]) return;
-  const std::string place = "block " + std::to_string(block + 1) + " of " +
-                            std::to_string(layout_.blocks().size()) + " (bytes " +
-                            std::to_string(one.offset) + " to " +
-                            std::to_string(one.offset + one.bytes - 1) + ")";
-  throw ReadError(whole().path, place +
-                                    " is damaged: its checksum is not that of the list; remove " +
-                                    directory_ + "/" + kPrefix + "*, or bring back a copy of it");
+  const auto blocks = static_cast<int64_t>(layout_.blocks().size());
+  throw ReadError(whole().path,
+                  block_in_words(static_cast<int64_t>(block), blocks, one.offset, one.bytes) +
+                      " is damaged: its checksum is not that of the list; remove " + directory_ +
+                      "/" + kPrefix + "*, or bring back a copy of it");
 }
 
 void StateDirectory::write_list(int64_t step, size_t whole) const {
