@@ -18,6 +18,7 @@
 #include <unordered_map>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/cudnn/handle.h"
 #include "virtual_gpu/cudnn/library.h"
 
@@ -112,9 +113,8 @@ namespace virtual_gpu {
 
 int launch(const CudnnHandle* handle) {
   if (handle == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  const cudaError_t error =
-      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
-  return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+  return launch_once(handle->stream) == cudaSuccess ? CUDNN_STATUS_SUCCESS
+                                                    : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 }  // namespace virtual_gpu

@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/report/refusal.h"
 
 using namespace virtual_gpu;
@@ -145,8 +146,7 @@ cufftResult cufftXtExec(cufftHandle handle, void*, void*, int) {
     if (found == cufft_plans().plans.end() || !found->second.is_made) return CUFFT_INVALID_PLAN;
     stream = found->second.stream;
   }
-  const cudaError_t error = cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, stream);
-  return error == cudaSuccess ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
+  return launch_once(stream) == cudaSuccess ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
 }
 
 }  // extern "C"

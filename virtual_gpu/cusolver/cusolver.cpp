@@ -1,6 +1,7 @@
 // cuSOLVER (torch.linalg): handles. Without cuSOLVER's header: of a call only the handle is looked
 // at. Sizes and factorizations are in calls.cpp; what takes no handle is the real library's.
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/cusolver/handle.h"
 
 using namespace virtual_gpu;
@@ -9,9 +10,7 @@ namespace virtual_gpu {
 
 int launch(const CusolverHandle* handle) {
   if (handle == nullptr) return kCusolverNotInitialized;
-  const cudaError_t error =
-      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
-  return error == cudaSuccess ? 0 : kCusolverExecutionFailed;
+  return launch_once(handle->stream) == cudaSuccess ? 0 : kCusolverExecutionFailed;
 }
 
 }  // namespace virtual_gpu

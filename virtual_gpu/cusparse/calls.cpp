@@ -1,21 +1,20 @@
 // cuSPARSE's functions of one kind each. How much workspace a product or a solve wants is asked of
-// the real library: Note [Asked without a handle]. The product itself is a launch.
+// the real library. The product itself is a launch.
 #include "virtual_gpu/cusparse/handle.h"
-#include "virtual_gpu/real_library/real_library.h"
-#include "virtual_gpu/real_library/words.h"
-#include "virtual_gpu/report/refusal.h"
+#include "virtual_gpu/real_library/asked_library.h"
 
-#define HEADROOM_SIZE(name)                                                             \
-  extern "C" int name(const void* handle, HEADROOM_WORDS) {                             \
-    using Real = int (*)(void*, HEADROOM_WORDS);                                        \
-    static const auto real =                                                            \
-        reinterpret_cast<Real>(virtual_gpu::real_function("libcusparse.so.12", #name)); \
-    if (handle == nullptr) return virtual_gpu::kCusparseNotInitialized;                 \
-    void* blank = virtual_gpu::blank_cusparse_handle();                                 \
-    if (real != nullptr && blank != nullptr) return real(blank, HEADROOM_SAME);         \
-    virtual_gpu::say_refused(#name);                                                    \
-    return virtual_gpu::kCusparseNotSupported;                                          \
-  }
+namespace {
+
+constexpr virtual_gpu::AskedLibrary kCusparse{
+    .file = "libcusparse.so.12",
+    .blank = virtual_gpu::blank_cusparse_handle,
+    .not_initialized = virtual_gpu::kCusparseNotInitialized,
+    .not_supported = virtual_gpu::kCusparseNotSupported,
+    .wanted_card = -1};
+
+}  // namespace
+
+#define HEADROOM_SIZE(name) HEADROOM_ASKED(kCusparse, name)
 #include "virtual_gpu/cusparse/sizes.inc"
 #undef HEADROOM_SIZE
 

@@ -3,6 +3,7 @@
 // product of two sparse matrices are refused (report/refusal.cpp): their results' sizes depend on
 // the matrices' contents.
 #include "virtual_gpu/cudart/error.h"
+#include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/cusparse/handle.h"
 #include "virtual_gpu/real_library/real_library.h"
 
@@ -39,9 +40,7 @@ namespace virtual_gpu {
 
 int launch(const CusparseHandle* handle) {
   if (handle == nullptr) return kCusparseNotInitialized;
-  const cudaError_t error =
-      cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, handle->stream);
-  return error == cudaSuccess ? 0 : kCusparseExecutionFailed;
+  return launch_once(handle->stream) == cudaSuccess ? 0 : kCusparseExecutionFailed;
 }
 
 void* blank_cusparse_handle() {
