@@ -131,7 +131,8 @@ void predict_rank(const RunSpec& spec, Record& record) {
   for (const auto& [kind, bytes] : predicted.moved) own.predicted_moved[kind] = bytes;
 }
 
-// A kernel that does not run is refused here, in our words: of the CPU libtorch names no reason.
+// Throws in our words, because libtorch names no reason on the CPU. Not on a real card: it may run
+// the kernel.
 void refuse_attention(const RunSpec& spec) {
   try {
     check_attention(spec);
@@ -143,8 +144,7 @@ void refuse_attention(const RunSpec& spec) {
 // Theory follows the device that really runs, which "auto" does not tell.
 void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
-  refuse_attention(spec);
-  if (!attention_refusal(spec).empty()) return;  // of a real card, which may take it
+  if (!attention_refusal(spec).empty()) return refuse_attention(spec);
   if (spec.mesh.ranks() > 1) return predict_rank(spec, record);
   record.predicted = predicted(spec);
 }
