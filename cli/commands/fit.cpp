@@ -17,6 +17,7 @@
 #include "files/atomic_file.h"
 #include "plan/fit/judge.h"
 #include "plan/fit/report.h"
+#include "plan/fit/vary.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/offload/disk/places.h"
@@ -130,9 +131,9 @@ int run_fit_command(int argc, char** argv) {
     if (arguments.has("vary")) return fit_program(arguments, words);
     if (!words.empty()) {
       throw UsageError(
-          "--vary is needed beside a program: which of its values is to be the largest; example: "
-          "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py --batch-size "
-          "{batch}");
+          std::string("--vary is needed beside a program: which of its values is to be the "
+                      "largest; example: ") +
+          kVaryCommand);
     }
     return fit(arguments);
   };

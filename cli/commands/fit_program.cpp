@@ -180,18 +180,14 @@ DryRun request_of(const Arguments& arguments, const std::vector<std::string>& wo
     throw UsageError("--" + name, value,
                      "is of headroom's own runs, and with --vary it is the program's to say; "
                      "allowed there: --card, --bytes, --alloc-conf, --skip-host-init, --format",
-                     "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py "
-                     "--batch-size {batch}");
+                     kVaryCommand);
   }
   if (words.empty()) {
-    throw UsageError(
-        "--vary: a program is needed after the flags and --; example: headroom fit --card rtx4090 "
-        "--vary batch=1..256 -- python train.py --batch-size {batch}");
+    throw UsageError(std::string("--vary: a program is needed after the flags and --; example: ") +
+                     kVaryCommand);
   }
   if (!arguments.has("card")) {
-    throw UsageError(
-        "--card is needed; example: headroom fit --card rtx4090 --vary batch=1..256 -- python "
-        "train.py --batch-size {batch}");
+    throw UsageError(std::string("--card is needed; example: ") + kVaryCommand);
   }
   DryRun request;
   request.card = virtual_card({"--card", "--bytes", "--card rtx4090 --bytes 20GiB"},

@@ -6,6 +6,7 @@
 #include "cli/flags/fit_mesh_flags.h"
 #include "cli/flags/flag_values.h"
 #include "cli/flags/run_flags.h"
+#include "plan/fit/vary.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -122,8 +123,7 @@ std::vector<Flag> fit_flags() {
        .value = "NAME=FROM..TO",
        .help = "of the program behind --: bisect the largest value of {NAME} in its words",
        .group = "A program of yours",
-       .example = "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py "
-                  "--batch-size {batch}"});
+       .example = kVaryCommand});
   flags.push_back({.name = "skip-host-init",
                    .help = "as dryrun has it",
                    .group = "A program of yours",

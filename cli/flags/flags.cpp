@@ -71,12 +71,18 @@ void check_value(const Flag& flag, const std::string& value) {
   check_not_empty(flag, value);
 }
 
+// Of this name, without dashes; nullptr where there is none.
+const Flag* find_flag_named(const std::vector<Flag>& flags, std::string_view name) {
+  const auto flag = std::find_if(flags.begin(), flags.end(),
+                                 [&](const Flag& candidate) { return candidate.name == name; });
+  return flag == flags.end() ? nullptr : &*flag;
+}
+
 // `word`: the last one, a flag that lacks its value.
 [[noreturn]] void refuse_no_value(const std::string& word, const std::vector<Flag>& flags) {
-  const auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag& candidate) {
-    return "--" + candidate.name == word;
-  });
-  const std::string example = flag == flags.end() ? "" : example_of(*flag);
+  const bool is_long = word.starts_with("--");
+  const Flag* const flag = is_long ? find_flag_named(flags, word.substr(2)) : nullptr;
+  const std::string example = flag == nullptr ? "" : example_of(*flag);
   throw UsageError(word + ": needs a value" +
                    (example.empty() ? "" : " (example: " + example + ")"));
 }
@@ -141,9 +147,7 @@ Arguments CommandLine::parse(int argc, const char* const* argv) const {
   }
   const cxxopts::ParseResult result = parse_words(flags_, argc, argv);
   for (const auto& given : result.arguments()) {
-    const auto flag = std::find_if(flags_.begin(), flags_.end(), [&](const Flag& candidate) {
-      return candidate.name == given.key();
-    });
+    const Flag* const flag = find_flag_named(flags_, given.key());
     check_value(*flag, given.value());
     if (!arguments.values.emplace(given.key(), given.value()).second) {
       throw UsageError("--" + given.key(), given.value(), "is a second value; give the flag once",

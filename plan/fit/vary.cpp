@@ -108,8 +108,7 @@ Vary parse_vary(const std::string& typed, const std::vector<std::string>& words)
     throw UsageError(kFlag, typed,
                      "has no place in the program's words; allowed: with " + place_of(vary) +
                          " in one of them, behind --",
-                     "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py "
-                     "--batch-size {batch}");
+                     kVaryCommand);
   }
   return vary;
 }

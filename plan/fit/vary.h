@@ -12,6 +12,10 @@
 
 namespace headroom {
 
+// For refusals: a whole command that runs as it stands.
+inline constexpr const char* kVaryCommand =
+    "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py --batch-size {batch}";
+
 // --vary batch=1..256: what stands for {batch} in the program's words.
 struct Vary {
   std::string name;
