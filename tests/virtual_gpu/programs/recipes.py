@@ -19,14 +19,18 @@ def generate():
     print("tokens", out.shape[1] - 8)
 
 
-def mixtral():
-    """Each expert that runs says how many tokens it was given."""
-    config = MixtralConfig(vocab_size=1000, hidden_size=64, intermediate_size=96,
-                           num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-                           num_local_experts=8, num_experts_per_tok=2)
+def mixtral_of(**sizes):
+    """On the card, of 8 experts that run one after the other, two for each token."""
+    config = MixtralConfig(num_local_experts=8, num_experts_per_tok=2, **sizes)
     config._experts_implementation = "eager"
     with torch.device("cuda"):
-        model = MixtralForCausalLM(config)
+        return MixtralForCausalLM(config)
+
+
+def mixtral():
+    """Each expert that runs says how many tokens it was given."""
+    model = mixtral_of(vocab_size=1000, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
+                       num_attention_heads=4, num_key_value_heads=2)
     seen = []
     for layer in model.model.layers:
         layer.mlp.experts.act_fn.register_forward_hook(
@@ -38,12 +42,8 @@ def mixtral():
 
 def training():
     """Two steps of a Mixtral all of whose experts have work: their gradients and states are in the peak."""
-    config = MixtralConfig(vocab_size=8192, hidden_size=512, intermediate_size=1024,
-                           num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4,
-                           num_local_experts=8, num_experts_per_tok=2)
-    config._experts_implementation = "eager"
-    with torch.device("cuda"):
-        model = MixtralForCausalLM(config)
+    model = mixtral_of(vocab_size=8192, hidden_size=512, intermediate_size=1024, num_hidden_layers=4,
+                       num_attention_heads=8, num_key_value_heads=4)
     optimizer = torch.optim.AdamW(model.parameters())
     ids = torch.randint(0, 8192, (2, 256), device="cuda")
     for _ in range(2):
