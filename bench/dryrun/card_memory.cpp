@@ -18,7 +18,7 @@ struct Dim {
   int64_t size;
 };
 
-// Of the dimensions that move through memory, the narrowest first.
+// The dimensions with more than one element and a stride, the smallest stride first.
 std::vector<Dim> moving_dims(const at::Tensor& tensor) {
   std::vector<Dim> dims;
   for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
@@ -30,8 +30,8 @@ std::vector<Dim> moving_dims(const at::Tensor& tensor) {
   return dims;
 }
 
-// The length of what the dimensions from `first` on cover without a gap, in units of the first
-// stride; moves `first` behind them.
+// Joins the dimensions from `first` on that continue each other without a gap. Returns how many
+// elements they have together; `first` is then the next dimension.
 int64_t joined(const std::vector<Dim>& dims, size_t& first, int64_t stride) {
   int64_t length = 1;
   while (first < dims.size() && dims[first].stride == stride * length) {
@@ -63,7 +63,7 @@ bool all_runs(const Span& span, Use use) {
   return true;
 }
 
-// Where nothing of regular form is known of the tensor: element by element.
+// Writes element by element a tensor that is not runs at equal distances.
 void write_elements(const at::Tensor& on_card, const at::Tensor& on_host, const Span& span) {
   const at::Tensor flat = on_host.to(on_card.scalar_type()).contiguous().view({-1});
   const at::Tensor places = at::zeros(on_card.sizes(), at::kLong);

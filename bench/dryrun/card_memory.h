@@ -2,7 +2,7 @@
 //
 // Note [Tensors with gaps]
 // Rationale: programs fill a part of a tensor (labels[:, :prompt] = -100, tokens[:, step] = next).
-//   What lies beside that part stays what it was, and the part is known whatever is beside it.
+//   The rest of the tensor keeps its values. The part is known even where the rest is not.
 // Approach: a tensor that is runs of equal length at equal distances is read, written and forgotten
 //   run by run.
 // Limits: other forms, and more than 4,096 runs, are taken with all that lies in their gaps.

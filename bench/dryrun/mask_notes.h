@@ -1,5 +1,5 @@
-// What is known of a mask that is too large to be written to the card: kept until its memory goes
-// or is written to.
+// Notes about masks that are too large to be written to the card. A note is valid until the mask's
+// memory is freed or written to.
 #pragma once
 
 #include <ATen/ATen.h>

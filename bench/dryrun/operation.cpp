@@ -25,7 +25,7 @@ const std::set<std::string> kAbsorbing = {
     "aten::__and__",    "aten::__or__",      "aten::bitwise_and", "aten::bitwise_or",
     "aten::logical_or", "aten::logical_and", "aten::mul"};
 
-// Note [Numbers that nobody knows are finite]
+// See Note [Numbers that nobody knows are finite] in bench/dryrun/uniform_masks.h.
 const std::map<std::string, bool> kOfFinite = {{"aten::isnan", false},    {"aten::isinf", false},
                                                {"aten::isposinf", false}, {"aten::isneginf", false},
                                                {"aten::isfinite", true},  {"aten::isreal", true}};

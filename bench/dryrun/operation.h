@@ -21,12 +21,13 @@ enum class Use {
   kOut,          // as kOverwritten, and its size is the operation's choice
 };
 
-// What comes of a mask whose elements are all the same.
+// The result of an operation on a mask whose elements are all equal: none, that value, or not it.
 enum class OfUniform { kNothing, kSame, kOpposite };
 
-// What an operation reads back inside, of values that it made itself. kFound: places that a search
-// found; libtorch asserts that one is found (mode of more than 2,048 values). kValid: whether its
-// arguments will do, which it refuses otherwise (repeats that are negative).
+// The value that an operation copies to the host while it runs. kVerdict: a bool that it returns.
+// kCount: the number of its results. kFound: the result of a search; libtorch asserts that it found
+// something (mode of more than 2,048 values). kValid: a check of its arguments (no repeat is
+// negative).
 enum class Inside { kNothing, kVerdict, kCount, kFound, kValid };
 
 struct Operation {
@@ -51,12 +52,12 @@ const Operation* find_operation(const at::RecordFunction& function);
 // of them is something else.
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);
-// Of any size, whatever is known of them.
+// All results that are made, of any size, known or not.
 std::vector<at::Tensor> made_by(const Operation& operation,
                                 const std::vector<c10::IValue>& outputs);
 
-// Of kFound and kValid, whatever the values are: a search finds the first element, arguments will
-// do.
+// Answers the reads of kFound and kValid: a search finds the first element, and the arguments are
+// valid.
 void answer_well(const Operation& operation);
 
 // Gives what it reads inside.

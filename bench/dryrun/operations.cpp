@@ -185,7 +185,7 @@ std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::
   return arguments;
 }
 
-// What was given or assumed of a mask that is not known.
+// Uses the count that was given for an unknown mask, or the value that all its elements have.
 void look_at_mask(Running& running, const at::Tensor& mask) {
   if (running.operation->of_uniform != OfUniform::kNothing) running.uniform = uniform_value(mask);
   if (running.operation->inside != Inside::kCount) return;

@@ -18,7 +18,7 @@
 
 namespace headroom {
 
-// What all elements of this mask are, where that was assumed.
+// The value that all elements of this mask were assumed to have; nullopt where none was.
 std::optional<bool> uniform_value(const at::Tensor& mask);
 
 // Makes all elements of the masks that the operation made this value.

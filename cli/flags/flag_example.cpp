@@ -64,7 +64,7 @@ std::string_view typical(const Values& values, std::string_view of) {
   return found == values.end() ? "" : found->value;
 }
 
-// What an empty value should have been; "" where its own parser says it.
+// Names the value that an empty one stands for; "" where the flag has a parser that refuses it.
 std::string_view wanted(const Flag& flag) {
   if (flag.file != FileUse::kNone) return "the name of a file";
   if (flag.value.starts_with("TEXT")) return "a text";

@@ -1,4 +1,4 @@
-// What is said of a flag whose value is missing, empty or there twice. No torch here.
+// Refusals of a flag whose value is missing, empty or given twice. No torch here.
 #pragma once
 
 #include <string>
