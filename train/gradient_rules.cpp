@@ -32,14 +32,13 @@ void check_clipping(const RunSpec& spec) {
 }
 
 constexpr const char* kRelease = "--release-gradients";
-constexpr const char* kReleaseExample =
-    "--profile-type training --max-grad-norm 0 --release-gradients";
+std::string release_example() { return find_field("release_gradients")->example(); }
 
 // Releasing needs an update that one gradient is enough for.
 void check_release(const RunSpec& spec) {
   if (!spec.release_gradients) return;
   const auto refuse = [](const std::string& problem) {
-    throw UsageError(kRelease, "true", problem, kReleaseExample);
+    throw UsageError(kRelease, "true", problem, release_example());
   };
   if (spec.profile_type != Mode::kTraining) {
     refuse("updates parameters, which --profile-type " + to_string(spec.profile_type) +
@@ -124,7 +123,7 @@ void refuse_release_of_scaled_gradients() {
   throw UsageError(kRelease, "true",
                    "updates before it is known that every FP16 gradient is finite, which loss "
                    "scaling must know; allowed: with --precision fp32, tf32, bf16, fp8",
-                   std::string(kReleaseExample) + " --precision bf16");
+                   release_example() + " --precision bf16");
 }
 
 bool releases_gradients(const RunSpec& spec) {
