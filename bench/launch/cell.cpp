@@ -101,9 +101,11 @@ class CellsOfOneProcess {
 
 // See Note [Warm workers].
 bool may_be_served(const RunSpec& spec, const CellOptions& options) {
-  if (!options.workers || !is_virtual(spec) || spec.mesh.ranks() > 1 || options.watches)
+  const bool is_alone = options.ranks.kind == RankChoice::Kind::kListed;  // each rank by itself
+  if (!options.workers || !is_virtual(spec) || options.watches || options.stop != nullptr) {
     return false;
-  if (!options.environment.empty() || options.stop != nullptr) return false;
+  }
+  if (!is_alone && (spec.mesh.ranks() > 1 || !options.environment.empty())) return false;
   if (spec.optimizer_offload.space == MemorySpace::kDisk) return false;
   return std::none_of(fields().begin(), fields().end(), [&](const Field& field) {
     return field.is_file() && !field.get(spec).empty();
