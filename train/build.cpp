@@ -142,6 +142,7 @@ Generation generation_of(const RunSpec& spec, torch::Device device,
                      "and decode, is by the kernel libtorch chooses");
   }
   return {.response_len = response_tokens(spec),
+          .decodes_run = decodes_run(spec),
           .prefill_chunk = spec.prefill_chunk,
           .end_token = spec.end_token,
           .decode_graph = spec.decode_graph && device.is_cuda(),

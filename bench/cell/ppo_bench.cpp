@@ -76,7 +76,8 @@ void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& s
 
 Generation generation_of(RunSpec shared, torch::Device device) {
   shared.profile_type = Mode::kGenerate;
-  return {.prefill_chunk = shared.prefill_chunk,
+  return {.decodes_run = decodes_run(shared),
+          .prefill_chunk = shared.prefill_chunk,
           .decode_graph = shared.decode_graph && device.is_cuda(),
           .sampling = {.top_k = shared.top_k, .top_p = shared.top_p},
           .cache = kv_cache_shape(shared)};
@@ -138,11 +139,12 @@ IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, Memor
   ListeningRoles listening(*this, scopes, claims);
   const Prompts prompts = next_prompts();
   claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
+  Generation generation = generation_of(shared, device);
+  if (claims != nullptr) generation.decodes_run = 0;  // it is recorded
   IterationReport report;
   try {
     report = run_iteration(
-        ppo_spec_of(shared, setup), roles, prompts, next++,
-        generate_with(generation_of(shared, device)),
+        ppo_spec_of(shared, setup), roles, prompts, next++, generate_with(generation),
         {.scopes = scopes, .claims = claims, .before_phase = [&](const std::string& to) {
            change_phase(to, claims);
          }});

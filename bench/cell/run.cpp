@@ -106,6 +106,7 @@ void measure(Bench& bench, Record& record) {
 }
 
 Snapshot record_steps(Bench& bench, Record& record) {
+  if (bench.step->generation) bench.step->generation->decodes_run = 0;
   RecordedSteps recorded(*bench.step, bench.memories, bench.spec, bench.failed_in);
   for (int64_t i = 0; i < bench.spec.record_steps; ++i) {
     recorded.run(bench.begin_step("recorded", i));

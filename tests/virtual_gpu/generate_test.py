@@ -53,6 +53,17 @@ class GenerateTest(unittest.TestCase):
                         kv_cache_tokens="0,96", temperature="0,0.7",
                         attention="eager,sdpa,efficient")
 
+    def test_decodes_that_are_not_run_change_no_peak(self):
+        """Measured steps skip decodes, the recorded one runs all of them."""
+        for flags in ([], ["--attention", "sdpa"], ["--kv-cache", "paged"], ["--kv-cache-dtype", "int8"],
+                      ["--kv-cache-tokens", "960"], ["--param-offload", "cpu"]):
+            record = profile("--model-size", "small", "--device", "virtual:a10g", "--batch-size",
+                             "6", "--prompt-len", "40", "--response-len", "200", *flags)
+            measured = {f"{kind}_bytes": record[f"peak_{kind}_bytes"]
+                        for kind in ("allocated", "reserved", "requested")}
+            self.assertEqual(measured, record["recorded_peak"], flags)
+            self.assertGreater(record["trace_events"], 200 * 12, "all decodes are recorded")
+
     def test_a_captured_decode_has_a_pool_of_its_own_that_grows_with_the_batch(self):
         for form in ("contiguous", "paged"):
             pools = []

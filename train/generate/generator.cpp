@@ -134,6 +134,10 @@ void Generator::decode(Round& round, Generated& out) {
   for (int64_t step = 1; step < settings_.response_len; ++step) {
     const bool any = std::find(round.ended.begin(), round.ended.end(), false) != round.ended.end();
     if (!any) break;
+    if (!is_run(step)) {
+      skip(round, out);
+      continue;
+    }
     round.next_B = sampler_->next(decode_logits(round));
     take(round, out);
   }
@@ -141,11 +145,28 @@ void Generator::decode(Round& round, Generated& out) {
   graph_.reset();  // it is of this round: the next one's prefill is another pass
 }
 
-Tensor Generator::decode_logits(Round& round) {
+bool Generator::is_run(int64_t decode) const {
+  if (settings_.decodes_run == 0 || settings_.end_token >= 0) return true;
+  const int64_t decodes = settings_.response_len - 1;
+  const int64_t stride = (decodes + settings_.decodes_run - 1) / settings_.decodes_run;
+  return decode == 1 || (decodes - decode) % stride == 0;
+}
+
+void Generator::skip(const Round& round, Generated& out) {
+  cache_->begin(next_stretches(round));
+  for (const int64_t row : round.rows) ++out.lengths[static_cast<size_t>(round.begin + row)];
+}
+
+std::vector<Stretch> Generator::next_stretches(const Round& round) const {
   std::vector<Stretch> stretches;
   for (const int64_t row : round.rows) {
     stretches.push_back({.length = 1, .first = cache_->length(row), .row = row});
   }
+  return stretches;
+}
+
+Tensor Generator::decode_logits(Round& round) {
+  std::vector<Stretch> stretches = next_stretches(round);
   if (settings_.decode_graph) {
     if (!graph_) graph_ = std::make_unique<DecodeGraph>(model_, forward_, *cache_);
     return graph_->run(std::move(stretches), round.next_B);

@@ -22,6 +22,8 @@ namespace headroom {
 
 struct Generation {
   int64_t response_len = 0;   // new tokens of a sequence, at most
+  int64_t decodes_run = 0;    // of the decodes so many and the first are run, 0 = all; where no
+                              // sequence ends early (Note [Decodes that are run])
   int64_t prefill_chunk = 0;  // tokens of one pass of the prefill; 0 = all prompts in one
   int64_t end_token = -1;     // a sequence ends with it; -1: none does
   bool decode_graph = false;  // each decode is a launch of one CUDA graph; on a card alone
@@ -67,6 +69,9 @@ class Generator {
 
   void prefill(Round& round, Generated& out);
   void decode(Round& round, Generated& out);
+  bool is_run(int64_t decode) const;  // the first is 1
+  void skip(const Round& round, Generated& out);
+  std::vector<Stretch> next_stretches(const Round& round) const;
   torch::Tensor decode_logits(Round& round);  // (B, V)
   // Puts the new tokens where they belong, and sees which sequences have ended. A paged cache gets
   // their blocks back and they are computed no more; in a contiguous one, which is read in place,
