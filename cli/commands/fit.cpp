@@ -25,6 +25,9 @@
 namespace headroom {
 namespace {
 
+// Of cards and allocator settings that a search goes between.
+constexpr size_t kKindsOfWorkers = 4;
+
 CommandLine fit_command_line() {
   return {
       "fit --card CARD --model-size NAME [flags]",
@@ -38,13 +41,14 @@ CommandLine fit_command_line() {
 }
 
 // The smallest card on which something fits, or the last.
-FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question,
+FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question, AskedCard& asked,
                   RememberedCells& cells, const FitProgress& progress) {
   FitFound found{.question = question};
   for (const FitCard& card : cards) {
     found.card = card.card;
     found.question.base.device = card.device;
-    found.result = search_fit(found.question, judge_on(card.card, question, cells, progress));
+    found.result =
+        search_fit(found.question, judge_on(card.card, question, asked, cells, progress));
     const bool is_last = &card == &cards.back();
     if (is_last || !found.result.nearest || found.result.stopped) break;
     found.smaller.push_back(card.card);
@@ -80,7 +84,7 @@ int fit(const Arguments& arguments) {
         {{.param_offload = to_disk, .optimizer_offload = to_disk, .device = cards.front().device}});
   }
   CellOptions options = limits_from(arguments);
-  options.workers = std::make_shared<WarmWorkers>(cores());
+  options.workers = std::make_shared<WarmWorkers>(kKindsOfWorkers * cores());
   options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);
@@ -91,7 +95,8 @@ int fit(const Arguments& arguments) {
     const InterruptGuard guard;
     try {
       RememberedCells cells(options, arguments.get("records"), log_line);
-      found = found_on(cards, question, cells, progress);
+      AskedCard asked(options);
+      found = found_on(cards, question, asked, cells, progress);
       if (cells.reused() > 0) {
         log_line(std::to_string(cells.reused()) + " cells were in " + arguments.get("records"));
       }

@@ -1,9 +1,11 @@
 // The cheapest sets of techniques for a run that is given.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 
+#include "bench/process/cores.h"
 #include "plan/fit/estimates.h"
 #include "plan/fit/mesh_sets.h"
 #include "plan/fit/need.h"
@@ -39,34 +41,83 @@ class CheapestSets {
   }
 
  private:
-  // A set that fits. What uses all that it uses is no answer; what costs more and needs as much is
-  // none either, though without one of its techniques it may not fit: it is off the frontier.
-  struct Known {
-    Cost cost{};
-    int64_t need = 0;
+  // Note [The frontier]
+  // Rationale: a set that uses all that one that fits uses is no answer, and one that needs as much
+  //   as a cheaper answer is none either. Whether the second kind fits matters only to the first:
+  //   without one of its techniques it may not fit.
+  // Approach: the sets are gone through from the cheapest on. One whose bound is not below every
+  //   answer's need is put aside. One that is asks those put aside of which it uses all; where one
+  //   of them fits it is no answer, and no other set that uses all of that one is.
+  struct Frontier {
+    std::vector<Cost> fitting;  // that fit
+    std::vector<size_t> aside;  // places of those put aside that may fit
+    int64_t least_need = std::numeric_limits<int64_t>::max();  // of the answers
   };
 
   // The answers that are still to be proved, if the card does as theory says.
   std::vector<size_t> proposed() {
-    std::vector<Known> known;
-    for (const FitAnswer& answer : result_.answers) known.push_back({answer.set.cost, answer.need});
-    size_t answers = known.size();
+    Frontier frontier;
+    for (const FitAnswer& answer : result_.answers) {
+      frontier.fitting.push_back(answer.set.cost);
+      frontier.least_need = std::min(frontier.least_need, answer.need);
+    }
     std::vector<size_t> open;
-    for (size_t i = 0; i < sets_.size() && answers < question_.answers; ++i) {
-      if (judge_.stopped()) break;
+    const size_t most = question_.answers - std::min(question_.answers, result_.answers.size());
+    for (size_t i = 0; i < sets_.size() && open.size() < most && !judge_.stopped(); ++i) {
       judge_.on_theory(i, sets_.size());
-      if (is_passed_over(i, known) || floor(i) > judge_.capacity) continue;
-      if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, known);
+      if (!is_candidate(i, frontier)) continue;
+      if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, frontier);
       if (!estimates_.fits(sets_[i].spec)) continue;
       const int64_t need = estimates_.need(sets_[i].spec);
-      const bool is_off = std::any_of(known.begin(), known.end(),
-                                      [&](const Known& other) { return need >= other.need; });
-      known.push_back({sets_[i].cost, need});
-      if (is_off) continue;
+      if (need >= frontier.least_need) {
+        frontier.fitting.push_back(sets_[i].cost);
+        continue;
+      }
+      frontier.fitting.push_back(sets_[i].cost);
+      frontier.least_need = need;
       open.push_back(i);
-      ++answers;
     }
     return open;
+  }
+
+  // Whether it is an answer if it fits. Puts it aside where it is none, and may fit.
+  bool is_candidate(size_t place, Frontier& frontier) {
+    if (is_passed_over(place, frontier.fitting) || floor(place) > judge_.capacity) return false;
+    if (floor(place) < frontier.least_need) {
+      if (!estimates_.knows_least(sets_[place].spec)) bound_ahead(place, frontier);
+      const int64_t least = estimates_.least(sets_[place].spec);
+      if (least > judge_.capacity) return false;
+      if (least < frontier.least_need) return !has_fitting_part(place, frontier);
+    }
+    frontier.aside.push_back(place);
+    return false;
+  }
+
+  bool has_fitting_part(size_t place, Frontier& frontier) {
+    std::vector<size_t> parts;
+    for (const size_t part : frontier.aside) {
+      if (needs_all_of(sets_[place].cost, sets_[part].cost)) parts.push_back(part);
+    }
+    const auto is_known = [&](size_t part) { return estimates_.knows(sets_[part].spec); };
+    std::stable_partition(parts.begin(), parts.end(), is_known);
+    for (const size_t part : parts) {
+      if (judge_.stopped()) return false;
+      if (!is_known(part)) ask_parts_ahead(parts);
+      const bool fits = estimates_.fits(sets_[part].spec);
+      std::erase(frontier.aside, part);
+      if (!fits) continue;
+      frontier.fitting.push_back(sets_[part].cost);
+      return true;
+    }
+    return false;
+  }
+
+  void ask_parts_ahead(const std::vector<size_t>& parts) {
+    std::vector<RunSpec> specs;
+    for (const size_t part : parts) {
+      if (!estimates_.knows(sets_[part].spec)) specs.push_back(sets_[part].spec);
+    }
+    estimates_.ask_ahead(specs);
   }
 
   // Those, and once the card has run one what will be held against each: while cells run, theory
@@ -87,17 +138,33 @@ class CheapestSets {
   }
 
   // What was run already, what uses all that one that fits uses, what the host has no room for.
-  bool is_passed_over(size_t place, const std::vector<Known>& known) {
-    return verdicts_.count(place) > 0 || uses_all_of_one(place, known) ||
+  bool is_passed_over(size_t place, const std::vector<Cost>& fitting) {
+    return verdicts_.count(place) > 0 || uses_all_of_one(place, fitting) ||
            !estimates_.fits_host(sets_[place].spec);
   }
 
   // Note [Asked ahead]
-  void ask_ahead(size_t first, const std::vector<Known>& known) {
+  void bound_ahead(size_t first, const Frontier& frontier) {
     std::vector<RunSpec> specs;
-    for (size_t i = first; i < sets_.size() && specs.size() < Estimates::ahead(); ++i) {
-      if (is_passed_over(i, known) || floor(i) > judge_.capacity) continue;
+    for (size_t i = first; i < sets_.size() && specs.size() < 2 * cores(); ++i) {
+      if (is_passed_over(i, frontier.fitting) || floor(i) > judge_.capacity) continue;
+      if (floor(i) < frontier.least_need) specs.push_back(sets_[i].spec);
+    }
+    estimates_.learn_leasts(specs);
+  }
+
+  // Each is taken to fit: then what uses all of it is not asked for.
+  void ask_ahead(size_t first, const Frontier& frontier) {
+    std::vector<Cost> fitting = frontier.fitting;
+    std::vector<RunSpec> specs;
+    for (size_t i = first; i < sets_.size() && specs.size() < cores(); ++i) {
+      if (is_passed_over(i, fitting) || floor(i) > judge_.capacity) continue;
+      if (floor(i) >= frontier.least_need) continue;
+      if (!estimates_.knows_least(sets_[i].spec)) break;
+      const int64_t least = estimates_.least(sets_[i].spec);
+      if (least > judge_.capacity || least >= frontier.least_need) continue;
       specs.push_back(sets_[i].spec);
+      fitting.push_back(sets_[i].cost);
     }
     estimates_.ask_ahead(specs);
   }
@@ -108,10 +175,9 @@ class CheapestSets {
     return *known;
   }
 
-  bool uses_all_of_one(size_t place, const std::vector<Known>& known) const {
-    return std::any_of(known.begin(), known.end(), [&](const Known& other) {
-      return needs_all_of(sets_[place].cost, other.cost);
-    });
+  bool uses_all_of_one(size_t place, const std::vector<Cost>& fitting) const {
+    return std::any_of(fitting.begin(), fitting.end(),
+                       [&](const Cost& other) { return needs_all_of(sets_[place].cost, other); });
   }
 
   void consider(size_t place) {

@@ -46,6 +46,10 @@ int64_t Estimates::of(Known& known, const std::function<int64_t(const RunSpec&)>
   return found->second;
 }
 
+int64_t Estimates::least(const RunSpec& spec) {
+  return std::max(floor(spec), of(leasts_, judge_.least, spec));
+}
+
 int64_t Estimates::floor(const RunSpec& spec) { return of(floors_, judge_.floor, of_floor(spec)); }
 
 bool Estimates::fits(const RunSpec& spec) { return fits_host(spec) && fits_card(spec); }
@@ -66,6 +70,10 @@ size_t Estimates::ahead() { return cores() == 1 ? 1 : 8 * cores(); }
 
 bool Estimates::knows(const RunSpec& spec) const { return fits_.count(row_name(spec)) > 0; }
 
+bool Estimates::knows_least(const RunSpec& spec) const {
+  return leasts_.count(row_name(plain(spec))) > 0;
+}
+
 void Estimates::learn_floors(const std::vector<RunSpec>& specs) {
   std::map<std::string, RunSpec> unknown;
   for (const RunSpec& spec : specs) {
@@ -73,11 +81,24 @@ void Estimates::learn_floors(const std::vector<RunSpec>& specs) {
     const std::string name = row_name(of_it);
     if (floors_.count(name) == 0) unknown.emplace(name, of_it);
   }
+  learn(floors_, judge_.floor, unknown);
+}
+
+void Estimates::learn_leasts(const std::vector<RunSpec>& specs) {
+  std::map<std::string, RunSpec> unknown;
+  for (const RunSpec& spec : specs) {
+    const std::string name = row_name(plain(spec));
+    if (leasts_.count(name) == 0) unknown.emplace(name, plain(spec));
+  }
+  learn(leasts_, judge_.least, unknown);
+}
+
+void Estimates::learn(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
+                      const std::map<std::string, RunSpec>& unknown) {
   const std::vector<std::pair<std::string, RunSpec>> list(unknown.begin(), unknown.end());
   std::vector<int64_t> answers(list.size());
-  side_by_side(list.size(),
-               [&](size_t place) { answers[place] = asked(judge_.floor, list[place].second); });
-  for (size_t i = 0; i < list.size(); ++i) floors_.emplace(list[i].first, answers[i]);
+  side_by_side(list.size(), [&](size_t place) { answers[place] = asked(ask, list[place].second); });
+  for (size_t i = 0; i < list.size(); ++i) known.emplace(list[i].first, answers[i]);
 }
 
 void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
@@ -111,8 +132,10 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
 Questions Estimates::questions() const {
   const auto wanted = std::count_if(fits_.begin(), fits_.end(),
                                     [](const auto& one) { return one.second.is_wanted; });
+  const auto bounds =
+      std::count_if(leasts_.begin(), leasts_.end(), [](const auto& one) { return one.second > 0; });
   return {.needs = needs_.size(),
-          .guesses = abouts_.size(),
+          .guesses = static_cast<size_t>(bounds) + abouts_.size(),
           .fits = static_cast<size_t>(wanted),
           .hosts = hosts_.size(),
           .cells = runs_};
@@ -126,13 +149,22 @@ Verdict Estimates::run(const RunSpec& spec) {
 }
 
 size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places) {
-  std::map<size_t, int64_t> floors;
-  for (const size_t place : places) floors[place] = floor(sets[place].spec);
-  std::stable_sort(places.begin(), places.end(),
-                   [&](size_t a, size_t b) { return floors.at(a) < floors.at(b); });
+  std::map<size_t, int64_t> bounds;
+  const auto by_bound = [&](size_t a, size_t b) { return bounds.at(a) < bounds.at(b); };
+  for (const size_t place : places) bounds[place] = floor(sets[place].spec);
+  std::stable_sort(places.begin(), places.end(), by_bound);
   size_t best = places.front();
+  std::vector<RunSpec> open;
   for (const size_t place : places) {
-    if (judge_.stopped() || floors.at(place) >= need(sets[best].spec)) break;
+    if (judge_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
+    open.push_back(sets[place].spec);
+  }
+  learn_leasts(open);
+  places.resize(open.size());
+  for (const size_t place : places) bounds[place] = least(sets[place].spec);
+  std::stable_sort(places.begin(), places.end(), by_bound);
+  for (const size_t place : places) {
+    if (judge_.stopped() || bounds.at(place) >= need(sets[best].spec)) break;
     if (need(sets[place].spec) < need(sets[best].spec)) best = place;
   }
   return best;

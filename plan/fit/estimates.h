@@ -1,6 +1,7 @@
 // What theory says of the sets of one search, each asked once. No torch here.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ class Estimates {
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec);
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
+  // What it has at least: closer than the floor, and dearer.
+  int64_t least(const RunSpec& spec);
   // What a guess may go by: of a mesh a rank of each stage.
   int64_t about(const RunSpec& spec) {
     return of(abouts_, judge_.about ? judge_.about : judge_.need, spec);
@@ -37,6 +40,8 @@ class Estimates {
   // Note [Asked ahead]. How many are worth it, and whether one is answered already.
   static size_t ahead();
   bool knows(const RunSpec& spec) const;
+  bool knows_least(const RunSpec& spec) const;
+  void learn_leasts(const std::vector<RunSpec>& specs);
   void ask_ahead(const std::vector<RunSpec>& specs);
 
   // So far: each question is kept once.
@@ -60,11 +65,14 @@ class Estimates {
   static int64_t of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
                     const RunSpec& spec);
 
+  static void learn(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
+                    const std::map<std::string, RunSpec>& unknown);
   void learn_floors(const std::vector<RunSpec>& specs);
 
   const Judge& judge_;
   Known floors_;
   Known needs_;
+  Known leasts_;
   Known abouts_;
   Known hosts_;
   std::map<std::string, Answer> fits_;

@@ -8,6 +8,7 @@
 
 #include "bench/sweep/remembered_cells.h"
 #include "cards/cards.h"
+#include "plan/fit/asked_card.h"
 #include "plan/fit/search.h"
 
 namespace headroom {
@@ -18,10 +19,10 @@ struct FitProgress {
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for; the limit on a rank's host memory is what `cells` hold runs to.
-// `cells` and `progress` must outlive it.
-Judge judge_on(const Card& card, const FitQuestion& question, RememberedCells& cells,
-               const FitProgress& progress);
+// card: with the memory asked for; the limit on a rank's host memory is what `cells` and `asked`
+// hold runs to. They and `progress` must outlive it.
+Judge judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
+               RememberedCells& cells, const FitProgress& progress);
 
 // Not one of the first cells came to an end that says something of memory; what() has the last
 // one's.

@@ -118,24 +118,25 @@ int64_t floor_bytes(const RunSpec& spec) {
   return always + std::max(gradients, kept);
 }
 
+bool has_predicted_need(const RunSpec& spec) {
+  RunSpec plain = spec;
+  plain.alloc_conf.clear();
+  return has_predicted_peak(plain);
+}
+
 int64_t predicted_need(const RunSpec& spec) {
   RunSpec plain = spec;
   plain.alloc_conf.clear();
-  if (!has_predicted_peak(plain)) return floor_bytes(spec) + nccl_bytes_of(spec, 0);
   return predicted_fullest(plain).bytes;
 }
 
 int64_t predicted_roughly(const RunSpec& spec) {
   RunSpec plain = spec;
   plain.alloc_conf.clear();
-  if (!has_predicted_peak(plain)) return predicted_need(spec);
   return predicted_fullest(plain, first_ranks_of_stages(plain)).bytes;
 }
 
 bool predicted_to_fit(const RunSpec& spec, int64_t capacity) {
-  RunSpec plain = spec;
-  plain.alloc_conf.clear();
-  if (!has_predicted_peak(plain)) return predicted_need(spec) <= capacity;
   if (!knows_allocator_of(spec)) return predicted_need(spec) <= capacity;
   const std::vector<int64_t> ranks = ranks_that_can_be_fullest(spec);
   return std::all_of(ranks.begin(), ranks.end(), [&](int64_t rank) {

@@ -14,10 +14,10 @@ namespace headroom {
 // Approach: first a floor, the sums of rows that are alive at two instants of a step; then the
 //   rehearsal with as much memory as the card has, which counts what is free in pieces too; last
 //   what the virtual card says. A search asks for the next one only where the one before leaves it
-//   open.
+//   open. Where the rehearsal does not follow a run, the card answers in its place: Note [Asked of
+//   the card] in plan/fit/asked_card.h.
 // Limits: the rehearsal is of the allocator's default settings and of expandable segments. Of other
-//   settings the peak by default is looked at; of what it does not follow at all
-//   (has_predicted_peak) the floor is all there is: there the card is asked more often.
+//   settings the peak by default is a bound, and the card says whether a run fits.
 
 // Bytes that are alive on the device at once: at the end of the forward, or while the optimizer
 // updates. On a mesh: that its fullest rank has at least. Throws UsageError where --attention names
@@ -27,8 +27,11 @@ int64_t floor_bytes(const RunSpec& spec);
 // What is alive whatever goes through: weights, their master copy, the optimizer's state.
 int64_t states_bytes(const RunSpec& spec);
 
-// The rehearsed peak, or the floor where there is none. On a mesh: of its fullest rank, with what
-// NCCL takes there (plan/cost/fullest_ranks.h).
+// Whether the rehearsal follows it; else the card is asked (plan/fit/asked_card.h).
+bool has_predicted_need(const RunSpec& spec);
+
+// The rehearsed peak. On a mesh: of its fullest rank, with what NCCL takes there
+// (plan/cost/fullest_ranks.h). Of a spec that has_predicted_need() knows, as the next two.
 int64_t predicted_need(const RunSpec& spec);
 
 // The same of the ranks alone that stand for their stages: some parts in a thousand below it.

@@ -49,8 +49,10 @@ struct Judge {
   std::function<int64_t(const RunSpec&)> states = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> floor;
   std::function<int64_t(const RunSpec&)> need;
+  // The need has so much at least: closer to it than the floor, and dearer; 0: not known.
+  std::function<int64_t(const RunSpec&)> least = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> about;  // the need, near enough for a guess; empty: it
-  std::function<bool(const RunSpec&)> fits;      // the card, by theory
+  std::function<bool(const RunSpec&)> fits;      // whether the card has room
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   // What run() will be asked next, in this order, if the card does as theory says.
