@@ -1,5 +1,5 @@
 // How fast states go through memory and back to the disk, with nothing done to them: what
-// scripts/disk_bench.sh holds against fio. No torch here.
+// studies/host/disk_bench.sh holds against fio. No torch here.
 //   headroom_disk_step DIRECTORY STATE_BYTES BLOCK_BYTES BUFFERS STEPS [threads]
 // stdout: a line of JSON per step, {"bytes", "seconds"}; stderr: what is to be said.
 #include <chrono>

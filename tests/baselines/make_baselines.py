@@ -2,7 +2,7 @@
 """Writes the baselines that the C++ model is tested against.
 
 An independent implementation of the workload, written from its description and sharing no code with
-the C++ model or with bench/peers. Run it with the Python of the pinned torch wheel:
+the C++ model or with studies/peers. Run it with the Python of the pinned torch wheel:
 
     .venv/bin/python tests/baselines/make_baselines.py            # rewrites the files beside it
     .venv/bin/python tests/baselines/make_baselines.py --check    # recomputes and compares

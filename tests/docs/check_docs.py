@@ -15,7 +15,7 @@ import sys
 
 README_LINES = 160
 FOLDERS = (
-    "bench cards cli cmake docs files model plan profiling results scripts tests text train virtual_gpu"
+    "bench cards cli cmake docs files model plan profiling results scripts studies tests text train virtual_gpu"
 ).split()
 # What a reader's own runs make.
 MADE = ("results/memory_profiling", "results/mine")

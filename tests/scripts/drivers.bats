@@ -308,9 +308,9 @@ a_checkout() {
   refused run_all.sh --contexts 128 --contexts=256
   refused profile_part_b.sh --device cpu --card h200
   refused gpu_suite.sh --real cuda --real cpu
-  refused disk_bench.sh "$BATS_TEST_TMPDIR" --size 1 --size 2
+  refused ../studies/host/disk_bench.sh "$BATS_TEST_TMPDIR" --size 1 --size 2
   refused launch.sh --nproc 1 --nproc 2 -- --mesh dp=2
-  refused program_matrix.sh --rows a --rows b
+  refused ../studies/programs/program_matrix.sh --rows a --rows b
   refused run_memory_optimized_ppo.sh --preset balanced --preset=balanced
-  refused parallel_tables.sh --output-dir "$BATS_TEST_TMPDIR" --output-dir "$BATS_TEST_TMPDIR"
+  refused ../studies/planning/parallel_tables.sh --output-dir "$BATS_TEST_TMPDIR" --output-dir "$BATS_TEST_TMPDIR"
 }

@@ -23,7 +23,7 @@ setup() {
   cd "$top"
   for part in '' --peaks; do
     run diff -u "results/virtual/published${part/--/_}.md" \
-      <(python3 -IS scripts/lib/published_table.py results/published/a800_cs336.json results/virtual/published.jsonl $part)
+      <(python3 -IS studies/published/published_table.py results/published/a800_cs336.json results/virtual/published.jsonl $part)
     echo "$output"
     [ "$status" -eq 0 ]
   done

@@ -3,7 +3,7 @@
 
 usage: ppo_test.py HEADROOM
 
-Ten of the set-ups of scripts/ppo_tables.sh, run anew, and all of them as they are committed.
+Ten of the set-ups of studies/ppo/ppo_tables.sh, run anew, and all of them as they are committed.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 
 HEADROOM = sys.argv[1]
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "scripts/lib/ppo_table.py"
+TABLE = ROOT / "studies/ppo/ppo_table.py"
 RECORDS = ROOT / "results/ppo/computed_beside_measured.jsonl"
 ALLOWED = 0.005
 LEAST_SETUPS = 20

@@ -310,7 +310,7 @@ class Sweep(unittest.TestCase):
 class Exactness(unittest.TestCase):
     def test_the_published_measurement(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([ROOT / "scripts/compare_published.sh", "--output-dir", folder],
+            done = subprocess.run([ROOT / "studies/published/compare_published.sh", "--output-dir", folder],
                                   capture_output=True, text=True, check=False,
                                   env={**os.environ, "HEADROOM_BIN": HEADROOM})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -45,7 +45,7 @@ class SameMemory(unittest.TestCase):
             for precision in ("fp32", "bf16"):
                 with self.subTest(mode=mode, precision=precision):
                     flags = (*CELL, "--profile-type", mode, "--precision", precision)
-                    theirs = python_peak("bench/estimators/eager_step.py", *flags)
+                    theirs = python_peak("studies/estimators/eager_step.py", *flags)
                     self.assert_same(theirs, cpp_peak(*flags), mode, precision)
 
     def test_bf16_weights_under_pytorchs_own_adamw_within_a_thousandth(self):

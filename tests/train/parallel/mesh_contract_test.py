@@ -15,7 +15,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench" / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "studies" / "peers"))
 import safetensors_file  # noqa: E402
 
 WIDE = "--wide" in sys.argv[2:]

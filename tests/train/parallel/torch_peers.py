@@ -21,7 +21,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 from torch.utils._python_dispatch import TorchDispatchMode
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench" / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "studies" / "peers"))
 import safetensors_file  # noqa: E402
 from eager_reference import Transformer, cross_entropy  # noqa: E402
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[2] / "bench" / "peers"))
+sys.path.insert(0, str(HERE.parents[2] / "studies" / "peers"))
 import safetensors_file  # noqa: E402
 from cells import free_port  # noqa: E402
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1] / "parallel"))
-sys.path.insert(0, str(HERE.parents[3] / "bench" / "peers"))
+sys.path.insert(0, str(HERE.parents[3] / "studies" / "peers"))
 import checkpoint_file  # noqa: E402
 import safetensors_file  # noqa: E402
 import torch  # noqa: E402

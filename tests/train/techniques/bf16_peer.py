@@ -1,8 +1,8 @@
 """Training with BF16 weights in Python, updated by PyTorch's own AdamW.
 
-usage: bf16_peer.py IMPLEMENTATION MASTER [flags of bench/peers]   (foreach or fused; none or fp32)
+usage: bf16_peer.py IMPLEMENTATION MASTER [flags of studies/peers]   (foreach or fused; none or fp32)
 
-What is ours is the order of operations of bench/peers/eager_reference.py; dtypes, gradients, optimizer
+What is ours is the order of operations of studies/peers/eager_reference.py; dtypes, gradients, optimizer
 and its state are PyTorch's. Rotations are FP32, by FP32 tables, and cast back. As a program it prints
 the peak of its steps on a CUDA device, weights unwritten.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.append(str(Path(__file__).resolve().parents[3] / "bench/peers"))
+sys.path.append(str(Path(__file__).resolve().parents[3] / "studies/peers"))
 import eager_reference  # noqa: E402
 from measure import run_step  # noqa: E402
 from workload import Batch, make_parser, parse, shape_of  # noqa: E402

@@ -5,7 +5,7 @@ usage: checkpointed_reference.py K, then the peers' flags
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[3] / "bench/estimators"))
+sys.path.append(str(Path(__file__).parents[3] / "studies/estimators"))
 import eager_step
 from eager_reference import Transformer
 from torch.utils.checkpoint import checkpoint

@@ -1,6 +1,6 @@
 """transformers' GPT-2 or Llama, built from a configuration, one training step in BF16 autocast.
 
-Run by scripts/check_wheels.sh; argument: gpt2 or llama. The weights are random: nothing is downloaded.
+Run by studies/programs/check_wheels.sh; argument: gpt2 or llama. The weights are random: nothing is downloaded.
 """
 import sys
 

@@ -1,8 +1,0 @@
-"""Puts bench/peers on the module path: its workload is what every tool here is asked about."""
-
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
-PEERS = ROOT / "bench/peers"
-sys.path.append(str(PEERS))
