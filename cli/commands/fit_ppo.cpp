@@ -116,7 +116,11 @@ int fit_ppo(const Arguments& typed) {
                         .run = [&](const PpoRun& run) { return run_one(run, options); },
                         .stopped = interrupted});
   }
-  print_tables(ppo_fit_report(found, cards.front().card), format);
+  std::vector<Table> tables = ppo_fit_report(found, cards.front().card);
+  if (format == TableFormat::kJson && !tables.empty()) {
+    tables.back().notes.push_back(in_words(found.questions));
+  }
+  print_tables(tables, format);
   if (found.stopped) {
     log_error("interrupted");
     return kExitInterrupted;

@@ -55,6 +55,9 @@ void print_plan(const RlhfPlan& plan, const std::vector<Record>& records, TableF
   if (!records.empty()) after.push_back(measured_table(records));
   if (!text) {
     for (Table& table : after) before.push_back(std::move(table));
+    if (format == TableFormat::kJson) {
+      before.back().notes.push_back(in_words(plan.recommendation.questions));
+    }
     print(to_string(before, format));
     return;
   }

@@ -24,7 +24,7 @@ namespace headroom {
 //   one instant of a step grows by as much with each layer, and the peak is the largest of such
 //   sums: a later layer never adds less to it than an earlier one.
 // Limits: the bound is of requested bytes, which the allocator's blocks exceed. It is of runs on
-//   one GPU, whose blocks are alike. docs/fit.md has what searches take that ask the card alone.
+//   one GPU, whose blocks are alike.
 class AskedCard {
  public:
   explicit AskedCard(const CellOptions& options);

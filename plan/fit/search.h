@@ -15,6 +15,7 @@
 #include "plan/fit/bracket.h"
 #include "plan/fit/meshes.h"
 #include "plan/fit/technique_sets.h"
+#include "plan/search/questions.h"
 #include "profiling/record.h"
 
 namespace headroom {
@@ -115,16 +116,6 @@ struct FitAnswer {
   Verdict verdict;
   std::optional<Beyond>
       beyond;  // none where nothing is: the cheapest set of all, the largest value
-};
-
-// How many different questions a search had for its Judge, by kind. Those that were answered ahead
-// and that it did not have are not counted (plan/fit/estimates.h).
-struct Questions {
-  size_t needs = 0;    // peaks by theory
-  size_t guesses = 0;  // rough ones, for where to look
-  size_t fits = 0;     // whether the card has room, by theory
-  size_t hosts = 0;    // bytes in host memory, by theory
-  size_t cells = 0;    // runs on the virtual card, of this search or of an earlier one
 };
 
 struct FitResult {

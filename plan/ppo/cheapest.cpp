@@ -1,5 +1,6 @@
 #include "plan/ppo/cheapest.h"
 
+#include <algorithm>
 #include <map>
 
 namespace headroom {
@@ -21,6 +22,13 @@ class Search {
       }
       settle(*found);
     }
+    const auto runs = std::count_if(sets_.begin(), sets_.end(),
+                                    [](const auto& one) { return one.second.has_value(); });
+    fit_.questions = {.needs = static_cast<size_t>(runs),
+                      .guesses = 0,
+                      .fits = fits_.size(),
+                      .hosts = 0,
+                      .cells = records_.size()};
     fit_.stopped = judge_.stopped();
     return std::move(fit_);
   }

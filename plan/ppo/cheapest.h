@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/ppo/techniques.h"
+#include "plan/search/questions.h"
 #include "profiling/record.h"
 
 namespace headroom {
@@ -45,6 +46,7 @@ struct PpoFit {
   std::optional<PpoSet> cheaper;  // the smallest of the cheaper ones, which was run and is not
   std::optional<PpoSet> nearest;  // where nothing fits: what needs least, run
   std::vector<std::string> notes;
+  Questions questions;
   bool stopped = false;
 };
 

@@ -34,6 +34,7 @@ std::string why_not_rehearsed(const RlhfSpec& spec);
 class RehearsedIterations {
  public:
   const std::vector<PhasePeak>& phases(const PpoRun& run);
+  size_t count() const { return known_.size(); }
 
  private:
   std::map<std::string, std::vector<PhasePeak>> known_;

@@ -51,6 +51,7 @@ struct StepPeak {
 class RehearsedSteps {
  public:
   const StepPeak& peak(const RunSpec& run, Head head, int64_t rank);
+  size_t count() const { return known_.size(); }
 
  private:
   std::map<std::string, StepPeak> known_;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "plan/rlhf/iteration.h"
+#include "plan/rlhf/rehearsed.h"
 #include "plan/search/setup_space.h"
 #include "text/quantity.h"
 
@@ -27,6 +29,7 @@ class TrialMemory {
   }
   RankMemory rows(const RlhfSetup& setup) {
     trial_.setup = setup;
+    ++sums_;
     return added_up(trial_, models());
   }
   // A rehearsal costs a thousand sums: it is asked for last.
@@ -34,6 +37,14 @@ class TrialMemory {
     if (least_bytes(spec(setup), rows(setup)) > trial_.card.total_bytes) return false;
     return worst(setup, trial_.card.total_bytes).peak_bytes(setup.swap_phases) <=
            trial_.card.total_bytes;
+  }
+
+  Questions questions() const {
+    Questions asked{.needs = 0, .guesses = sums_, .fits = 0, .hosts = 0, .cells = 0};
+    for (const auto& [micro_batch, models] : models_) {
+      asked.needs += models->steps->count() + models->iterations->count();
+    }
+    return asked;
   }
 
  private:
@@ -44,6 +55,7 @@ class TrialMemory {
   }
 
   RlhfSpec trial_;
+  size_t sums_ = 0;
   std::map<int64_t, std::unique_ptr<RlhfModels>> models_;
 };
 
@@ -168,6 +180,7 @@ Recommendation recommend(const RlhfSpec& spec, size_t most) {
     result.nearest = recommended(lowest(all, memory), memory);
     result.gpus_that_fit = gpus_that_fit(spec, memory);
   }
+  result.questions = memory.questions();
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "plan/rlhf/memory.h"
 #include "plan/search/cost_order.h"
+#include "plan/search/questions.h"
 
 namespace headroom {
 
@@ -37,6 +38,7 @@ struct Recommendation {
   std::optional<Recommended> nearest;
   int64_t gpus_that_fit = 0;
   int64_t tried = 0;
+  Questions questions;  // guesses: set-ups whose rows were added up; needs: rehearsals
 };
 
 // Tries every set-up of plan/search/setup_space.h; models, batch, sequence, precision, optimizer
