@@ -31,20 +31,8 @@
 namespace headroom {
 namespace {
 
-// The set of layers of each --kernels.
-struct LayerSet {
-  Kernels kernels;
-  const LayerFactory& (*layers)();
-};
-constexpr LayerSet kLayerSets[] = {{Kernels::kEager, eager_layers}};
-
 const LayerFactory& layers_of(const RunSpec& spec) {
-  if (spec.precision == Precision::kFp8) return fp8_layers();
-  const auto* const set =
-      std::find_if(std::begin(kLayerSets), std::end(kLayerSets),
-                   [&](const LayerSet& row) { return row.kernels == spec.kernels; });
-  TORCH_INTERNAL_ASSERT(set != std::end(kLayerSets), "no layers for these kernels");
-  return set->layers();
+  return spec.precision == Precision::kFp8 ? fp8_layers() : eager_layers();
 }
 
 torch::Dtype dtype_of(WeightType weights) {
