@@ -26,14 +26,14 @@ WANTED = sys.argv[2:] or list(ARGUMENTS)
 DDP_BUCKET = 32 << 20
 
 
-def run(*arguments: str, events: str, count: int = 1) -> tuple[str, str, dict]:
+def run(*arguments: str, events: str, count: int = 1, code: int = 0) -> tuple[str, str, dict]:
     """What it printed, the report as text, and as a document."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         command = [HEADROOM, "dryrun", "--card", "h100-80gb", "--gpus", str(count), "--events", events, "--json",
                    str(report), "--", sys.executable, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=scratch)
-        if done.returncode != 0:
+        if done.returncode != code:
             raise AssertionError(done.stderr)
         return done.stdout, done.stderr, json.loads(report.read_text())
 
@@ -59,6 +59,11 @@ class LateEvents(unittest.TestCase):
     def test_a_program_that_leaves_its_group_standing_ends_as_on_a_card(self):
         out, err, _ = run(*LAUNCHER[:3], "--nproc-per-node=2", str(PROGRAMS / "left_group.py"), events="late", count=2)
         self.assertEqual(out.count("the last line"), 2)
+        self.assertNotIn("watchdog thread terminated", err)
+
+    def test_a_watchdog_that_outlives_libtorch_aborts_nothing(self):
+        out, err, _ = run(str(PROGRAMS / "slow_ending.py"), events="late", code=1)
+        self.assertIn("the last line", out)
         self.assertNotIn("watchdog thread terminated", err)
 
     def test_captured_graphs_and_timed_events_work_with_late_events(self):

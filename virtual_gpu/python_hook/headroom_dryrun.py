@@ -169,6 +169,7 @@ class Process:
             "groups": list(headroom_absent.groups),
         }
         write_report(report)
+        python_ends()
         if self.snapshot:
             # The moment at which memory ran out says more than the moment after.
             # So does the moment before the program ended its recording.
@@ -206,6 +207,13 @@ def report_stem():
     stem = ctypes.CDLL(None).virtual_gpu_report_stem
     stem.restype = ctypes.c_char_p
     return os.fsdecode(stem())
+
+
+def python_ends():
+    """Note [Groups that are left standing]."""
+    import ctypes
+
+    ctypes.CDLL(None).virtual_gpu_python_ends()
 
 
 def refuse_wheel(torch):
