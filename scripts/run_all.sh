@@ -27,7 +27,12 @@ say_what_was_made() {
     printf 'snapshots      %d, for https://pytorch.org/memory_viz\n' "$snapshots"
     printf 'measurements   records.jsonl, one line for each configuration\n'
     python3 -IS "$driver_root/scripts/lib/first_numbers.py" "$output_dir" "$model_size" "$headroom"
-  } | fold -s -w 160
+  } | while IFS= read -r line; do
+    case $line in
+      'look further '*) printf '%s\n' "$line" ;; # a command stays whole
+      *) fold -s -w 160 <<<"$line" ;;
+    esac
+  done
 }
 
 all_parts() {

@@ -118,6 +118,23 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
+// A command that quotes nothing, which a line may be broken in between any two words.
+bool is_command(const std::string& text) {
+  return (text.starts_with("headroom ") || text.starts_with("this is headroom ")) &&
+         text.find_first_of("'\"\\") == std::string::npos;
+}
+
+// A command stays one for the shell it is pasted into: its lines but the last end with a backslash.
+std::vector<std::string> lines_of(const std::string& text, size_t width, size_t indent = 0) {
+  constexpr size_t kGoesOn = 2;
+  if (!is_command(text) || width <= kNarrowestPage) return wrapped(text, width, indent);
+  std::vector<std::string> lines = wrapped(text, width, indent);
+  if (lines.size() == 1) return lines;
+  lines = wrapped(text, width - kGoesOn, indent);
+  for (size_t i = 0; i + 1 < lines.size(); ++i) lines[i] += " \\";
+  return lines;
+}
+
 // One row, on as many lines as its longest cell needs. A name of several lines stands at the
 // bottom.
 void add_row(std::string& text, const Table& table, const Columns& columns,
@@ -125,7 +142,7 @@ void add_row(std::string& text, const Table& table, const Columns& columns,
   std::vector<std::vector<std::string>> lines;
   size_t height = 1;
   for (size_t i = 0; i < columns.size(); ++i) {
-    lines.push_back(wrapped(cells[columns[i]], widths[i]));
+    lines.push_back(lines_of(cells[columns[i]], widths[i]));
     height = std::max(height, lines.back().size());
   }
   for (size_t number = 0; number < height; ++number) {
@@ -191,7 +208,7 @@ void add_columns(std::string& text, const Table& table, size_t page, bool& folde
 }
 
 void add_lines(std::string& text, const std::string& words, size_t page) {
-  for (const std::string& line : wrapped(words, page, kContinuation)) text += line + "\n";
+  for (const std::string& line : lines_of(words, page, kContinuation)) text += line + "\n";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "text/columns.h"
 #include "text/printable.h"
@@ -186,6 +187,22 @@ TEST(Page, NoLineIsWiderThanThePageAndNoFigureIsLost) {
       EXPECT_THAT(page, HasSubstr("1234." + std::to_string(i))) << width;
     }
   }
+}
+
+TEST(Page, AFoldedCommandIsOneCommandForAShell) {
+  const std::string command =
+      "headroom profile --model-size 2.7B --context-length 512 --batch-size 4 --profile-type "
+      "training --precision fp32 --checkpoint full --device virtual:rtx4090 --record-steps 0";
+  const Table table{.notes = {"this is " + command}, .columns = {{"command"}}, .rows = {{command}}};
+  std::string page = to_string({table}, TableFormat::kText, 80);
+  EXPECT_THAT(page, HasSubstr(" \\\n"));
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  for (size_t at; (at = page.find(" \\\n")) != std::string::npos;) {
+    page.replace(at, page.find_first_not_of(' ', at + 3) - at, " ");
+  }
+  EXPECT_THAT(page, HasSubstr("\n" + command + "\n"));
+  EXPECT_THAT(page, HasSubstr("this is " + command + "\n"));
 }
 
 TEST(Page, AFoldedTableSaysWhichRowEachPartIsOfAndHowToGetItWhole) {
