@@ -155,6 +155,11 @@ int sweep_grid(const Arguments& arguments) {
   const SweepResult result = run_sweep(specs, options);
   log_status("");
   if (!result.records.empty()) print(rendered(result.records, format));
+  if (result.interrupted) {
+    log_error("interrupted: " + std::to_string(result.records.size()) + " of " +
+              std::to_string(specs.size()) + " cells are done" +
+              (options.records_path.empty() ? "" : "; the same command runs the others"));
+  }
   if (!result.interrupted && all_unsupported(result.records)) {
     log_error("unsupported: " + result.records.front().reason);
     return kExitEnvironment;

@@ -377,6 +377,8 @@ wait "$pid"
 [[ $? -eq 130 ]] || fail 'an interrupted sweep did not exit 130'
 [[ $(wc -l <i.jsonl) -eq 1 ]] || fail 'an interrupted sweep lost or invented rows'
 grep -q 'Summary' out || fail 'an interrupted sweep printed no table'
+grep -q 'interrupted: 1 of 2 cells are done; the same command runs the others' err ||
+  fail 'an interrupted sweep does not say what is left'
 
 # Tables again.
 for kind in peak-memory mixed-precision summary; do
