@@ -6,6 +6,9 @@
 namespace headroom {
 namespace {
 
+// Autocast keeps a copy of every weight: where activations are small that is more than it saves.
+bool may_need_more(Technique technique) { return technique == Technique::kBf16Products; }
+
 class Search {
  public:
   Search(const PpoRun& base, const std::vector<RunTechnique>& techniques, const PpoJudge& judge)
@@ -101,16 +104,28 @@ class Search {
   }
 
   // The set that needs least of those whose first techniques are `chosen` and all others are used
-  // as far as they go together.
+  // as far as they go together, those that may need more too, or not.
   std::optional<PpoSet> smallest(const Levels& chosen) {
     Levels most = chosen;
     for (size_t i = chosen.size(); i < techniques_.size(); ++i) {
       most.push_back(techniques_[i].levels.size());
     }
+    std::optional<PpoSet> found = as_far_as_possible(most, chosen.size());
+    for (size_t i = chosen.size(); i < techniques_.size(); ++i) {
+      if (!may_need_more(techniques_[i].technique)) continue;
+      most[i] = 0;
+      const std::optional<PpoSet> other = as_far_as_possible(most, chosen.size());
+      if (other && (!found || other->need < found->need)) found = other;
+    }
+    return found;
+  }
+
+  // Of `levels` with as few techniques from `first` on left out as make a set the smallest.
+  std::optional<PpoSet> as_far_as_possible(const Levels& levels, size_t first) {
     constexpr size_t kMostLeftOut = 5;
     for (size_t left_out = 0; left_out <= kMostLeftOut; ++left_out) {
       std::optional<PpoSet> found;
-      without(most, chosen.size(), left_out, found);
+      without(levels, first, left_out, found);
       if (found) return found;
     }
     return std::nullopt;

@@ -23,8 +23,9 @@ namespace headroom {
 //   again. Then the cheaper sets are looked at that are smallest: one technique one step back, all
 //   cheaper ones as far as they go. The smallest of them is run too, and must not fit: where it
 //   does, it is the answer, and is held against the next.
-// Limits: a technique is taken to make an iteration smaller, or to leave it as it is. Of techniques
-//   that exclude each other the sets with the fewest left out are looked at.
+//   BF16 products may make an iteration larger: what is smallest is looked for with and without.
+// Limits: every other technique is taken to make an iteration smaller, or to leave it as it is. Of
+//   techniques that exclude each other the sets with the fewest left out are looked at.
 struct PpoJudge {
   int64_t capacity = 0;                        // bytes that a run may have
   std::function<int64_t(const PpoRun&)> need;  // by theory, of its fullest phase; -1: not known
