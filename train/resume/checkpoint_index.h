@@ -11,11 +11,11 @@
 //   says of each piece whose it is and where it lies. The index collects that: weight_map (piece:
 //   file), as hubs have it, and tensors (name: dtype, shape, pieces). What is the same on every
 //   rank is a number in its metadata: steps, updates, the scale of the loss. A reader puts a tensor
-//   together by one assignment for each piece (studies/peers/checkpoint_file.py); a rank that goes on
-//   maps the files that have some of what it wants, and reads that.
-//   Every piece has a sum of its bytes, in its file and in the index, and the index has one of
-//   itself. A reader checks a whole piece before it takes a part of it: that the disk has changed a
-//   bit is an error, never another loss.
+//   together by one assignment for each piece (studies/peers/checkpoint_file.py); a rank that goes
+//   on maps the files that have some of what it wants, and reads that. Every piece has a sum of its
+//   bytes, in its file and in the index, and the index has one of itself. A reader checks a whole
+//   piece before it takes a part of it: that the disk has changed a bit is an error, never another
+//   loss.
 // Limits: states of 8 bits are of blocks of the tensors that ranks of tp have: they go on under the
 //   same tp.
 #pragma once
