@@ -9,9 +9,8 @@
 // of cells. run_one() starts a new process where that cannot be promised:
 // - The cell is not on a virtual card. A real card's context counts, and times on the CPU are
 //   of a process by itself.
-// - It has files, or ranks that talk to each other, or its steps are watched. A rank that runs
-// alone
-//   is served by a worker of its own number.
+// - It has files, or ranks that talk to each other, or its steps are watched. A worker that was
+//   started for one number of a rank serves the ranks of this number that run alone.
 // - The worker declined, crashed, or gave a Record that says "failed" after other cells.
 // A worker whose cell ran out of host memory is not asked again. libtorch reads an --alloc-conf
 // once, so a worker serves the cells of the one that it was started with.

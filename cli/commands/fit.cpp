@@ -25,7 +25,7 @@
 namespace headroom {
 namespace {
 
-// Of cards and allocator settings that a search goes between.
+// A search changes between two sizes of a card and two settings of the allocator.
 constexpr size_t kKindsOfWorkers = 4;
 
 CommandLine fit_command_line() {

@@ -159,8 +159,7 @@ int sweep_grid(const Arguments& arguments) {
     log_error("interrupted: " + std::to_string(result.records.size()) + " of " +
               std::to_string(specs.size()) + " cells are done" +
               (options.records_path.empty() ? "" : "; the same command runs the others"));
-  }
-  if (!result.interrupted && all_unsupported(result.records)) {
+  } else if (all_unsupported(result.records)) {
     log_error("unsupported: " + result.records.front().reason);
     return kExitEnvironment;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "bench/process/cores.h"
 #include "plan/cost/fullest_ranks.h"
 #include "plan/fit/judge.h"
 
@@ -33,12 +32,7 @@ bool is_one_of_many_layers(const RunSpec& spec, int64_t few) {
 AskedCard::AskedCard(const CellOptions& options) : options_(options) { options_.on_talk = {}; }
 
 AskedCard::Answer AskedCard::ask(const RunSpec& spec, int64_t rank) {
-  const std::string key = key_of(spec, rank);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = answers_.find(key);
-    if (known != answers_.end()) return known->second;
-  }
+  if (const std::optional<Answer> known = find(spec, rank)) return *known;
   CellOptions options = options_;
   if (spec.mesh.ranks() > 1) options.ranks = {.kind = RankChoice::Kind::kListed, .ranks = {rank}};
   if (spec.device.bytes == kUnlimited) options.virtual_host_memory_bytes = 0;
@@ -47,7 +41,7 @@ AskedCard::Answer AskedCard::ask(const RunSpec& spec, int64_t rank) {
                 .peak = std::nullopt};
   if (record.status == Status::kOk) answer.peak = record.peak;
   const std::lock_guard lock(mutex_);
-  return answers_.emplace(key, answer).first->second;
+  return answers_.emplace(key_of(spec, rank), answer).first->second;
 }
 
 bool AskedCard::fits(const RunSpec& spec) {
@@ -56,14 +50,16 @@ bool AskedCard::fits(const RunSpec& spec) {
                      [&](int64_t rank) { return ask(spec, rank).fits; });
 }
 
-std::optional<MemoryBytes> AskedCard::peak_of_known(const RunSpec& spec, int64_t rank) {
+std::optional<AskedCard::Answer> AskedCard::find(const RunSpec& spec, int64_t rank) {
   const std::lock_guard lock(mutex_);
   const auto known = answers_.find(key_of(spec, rank));
-  return known == answers_.end() ? std::nullopt : known->second.peak;
+  if (known == answers_.end()) return std::nullopt;
+  return known->second;
 }
 
 std::optional<MemoryBytes> AskedCard::peak_with_room(RunSpec spec, int64_t rank) {
-  if (const auto known = peak_of_known(spec, rank)) return known;
+  const std::optional<Answer> known = find(spec, rank);
+  if (known && known->peak) return known->peak;
   spec.device.bytes = kUnlimited;
   return ask(spec, rank).peak;
 }

@@ -1,9 +1,8 @@
-// What the virtual card says of a run, where only its memory is asked for. No torch here.
+// Asks the virtual card for the memory of a run. No torch here.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,12 +13,10 @@
 namespace headroom {
 
 // Note [Asked of the card]
-// Rationale: the rehearsal (profiling/theory/peak.h) does not follow every run, and no technique
-// has
-//   to be written for it. Of other runs the rows of theory say too little to search by.
-// Approach: the run itself is asked, by a warm worker (Note [Warm workers]), which takes some
-// tenths
-//   of a second. Of a mesh the first rank of each stage runs alone. Each answer is kept.
+// Rationale: the rehearsal (profiling/theory/peak.h) does not follow every run, and a new technique
+//   needs no rehearsal. Of other runs the rows of theory say too little to search by.
+// Approach: a warm worker runs the run itself (Note [Warm workers]), in some tenths of a second. Of
+//   a mesh the first rank of each stage runs alone. Each answer is kept.
 //   A lower bound costs a fifth of that: the same model with few layers, twice. What is alive at
 //   one instant of a step grows by as much with each layer, and the peak is the largest of such
 //   sums: a later layer never adds less to it than an earlier one.
@@ -29,8 +26,8 @@ class AskedCard {
  public:
   explicit AskedCard(const CellOptions& options);
 
-  // Whether it runs on its card: false where the card or the host has too little memory, true
-  // where it ends for another reason, which a cell that is judged tells.
+  // False where the card or the host has too little memory for the run. True where the run ends for
+  // another reason: the cell that is judged names it.
   bool fits(const RunSpec& spec);
 
   // The most bytes that are allocated where there is room for everything; of a mesh by the fullest
@@ -47,7 +44,7 @@ class AskedCard {
   };
 
   Answer ask(const RunSpec& spec, int64_t rank);
-  std::optional<MemoryBytes> peak_of_known(const RunSpec& spec, int64_t rank);
+  std::optional<Answer> find(const RunSpec& spec, int64_t rank);
   std::optional<MemoryBytes> peak_with_room(RunSpec spec, int64_t rank);  // on any card
 
   CellOptions options_;

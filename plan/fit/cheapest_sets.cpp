@@ -69,18 +69,15 @@ class CheapestSets {
       if (!estimates_.knows(sets_[i].spec)) ask_ahead(i, frontier);
       if (!estimates_.fits(sets_[i].spec)) continue;
       const int64_t need = estimates_.need(sets_[i].spec);
-      if (need >= frontier.least_need) {
-        frontier.fitting.push_back(sets_[i].cost);
-        continue;
-      }
       frontier.fitting.push_back(sets_[i].cost);
+      if (need >= frontier.least_need) continue;
       frontier.least_need = need;
       open.push_back(i);
     }
     return open;
   }
 
-  // Whether it is an answer if it fits. Puts it aside where it is none, and may fit.
+  // Whether the set is an answer if it fits. A set that may fit and is no answer is put aside.
   bool is_candidate(size_t place, Frontier& frontier) {
     if (is_passed_over(place, frontier.fitting) || floor(place) > judge_.capacity) return false;
     if (floor(place) < frontier.least_need) {
@@ -143,12 +140,17 @@ class CheapestSets {
            !estimates_.fits_host(sets_[place].spec);
   }
 
+  // Whether it may be an answer, as far as its floor tells.
+  bool floor_leaves_open(size_t place, const std::vector<Cost>& fitting, const Frontier& frontier) {
+    return !is_passed_over(place, fitting) && floor(place) <= judge_.capacity &&
+           floor(place) < frontier.least_need;
+  }
+
   // Note [Asked ahead]
   void bound_ahead(size_t first, const Frontier& frontier) {
     std::vector<RunSpec> specs;
     for (size_t i = first; i < sets_.size() && specs.size() < 2 * cores(); ++i) {
-      if (is_passed_over(i, frontier.fitting) || floor(i) > judge_.capacity) continue;
-      if (floor(i) < frontier.least_need) specs.push_back(sets_[i].spec);
+      if (floor_leaves_open(i, frontier.fitting, frontier)) specs.push_back(sets_[i].spec);
     }
     estimates_.learn_leasts(specs);
   }
@@ -158,8 +160,7 @@ class CheapestSets {
     std::vector<Cost> fitting = frontier.fitting;
     std::vector<RunSpec> specs;
     for (size_t i = first; i < sets_.size() && specs.size() < cores(); ++i) {
-      if (is_passed_over(i, fitting) || floor(i) > judge_.capacity) continue;
-      if (floor(i) >= frontier.least_need) continue;
+      if (!floor_leaves_open(i, fitting, frontier)) continue;
       if (!estimates_.knows_least(sets_[i].spec)) break;
       const int64_t least = estimates_.least(sets_[i].spec);
       if (least > judge_.capacity || least >= frontier.least_need) continue;

@@ -24,7 +24,7 @@ class Estimates {
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec);
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
-  // What it has at least: closer than the floor, and dearer.
+  // A lower bound of the need. It is closer than the floor, and costs more.
   int64_t least(const RunSpec& spec);
   // What a guess may go by: of a mesh a rank of each stage.
   int64_t about(const RunSpec& spec) {

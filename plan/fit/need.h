@@ -27,7 +27,8 @@ int64_t floor_bytes(const RunSpec& spec);
 // What is alive whatever goes through: weights, their master copy, the optimizer's state.
 int64_t states_bytes(const RunSpec& spec);
 
-// Whether the rehearsal follows it; else the card is asked (plan/fit/asked_card.h).
+// Whether the rehearsal follows the run. Where it does not, a search asks the card
+// (plan/fit/asked_card.h).
 bool has_predicted_need(const RunSpec& spec);
 
 // The rehearsed peak. On a mesh: of its fullest rank, with what NCCL takes there
