@@ -167,7 +167,8 @@ std::string lost_reports(const std::string& folder, const std::vector<ProcessRep
 
 bool is_running(int64_t pid) { return parent_of_running(static_cast<pid_t>(pid)).has_value(); }
 
-// "<stem>.running" or, once a signal ends the process, "<stem>.ending".
+// "<stem>.running", which stays until the report is written. A signal that ends the process adds
+// "<stem>.ending".
 struct Mark {
   std::string stem;
   int64_t pid = 0;
@@ -179,9 +180,9 @@ std::vector<Mark> marks(const std::string& folder) {
   std::vector<Mark> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
-    const bool is_ending = path.extension() == ".ending";
-    if (!is_ending && path.extension() != ".running") continue;
-    Mark mark{.stem = (path.parent_path() / path.stem()).string(), .is_ending = is_ending};
+    if (path.extension() != ".running") continue;
+    Mark mark{.stem = (path.parent_path() / path.stem()).string()};
+    mark.is_ending = fs::exists(mark.stem + ".ending");
     std::ifstream file(path);
     if (file >> mark.pid && !(file >> mark.rank)) mark.rank = -1;
     found.push_back(std::move(mark));
@@ -202,7 +203,7 @@ std::vector<Unreported> without_report(const std::string& folder) {
 }
 
 // Of processes that the same signal ends: longer than the stand-in gives them (kGraceSeconds), and
-// not past another signal. One that the signal has not reached in a second goes on.
+// not past another signal. One that the signal has not reached in three seconds goes on.
 void await_reports(const std::string& folder, const HeldSignals& signals) {
   using std::chrono::seconds;
   using std::chrono::steady_clock;
@@ -211,7 +212,7 @@ void await_reports(const std::string& folder, const HeldSignals& signals) {
     const auto passed = steady_clock::now() - began;
     const std::vector<Mark> all = marks(folder);
     const bool is_one_coming = std::any_of(all.begin(), all.end(), [&](const Mark& mark) {
-      return passed < seconds(mark.is_ending ? 33 : 1) && is_running(mark.pid);
+      return passed < seconds(mark.is_ending ? 33 : 3) && is_running(mark.pid);
     });
     // `timeout` sends its signal twice.
     if (!is_one_coming || (signals.comes_within(0.02) && passed > seconds(1))) return;

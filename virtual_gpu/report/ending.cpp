@@ -90,16 +90,20 @@ void take_report_back() {
 }
 
 void mark_running(const std::string& stem) {
-  if (std::FILE* file = std::fopen((stem + kRunning).c_str(), "w")) {
+  const std::string path = stem + kRunning;
+  const std::string temporary = path + ".tmp";
+  if (std::FILE* file = std::fopen(temporary.c_str(), "w")) {
     const char* rank = std::getenv("RANK");
     std::fprintf(file, "%d %s\n", static_cast<int>(getpid()), rank == nullptr ? "" : rank);
     std::fclose(file);
+    std::rename(temporary.c_str(), path.c_str());
   }
 }
 
 void mark_ending() {
   const std::string stem = virtual_gpu_report_stem();
-  if (!stem.empty()) std::rename((stem + kRunning).c_str(), (stem + kEnding).c_str());
+  if (stem.empty()) return;
+  if (std::FILE* file = std::fopen((stem + kEnding).c_str(), "w")) std::fclose(file);
 }
 
 }  // namespace virtual_gpu

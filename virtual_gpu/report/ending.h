@@ -27,7 +27,7 @@ void take_report_back();
 
 // The file that says that this process has yet to report.
 void mark_running(const std::string& stem);
-// The same, once a signal ends it.
+// Says beside it that a signal ends the process.
 void mark_ending();
 
 }  // namespace virtual_gpu
