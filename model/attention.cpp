@@ -84,8 +84,8 @@ CausalSelfAttention::CausalSelfAttention(const LayerFactory& layers, const Model
 
 Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
                                   const Tensor& v_BHTK) const {
-  if (!run_core) return eager_attention(q_BHSK, k_BHTK, v_BHTK);
-  return run_core(
+  if (!run_core_) return eager_attention(q_BHSK, k_BHTK, v_BHTK);
+  return run_core_(
       [](const Tensor& q, const Tensor& k, const Tensor& v) { return eager_attention(q, k, v); },
       q_BHSK, k_BHTK, v_BHTK);
 }

@@ -26,23 +26,14 @@ Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& 
 Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
                        const Tensor& v_BGTK);
 
-// One of the functions above, from queries, keys and values to heads.
-using AttentionCore =
-    std::function<Tensor(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK)>;
-
-// Runs the core of an attention. May do more around it, and run it again.
-using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Tensor& q_BHSK,
-                                             const Tensor& k_BHTK, const Tensor& v_BHTK)>;
-
 class CausalSelfAttention : public LayerModule {
  public:
   CausalSelfAttention(const LayerFactory& layers, const ModelConfig& config, Attention kind,
                       const Positions* positions, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD) override;
 
-  // How the written-out softmax is run, set from outside; null: as it is. The fused kernels write
-  // no scores down, and nothing stands around them.
-  AttentionRunner run_core;
+  // The fused kernels write no scores down, and are run as they are.
+  void run_core_by(const AttentionRunner& run) override { run_core_ = run; }
 
  private:
   Tensor eager(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK) const;
@@ -52,6 +43,7 @@ class CausalSelfAttention : public LayerModule {
   Attention kind_;
   const Positions* positions_;  // owned by the transformer
   Layer q_proj_, k_proj_, v_proj_, output_proj_;
+  AttentionRunner run_core_;  // null: as it is
 };
 
 }  // namespace headroom

@@ -14,12 +14,20 @@ using torch::Tensor;
 
 struct Positions;
 
+// The written-out softmax of an attention, from queries, keys and values to heads.
+using AttentionCore =
+    std::function<Tensor(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK)>;
+
+// Runs the core of an attention. May do more around it, and run it again.
+using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Tensor& q_BHSK,
+                                             const Tensor& k_BHTK, const Tensor& v_BHTK)>;
+
 // A layer with parameters: (..., in) -> (..., out).
 class LayerModule : public torch::nn::Module {
  public:
   virtual Tensor forward(const Tensor& x) = 0;
-  // Of a layer around another one the inner one, which computes.
-  virtual LayerModule& inner() { return *this; }
+  // How an attention in it runs its written-out softmax; layers without one ignore it.
+  virtual void run_core_by(const AttentionRunner& /*run*/) {}
 };
 using Layer = std::shared_ptr<LayerModule>;
 

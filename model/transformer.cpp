@@ -74,19 +74,25 @@ Tensor TransformerImpl::blocks(int64_t first, int64_t end, Tensor x_BSD,
                     : run(0, end - first, std::move(x_BSD));
 }
 
-Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
-                               const GroupRunner& run_groups) {
-  const Pass* const pass = positions_.pass;
-  if (pass != nullptr) {
+Tensor TransformerImpl::embed(const Tensor& tokens_BS) {
+  if (const Pass* const pass = positions_.pass; pass != nullptr) {
     positions_.cos_TR = positions_.rotary.cos().index_select(0, pass->positions_T);
     positions_.sin_TR = positions_.rotary.sin().index_select(0, pass->positions_T);
   }
-  // Moved on from one block to the next: without a graph nobody else holds it.
-  Tensor x_BSD = embed(tokens_BS);
-  x_BSD = blocks(0, static_cast<int64_t>(blocks_.size()), std::move(x_BSD), run_block, run_groups);
+  return token_embeddings_->forward(tokens_BS);
+}
+
+Tensor TransformerImpl::norm(Tensor x_BSD) {
+  const Pass* const pass = positions_.pass;
   if (pass != nullptr && pass->outputs_N.defined()) x_BSD = x_BSD.index_select(1, pass->outputs_N);
   x_BSD = ln_final_->forward(x_BSD);
   return x_BSD;
+}
+
+// Moved on from one block to the next: without a graph nobody else holds it.
+Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
+                               const GroupRunner& run_groups) {
+  return norm(blocks(0, block_count(), embed(tokens_BS), run_block, run_groups));
 }
 
 Tensor TransformerImpl::forward(const Tensor& tokens_BS, const BlockRunner& run_block,

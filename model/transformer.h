@@ -22,6 +22,8 @@ class TransformerBlockImpl : public torch::nn::Module {
   TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config, Attention attention,
                        const Positions* positions, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD);
+  // How its attention runs the written-out softmax; null: as it is.
+  void run_core_by(const AttentionRunner& run) { attn_->run_core_by(run); }
 
  private:
   Layer attn_, ffn_, ln1_, ln2_;
@@ -72,17 +74,17 @@ class TransformerImpl : public torch::nn::Module {
                  const GroupRunner& run_groups = nullptr);
   Tensor forward(const Tensor& tokens_BS);
 
-  // The same in two parts: what the final norm gives, (B, S, D), and what the head makes of such
-  // rows, (..., D) -> (..., O), O = the vocabulary or ModelConfig::outputs.
+  // The same in two parts: the output of the final norm, (B, S, D), and of the head for such rows,
+  // (..., D) -> (..., O), O = the vocabulary or ModelConfig::outputs.
   Tensor hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
                 const GroupRunner& run_groups = nullptr);
   Tensor head(const Tensor& hidden) { return lm_head_->forward(hidden); }
   // And in smaller ones, which a part of a model may have: rows of the table, (B, S, D); the blocks
-  // [first, end); final norm and head.
-  Tensor embed(const Tensor& tokens_BS) { return token_embeddings_->forward(tokens_BS); }
+  // [first, end); the final norm, of the outputs that the pass wants.
+  Tensor embed(const Tensor& tokens_BS);
   Tensor blocks(int64_t first, int64_t end, Tensor x_BSD, const BlockRunner& run_block,
                 const GroupRunner& run_groups = nullptr);
-  Tensor output(const Tensor& x_BSD) { return head(ln_final_->forward(x_BSD)); }
+  Tensor norm(Tensor x_BSD);
   // The head's parameter, (O, D), for who multiplies by it in parts.
   Tensor head_weight() const { return lm_head_->named_parameters()["weight"]; }
 
@@ -90,7 +92,13 @@ class TransformerImpl : public torch::nn::Module {
   // c10::Error where a token stands beyond the context length.
   void set_pass(const Pass* pass);
 
+  // Of every block.
+  void run_core_by(const AttentionRunner& run) {
+    for (TransformerBlock& block : blocks_) block->run_core_by(run);
+  }
+
   int64_t d_model() const { return d_model_; }
+  int64_t block_count() const { return static_cast<int64_t>(blocks_.size()); }
 
   // Constant tensors that are not parameters: the rotary tables.
   std::vector<Tensor> tables() const { return {positions_.rotary.cos(), positions_.rotary.sin()}; }
@@ -107,8 +115,9 @@ TORCH_MODULE(Transformer);
 // A pass is set while this lives: until backward has ended, where there is one.
 class PassScope {
  public:
-  PassScope(Transformer model, const Pass& pass) : model_(std::move(model)) {
-    model_->set_pass(&pass);
+  // Null: rows of equal length.
+  PassScope(Transformer model, const Pass* pass) : model_(std::move(model)) {
+    model_->set_pass(pass);
   }
   ~PassScope() { model_->set_pass(nullptr); }
   PassScope(const PassScope&) = delete;

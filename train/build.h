@@ -13,16 +13,16 @@ namespace headroom {
 
 // Builds the model on `device` and applies, in this order:
 //   1. weights: seeded initialization in FP32, rounded to --weights tensor by tensor, then
-//      --load-weights over it
+//      --load-weights over it. Each block is cut over tensor ranks, moved to the host and shared by
+//      replicas as soon as it is made; of a pipeline's stage only its own blocks are
 //   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it); FP8 by
 //      the layers that the model is made of
-//   3. checkpointing: what wraps groups of blocks (Step::run_groups), or the core of each
-//      attention; the scope of a block is the step's own, opened inside them
-//   4. what autograd saves (Step::saved): --activations
-//   5. micro-batches, and loss scaling (FP16 with a backward)
-//   6. the optimizer (training), behind clipping, or one for each parameter inside backward, or the
-//      host's; and what stands between it and BF16 weights: master weights, or stochastic rounding
-//   7. the other ranks of the grid; null: there is this one
+//   3. checkpointing, around groups of blocks (Step::run_groups) or the core of each attention
+//   4. generation: the schedule of a run that generates
+//   5. around each block (Step::run_block), the later ones outside: activations that leave, then
+//      parameters that come from the host, then those that are gathered from replicas
+//   6. the update, with loss scaling (FP16 with a backward)
+//   7. sums of gradients over the replicas, what tensor ranks add up, and the pipeline's schedule
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
                                  std::vector<std::string>* notes, const Grid* grid = nullptr);

@@ -12,7 +12,7 @@
 //   it runs: the batch when a run begins, gradients when a backward ends, optimizer state when an
 //   update ends, workspaces when a run ends; AutocastGuard (train/precision.h) what autocast casts,
 //   as it does. Gradients that are gone before backward ends, because an optimizer runs inside it,
-//   are claimed there, and the state after each update: train/techniques/gradient_release.h.
+//   are claimed there, and the state after each update: train/update/gradient_release.h.
 // Limits: views and shares of one storage are one.
 #pragma once
 

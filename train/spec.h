@@ -66,7 +66,7 @@ struct RunSpec {
   int64_t shard_group = 0;  // replicas that share (zero); more of them are copies; 0 = all share
   int64_t prefetch = 1;     // blocks whose weights are fetched ahead of the one that runs (zero 3)
   bool sequence_parallel = false;  // what tensor parallelism leaves whole is split by tokens
-  Schedule schedule;               // of pipeline stages (pp)
+  PipelineOrder schedule;          // of pipeline stages (pp)
   int64_t bucket_bytes = int64_t{25} << 20;  // of gradients that are sent together
   Device device;
   int64_t threads = 0;     // CPU threads inside one operation; 0 = libtorch's choice

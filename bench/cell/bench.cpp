@@ -38,7 +38,7 @@ void Bench::build(std::vector<std::string>* notes) {
   if (!spec.save_checkpoint.empty()) saver = std::make_unique<CheckpointSaver>(spec, grid.get());
   during = "reading the tokens";
   // A run that goes on from another one's states goes on in its data.
-  const HostStates* states = host_states(step->taker.get());
+  const HostStates* states = step->update->host_states();
   if (states != nullptr) next_step = std::max<int64_t>(states->steps_done(), 0);
   const int64_t steps = next_step + all_steps(spec);
   data = std::make_unique<Data>(spec, model_config(spec).vocab_size, device, steps,

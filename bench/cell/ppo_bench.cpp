@@ -58,7 +58,7 @@ class ListeningRoles {
   ListeningRoles& operator=(const ListeningRoles&) = delete;
 
   void claim_what_is_there() {
-    for (Step* step : steps_) step->claim_what_is_there();
+    for (Step* step : steps_) step->listen(step->scopes(), step->claims());
   }
 
  private:
@@ -74,7 +74,7 @@ void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& s
   settle_on({.total = static_cast<int64_t>(bytes)}, shared, setup);
 }
 
-Generation generation_of(RunSpec shared, torch::Device device) {
+Generation rollout_generation(RunSpec shared, torch::Device device) {
   shared.profile_type = Mode::kGenerate;
   return {.decodes_run = decodes_run(shared),
           .prefill_chunk = shared.prefill_chunk,
@@ -139,8 +139,7 @@ IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, Memor
   ListeningRoles listening(*this, scopes, claims);
   const Prompts prompts = next_prompts();
   claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
-  Generation generation = generation_of(shared, device);
-  if (claims != nullptr) generation.decodes_run = 0;  // it is recorded
+  const Generation generation = rollout_generation(shared, device);
   IterationReport report;
   try {
     report = run_iteration(

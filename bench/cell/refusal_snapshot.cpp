@@ -9,6 +9,7 @@
 #include "model/torch.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/tracker/forward_calls.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {

@@ -27,6 +27,8 @@
 #include "profiling/theory/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
+#include "train/listening.h"
+#include "train/optim/optimizer.h"
 #include "train/resume/own_tensors.h"
 
 namespace headroom {
@@ -106,7 +108,6 @@ void measure(Bench& bench, Record& record) {
 }
 
 Snapshot record_steps(Bench& bench, Record& record) {
-  if (bench.step->generation) bench.step->generation->decodes_run = 0;
   RecordedSteps recorded(*bench.step, bench.memories, bench.spec, bench.failed_in);
   for (int64_t i = 0; i < bench.spec.record_steps; ++i) {
     recorded.run(bench.begin_step("recorded", i));
@@ -183,11 +184,11 @@ void note_beside_allocator(torch::Device device, Record& record) {
 
 // Where none was made, there are no states either, whatever was predicted of a run that makes them.
 void note_skipped_steps(const Step& step, Record& record) {
-  const int64_t skipped = step.skipped_steps();
+  const int64_t skipped = step.update->skipped_steps();
   if (skipped == 0) return;
   record.notes.push_back("optimizer steps skipped because FP16 gradients were not finite: " +
                          std::to_string(skipped) + " (warm-up included)");
-  const std::vector<Optimizer*> optimizers = optimizers_of(step);
+  const std::vector<Optimizer*> optimizers = step.update->optimizers();
   const bool has_states = std::any_of(optimizers.begin(), optimizers.end(),
                                       [](const Optimizer* one) { return !one->state().empty(); });
   if (optimizers.empty() || has_states) return;
@@ -217,7 +218,8 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   measure(bench, record);
   Snapshot snapshot;
   if (spec.record_steps > 0) snapshot = record_steps(bench, record);
-  if (record.generation) record.generation->graph_pool_bytes = bench.step->graph_pool_bytes();
+  if (record.generation)
+    record.generation->graph_pool_bytes = bench.step->schedule->graph_pool_bytes();
   record.peak_phase = fullest_phase(record, &MemoryBytes::allocated);
   note_skipped_steps(*bench.step, record);
   note_onednn(record);

@@ -20,9 +20,10 @@ Traffic Traffic::since(const Traffic& before) const {
 }
 
 Traffic traffic_of(const Step& step) {
-  Traffic traffic{.link = step.host_traffic(), .disk = {}};
-  if (const HostStates* states = host_states(step.taker.get())) traffic.disk = states->disk();
-  if (step.parameters) traffic.disk = traffic.disk + step.parameters->disk();
+  Traffic traffic;
+  if (step.copies) traffic.link = step.copies->traffic();
+  if (const HostStates* states = step.update->host_states()) traffic.disk = states->disk();
+  if (step.layout.offloaded) traffic.disk = traffic.disk + step.layout.offloaded->disk();
   return traffic;
 }
 

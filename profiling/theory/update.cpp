@@ -216,7 +216,7 @@ void add_released_gradient(Sheet& sheet) {
   add_largest(sheet,
               {.name = ".grad",
                .dtype = sheet.weight(),
-               .source = "train/techniques/gradient_release.cpp GradientRelease::update",
+               .source = "train/update/gradient_release.cpp GradientRelease::update",
                .condition = "one at a time, inside backward, gone with its update; the largest"});
 }
 

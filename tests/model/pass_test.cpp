@@ -64,7 +64,7 @@ TEST_P(Packed, SequencesBehindEachOtherGiveTheLogitsAndGradientsOfEachAlone) {
   }
   sum.backward();
   const Pass pass = packed_pass(lengths, torch::kCPU);
-  const PassScope scope(packed, pass);
+  const PassScope scope(packed, &pass);
   const Tensor together = packed->forward(torch::cat(tokens).unsqueeze(0)).squeeze(0);
   EXPECT_LT(relative(together, torch::cat(logits)), 1e-5);
   together.pow(2).sum().backward();
@@ -81,7 +81,7 @@ TEST_P(Packed, EvenSequencesAreABatch) {
   const torch::NoGradGuard no_grad;
   const Tensor rows = model->forward(torch::stack(tokens));
   const Pass pass = packed_pass({12, 12, 12}, torch::kCPU);
-  const PassScope scope(model, pass);
+  const PassScope scope(model, &pass);
   const Tensor packed = model->forward(torch::cat(tokens).unsqueeze(0));
   EXPECT_LT(relative(packed.view({3, 12, kVocabulary}), rows), 1e-5);
 }
@@ -95,7 +95,7 @@ TEST(Pass, OnlyTheOutputsThatAreWantedAreComputed) {
   Transformer model = model_of(Attention::kSdpa);
   const torch::NoGradGuard no_grad;
   Pass pass = packed_pass({6, 9}, torch::kCPU);
-  const PassScope scope(model, pass);
+  const PassScope scope(model, &pass);
   const Tensor all = model->forward(torch::cat(tokens).unsqueeze(0));
   pass.outputs_N = torch::tensor({5, 14}, torch::kInt64);
   const Tensor wanted = model->forward(torch::cat(tokens).unsqueeze(0));
@@ -106,7 +106,7 @@ TEST(Pass, OnlyTheOutputsThatAreWantedAreComputed) {
 TEST(Pass, ASequenceBeyondTheContextIsRefused) {
   Transformer model = model_of(Attention::kSdpa);
   const Pass pass = packed_pass({kContext + 1}, torch::kCPU);
-  EXPECT_THROW(PassScope(model, pass), c10::Error);
+  EXPECT_THROW(PassScope(model, &pass), c10::Error);
   EXPECT_THROW(packed_pass({3, 0}, torch::kCPU), c10::Error);
 }
 
@@ -117,7 +117,7 @@ TEST(Pass, AForwardAfterItIsOfRowsAgain) {
   const Tensor before = model->forward(tokens_BS);
   {
     const Pass pass = packed_pass({3, 5}, torch::kCPU);
-    const PassScope scope(model, pass);
+    const PassScope scope(model, &pass);
     model->forward(tokens_BS[0].unsqueeze(0));
   }
   EXPECT_TRUE(torch::equal(model->forward(tokens_BS), before));
@@ -168,7 +168,7 @@ std::vector<Tensor> through_cache(Transformer& model, KvCache& cache,
     if (stretches.empty()) return logits;
     cache.begin(stretches);
     const Pass pass = make_pass(stretches, torch::kCPU, &cache);
-    const PassScope scope(model, pass);
+    const PassScope scope(model, &pass);
     const Tensor given_TV = model->forward(torch::cat(next).unsqueeze(0)).squeeze(0);
     int64_t token = 0;
     for (const Stretch& stretch : stretches) {

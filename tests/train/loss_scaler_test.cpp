@@ -79,19 +79,19 @@ TEST(LossScaler, AStepWhoseGradientsOverflowChangesNoWeight) {
   const auto step = scaled_step(spec);
   const Batch batch = batch_of(spec);
   const double scale = std::ldexp(1, 100);  // beyond FP16 whatever the gradient
-  step->loss_scaler =
+  step->update->loss_scaler =
       std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = scale});
   const auto before = weights_of(*step);
   EXPECT_TRUE(std::isfinite(step->run(batch).item<double>())) << "the loss is printed unscaled";
-  EXPECT_EQ(step->skipped_steps(), 1);
+  EXPECT_EQ(step->update->skipped_steps(), 1);
   EXPECT_TRUE(equal(weights_of(*step), before));
-  EXPECT_EQ(step->loss_scaler->current_scale(), scale / 2);
-  EXPECT_TRUE(step->optimizer->state().empty()) << "a skipped step is no step of the optimizer";
+  EXPECT_EQ(step->update->loss_scaler->current_scale(), scale / 2);
+  EXPECT_TRUE(step->update->state().empty()) << "a skipped step is no step of the optimizer";
 
   // It recovers by itself: the scale halves until the gradients fit.
   for (int i = 0; i < 120 && equal(weights_of(*step), before); ++i) step->run(batch);
   EXPECT_FALSE(equal(weights_of(*step), before));
-  EXPECT_LT(step->loss_scaler->current_scale(), scale / 4);
+  EXPECT_LT(step->update->loss_scaler->current_scale(), scale / 4);
 }
 
 TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
@@ -102,7 +102,7 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
   spec.precision = Precision::kFp16;
   const auto fp16 = scaled_step(spec);
   // The default scale is backed off by the first step; this one fits at once.
-  fp16->loss_scaler =
+  fp16->update->loss_scaler =
       std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = 1024});
   double first = 0, last = 0;
   for (int i = 0; i < 6; ++i) {
@@ -111,19 +111,19 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
     EXPECT_NEAR(loss, expected, 2e-3 * expected) << "step " << i;
     (i == 0 ? first : last) = loss;
   }
-  EXPECT_EQ(fp16->skipped_steps(), 0);
+  EXPECT_EQ(fp16->update->skipped_steps(), 0);
   EXPECT_LT(last, first);
 }
 
 TEST(LossScaler, OnlyFP16WithABackwardHasOne) {
   RunSpec spec = tiny_spec();
-  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->update->loss_scaler, nullptr);
   spec.precision = Precision::kBf16;
-  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->update->loss_scaler, nullptr);
   spec.precision = Precision::kFp16;
-  EXPECT_NE(scaled_step(spec)->loss_scaler, nullptr);
+  EXPECT_NE(scaled_step(spec)->update->loss_scaler, nullptr);
   spec.profile_type = Mode::kForwardGrad;
-  EXPECT_EQ(scaled_step(spec)->loss_scaler, nullptr);
+  EXPECT_EQ(scaled_step(spec)->update->loss_scaler, nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tests/train/heard.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -81,7 +82,7 @@ TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
               ElementsAreArray(addresses(tiny.step->model()->parameters())));
   EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
   EXPECT_THAT(heard.claims[Category::kOptimizerState],
-              ElementsAreArray(addresses(tiny.step->optimizer->state())));
+              ElementsAreArray(addresses(tiny.step->update->state())));
   EXPECT_THAT(heard.claims[Category::kOther],
               ElementsAreArray(addresses(tiny.step->model()->tables())));
   EXPECT_THAT(heard.spaces, testing::Each(MemorySpace::kHost));
@@ -111,7 +112,7 @@ TEST(Step, ClaimsWhatItMakesAsItRuns) {
               ElementsAreArray(addresses({batch.tokens_BS, batch.targets_BS})));
   EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
   EXPECT_THAT(heard.claims[Category::kOptimizerState],
-              ElementsAreArray(addresses(tiny.step->optimizer->state())));
+              ElementsAreArray(addresses(tiny.step->update->state())));
   EXPECT_EQ(heard.claims.count(Category::kParameters), 0) << "they were claimed before";
 }
 

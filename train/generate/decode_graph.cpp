@@ -57,7 +57,7 @@ Tensor DecodeGraph::run(std::vector<Stretch> stretches, const Tensor& tokens_B) 
 void DecodeGraph::capture() {
   logits_BV_ = Tensor();
   graph_.reset();
-  const PassScope scope(model_, pass_);
+  const PassScope scope(model_, &pass_);
   torch::cuda::synchronize();
   {
     const c10::StreamGuard guard(capture_stream(tokens_1B_.device()));

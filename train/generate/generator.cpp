@@ -112,7 +112,7 @@ Tensor Generator::run_chunk(const Round& round, const std::vector<Stretch>& stre
   cache_->begin(stretches);
   Pass pass = make_pass(stretches, tokens_1T.device(), cache_.get());
   pass.outputs_N = indices(last, tokens_1T.device());
-  const PassScope scope(model_, pass);
+  const PassScope scope(model_, &pass);
   return forward_(tokens_1T).squeeze(0);
 }
 
@@ -173,7 +173,7 @@ Tensor Generator::decode_logits(Round& round) {
   }
   cache_->begin(stretches);
   const Pass pass = make_pass(std::move(stretches), round.next_B.device(), cache_.get());
-  const PassScope scope(model_, pass);
+  const PassScope scope(model_, &pass);
   return forward_(round.next_B.unsqueeze(0)).squeeze(0);
 }
 

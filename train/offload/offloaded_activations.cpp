@@ -104,7 +104,23 @@ OffloadedActivations::OffloadedActivations(const Activations& activations, torch
 
 OffloadedActivations::~OffloadedActivations() = default;
 
-void OffloadedActivations::begin_forward(bool backward_follows) {
+void OffloadedActivations::end_at(std::vector<int64_t> last_blocks) {
+  last_blocks_ = std::move(last_blocks);
+  is_stage_ = true;
+}
+
+void OffloadedActivations::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
+  claims_ = claims;
+  claim(claims_, Category::kOther, arena_->slabs(), {"activations on the host"});
+}
+
+// What it saves into may have grown.
+void OffloadedActivations::end_forward(const Task& /*task*/) {
+  claim(claims_, Category::kOther, arena_->slabs(), {"activations on the host"});
+}
+
+void OffloadedActivations::begin_pass(bool backward_follows) {
+  if (!is_stage_) return;
   units_.begin_pass();
   backward_follows_ = backward_follows;
 }

@@ -19,29 +19,34 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
+#include "train/memory_claims.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/saved_units.h"
+#include "train/step_hook.h"
+#include "train/task.h"
 #include "train/techniques/whole_storages.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {
 
-class OffloadedActivations final : public WholeStorages {
+class OffloadedActivations final : public WholeStorages, public StepHook {
  public:
   // `layers`: of the model. host_limit_bytes: of the host memory taken; 0 = none.
   OffloadedActivations(const Activations& activations, torch::Device device, int64_t layers,
                        std::shared_ptr<CopyQueue> copies, int64_t host_limit_bytes = 0);
   ~OffloadedActivations() override;
 
-  // Of a pipeline's stage: the last block of each of its pieces.
-  void end_at(std::vector<int64_t> last_blocks) { last_blocks_ = std::move(last_blocks); }
+  // For a pipeline's stage: the last block of each of its pieces. Several forwards may come before
+  // a backward.
+  void end_at(std::vector<int64_t> last_blocks);
 
-  void begin_forward(bool backward_follows) override;
-  void begin_backward() override { begin_forward(/*backward_follows=*/true); }
+  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void begin_forward(const Task& task) override { begin_pass(task.backward_follows); }
+  void end_forward(const Task& task) override;
+  void begin_backward(const Task& /*task*/) override { begin_pass(/*backward_follows=*/true); }
   bool takes_inputs() const override { return true; }
   bool takes(const torch::Tensor& tensor) override;
   std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) override;
-  std::vector<torch::Tensor> stores() const override { return arena_->slabs(); }
 
   // `inner`, which saves for the block that it is called for.
   BlockRunner around(BlockRunner inner);
@@ -50,12 +55,15 @@ class OffloadedActivations final : public WholeStorages {
   class Moved;
   class Form;
 
+  void begin_pass(bool backward_follows);
   bool is_last() const;  // the block that runs, and backward is to begin with it
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
 
   Activations activations_;
   std::vector<int64_t> last_blocks_;
+  bool is_stage_ = false;
   bool backward_follows_ = true;
+  MemoryClaims* claims_ = nullptr;
   std::shared_ptr<HostArena> arena_;
   std::shared_ptr<CopyQueue> copies_;
   SavedUnits units_;

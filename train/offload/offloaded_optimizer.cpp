@@ -57,8 +57,8 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
 OffloadedOptimizer::~OffloadedOptimizer() { begin_step(); }
 
 void OffloadedOptimizer::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  scopes_ = scopes;
-  claims_ = claims;
+  Update::listen(scopes, claims);
+  if (claims_ == nullptr) return;
   claim(claims_, Category::kMasterWeights, resident(&StatesInMemory::master), names_);
   claim(claims_, Category::kOptimizerState, state(), names_);
   claim_slabs();
@@ -113,15 +113,14 @@ void OffloadedOptimizer::add_up(size_t index) {
   held.more.reset();
 }
 
-void OffloadedOptimizer::end_backward() {
-  GradientTaker::end_backward();
+void OffloadedOptimizer::end_backward(const Task& /*task*/) {
   if (const auto last = std::exchange(leaving_, std::nullopt)) let_go(*last);
 }
 
-bool OffloadedOptimizer::finish_step(LossScaler* scaler) {
+void OffloadedOptimizer::finish_step(StepHook& hooks) {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
   const torch::NoGradGuard no_grad;
-  const bool finite = settle_factor(scaler);
+  const bool finite = settle_factor();
   if (finite) {
     const std::vector<int> order(arrived_.begin(), arrived_.end());
     states_->step(order, [this](const StatesInMemory& piece) { update(piece); });
@@ -133,13 +132,17 @@ bool OffloadedOptimizer::finish_step(LossScaler* scaler) {
   }
   arrived_.clear();
   claim_slabs();
-  return finite;
+  if (finite) {
+    hooks.end_update();
+  } else {
+    ++skipped_steps_;
+  }
 }
 
 // What the update multiplies gradients by. False where they are not finite: no update then.
 // Clipping is that of train/techniques/clipping.cpp, in FP64.
-bool OffloadedOptimizer::settle_factor(LossScaler* scaler) {
-  const double scale = scaler == nullptr ? 1 : scaler->current_scale();
+bool OffloadedOptimizer::settle_factor() {
+  const double scale = loss_scaler ? loss_scaler->current_scale() : 1;
   const double share = ranks_.share / scale;  // of what came, in the gradient
   options_.gradient_scale = share;
   double norm = 0;  // of the gradients as they came
@@ -148,13 +151,13 @@ bool OffloadedOptimizer::settle_factor(LossScaler* scaler) {
     norm = norm_of_all();
     const double coefficient = max_grad_norm_ / (norm * share + 1e-6);
     options_.gradient_scale = (coefficient > 1 ? 1 : coefficient) * share;  // a NaN stays one
-  } else if (scaler != nullptr) {
+  } else if (loss_scaler) {
     norm = norm_of_all();
   }
-  if (scaler == nullptr) return true;
+  if (!loss_scaler) return true;
   const bool finite = std::isfinite(norm);
-  scaler->found(finite);
-  scaler->update();
+  loss_scaler->found(finite);
+  loss_scaler->update();
   return finite;
 }
 
@@ -271,11 +274,6 @@ std::vector<Tensor> OffloadedOptimizer::master_weights() const {
     numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
   });
   return all;
-}
-
-const HostStates* host_states(const GradientTaker* taker) {
-  const auto* const updates = dynamic_cast<const OffloadedOptimizer*>(taker);
-  return updates == nullptr ? nullptr : &updates->states();
 }
 
 }  // namespace headroom

@@ -43,7 +43,7 @@
 #include "train/offload/host_adamw.h"
 #include "train/offload/host_states.h"
 #include "train/offload/offloaded_parameters.h"
-#include "train/techniques/gradient_taker.h"
+#include "train/update/gradient_taker.h"
 
 namespace headroom {
 
@@ -70,13 +70,12 @@ class OffloadedOptimizer final : public GradientTaker {
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
-  void end_backward() override;
-  bool finish_step(LossScaler* scaler) override;
+  void end_backward(const Task& task) override;
 
   // Gradients are clipped to this norm before each update; 0: not.
   void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
 
-  const HostStates& states() const { return *states_; }
+  const HostStates* host_states() const override { return states_.get(); }
   // Every m, then every v, where they are in memory.
   std::vector<torch::Tensor> state() const override;
   // FP32, on the host: the states' own where they are in memory, else read from the files.
@@ -95,10 +94,11 @@ class OffloadedOptimizer final : public GradientTaker {
   };
 
   void take(size_t index) override;
+  void finish_step(StepHook& hooks) override;
   void claim_slabs();
   void let_go(size_t index);
   void add_up(size_t index);
-  bool settle_factor(LossScaler* scaler);
+  bool settle_factor();
   double norm_of_all();
   double sum_of_all_squares();
   void update(const StatesInMemory& piece);
@@ -119,8 +119,5 @@ class OffloadedOptimizer final : public GradientTaker {
   std::vector<size_t> arrived_;    // whose gradients came in this step, in their order
   std::optional<size_t> leaving_;  // whose gradient is on the card
 };
-
-// Of the taker that updates on the host; null where there is none.
-const HostStates* host_states(const GradientTaker* taker);
 
 }  // namespace headroom

@@ -62,13 +62,16 @@ void OffloadedParameters::drop(int64_t index) {
 
 void OffloadedParameters::wait_for(int64_t index) { homes_->wait(index); }
 
-void OffloadedParameters::listen(MemoryClaims* claims, const NamedTensors& named) {
-  claims_ = claims;
-  for (const auto& item : named) {
+void OffloadedParameters::name(const NamedTensors& parameters) {
+  for (const auto& item : parameters) {
     const BlockHomes::Place place = find(item.value());
     if (place.index == kNone) continue;
     blocks_[static_cast<size_t>(place.block)]->names[place.index] = item.key();
   }
+}
+
+void OffloadedParameters::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
+  claims_ = claims;
   claim(claims_, Category::kOther, homes_->slabs(), {"parameters on the host"});
 }
 

@@ -22,22 +22,24 @@
 #include "train/memory_claims.h"
 #include "train/offload/block_homes.h"
 #include "train/offload/resident_blocks.h"
+#include "train/step_hook.h"
 
 namespace headroom {
 
-class OffloadedParameters final : public ResidentBlocks {
+class OffloadedParameters final : public ResidentBlocks, public StepHook {
  public:
   explicit OffloadedParameters(std::unique_ptr<BlockHomes> homes);
   ~OffloadedParameters() override;
-  OffloadedParameters(const OffloadedParameters&) = delete;
-  OffloadedParameters& operator=(const OffloadedParameters&) = delete;
 
   // Moves out the parameters of a block that has just been made, one block after the other.
   void take(TransformerBlock& block);
 
-  // Claims the host's memory now, and what is fetched as it comes. names: of the model's
-  // parameters.
-  void listen(MemoryClaims* claims, const NamedTensors& named);
+  // The names of the model's parameters, for claims.
+  void name(const NamedTensors& parameters);
+
+  // Claims the host's memory now, and what is fetched as it comes.
+  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void begin_step() override { ResidentBlocks::begin_step(); }
 
   // Whether it is one that comes and goes.
   bool is_away(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }

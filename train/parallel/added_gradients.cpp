@@ -99,7 +99,7 @@ void AddedGradients::give(Bucket& bucket) {
   for (const size_t i : bucket.parameters) taker_->give(i);
 }
 
-void AddedGradients::end_backward() {
+void AddedGradients::end_backward(const Task& /*task*/) {
   if (Bucket* last = std::exchange(adding_up_, nullptr)) give(*last);
 }
 
@@ -116,7 +116,7 @@ void AddedGradients::check_gradients(const Bucket& bucket) const {
   }
 }
 
-void AddedGradients::finish() {
+void AddedGradients::gradients_ready() {
   if (taker_ != nullptr) return check_given();
   if (begun_ < buckets_.size()) check_gradients(buckets_[begun_]);
   const torch::NoGradGuard no_grad;

@@ -18,23 +18,29 @@
 #include <vector>
 
 #include "model/torch.h"
+#include "train/data/weights.h"
 #include "train/gradient_hooks.h"
 #include "train/parallel/rank_group.h"
-#include "train/parallel/replicas.h"
+#include "train/step_hook.h"
+#include "train/task.h"
+#include "train/update/gradient_taker.h"
 
 namespace headroom {
 
-class AddedGradients final : public Replicas {
+class AddedGradients final : public StepHook {
  public:
   AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
                  int64_t bucket_bytes);
 
-  void listen(MemoryClaims* claims) override { claims_ = claims; }
-  void give_to(GradientTaker& taker) override;
+  // From now on each sum over the replicas is given to the taker when it is there, of every
+  // backward. The taker divides it by the replicas, and lives as long as this.
+  void give_to(GradientTaker& taker);
+
+  void listen(ScopeListener* /*scopes*/, MemoryClaims* claims) override { claims_ = claims; }
   void begin_step() override;
-  void begin_backward(bool last) override { sends_ = last; }
-  void end_backward() override;
-  void finish() override;
+  void begin_backward(const Task& task) override { sends_ = task.ends_step; }
+  void end_backward(const Task& task) override;
+  void gradients_ready() override;
 
  private:
   struct Bucket {

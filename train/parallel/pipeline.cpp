@@ -8,12 +8,12 @@ namespace headroom {
 
 using torch::Tensor;
 
-Pipeline::Pipeline(const Schedule& schedule, int64_t layers, std::shared_ptr<RankGroup> stages,
+Pipeline::Pipeline(const PipelineOrder& order, int64_t layers, std::shared_ptr<RankGroup> stages,
                    int64_t micro_batches)
     : stages_(std::move(stages)),
-      chunks_(schedule.chunks),
+      chunks_(order.chunks),
       micro_batches_(micro_batches),
-      actions_(actions_of(schedule, stages_->size(), stages_->rank(), micro_batches)) {
+      actions_(actions_of(order, stages_->size(), stages_->rank(), micro_batches)) {
   for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
     const LayerSpan span = layers_of_piece(layers, pieces(), piece(chunk));
     const auto first = static_cast<int64_t>(layers_.size());
@@ -38,50 +38,50 @@ int Pipeline::tag(int64_t piece, int64_t micro_batch, ActionKind kind) const {
   return static_cast<int>((piece * micro_batches_ + micro_batch) * 2 + way);
 }
 
-void Pipeline::run(at::IntArrayRef sizes, const torch::TensorOptions& options,
-                   const StageCalls& calls) {
-  kept_.clear();  // of a step that failed in the middle
+Task Pipeline::run(const std::vector<MicroBatch>& parts, const Compute& forward,
+                   const Compute& backward) {
+  waiting_.clear();  // of a step that failed in the middle
   for (const Action& action : actions_) {
     if (action.kind == ActionKind::kForward) {
-      backward_follows_ = headroom::backward_follows(actions_, action);
-      forward(action, sizes, options, calls);
+      run_forward(action, parts[static_cast<size_t>(action.micro_batch)], forward);
     } else {
-      backward(action, sizes, options, calls);
+      run_backward(action, backward);
     }
   }
   for (const auto& [work, tensor] : leaving_) work->wait();
   leaving_.clear();
+  return {};
 }
 
-void Pipeline::forward(const Action& action, at::IntArrayRef sizes,
-                       const torch::TensorOptions& options, const StageCalls& calls) {
+void Pipeline::run_forward(const Action& action, const MicroBatch& part, const Compute& forward) {
   const int64_t own = piece(action.chunk);
-  Kept kept;
-  if (own > 0) {
-    kept.input = receive(own - 1, action, sizes, options).requires_grad_();
-  }
-  kept.output = calls.forward(action.chunk, action.micro_batch, kept.input);
-  if (own + 1 < pieces()) send(own, action, kept.output.detach().contiguous());
-  kept_[{action.chunk, action.micro_batch}] = std::move(kept);
+  Task task;
+  task.data = &part;
+  task.blocks = blocks(action.chunk);
+  task.is_first = is_first(action.chunk);
+  task.is_last = task.drops_output = is_last(action.chunk);
+  task.backward_follows = backward_follows(actions_, action);
+  task.ends_step = is_last(action);
+  if (!task.is_first) task.input = receive(own - 1, action, part).requires_grad_();
+  forward(task);
+  if (!task.is_last) send(own, action, task.output.detach().contiguous());
+  waiting_[{action.chunk, action.micro_batch}] = std::move(task);
 }
 
-void Pipeline::backward(const Action& action, at::IntArrayRef sizes,
-                        const torch::TensorOptions& options, const StageCalls& calls) {
+void Pipeline::run_backward(const Action& action, const Compute& backward) {
   const int64_t own = piece(action.chunk);
-  const auto found = kept_.find({action.chunk, action.micro_batch});
-  Kept kept = std::move(found->second);
-  kept_.erase(found);
-  const bool has_loss = own + 1 == pieces();
-  Tensor gradient;
-  if (!has_loss) gradient = receive(own, action, sizes, options);
-  calls.backward(kept.output, gradient, is_last(action));
-  if (has_loss) calls.with_loss(kept.output);
-  if (own > 0) send(own - 1, action, kept.input.grad().contiguous());
+  const auto found = waiting_.find({action.chunk, action.micro_batch});
+  Task task = std::move(found->second);
+  waiting_.erase(found);
+  if (!task.is_last) task.gradient = receive(own, action, *task.data);
+  backward(task);
+  if (!task.is_first) send(own - 1, action, task.input.grad().contiguous());
 }
 
-Tensor Pipeline::receive(int64_t output_of, const Action& action, at::IntArrayRef sizes,
-                         const torch::TensorOptions& options) {
-  Tensor tensor = torch::empty(sizes, options);
+Tensor Pipeline::receive(int64_t output_of, const Action& action, const MicroBatch& part) {
+  Tensor tensor = torch::empty(
+      {part.tokens_BS.size(0), part.tokens_BS.size(1) / sent_.token_parts, sent_.d_model},
+      sent_.options);
   const int64_t sender = action.kind == ActionKind::kForward ? output_of : output_of + 1;
   stages_
       ->receive(tensor, sender % stages_->size(), tag(output_of, action.micro_batch, action.kind))

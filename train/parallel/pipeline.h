@@ -9,7 +9,6 @@
 // Limits: a stage waits where it has nothing to do; nothing is computed in the gaps.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -19,25 +18,14 @@
 #include "model/transformer.h"
 #include "train/parallel/rank_group.h"
 #include "train/parallel/schedule.h"
+#include "train/schedule.h"
 
 namespace headroom {
 
-// What a stage computes.
-struct StageCalls {
-  // Of a chunk and a micro-batch: x is the output of the piece before, undefined for the first one.
-  // Returns the piece's output, of the last piece the loss.
-  std::function<torch::Tensor(int64_t chunk, int64_t micro_batch, const torch::Tensor& x)> forward;
-  // From an output and its gradient, undefined for the loss. last: of this chunk in this step.
-  std::function<void(const torch::Tensor& output, const torch::Tensor& gradient, bool last)>
-      backward;
-  // Every loss, when its backward has ended.
-  std::function<void(const torch::Tensor& loss)> with_loss;
-};
-
-class Pipeline {
+class Pipeline final : public Schedule {
  public:
   // layers: of the whole model.
-  Pipeline(const Schedule& schedule, int64_t layers, std::shared_ptr<RankGroup> stages,
+  Pipeline(const PipelineOrder& order, int64_t layers, std::shared_ptr<RankGroup> stages,
            int64_t micro_batches);
 
   bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
@@ -50,31 +38,30 @@ class Pipeline {
 
   // The last one of each.
   std::vector<int64_t> last_blocks() const;
-  // While a forward runs: whether its own backward is what the stage does next.
-  bool backward_follows() const { return backward_follows_; }
+  // What goes from piece to piece: (B, S / token_parts, d_model) of the micro-batch's (B, S).
+  struct Sent {
+    int64_t d_model = 0;
+    int64_t token_parts = 1;
+    torch::TensorOptions options;
+  };
+  void send_as(const Sent& sent) { sent_ = sent; }
 
-  // One step. sizes: of what goes from piece to piece.
-  void run(at::IntArrayRef sizes, const torch::TensorOptions& options, const StageCalls& calls);
+  Task run(const std::vector<MicroBatch>& parts, const Compute& forward,
+           const Compute& backward) override;
 
-  RankGroup& stages() const { return *stages_; }
+  const std::shared_ptr<RankGroup>& stages() const { return stages_; }
 
  private:
   using Key = std::pair<int64_t, int64_t>;  // chunk, micro-batch
-  struct Kept {
-    torch::Tensor input, output;
-  };
 
   int64_t pieces() const { return stages_->size() * chunks_; }
   int64_t piece(int64_t chunk) const { return chunk * stages_->size() + stages_->rank(); }
   int tag(int64_t piece, int64_t micro_batch, ActionKind kind) const;
   // output_of: the piece whose output it is, or the gradient of whose output.
-  torch::Tensor receive(int64_t output_of, const Action& action, at::IntArrayRef sizes,
-                        const torch::TensorOptions& options);
+  torch::Tensor receive(int64_t output_of, const Action& action, const MicroBatch& part);
   void send(int64_t output_of, const Action& action, torch::Tensor tensor);
-  void forward(const Action& action, at::IntArrayRef sizes, const torch::TensorOptions& options,
-               const StageCalls& calls);
-  void backward(const Action& action, at::IntArrayRef sizes, const torch::TensorOptions& options,
-                const StageCalls& calls);
+  void run_forward(const Action& action, const MicroBatch& part, const Compute& forward);
+  void run_backward(const Action& action, const Compute& backward);
   bool is_last(const Action& action) const { return action.micro_batch + 1 == micro_batches_; }
 
   std::shared_ptr<RankGroup> stages_;
@@ -82,9 +69,9 @@ class Pipeline {
   std::vector<int64_t> layers_;    // that this stage has
   std::vector<LayerSpan> blocks_;  // of its chunks, counted among these
   std::vector<Action> actions_;
-  std::map<Key, Kept> kept_;
+  std::map<Key, Task> waiting_;  // for their backward
   std::vector<std::pair<RankGroup::Work, torch::Tensor>> leaving_;
-  bool backward_follows_ = false;
+  Sent sent_;
 };
 
 }  // namespace headroom

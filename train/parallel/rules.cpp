@@ -97,7 +97,7 @@ void check_pipeline(const RunSpec& spec) {
   const std::string schedule = to_string(spec.schedule);
   const std::string micro_batches = std::to_string(spec.micro_batches);
   if (pp == 1) {
-    if (spec.schedule == Schedule()) return;
+    if (spec.schedule == PipelineOrder()) return;
     throw UsageError("--schedule", schedule,
                      "is an order of pipeline stages, and --mesh has one; allowed there: 1f1b",
                      "--mesh pp=2 --schedule " + schedule);

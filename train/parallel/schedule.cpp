@@ -44,7 +44,7 @@ Action nth_of_chunks(ActionKind kind, int64_t n, int64_t stages, int64_t chunks)
 
 }  // namespace
 
-std::string to_string(const Schedule& schedule) {
+std::string to_string(const PipelineOrder& schedule) {
   switch (schedule.kind) {
     case ScheduleKind::kGpipe:
       return "gpipe";
@@ -56,7 +56,7 @@ std::string to_string(const Schedule& schedule) {
   return std::string(kInterleavedWord) + std::to_string(schedule.chunks);
 }
 
-Schedule parse_schedule(const std::string& flag, std::string_view typed) {
+PipelineOrder parse_schedule(const std::string& flag, std::string_view typed) {
   if (typed == "gpipe") return {ScheduleKind::kGpipe, 1};
   if (typed == "1f1b") return {ScheduleKind::k1F1B, 1};
   if (typed.substr(0, kInterleavedWord.size()) != kInterleavedWord) {
@@ -68,7 +68,7 @@ Schedule parse_schedule(const std::string& flag, std::string_view typed) {
                         2, kMostChunks)};
 }
 
-std::vector<Action> actions_of(const Schedule& schedule, int64_t stages, int64_t stage,
+std::vector<Action> actions_of(const PipelineOrder& schedule, int64_t stages, int64_t stage,
                                int64_t micro_batches) {
   const int64_t behind = stages - stage - 1;
   const auto nth_forward = [](int64_t n) { return forward(n); };

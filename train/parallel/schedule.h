@@ -15,15 +15,15 @@ namespace headroom {
 enum class ScheduleKind { kGpipe, k1F1B, kInterleaved };
 
 // The setting: "gpipe", "1f1b", "interleaved:V" with V chunks of layers on each stage.
-struct Schedule {
+struct PipelineOrder {
   ScheduleKind kind = ScheduleKind::k1F1B;
   int64_t chunks = 1;
 
-  bool operator==(const Schedule&) const = default;
+  bool operator==(const PipelineOrder&) const = default;
 };
-std::string to_string(const Schedule& schedule);
+std::string to_string(const PipelineOrder& schedule);
 // Throws UsageError on what is no setting.
-Schedule parse_schedule(const std::string& flag, std::string_view typed);
+PipelineOrder parse_schedule(const std::string& flag, std::string_view typed);
 
 enum class ActionKind { kForward, kBackward };
 struct Action {
@@ -37,7 +37,7 @@ struct Action {
 // Of one stage. gpipe: all forwards, then all backwards (Huang et al. 2019). 1f1b: as many forwards
 // as there are stages behind, then one of each in turn (Narayanan et al. 2021, section 2.2).
 // interleaved: the same of chunks (section 2.2 there, too); the stages divide the micro-batches.
-std::vector<Action> actions_of(const Schedule& schedule, int64_t stages, int64_t stage,
+std::vector<Action> actions_of(const PipelineOrder& schedule, int64_t stages, int64_t stage,
                                int64_t micro_batches);
 
 // Layers of one of `stages` contiguous pieces. What does not divide goes to the pieces in the

@@ -127,7 +127,7 @@ BlockRunner Shards::around(BlockRunner inner) {
   };
 }
 
-void Shards::listen(MemoryClaims* claims) {
+void Shards::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
@@ -150,8 +150,8 @@ void Shards::begin_step() {
   }
 }
 
-void Shards::begin_forward() {
-  if (zero_ < 3 || table_ == nullptr) return;
+void Shards::begin_forward(const Task& task) {
+  if (zero_ < 3 || table_ == nullptr || !task.is_first) return;
   table_->fetch();
   table_->wait();
 }
@@ -162,13 +162,13 @@ void Shards::settle_sums() {
   for (ShardedUnit* one : std::exchange(adding_up_, {})) one->settle();
 }
 
-void Shards::begin_backward(bool last) {
+void Shards::begin_backward(const Task& task) {
   settle_sums();
-  for (const auto& unit : units_) unit->begin_backward(last || zero_ > 1, last);
-}
-
-void Shards::begin_backward_of_loss() {
-  if (head_ == nullptr) return;
+  for (const auto& unit : units_) {
+    unit->begin_backward(task.ends_step || zero_ > 1, task.ends_step);
+  }
+  // Other forwards and backwards may have come since the head's forward.
+  if (!task.is_last || head_ == nullptr) return;
   head_->fetch();
   head_->wait();
 }
@@ -188,11 +188,11 @@ void Shards::completed(ShardedUnit& unit, size_t parameter) {
   }
 }
 
-void Shards::end_backward() {
+void Shards::end_backward(const Task& /*task*/) {
   if (gives_) settle_sums();
 }
 
-void Shards::finish() {
+void Shards::gradients_ready() {
   const torch::NoGradGuard no_grad;
   adding_up_.clear();
   for (const auto& unit : units_) unit->give_gradients();
@@ -203,16 +203,7 @@ void Shards::end_update() {
   for (const auto& unit : units_) unit->wait();
 }
 
-// Copies have the same.
-void Shards::add_up(Tensor& number) { ranks_.sharers->all_reduce({number})->wait(); }
-
-bool Shards::all(bool here) {
-  const torch::Device device = units_.front()->options().device();
-  here = ranks_.sharers->all(here, device);
-  return ranks_.copies ? ranks_.copies->all(here, device) : here;
-}
-
-NamedTensors Shards::whole_weights(const std::vector<Tensor>& masters) {
+NamedTensors Shards::whole_weights(const std::vector<Tensor>& masters) const {
   NamedTensors all;
   auto next = masters.begin();
   for (const auto& unit : units_) {

@@ -23,13 +23,15 @@
 #include "model/transformer.h"
 #include "train/gradient_hooks.h"
 #include "train/offload/resident_blocks.h"
-#include "train/parallel/replicas.h"
 #include "train/parallel/sharded_unit.h"
+#include "train/step_hook.h"
+#include "train/task.h"
+#include "train/update/gradient_taker.h"
 #include "train/vocabulary/mesh.h"
 
 namespace headroom {
 
-class Shards final : public Replicas, public ResidentBlocks {
+class Shards final : public StepHook, public ResidentBlocks {
  public:
   // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
   Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
@@ -54,18 +56,20 @@ class Shards final : public Replicas, public ResidentBlocks {
   // `inner`, with the block's parameters there.
   BlockRunner around(BlockRunner inner);
 
-  void listen(MemoryClaims* claims) override;
-  void give_to(GradientTaker& taker) override;
+  // As AddedGradients::give_to().
+  void give_to(GradientTaker& taker);
+
+  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
-  void begin_forward() override;
-  void begin_backward(bool last) override;
-  void begin_backward_of_loss() override;
-  void end_backward() override;
-  void finish() override;
+  void begin_forward(const Task& task) override;
+  void begin_backward(const Task& task) override;
+  void end_backward(const Task& task) override;
+  void gradients_ready() override;
   void end_update() override;
-  void add_up(torch::Tensor& number) override;
-  bool all(bool here) override;
-  NamedTensors whole_weights(const std::vector<torch::Tensor>& masters) override;
+
+  // The whole weights on the host, put together of every replica's; `masters`: of the optimizer's
+  // copies of its pieces instead, if it has some. All replicas have to ask at once.
+  NamedTensors whole_weights(const std::vector<torch::Tensor>& masters) const;
 
  private:
   ShardedUnit& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }

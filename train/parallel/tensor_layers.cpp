@@ -20,7 +20,7 @@ class Around : public LayerModule {
     }
   }
 
-  LayerModule& inner() override { return *inner_; }
+  void run_core_by(const AttentionRunner& run) override { inner_->run_core_by(run); }
 
  protected:
   Tensor come(const Tensor& x) const {
@@ -29,6 +29,7 @@ class Around : public LayerModule {
   Tensor leave(const Tensor& x) const {
     return by_tokens_ ? sum_by_tokens(x, ranks_) : sum_of_ranks(x, ranks_);
   }
+  LayerModule& inner() { return *inner_; }
   RankGroup& ranks() const { return ranks_; }
 
  private:

@@ -31,14 +31,12 @@ std::vector<Tensor> Placement::tensors_of(const Component& component) {
   };
   if (component.part == RolePart::kWeights) {
     for (const Tensor& parameter : step.model()->parameters()) {
-      if (!step.parameters || !step.parameters->is_away(parameter)) all.push_back(parameter);
+      const auto& offloaded = step.layout.offloaded;
+      if (!offloaded || !offloaded->is_away(parameter)) all.push_back(parameter);
     }
-  } else if (step.optimizer) {
-    add_all(step.optimizer->master_weights());
-    add_all(step.optimizer->state());
-  } else if (step.taker && host_states(step.taker.get()) == nullptr) {
-    add_all(step.taker->master_weights());
-    add_all(step.taker->state());
+  } else if (step.update->host_states() == nullptr) {
+    add_all(step.update->master_weights());
+    add_all(step.update->state());
   }
   return all;
 }
@@ -58,7 +56,7 @@ void Placement::before(const std::string& phase, MemoryClaims* claims,
     if (!component.tensors.are_away()) continue;
     if (!is_needed(component.role, component.part, phase)) continue;
     component.tensors.come_back();
-    component.step->claim_what_is_there();
+    component.step->listen(component.step->scopes(), component.step->claims());
   }
   claim(claims, Category::kOther, arena_->slabs(), {"what is off the card"});
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "train/generate/generate.h"
 #include "train/real_device.h"
 
 namespace headroom {
@@ -86,9 +87,8 @@ Generate generate_with(const Generation& how) {
     const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
     settings.cache.tokens = longest + spec.response_length;
     if (how.cache.sequences == 0) settings.cache.sequences = prompts.tokens_BP.size(0);
-    actor.generation = settings;
-    if (actor.parameters) actor.parameters->begin_step();
-    const Generated made = actor.generate(prompts);
+    actor.hooks.begin_step();
+    const Generated made = generate(actor, settings, prompts);
     Indices responses(prompts.lengths.size());
     std::transform(made.lengths.begin(), made.lengths.end(), prompts.lengths.begin(),
                    responses.begin(), std::minus<>());

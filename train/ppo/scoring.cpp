@@ -16,7 +16,7 @@ std::vector<PassRows> passes_of_all(const Experience& experience, const PpoSpec&
 Tensor all_log_probs(const Experience& experience, Step& step, const PpoSpec& spec) {
   Tensor log_probs_BR = experience.zeros_BR();
   for (const PassRows& rows : passes_of_all(experience, spec)) {
-    const OfHidden use = [&](Transformer& model, const Tensor& hidden_1ND) {
+    const LossOfOutput use = [&](Transformer& model, const Tensor& hidden_1ND) {
       return log_probs_of(model, hidden_1ND, rows, log_prob_options(spec, /*entropy=*/false))
           .log_probs_T;
     };

@@ -43,11 +43,11 @@ class Training {
     for (int64_t epoch = 0; epoch < spec_.epochs; ++epoch) {
       for (const Indices& minibatch :
            shuffled_minibatches(experience_.sequences(), spec_.minibatches, seed, epoch)) {
-        const std::vector<LossPart> parts = parts_of(minibatch);
+        const std::vector<MicroBatch> parts = parts_of(minibatch);
         step.run(parts);
         ++report_.updates;
         report_.micro_batches += static_cast<int64_t>(parts.size());
-        for (const LossPart& part : parts) {
+        for (const MicroBatch& part : parts) {
           report_.tokens += part.tokens_BS.numel();
           report_.most_tokens = std::max(report_.most_tokens, part.tokens_BS.numel());
         }
@@ -70,9 +70,9 @@ class Training {
         0, chosen_B, token_weights(spec_.loss_agg_mode, mask, spec_.response_length));
   }
 
-  std::vector<LossPart> parts_of(const Indices& minibatch) {
+  std::vector<MicroBatch> parts_of(const Indices& minibatch) {
     const Tensor weights_BR = weights_of(minibatch);
-    std::vector<LossPart> parts;
+    std::vector<MicroBatch> parts;
     for (const PassRows& rows :
          passes_of(experience_, minibatch, spec_.max_tokens_per_micro_batch)) {
       const auto loss = [this, rows, weights_T = of_rows(weights_BR, rows)](
@@ -84,7 +84,7 @@ class Training {
         entropy_.add(made.entropy);
         return made.loss;
       };
-      parts.push_back({rows.tokens_1S, loss, rows.pass});
+      parts.push_back({.tokens_BS = rows.tokens_1S, .loss = loss, .pass = rows.pass});
     }
     return parts;
   }

@@ -9,6 +9,7 @@
 #include "files/checksum.h"
 #include "files/directory.h"
 #include "train/data/safetensors.h"
+#include "train/optim/optimizer.h"
 #include "train/resume/checkpoint_index.h"
 #include "train/resume/own_tensors.h"
 
@@ -116,9 +117,9 @@ void CheckpointSaver::write_index_of(const Step& step, int64_t steps) const {
   const std::string directory = unfinished_checkpoint(spec_.save_checkpoint, steps);
   CheckpointIndex index = index_of_run(spec_);
   index.step = steps;
-  index.updates = optimizers_of(step).front()->updates();
-  if (step.loss_scaler) {
-    index.loss_scale = {step.loss_scaler->current_scale(), step.loss_scaler->finite_steps()};
+  index.updates = step.update->optimizers().front()->updates();
+  if (const auto& scaler = step.update->loss_scaler) {
+    index.loss_scale = {scaler->current_scale(), scaler->finite_steps()};
   }
   const int64_t writers = writers_of(spec_);
   for (int64_t i = 0; i < writers; ++i) add_file(directory, name_of_part(i, writers), &index);

@@ -6,6 +6,7 @@
 #include "files/directory.h"
 #include "text/quantity.h"
 #include "train/data/safetensors.h"
+#include "train/optim/optimizer.h"
 #include "train/resume/checkpoint_directory.h"
 #include "train/resume/checkpoint_index.h"
 #include "train/resume/own_tensors.h"
@@ -126,16 +127,16 @@ int64_t load_checkpoint(Step& step, const RunSpec& spec, const Grid* grid,
                      " was saved without checksums: that its data is what was saved "
                      "is not known");
   }
-  const std::vector<Optimizer*> optimizers = optimizers_of(step);
+  const std::vector<Optimizer*> optimizers = step.update->optimizers();
   for (Optimizer* optimizer : optimizers) {
     if (index.updates > 0) optimizer->resume(index.updates);
   }
   Reader reader(checkpoint, index);
   for (const OwnTensor& own : own_tensors(step, spec, grid)) reader.fill(own);
   for (const Optimizer* optimizer : optimizers) parameters_from_masters(*optimizer);
-  if (step.replicas) step.replicas->end_update();
-  if (step.loss_scaler && index.loss_scale) {
-    step.loss_scaler->resume(index.loss_scale->scale, index.loss_scale->finite_steps);
+  step.hooks.end_update();
+  if (step.update->loss_scaler && index.loss_scale) {
+    step.update->loss_scaler->resume(index.loss_scale->scale, index.loss_scale->finite_steps);
   }
   return index.step;
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "train/optim/optimizer.h"
 #include "train/parallel/shards.h"
-#include "train/techniques/gradient_release.h"
 
 namespace headroom {
 namespace {
@@ -51,12 +51,12 @@ std::vector<Place> places_of(const Step& step, const RunSpec& spec, const Grid* 
     place.shape = own.sizes().vec();
     place.box = whole_of(place.shape);
     place.largest = own.numel();
-    if (step.tensors) share(*step.tensors, own, &place);
+    if (step.layout.tensors) share(*step.layout.tensors, own, &place);
     places.push_back(std::move(place));
   };
   const NamedTensors parameters = step.model()->named_parameters();
-  const auto* const shards = dynamic_cast<const Shards*>(step.replicas.get());
-  if (shards == nullptr) {
+  const auto& shards = step.layout.shards;
+  if (!shards) {
     for (const auto& item : parameters) add(item.key(), item.value(), 0, item.value().numel());
     return places;
   }
@@ -114,15 +114,6 @@ void add_states(const Optimizer& optimizer, const RunSpec& spec, const std::vect
 
 }  // namespace
 
-std::vector<Optimizer*> optimizers_of(const Step& step) {
-  if (step.optimizer) return {step.optimizer.get()};
-  std::vector<Optimizer*> all;
-  if (const auto* release = dynamic_cast<const GradientRelease*>(step.taker.get())) {
-    for (const auto& one : release->optimizers()) all.push_back(one.get());
-  }
-  return all;
-}
-
 int64_t sharing_replicas(const RunSpec& spec) {
   if (spec.zero == 0) return 1;
   const int64_t all = spec.mesh.size(MeshAxis::kData);
@@ -144,7 +135,7 @@ std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const 
   const std::vector<Place> places = places_of(step, spec, grid);
   std::vector<OwnTensor> all;
   size_t first = 0;
-  for (const Optimizer* optimizer : optimizers_of(step)) {
+  for (const Optimizer* optimizer : step.update->optimizers()) {
     const std::vector<Tensor> masters = optimizer->master_weights();
     const std::vector<Tensor>& updated = masters.empty() ? optimizer->parameters() : masters;
     TORCH_CHECK(first + updated.size() <= places.size(), "an optimizer of other parameters");

@@ -25,10 +25,6 @@ struct OwnTensor {
 // there has been an update. grid: null: one rank.
 std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const Grid* grid);
 
-// What updates, one for all parameters or one for each. Null where there is none of a kind that can
-// be saved.
-std::vector<Optimizer*> optimizers_of(const Step& step);
-
 // Replicas that have the states between them; further ones have the same again.
 int64_t sharing_replicas(const RunSpec& spec);
 // Whether this rank has what no other one saves.

@@ -13,29 +13,52 @@
 // Limits: a sum over parts is rounded in another order than one over the batch.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "model/torch.h"
 #include "train/data/data.h"
 #include "train/memory_claims.h"
+#include "train/task.h"
+#include "train/update/update.h"
+#include "train/vocabulary/mode.h"
 
 namespace headroom {
 
-// Part `index` of `count`; the batch itself where it is the only one.
-Batch part_of(const Batch& batch, int64_t index, int64_t count);
+// A scalar: the mean over all targets.
+using LossOfBatch =
+    std::function<torch::Tensor(const torch::Tensor& logits_BSV, const torch::Tensor& targets_BS)>;
 
-// The mean loss of a batch from those of its parts, which must be told.
-class BatchLoss {
+// The batch as `count` equally long micro-batches; as it is where that is 1. loss: null: none.
+std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss);
+
+// Throws c10::Error where there is no part, where `mode` has no backward for a loss, and where the
+// gradients of several parts do not add up.
+void check(const std::vector<MicroBatch>& parts, Mode mode, const Update& update);
+
+// The share of a micro-batch's loss in the step's.
+torch::Tensor share_of(const torch::Tensor& loss, int64_t parts);
+
+// The loss of a step from those of its micro-batches.
+class TotalLoss {
  public:
-  explicit BatchLoss(int64_t parts) : parts_(parts) {}
+  explicit TotalLoss(MemoryClaims* claims = nullptr) : claims_(claims) {}
 
-  // Of the next part; a scalar on the device.
-  void add(const torch::Tensor& loss, MemoryClaims* claims);
+  // loss: detached, a scalar on the device; divided by `parts`.
+  void add(const torch::Tensor& loss, int64_t parts);
 
-  // Detached. Of a single part, its own loss; else FP32.
-  const torch::Tensor& mean() const { return mean_; }
+  // Undefined before the first.
+  const torch::Tensor& loss() const { return total_; }
 
  private:
-  int64_t parts_;
-  torch::Tensor mean_;  // of those told so far, as a share of the batch
+  MemoryClaims* claims_;
+  torch::Tensor total_;
 };
+
+void claim_tokens(MemoryClaims* claims, const std::vector<MicroBatch>& parts);
+void claim_gradients(MemoryClaims* claims, const std::vector<torch::Tensor>& parameters,
+                     const std::vector<std::string>& names);
 
 }  // namespace headroom

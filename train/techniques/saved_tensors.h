@@ -38,12 +38,6 @@ class SavedTensors {
   // Of a tensor (detached; the storage is the saved one's) that a node saves. Null: kept as it is.
   // Under NoGradGuard.
   virtual std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) = 0;
-  // Of a pipeline's stage, where several forwards may wait for their backwards: before each
-  // forward, with whether its backward is what comes next; and before each backward.
-  virtual void begin_forward(bool /*backward_follows*/) {}
-  virtual void begin_backward() {}
-  // What it holds from step to step to pack into.
-  virtual std::vector<torch::Tensor> stores() const { return {}; }
 };
 
 // While alive, what this thread's operations save goes through `saves`; the innermost guard holds.

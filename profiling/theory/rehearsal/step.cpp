@@ -112,7 +112,7 @@ RehearsedStep::RehearsedStep(Run& run, const RunSpec& spec, Head head, const cha
   run_.memory.owner = "";
 }
 
-// As train/techniques/gradient_release.cpp: an optimizer for each parameter, run when its gradient
+// As train/update/gradient_release.cpp: an optimizer for each parameter, run when its gradient
 // is there.
 void RehearsedStep::release_gradients() {
   for (Parameter* parameter : model_.parameters()) {

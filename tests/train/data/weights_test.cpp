@@ -188,8 +188,8 @@ TEST_F(Weights, Bf16WeightsAreSavedAsTheyAreAndMastersInTheirPlace) {
   // And they are what a run goes on from, not what BF16 leaves of them.
   spec.load_weights = path_;
   const auto next = build_step(spec, torch::kCPU, &notes);
-  const auto before = step->optimizer->master_weights();
-  const auto after = next->optimizer->master_weights();
+  const auto before = step->update->master_weights();
+  const auto after = next->update->master_weights();
   const auto parameters = next->model()->parameters();
   bool any_lost = false;
   for (size_t i = 0; i < before.size(); ++i) {

@@ -13,6 +13,8 @@
 
 #include "train/build.h"
 #include "train/data/data.h"
+#include "train/generate/generate.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -54,7 +56,8 @@ void serve(const RunSpec& spec, const std::string& weights_file) {
     Phases phases;
     const Listening listening(*step, &phases);
     const auto began = Clock::now();
-    const Generated generated = step->generate({batch.tokens_BS, lengths});
+    const Generated generated =
+        generate(*step, generation_of(spec, torch::kCPU), {batch.tokens_BS, lengths});
     phases.ms["all"] = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
     std::cout << nlohmann::json{{"tokens", rows(generated.tokens_BT)}, {"ms", phases.ms}}.dump()
               << std::endl;

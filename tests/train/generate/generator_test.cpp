@@ -7,7 +7,9 @@
 #include "tests/train/tiny_spec.h"
 #include "text/quantity.h"
 #include "train/build.h"
+#include "train/generate/generate.h"
 #include "train/generate/rules.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -84,8 +86,9 @@ TEST_P(Generators, GreedyTokensAreThoseOfWholeForwards) {
   const Prompts prompts = ragged_prompts();
   int64_t end_token = -1;
   for (int pass = 0; pass < 2; ++pass) {  // without an end token, then with one
-    step->generation->end_token = end_token;
-    const Generated generated = step->generate(prompts);
+    Generation settings = generation_of(spec, torch::kCPU);
+    settings.end_token = end_token;
+    const Generated generated = generate(*step, settings, prompts);
     std::vector<std::vector<int64_t>> all;
     for (int64_t i = 0; i < 4; ++i) {
       const Tensor prompt =
@@ -111,10 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(0, 6, 1), ::testing::Values(0, 32, 64)));
 
 TEST(Generator, PhasesAreToldAndTheCacheIsClaimed) {
-  const auto step = build(generating_spec(KvCacheForm::kContiguous));
+  const RunSpec spec = generating_spec(KvCacheForm::kContiguous);
+  const auto step = build(spec);
   Heard heard;
   const Listening listening(*step, &heard, &heard);
-  step->generate(ragged_prompts());
+  generate(*step, generation_of(spec, torch::kCPU), ragged_prompts());
   EXPECT_EQ(heard.texts.front(), "+prefill");
   EXPECT_EQ(heard.texts.back(), "-decode");
   EXPECT_EQ(heard.kinds.at("prefill"), ScopeKind::kPhase);
@@ -122,10 +126,12 @@ TEST(Generator, PhasesAreToldAndTheCacheIsClaimed) {
 }
 
 TEST(Generator, ASequenceBeyondTheCacheIsRefusedBeforeAnythingRuns) {
-  const auto step = build(generating_spec(KvCacheForm::kPaged));
+  const RunSpec spec = generating_spec(KvCacheForm::kPaged);
+  const Generation settings = generation_of(spec, torch::kCPU);
+  const auto step = build(spec);
   const Prompts prompts = {torch::zeros({1, 30}, torch::kInt64), {30}};
-  EXPECT_THROW(step->generate(prompts), c10::Error);
-  EXPECT_THROW(step->generate({torch::zeros({1, 4}, torch::kInt64), {0}}), c10::Error);
+  EXPECT_THROW(generate(*step, settings, prompts), c10::Error);
+  EXPECT_THROW(generate(*step, settings, {torch::zeros({1, 4}, torch::kInt64), {0}}), c10::Error);
 }
 
 std::string refusal(const RunSpec& spec) {

@@ -22,7 +22,7 @@ std::map<std::string, Tensor> gradients(const RunSpec& spec) {
   const std::vector<int64_t> lengths = {5, 16, 9};
   const Tensor tokens_1T = torch::randint(50, {1, 30}, torch::kInt64);
   const Pass pass = packed_pass(lengths, torch::kCPU);
-  const PassScope scope(step->model(), pass);
+  const PassScope scope(step->model(), &pass);
   const SavingGuard saving(step->saved.get());
   const Tensor logits = step->model()->forward(tokens_1T, step->run_block, step->run_groups);
   logits.pow(2).mean().backward();

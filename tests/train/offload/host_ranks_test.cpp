@@ -28,22 +28,26 @@ std::vector<Tensor> gradients(double times = 1) {
 }
 
 // One update by these gradients, given one by one; what became of the parameters.
-struct Update {
-  explicit Update(HostRanks ranks, double max_norm = 0)
+struct OneUpdate {
+  explicit OneUpdate(HostRanks ranks, double max_norm = 0)
       : optimizer(parameters, make_copy_queue(torch::kCPU), HostAdamwOptions{},
                   std::make_shared<MemoryStates>(parameters.values()), /*homes=*/nullptr,
                   /*masters=*/NamedTensors(), /*host_limit_bytes=*/0, std::move(ranks)) {
     optimizer.clip_to(max_norm);
   }
 
-  bool run(const std::vector<Tensor>& brought, LossScaler* scaler = nullptr) {
+  // Whether there was an update.
+  bool run(const std::vector<Tensor>& brought) {
+    const int64_t skipped = optimizer.skipped_steps();
     optimizer.begin_step();
     for (size_t i = 0; i < brought.size(); ++i) {
       parameters[i].value().mutable_grad() = brought[i].clone();
       optimizer.give(i);
     }
-    optimizer.end_backward();
-    return optimizer.finish_step(scaler);
+    optimizer.end_backward(Task());
+    StepHooks none;
+    optimizer.finish(1, none);
+    return optimizer.skipped_steps() == skipped;
   }
 
   NamedTensors parameters = two_parameters();
@@ -61,8 +65,8 @@ void expect_equal(const NamedTensors& parameters, const NamedTensors& expected) 
 }
 
 TEST(HostRanks, TheUpdateIsByTheMeanOfTheReplicasSum) {
-  Update of_mean(given());
-  Update of_sum(given(0.25));
+  OneUpdate of_mean(given());
+  OneUpdate of_sum(given(0.25));
   EXPECT_TRUE(of_mean.run(gradients()));
   EXPECT_TRUE(of_sum.run(gradients(4)));
   expect_equal(of_sum.parameters, of_mean.parameters);
@@ -70,8 +74,8 @@ TEST(HostRanks, TheUpdateIsByTheMeanOfTheReplicasSum) {
 }
 
 TEST(HostRanks, GradientsOfOneParameterAddUp) {
-  Update once(given());
-  Update twice(given());
+  OneUpdate once(given());
+  OneUpdate twice(given());
   once.run(gradients(2));
   std::vector<Tensor> brought = gradients();
   twice.optimizer.begin_step();
@@ -80,9 +84,10 @@ TEST(HostRanks, GradientsOfOneParameterAddUp) {
       twice.parameters[i].value().mutable_grad() = brought[i].clone();
       twice.optimizer.give(i);
     }
-    twice.optimizer.end_backward();
+    twice.optimizer.end_backward(Task());
   }
-  twice.optimizer.finish_step(nullptr);
+  StepHooks none;
+  twice.optimizer.finish(2, none);
   expect_equal(twice.parameters, once.parameters);
 }
 
@@ -98,7 +103,7 @@ TEST(HostRanks, TheNormIsThatOfAllRanks) {
     here = own;
     return own + elsewhere.square().sum().item<double>();
   };
-  Update clipped(std::move(ranks), kMaxNorm);
+  OneUpdate clipped(std::move(ranks), kMaxNorm);
   clipped.run(gradients());
   EXPECT_DOUBLE_EQ(here, gradients()[0].square().sum().item<double>());
   // AdamW's first update is the same for gradients of every length; its first moment is not.
@@ -111,15 +116,16 @@ TEST(HostRanks, AllSkipAStepThatIsNotFiniteOnOne) {
   HostRanks ranks = given(0.5);
   double others = std::numeric_limits<double>::infinity();
   ranks.add_up = [&](double own) { return own + others; };
-  Update update(std::move(ranks));
-  LossScaler scaler(torch::kCPU);
+  OneUpdate update(std::move(ranks));
+  update.optimizer.loss_scaler = std::make_unique<LossScaler>(torch::kCPU);
+  const LossScaler& scaler = *update.optimizer.loss_scaler;
   const double scale = scaler.current_scale();
-  EXPECT_FALSE(update.run(gradients(scale), &scaler));
+  EXPECT_FALSE(update.run(gradients(scale)));
   expect_equal(update.parameters, two_parameters());
   EXPECT_EQ(scaler.current_scale(), scale / 2);
   others = 1;
-  EXPECT_TRUE(update.run(gradients(scale / 2), &scaler));
-  Update usual(given(0.5));
+  EXPECT_TRUE(update.run(gradients(scale / 2)));
+  OneUpdate usual(given(0.5));
   usual.run(gradients());
   expect_equal(update.parameters, usual.parameters);
 }

@@ -5,6 +5,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
+#include "train/listening.h"
 #include "train/offload/memory_states.h"
 
 namespace headroom {
@@ -128,8 +129,8 @@ TEST(OffloadedOptimizer, EveryGradientGoesAndEveryWeightComesBackOnce) {
       bytes += static_cast<int64_t>(parameter.nbytes());
     }
     small.run_steps(2);
-    EXPECT_EQ(small.step->host_traffic().to_host, 2 * bytes);
-    EXPECT_EQ(small.step->host_traffic().to_card, 2 * bytes);
+    EXPECT_EQ(small.step->copies->traffic().to_host, 2 * bytes);
+    EXPECT_EQ(small.step->copies->traffic().to_card, 2 * bytes);
   }
 }
 
@@ -148,7 +149,7 @@ TEST(OffloadedOptimizer, GradientsOfMicroBatchesAddUpToThoseOfTheDeviceToTheBit)
     SmallStep usual(without_update);
     SmallStep offloaded(offloading(spec));
     EXPECT_EQ(offloaded.run(), usual.run());
-    const std::vector<Tensor> moments = offloaded.step->taker->state();
+    const std::vector<Tensor> moments = offloaded.step->update->state();
     const std::vector<Tensor> gradients = usual.gradients();
     for (size_t i = 0; i < gradients.size(); ++i) {
       const Tensor expected = gradients[i].to(torch::kFloat32) * (1 - 0.9);
@@ -178,8 +179,8 @@ TEST(OffloadedOptimizer, EachMicroBatchSendsItsGradientsAndHasTwoAtATime) {
   for (const Tensor& parameter : counting.parameters) {
     bytes += static_cast<int64_t>(parameter.nbytes());
   }
-  EXPECT_EQ(small.step->host_traffic().to_host, 3 * bytes);
-  EXPECT_EQ(small.step->host_traffic().to_card, bytes);
+  EXPECT_EQ(small.step->copies->traffic().to_host, 3 * bytes);
+  EXPECT_EQ(small.step->copies->traffic().to_card, bytes);
 }
 
 RunSpec clipped(RunSpec spec, double max_norm) {
@@ -195,8 +196,8 @@ TEST(OffloadedOptimizer, ClipsAsTheDeviceDoes) {
       expect_near(offloaded.run_steps(20), usual.run_steps(20));
       EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
       // AdamW follows the direction alone: the length shows in m.
-      const std::vector<Tensor> moments = usual.step->optimizer->state();
-      const std::vector<Tensor> on_host = offloaded.step->taker->state();
+      const std::vector<Tensor> moments = usual.step->update->state();
+      const std::vector<Tensor> on_host = offloaded.step->update->state();
       EXPECT_LE((moments[0] - on_host[0]).norm().item<double>(),
                 1e-5 * moments[0].norm().item<double>());
     }
@@ -233,7 +234,7 @@ constexpr double kOfFp16 = 1.0 / 512;
 
 void scale_by(double scale, SmallStep& small) {
   const LossScalerOptions options{.initial_scale = scale};
-  small.step->loss_scaler = std::make_unique<LossScaler>(torch::kCPU, options);
+  small.step->update->loss_scaler = std::make_unique<LossScaler>(torch::kCPU, options);
 }
 
 TEST(OffloadedOptimizer, Fp16GradientsComeWithoutTheScaleOfTheLoss) {
@@ -242,13 +243,13 @@ TEST(OffloadedOptimizer, Fp16GradientsComeWithoutTheScaleOfTheLoss) {
     SmallStep offloaded(offloading(clipped(of_fp16(), max_norm)));
     for (SmallStep* small : {&usual, &offloaded}) scale_by(1024, *small);
     EXPECT_EQ(offloaded.run(0), usual.run(0));
-    ASSERT_EQ(usual.step->skipped_steps(), 0);
+    ASSERT_EQ(usual.step->update->skipped_steps(), 0);
     // The same casts so far: m and v show gradients, and what they are multiplied by.
-    EXPECT_LE(distance(offloaded.step->taker->state(), usual.step->optimizer->state()), 1e-6);
+    EXPECT_LE(distance(offloaded.step->update->state(), usual.step->update->state()), 1e-6);
     EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
     expect_near(offloaded.run_steps(3), usual.run_steps(3), kOfFp16);
-    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(), 1024);
-    EXPECT_EQ(offloaded.step->skipped_steps(), 0);
+    EXPECT_EQ(offloaded.step->update->loss_scaler->current_scale(), 1024);
+    EXPECT_EQ(offloaded.step->update->skipped_steps(), 0);
   }
 }
 
@@ -261,13 +262,13 @@ TEST(OffloadedOptimizer, AStepOfInfiniteGradientsUpdatesNothingAndHalvesTheScale
     const std::vector<Tensor> before = offloaded.parameters();
     EXPECT_EQ(offloaded.run(0), usual.run(0));
     EXPECT_TRUE(bit_equal(offloaded.parameters(), before));
-    EXPECT_EQ(offloaded.step->skipped_steps(), 1);
-    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(), 0x1p19);
+    EXPECT_EQ(offloaded.step->update->skipped_steps(), 1);
+    EXPECT_EQ(offloaded.step->update->loss_scaler->current_scale(), 0x1p19);
     expect_near(offloaded.run_steps(8), usual.run_steps(8), kOfFp16);
-    EXPECT_LT(offloaded.step->skipped_steps(), 9) << "some steps did update";
-    EXPECT_EQ(offloaded.step->skipped_steps(), usual.step->skipped_steps());
-    EXPECT_EQ(offloaded.step->loss_scaler->current_scale(),
-              usual.step->loss_scaler->current_scale());
+    EXPECT_LT(offloaded.step->update->skipped_steps(), 9) << "some steps did update";
+    EXPECT_EQ(offloaded.step->update->skipped_steps(), usual.step->update->skipped_steps());
+    EXPECT_EQ(offloaded.step->update->loss_scaler->current_scale(),
+              usual.step->update->loss_scaler->current_scale());
   }
 }
 
@@ -298,10 +299,9 @@ TEST(OffloadedOptimizer, AStepThatFailsInALaterMicroBatchHasChangedNothing) {
 
 TEST(OffloadedOptimizer, HostMemoryThatIsNotToBeHadIsOutOfMemoryInTheStep) {
   SmallStep small(tiny_spec());
-  small.step->optimizer.reset();
   small.step->copies = make_copy_queue(torch::kCPU);
   const NamedTensors parameters = small.step->model()->named_parameters();
-  small.step->taker = std::make_unique<OffloadedOptimizer>(
+  small.step->update = std::make_shared<OffloadedOptimizer>(
       parameters, small.step->copies, HostAdamwOptions{},
       std::make_shared<MemoryStates>(parameters.values()), /*homes=*/nullptr,
       /*masters=*/NamedTensors(), /*host_limit_bytes=*/1 << 20);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/techniques/small_step.h"
+#include "train/listening.h"
 #include "train/offload/disk/staged_blocks.h"
 
 namespace headroom {
@@ -138,10 +139,10 @@ TEST(OffloadedParameters, CrossTheLinkOncePerUse) {
       block_bytes += static_cast<int64_t>(item.value().nbytes());
     }
   }
-  const HostTraffic before = small.step->host_traffic();
+  const HostTraffic before = small.step->copies->traffic();
   EXPECT_EQ(before.to_host, 5 * block_bytes);
   small.step->run(small.data.batch(0));
-  const HostTraffic of_step = small.step->host_traffic() - before;
+  const HostTraffic of_step = small.step->copies->traffic() - before;
   EXPECT_EQ(of_step.to_host, 0);
   EXPECT_EQ(of_step.to_card, 9 * block_bytes);  // the last block's are still there in backward
 }
@@ -185,7 +186,7 @@ TEST(OffloadedParameters, AreReadFromTheDiskOncePerUseAndWrittenOncePerUpdate) {
         block_bytes += on_pages(static_cast<int64_t>(item.value().nbytes()));
       }
     }
-    const OffloadedParameters& parameters = *small.step->parameters;
+    const OffloadedParameters& parameters = *small.step->layout.offloaded;
     const DiskFigures before = parameters.disk();
     EXPECT_EQ(before.files, 5 * block_bytes);
     small.step->run(small.data.batch(0));

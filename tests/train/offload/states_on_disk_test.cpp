@@ -5,6 +5,7 @@
 
 #include "tests/train/techniques/small_step.h"
 #include "train/data/weights.h"
+#include "train/listening.h"
 #include "train/offload/offloaded_optimizer.h"
 
 namespace headroom {
@@ -32,7 +33,7 @@ void expect_same(const NamedTensors& one, const NamedTensors& other) {
 }
 
 int64_t steps_done(const SmallStep& small) {
-  return host_states(small.step->taker.get())->steps_done();
+  return small.step->update->host_states()->steps_done();
 }
 
 TEST(StatesOnDisk, LossesWeightsAndMastersAreThoseOfStatesInMemoryToTheBit) {

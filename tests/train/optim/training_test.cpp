@@ -76,7 +76,7 @@ TEST(OptimizerTraining, StateTakesItsBytesPerParameter) {
     const auto step = step_of(spec);
     step->run(Data(spec, spec.vocab_size, torch::kCPU, 1).batch(0));
     int64_t bytes = 0;
-    for (const Tensor& tensor : step->optimizer->state()) {
+    for (const Tensor& tensor : step->update->state()) {
       bytes += static_cast<int64_t>(tensor.nbytes());
     }
     return static_cast<double>(bytes) / static_cast<double>(parameter_count(model_config(spec)));

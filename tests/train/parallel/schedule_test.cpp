@@ -23,7 +23,7 @@ constexpr Case kCases[] = {{"gpipe", 1, 1},         {"gpipe", 4, 6},
                            {"interleaved:3", 4, 4}, {"interleaved:3", 4, 12}};
 
 std::vector<std::vector<Action>> lists_of(const Case& one) {
-  const Schedule schedule = parse_schedule("--schedule", one.schedule);
+  const PipelineOrder schedule = parse_schedule("--schedule", one.schedule);
   std::vector<std::vector<Action>> lists;
   for (int64_t stage = 0; stage < one.stages; ++stage) {
     lists.push_back(actions_of(schedule, one.stages, stage, one.micro_batches));

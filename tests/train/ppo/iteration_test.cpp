@@ -7,6 +7,7 @@
 #include "tests/train/ppo/close.h"
 #include "tests/train/ppo/tiny_roles.h"
 #include "text/quantity.h"
+#include "train/listening.h"
 #include "train/ppo/scoring.h"
 
 namespace headroom {

@@ -7,6 +7,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/ppo/tiny_roles.h"
+#include "train/listening.h"
 #include "train/ppo/phase_names.h"
 
 namespace headroom {
@@ -41,9 +42,9 @@ std::unique_ptr<Placement> placement_of(const Roles& roles) {
 
 std::vector<Tensor> states_of(Step& step) {
   std::vector<Tensor> all;
-  if (step.optimizer) {
-    all = step.optimizer->master_weights();
-    for (Tensor& tensor : step.optimizer->state()) all.push_back(std::move(tensor));
+  if (step.update->host_states() == nullptr) {
+    all = step.update->master_weights();
+    for (Tensor& tensor : step.update->state()) all.push_back(std::move(tensor));
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -37,14 +38,14 @@ double error_of_all(const Weights& made, const Weights& expected) {
 }
 
 // Cross entropy, as the step's own: each part the mean over its sequences, as a share of the batch.
-std::vector<LossPart> language_parts(const Batch& batch, const std::vector<int64_t>& sizes) {
-  std::vector<LossPart> parts;
+std::vector<MicroBatch> language_parts(const Batch& batch, const std::vector<int64_t>& sizes) {
+  std::vector<MicroBatch> parts;
   int64_t first = 0;
   for (const int64_t size : sizes) {
     const Tensor targets_BS = batch.targets_BS.narrow(0, first, size);
     const double share = static_cast<double>(size) / static_cast<double>(batch.tokens_BS.size(0));
-    parts.push_back({batch.tokens_BS.narrow(0, first, size),
-                     [targets_BS, share](Transformer& model, const Tensor& hidden_BSD) {
+    parts.push_back({.tokens_BS = batch.tokens_BS.narrow(0, first, size),
+                     .loss = [targets_BS, share](Transformer& model, const Tensor& hidden_BSD) {
                        return share * cross_entropy(model->head(hidden_BSD), targets_BS);
                      }});
     first += size;

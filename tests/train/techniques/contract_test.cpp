@@ -30,7 +30,7 @@ std::vector<Tensor> over_their_norm(const std::vector<Tensor>& tensors) {
 
 // Wherever they lie.
 std::vector<Tensor> weights_of(const SmallStep& small) {
-  const OffloadedParameters* const offloaded = small.step->parameters.get();
+  const OffloadedParameters* const offloaded = small.step->layout.offloaded.get();
   if (offloaded == nullptr) return small.parameters();
   std::vector<Tensor> all;
   for (const Tensor& p : small.step->model()->parameters()) {

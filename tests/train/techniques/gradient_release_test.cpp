@@ -1,4 +1,4 @@
-#include "train/techniques/gradient_release.h"
+#include "train/update/gradient_release.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -142,11 +143,12 @@ TEST(GradientRelease, AFailureComesOutOfBackwardAndTheNextOneIsWhole) {
   });
   release.begin_step();
   EXPECT_THROW(two.backward(), c10::Error);
-  EXPECT_THROW(release.check_complete(), c10::Error);
+  StepHooks none;
+  EXPECT_THROW(release.finish(1, none), c10::Error);
   for (const auto& item : two.all) item.value().mutable_grad() = Tensor();
   release.begin_step();
   two.backward();
-  EXPECT_NO_THROW(release.check_complete());
+  EXPECT_NO_THROW(release.finish(1, none));
   for (const auto& item : two.all) EXPECT_FALSE(item.value().grad().defined());
 }
 

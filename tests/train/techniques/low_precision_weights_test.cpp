@@ -58,7 +58,7 @@ TEST(LowPrecisionWeights, LogitsLossAndGradientsAreBf16) {
     for (const Tensor& parameter : step->model()->parameters()) {
       EXPECT_EQ(parameter.grad().scalar_type(), torch::kBFloat16);
     }
-    for (const Tensor& state : step->optimizer->state()) {
+    for (const Tensor& state : step->update->state()) {
       EXPECT_EQ(state.scalar_type(), torch::kBFloat16);
     }
   }

@@ -5,6 +5,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
+#include "train/listening.h"
 
 namespace headroom {
 namespace {
@@ -41,7 +42,8 @@ TEST(MicroBatches, LossAndGradientsAreThoseOfTheWholeBatch) {
 // scaler, is beyond FP16.
 struct FiniteStep : SmallStep {
   explicit FiniteStep(const RunSpec& asked) : SmallStep(asked) {
-    if (step->loss_scaler) step->loss_scaler->resume(/*scale=*/1024, /*finite_steps=*/0);
+    if (step->update->loss_scaler)
+      step->update->loss_scaler->resume(/*scale=*/1024, /*finite_steps=*/0);
   }
 };
 
@@ -98,8 +100,8 @@ TEST(MicroBatches, EachHasItsOwnPassesAndTheUpdateComesOnce) {
   expected.insert(expected.end(), {"+optimizer", "-optimizer"});
   EXPECT_THAT(heard.texts, testing::ElementsAreArray(expected));
   // Finite or not, the gradients are looked at once.
-  const int finite_steps = small.step->loss_scaler->state()[1].item<int>();
-  EXPECT_EQ(finite_steps + small.step->skipped_steps(), 1);
+  const int finite_steps = small.step->update->loss_scaler->state()[1].item<int>();
+  EXPECT_EQ(finite_steps + small.step->update->skipped_steps(), 1);
 }
 
 TEST(MicroBatches, WhatOnePartSavedIsGoneBeforeTheNextBegins) {
@@ -136,7 +138,7 @@ TEST(MicroBatches, AFailureInTheMiddleLeavesNothingInTheNextStep) {
 TEST(MicroBatches, PartsAreViewsOfTheBatch) {
   const SmallStep small(in_parts(3));
   const Batch batch = small.data.batch(0);
-  const Batch part = part_of(batch, 1, 3);
+  const MicroBatch part = split(batch, 3, nullptr).at(1);
   EXPECT_THAT(part.tokens_BS.sizes(), ElementsAre(2, 16));
   EXPECT_TRUE(part.targets_BS.equal(batch.targets_BS.narrow(0, 2, 2)));
   EXPECT_TRUE(part.tokens_BS.is_alias_of(batch.tokens_BS));

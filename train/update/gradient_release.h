@@ -21,7 +21,7 @@
 
 #include "model/torch.h"
 #include "train/optim/optimizer.h"
-#include "train/techniques/gradient_taker.h"
+#include "train/update/gradient_taker.h"
 
 namespace headroom {
 
@@ -38,7 +38,7 @@ class GradientRelease final : public GradientTaker {
   std::vector<torch::Tensor> state() const override;
   std::vector<torch::Tensor> master_weights() const override;
 
-  const std::vector<std::unique_ptr<Optimizer>>& optimizers() const { return optimizers_; }
+  std::vector<Optimizer*> optimizers() const override;
 
  private:
   void take(size_t index) override;

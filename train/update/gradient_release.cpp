@@ -1,4 +1,4 @@
-#include "train/techniques/gradient_release.h"
+#include "train/update/gradient_release.h"
 
 namespace headroom {
 
@@ -14,12 +14,17 @@ GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& 
 
 // An optimizer's state is several tensors, all of one parameter here.
 void GradientRelease::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  scopes_ = scopes;
-  claims_ = claims;
+  Update::listen(scopes, claims);
   for (size_t i = 0; i < optimizers_.size(); ++i) {
     claim(claims_, Category::kMasterWeights, optimizers_[i]->master_weights(), {names_[i]});
     claim(claims_, Category::kOptimizerState, optimizers_[i]->state(), {names_[i]});
   }
+}
+
+std::vector<Optimizer*> GradientRelease::optimizers() const {
+  std::vector<Optimizer*> all;
+  for (const auto& optimizer : optimizers_) all.push_back(optimizer.get());
+  return all;
 }
 
 std::vector<Tensor> GradientRelease::state() const {

@@ -1,0 +1,36 @@
+// What a step is built from: the argument of every apply_*() that train/build.cpp lists.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "model/torch.h"
+#include "train/offload/copy_queue.h"
+#include "train/parallel/grid.h"
+#include "train/spec.h"
+
+namespace headroom {
+
+struct BuildRequest {
+  const RunSpec& spec;
+  const ModelConfig& config;  // of the whole model
+  torch::Device device;
+  const Grid* grid = nullptr;              // null: one rank
+  std::vector<std::string>* notes;         // for the reader of the result
+  std::shared_ptr<CopyQueue> copies = {};  // over the host link; null: nothing is offloaded
+
+  uint64_t seed() const { return static_cast<uint64_t>(spec.seed); }
+  // Ranks along an axis.
+  int64_t size(MeshAxis axis) const { return grid == nullptr ? 1 : grid->size(axis); }
+  // Adds each note once: states and weights may lie in one directory.
+  void note(const std::vector<std::string>& more) const {
+    for (const std::string& one : more) {
+      if (std::find(notes->begin(), notes->end(), one) == notes->end()) notes->push_back(one);
+    }
+  }
+};
+
+}  // namespace headroom

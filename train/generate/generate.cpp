@@ -1,0 +1,63 @@
+#include "train/generate/generate.h"
+
+#include <utility>
+
+#include "train/generate/rules.h"
+#include "train/precision.h"
+#include "train/step.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+Generation generation_of(const RunSpec& spec, torch::Device device) {
+  return {.response_len = response_tokens(spec),
+          .decodes_run = decodes_run(spec),
+          .prefill_chunk = spec.prefill_chunk,
+          .end_token = spec.end_token,
+          .decode_graph = spec.decode_graph && device.is_cuda(),
+          .sampling = {.temperature = spec.temperature, .top_k = spec.top_k, .top_p = spec.top_p},
+          .seed = static_cast<uint64_t>(spec.seed),
+          .cache = kv_cache_shape(spec)};
+}
+
+// One guard for all passes: what autocast casts without a graph lives until it is gone.
+Generated generate(Step& step, Generation settings, const Prompts& prompts) {
+  const torch::NoGradGuard no_grad;
+  const AutocastGuard autocast(step.precision(), step.device().type(), step.claims(),
+                               step.model()->parameters());
+  // Autocast keeps no cast in inference mode, and would cast weights anew for every product; what
+  // moves blocks' parameters keeps the tensors that it moves them with.
+  const bool in_inference_mode = !uses_autocast(step.precision()) && !step.layout.offloaded;
+  if (step.claims() != nullptr) settings.decodes_run = 0;
+  Generator generator(
+      step.model(), settings, [&step](const Tensor& tokens_1T) { return step.logits(tokens_1T); },
+      in_inference_mode);
+  return generator.run(prompts, step.scopes(), step.claims());
+}
+
+Task GenerationSchedule::run(const std::vector<MicroBatch>& parts, const Compute& /*forward*/,
+                             const Compute& /*backward*/) {
+  for (const MicroBatch& part : parts) {
+    const std::vector<int64_t> lengths(static_cast<size_t>(part.tokens_BS.size(0)),
+                                       part.tokens_BS.size(1));
+    graph_pool_bytes_ = generate(step_, settings_, {part.tokens_BS, lengths}).graph_pool_bytes;
+  }
+  return {};
+}
+
+void apply_generation(const BuildRequest& request, Step& step) {
+  const RunSpec& spec = request.spec;
+  if (spec.profile_type != Mode::kGenerate) return;
+  if (spec.decode_graph && !step.device().is_cuda()) {
+    request.note({"--decode-graph changes nothing: there is no CUDA here"});
+  }
+  if (is_forced(spec.attention)) {
+    request.note({"--attention " + to_string(spec.attention) +
+                  " computes prompts from their first token on; what needs a mask, later chunks "
+                  "and decode, is by the kernel libtorch chooses"});
+  }
+  step.schedule = std::make_unique<GenerationSchedule>(step, generation_of(spec, step.device()));
+}
+
+}  // namespace headroom

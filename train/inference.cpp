@@ -1,0 +1,28 @@
+// Forwards of a step without gradients.
+#include "train/precision.h"
+#include "train/step.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+Tensor Step::infer(const Tensor& tokens_BS, const LossOfOutput& use, const Pass* pass) {
+  update->begin_step();
+  hooks.begin_step();
+  const PassScope layout_of_tokens(model_, pass);
+  const torch::NoGradGuard no_grad;
+  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const StepScope phase(scopes_, {ScopeKind::kPhase, "forward"});
+  claim(claims_, Category::kOther, tokens_BS, "tokens");
+  hooks.begin_forward(Task());
+  Tensor used = use(model_, model_->hidden(tokens_BS, block_in_scope()));
+  claim_workspaces(claims_);
+  return used;
+}
+
+Tensor Step::logits(const Tensor& tokens_BS) {
+  hooks.begin_forward(Task());
+  return model_->forward(tokens_BS, block_in_scope(), run_groups);
+}
+
+}  // namespace headroom

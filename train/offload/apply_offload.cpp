@@ -1,0 +1,107 @@
+#include "train/offload/apply_offload.h"
+
+#include <utility>
+
+#include "train/gradient_rules.h"
+#include "train/offload/disk/counted_states.h"
+#include "train/offload/disk/disk_states.h"
+#include "train/offload/disk/run_identity.h"
+#include "train/offload/homes_in_memory.h"
+#include "train/offload/homes_on_disk.h"
+#include "train/offload/memory_states.h"
+#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/resident_runner.h"
+#include "train/real_device.h"
+#include "train/update/first_masters.h"
+
+namespace headroom {
+namespace {
+
+bool offloads(const RunSpec& spec) {
+  const bool saves = builds_graph(spec.profile_type);
+  return spec.param_offload.any() || offloads_optimizer(spec) ||
+         (spec.activations.offloaded() && saves);
+}
+
+// Where the host's update keeps its numbers. A virtual card's are counted, not kept.
+std::shared_ptr<HostStates> make_host_states(const BuildRequest& request,
+                                             const NamedTensors& parameters) {
+  const RunSpec& spec = request.spec;
+  if (spec.optimizer_offload.space == MemorySpace::kHost) {
+    return std::make_shared<MemoryStates>(parameters.values());
+  }
+  std::vector<StateRegion> regions;
+  for (const auto& item : parameters) regions.push_back({item.key(), item.value().numel()});
+  if (!is_real(request.device)) return std::make_shared<CountedStates>(regions);
+  const Offload& place = spec.optimizer_offload;
+  auto states = std::make_shared<DiskStates>(
+      DiskStatesOptions{
+          .directory = place.directory, .identity = run_identity(spec), .keep = place.keep},
+      regions);
+  request.note(states->notes());
+  return states;
+}
+
+// names: of what the host updates.
+HostRanks host_ranks(const RunSpec& spec, const Step& step, const std::vector<std::string>& names) {
+  HostRanks ranks;
+  if (step.world->is_alone()) return ranks;
+  const int64_t replicas = spec.mesh.size(MeshAxis::kData);
+  if (replicas > 1) ranks.giver = GradientTaker::Giver::kReplicas;
+  ranks.share = 1.0 / static_cast<double>(replicas);
+  ranks.counted = counted_here(step.layout, names);
+  ranks.add_up = [world = step.world](double here) { return world->sum(here); };
+  return ranks;
+}
+
+}  // namespace
+
+std::shared_ptr<CopyQueue> make_copies(const RunSpec& spec, torch::Device device) {
+  return offloads(spec) ? make_copy_queue(device) : nullptr;
+}
+
+std::shared_ptr<OffloadedParameters> make_offloaded_parameters(const BuildRequest& request) {
+  const Offload& place = request.spec.param_offload;
+  if (!place.any()) return nullptr;
+  const bool pinned = request.device.is_cuda();
+  std::unique_ptr<BlockHomes> homes;
+  if (place.space == MemorySpace::kHost) {
+    homes = std::make_unique<HomesInMemory>(pinned, request.copies);
+  } else {
+    const std::string directory = is_real(request.device) ? place.directory : "";
+    homes = std::make_unique<HomesOnDisk>(
+        DiskHomesOptions{.directory = directory, .blocks = request.config.layers, .pinned = pinned},
+        request.copies);
+  }
+  return std::make_shared<OffloadedParameters>(std::move(homes));
+}
+
+void apply_param_offload(Step& step) {
+  const auto& offloaded = step.layout.offloaded;
+  if (!offloaded) return;
+  step.hooks.add(offloaded);
+  step.run_block = around_resident(*offloaded, std::move(step.run_block));
+}
+
+std::shared_ptr<GradientTaker> make_offloaded_update(const BuildRequest& request,
+                                                     const NamedTensors& parameters, bool is_scaled,
+                                                     Step& step) {
+  const RunSpec& spec = request.spec;
+  const bool in_files = spec.optimizer_offload.space == MemorySpace::kDisk;
+  if (is_scaled && in_files) refuse_files_beside_a_loss_scale();
+  const bool computes = is_real(step.device());
+  const auto states = make_host_states(request, parameters);
+  // Masters on the host of a virtual card are no numbers.
+  const bool fills = computes && states->steps_done() < 0;
+  const NamedTensors whole = step.model()->named_parameters();
+  auto on_host = std::make_shared<OffloadedOptimizer>(
+      parameters, request.copies,
+      HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
+      states, step.layout.offloaded.get(),
+      fills ? first_masters(spec, whole, step.layout) : NamedTensors(),
+      /*host_limit_bytes=*/0, host_ranks(spec, step, parameters.keys()));
+  on_host->clip_to(spec.max_grad_norm);
+  return on_host;
+}
+
+}  // namespace headroom

@@ -1,0 +1,25 @@
+// What is moved to the host or to a disk.
+#pragma once
+
+#include <memory>
+
+#include "train/build_request.h"
+#include "train/step.h"
+#include "train/update/gradient_taker.h"
+
+namespace headroom {
+
+// The copies of everything that is offloaded; null: nothing is.
+std::shared_ptr<CopyQueue> make_copies(const RunSpec& spec, torch::Device device);
+
+// --param-offload, before the model is made. On a disk a virtual card's parameters are counted, not
+// kept. Null: they stay on the device.
+std::shared_ptr<OffloadedParameters> make_offloaded_parameters(const BuildRequest& request);
+void apply_param_offload(Step& step);
+
+// --optimizer-offload. parameters: of the update. is_scaled: the loss is. Throws UsageError.
+std::shared_ptr<GradientTaker> make_offloaded_update(const BuildRequest& request,
+                                                     const NamedTensors& parameters, bool is_scaled,
+                                                     Step& step);
+
+}  // namespace headroom

@@ -1,0 +1,85 @@
+#include "train/parallel/apply_mesh.h"
+
+#include <utility>
+
+#include "train/gradient_rules.h"
+#include "train/parallel/added_gradients.h"
+
+namespace headroom {
+
+using torch::Tensor;
+
+std::shared_ptr<TensorParallel> make_tensor_parallel(const BuildRequest& request) {
+  if (request.size(MeshAxis::kTensor) == 1) return nullptr;
+  return std::make_shared<TensorParallel>(request.grid->group(MeshAxis::kTensor),
+                                          request.spec.sequence_parallel);
+}
+
+std::shared_ptr<Shards> make_shards(const BuildRequest& request) {
+  const RunSpec& spec = request.spec;
+  if (request.size(MeshAxis::kData) == 1 || spec.zero == 0) return nullptr;
+  return std::make_shared<Shards>(
+      spec.zero, spec.reshard_after_forward, spec.prefetch,
+      SharingRanks{.sharers = request.grid->sharers(), .copies = request.grid->copies()});
+}
+
+std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request) {
+  if (request.size(MeshAxis::kPipeline) == 1) return nullptr;
+  return std::make_unique<Pipeline>(request.spec.schedule, request.config.layers,
+                                    request.grid->group(MeshAxis::kPipeline), passes(request.spec));
+}
+
+void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& step) {
+  if (request.spec.mesh.ranks() == 1 || request.grid == nullptr) return;
+  const auto world = std::make_shared<World>(request.device);
+  if (step.layout.shards) {
+    world->add(request.grid->sharers());
+    world->add_copies(request.grid->copies());
+  }
+  if (step.layout.tensors) world->add(request.grid->group(MeshAxis::kTensor));
+  if (pipeline != nullptr) world->add(pipeline->stages());
+  step.world = world;
+}
+
+void apply_shards(Step& step) {
+  const auto& shards = step.layout.shards;
+  if (!shards) return;
+  step.hooks.add(shards);
+  step.run_block = shards->around(std::move(step.run_block));
+}
+
+void apply_replicas(const BuildRequest& request, GradientTaker* taker, Step& step) {
+  if (request.size(MeshAxis::kData) == 1 || !has_backward(request.spec.profile_type)) return;
+  if (const auto& shards = step.layout.shards) {
+    if (taker != nullptr) shards->give_to(*taker);
+    return;
+  }
+  const auto added = std::make_shared<AddedGradients>(step.model()->named_parameters(),
+                                                      request.grid->group(MeshAxis::kData),
+                                                      request.spec.bucket_bytes);
+  if (taker != nullptr) added->give_to(*taker);
+  step.hooks.add(added);
+}
+
+void apply_tensor_parallel(const BuildRequest& request, GradientTaker* taker, Step& step) {
+  const auto& tensors = step.layout.tensors;
+  if (!tensors || !has_backward(request.spec.profile_type)) return;
+  step.loss = [tensors](const Tensor& logits_BSV, const Tensor& targets_BS) {
+    return tensors->loss(logits_BSV, targets_BS);
+  };
+  if (taker == nullptr) return;
+  taker->complete_by([tensors](const std::string& parameter, const Tensor& gradient) {
+    tensors->finish_gradients({parameter}, {gradient});
+  });
+}
+
+void apply_pipeline(std::unique_ptr<Pipeline> pipeline, Step& step) {
+  if (!pipeline) return;
+  const auto& tensors = step.layout.tensors;
+  pipeline->send_as({.d_model = step.model()->d_model(),
+                     .token_parts = tensors ? tensors->token_parts() : 1,
+                     .options = step.model()->parameters().front().options().requires_grad(false)});
+  step.schedule = std::move(pipeline);
+}
+
+}  // namespace headroom

@@ -1,0 +1,26 @@
+#include "train/techniques/apply_activations.h"
+
+#include <memory>
+#include <utility>
+
+#include "train/offload/offloaded_activations.h"
+#include "train/techniques/compressed_activations.h"
+
+namespace headroom {
+
+void apply_activations(const BuildRequest& request, Step& step) {
+  const Activations& setting = request.spec.activations;
+  if (setting.exact() || !builds_graph(request.spec.profile_type)) return;
+  if (!setting.offloaded()) {
+    step.saved = std::make_shared<CompressedActivations>(setting);
+    return;
+  }
+  const auto offloaded = std::make_shared<OffloadedActivations>(
+      setting, request.device, request.config.layers, request.copies);
+  if (!step.layout.last_blocks.empty()) offloaded->end_at(step.layout.last_blocks);
+  step.run_block = offloaded->around(std::move(step.run_block));
+  step.saved = offloaded;
+  step.hooks.add(offloaded);
+}
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+#include "train/techniques/apply_checkpoint.h"
+
+#include <string>
+
+#include "train/techniques/checkpoint.h"
+
+namespace headroom {
+
+void apply_checkpoint(const BuildRequest& request, Step& step) {
+  const Checkpoint& setting = request.spec.checkpoint;
+  if (setting.kind == CheckpointKind::kNone) return;
+  const std::string flag = "--checkpoint " + to_string(setting);
+  if (!builds_graph(request.spec.profile_type)) {
+    request.note({flag + " changes nothing: a forward without gradients keeps nothing"});
+    return;
+  }
+  const RecomputeListener listener = [&step] { return step.scopes(); };
+  step.run_groups = checkpointing_runner(setting, listener);
+  if (setting.kind != CheckpointKind::kSelective) return;
+  if (request.spec.attention != Attention::kEager) {
+    request.note({flag +
+                  " computes nothing again: scaled_dot_product_attention keeps what its kernel "
+                  "keeps"});
+    return;
+  }
+  step.model()->run_core_by(recomputing_core(listener));
+}
+
+}  // namespace headroom

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "train/build_request.h"
+#include "train/step.h"
+#include "train/update/gradient_taker.h"
+
+namespace headroom {
+
+// The update of a run that trains, and loss scaling (FP16 with a backward): one optimizer after the
+// last backward, behind clipping; one for each parameter inside backward; or the host's. What
+// stands between it and BF16 weights: master weights, or stochastic rounding. Returns the update
+// where it takes gradients one by one, else null. Throws UsageError.
+GradientTaker* apply_update(const BuildRequest& request, Step& step);
+
+}  // namespace headroom

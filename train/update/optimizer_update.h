@@ -1,0 +1,50 @@
+// One optimizer for all parameters, after the last backward: unscale, clip, update.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/optim/optimizer.h"
+#include "train/parallel/world.h"
+#include "train/update/update.h"
+
+namespace headroom {
+
+class OptimizerUpdate final : public Update {
+ public:
+  // Adds to gradients, in place, the parts that other ranks have of them.
+  using Complete = std::function<void(const std::vector<std::string>& names,
+                                      const std::vector<torch::Tensor>& gradients)>;
+
+  // names: of the optimizer's parameters.
+  OptimizerUpdate(std::unique_ptr<Optimizer> optimizer, std::vector<std::string> names);
+
+  // Gradients are clipped to this norm before each update; 0: they are not.
+  void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
+  // What other ranks have. counted: of each parameter, whether this rank counts it in sums over all
+  // ranks; empty: all of them.
+  void join(std::shared_ptr<const World> world, std::vector<bool> counted, Complete complete);
+
+  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void finish(size_t micro_batches, StepHook& hooks) override;
+  std::vector<torch::Tensor> state() const override { return optimizer_->state(); }
+  std::vector<torch::Tensor> master_weights() const override {
+    return optimizer_->master_weights();
+  }
+  std::vector<Optimizer*> optimizers() const override { return {optimizer_.get()}; }
+
+ private:
+  bool unscale();
+  void clip();
+
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<std::string> names_;
+  double max_grad_norm_ = 0;
+  std::shared_ptr<const World> world_ = std::make_shared<World>();
+  std::vector<bool> counted_;
+  Complete complete_;
+};
+
+}  // namespace headroom
