@@ -53,7 +53,7 @@ refuses() {
   refuses x 'docs/page.md:1: the link train/step.cpp leads nowhere'
 }
 
-@test "a README of more than 160 lines is too long" {
-  accepts "$(seq 160)"
-  refuses "$(seq 161)" '161 lines'
+@test "a README of more than 100 lines is too long" {
+  accepts "$(seq 100)"
+  refuses "$(seq 101)" '101 lines'
 }
