@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A plan's training phase, held against the step itself on a virtual card.
 
-usage: plan_test.py HEADROOM [--draws N] [unittest arguments]
+usage: plan_test.py HEADROOM [--draws N] [--wide] [unittest arguments]
 
---draws: meshes drawn by chance besides those written out (4).
+--draws: meshes drawn by chance besides those written out (0). --wide: longer lists of both.
 
 One model, no generation: the training phase of `headroom rlhf` is the peak of the step, whichever
 instant is fullest; on several GPUs that of the fullest rank.
@@ -24,7 +24,8 @@ from warm_cells import WarmCells
 
 HEADROOM = ""
 WARM = None
-DRAWS = 4
+DRAWS = 0
+WIDE = False
 BATCH = ("--batch-size", "2")
 NOT_OF_THE_STEP = ("CUDA context", "NCCL buffers", "TOTAL")
 CHECKPOINTS = ("none", "full", "every:2", "blocks:50%", "selective")
@@ -126,13 +127,15 @@ CELLS = [
 # Model, layout, sequences of a replica (each a micro-batch), how its states are kept, the rest.
 LARGE = ("--model-size", "7b")
 MESHES = [
-    (shape(4), {"dp": 2}, 1, "fp32", ()),
     (shape(4, layers=3), {"dp": 3}, 2, "bf16", ("--zero", "1")),
     (shape(4, layers=4, vocab_size=1001), {"tp": 4}, 1, "bf16-pure", ("--sequence-parallel",)),
     (shape(4, layers=5), {"pp": 2, "dp": 2}, 4, "bf16-mixed", ("--zero", "2")),
+    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--checkpoint", "full")),
+]
+WIDE_MESHES = [
+    (shape(4), {"dp": 2}, 1, "fp32", ()),
     (LARGE, {"dp": 8}, 1, "bf16-mixed", ()),
     (LARGE, {"dp": 8}, 1, "bf16-mixed", ("--zero", "1", "--checkpoint", "full")),
-    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--checkpoint", "full")),
     (LARGE, {"tp": 2, "pp": 2, "dp": 2}, 4, "bf16-mixed", ("--zero", "1", "--sequence-parallel")),
 ]
 
@@ -212,7 +215,7 @@ class Plan(unittest.TestCase):
     def test_of_several_gpus_it_is_the_peak_of_the_fullest_rank(self):
         draw = random.Random(20)
         drawn = [draw_mesh(draw) for _ in range(DRAWS)]
-        for model, layout, batch, states_of, setting in MESHES + drawn:
+        for model, layout, batch, states_of, setting in MESHES + (WIDE_MESHES if WIDE else []) + drawn:
             mesh = ",".join(f"{axis}={size}" for axis, size in layout.items())
             gpus = math.prod(layout.values())
             with self.subTest(mesh=mesh, setting=setting, precision=states_of):
@@ -262,5 +265,8 @@ if __name__ == "__main__":
         at = sys.argv.index("--draws")
         DRAWS = int(sys.argv[at + 1])
         del sys.argv[at:at + 2]
+    if "--wide" in sys.argv:
+        WIDE = True
+        sys.argv.remove("--wide")
     with WarmCells(HEADROOM) as WARM:
         unittest.main()
