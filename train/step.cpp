@@ -74,6 +74,8 @@ void Step::forward(Task& task) {
 
 Tensor Step::run_model(const Task& task) {
   Tensor x_BSD = task.is_first ? model_->embed(task.data->tokens_BS) : task.input;
+  // A pipeline's stage holds its input until its blocks have run.
+  const Tensor held_BSD = task.is_last ? Tensor() : x_BSD;
   x_BSD = model_->blocks(task.blocks.first, task.blocks.end, std::move(x_BSD), block_in_scope(),
                          run_groups);
   if (!task.is_last) return x_BSD;
