@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "train/gradient_rules.h"
-#include "train/parallel/added_gradients.h"
+#include "train/parallel/data_parallel.h"
 
 namespace headroom {
 
@@ -54,9 +54,9 @@ void apply_replicas(const BuildRequest& request, GradientTaker* taker, Step& ste
     if (taker != nullptr) shards->give_to(*taker);
     return;
   }
-  const auto added = std::make_shared<AddedGradients>(step.model()->named_parameters(),
-                                                      request.grid->group(MeshAxis::kData),
-                                                      request.spec.bucket_bytes);
+  const auto added = std::make_shared<DataParallel>(step.model()->named_parameters(),
+                                                    request.grid->group(MeshAxis::kData),
+                                                    request.spec.bucket_bytes);
   if (taker != nullptr) added->give_to(*taker);
   step.hooks.add(added);
 }

@@ -56,7 +56,7 @@ class Shards final : public StepHook, public ResidentBlocks {
   // `inner`, with the block's parameters there.
   BlockRunner around(BlockRunner inner);
 
-  // As AddedGradients::give_to().
+  // As DataParallel::give_to().
   void give_to(GradientTaker& taker);
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;

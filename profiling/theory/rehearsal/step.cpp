@@ -34,7 +34,7 @@ bool shares_gradients(const RunSpec& spec) {
   return spec.mesh.size(MeshAxis::kData) > 1 && spec.zero == 0;
 }
 
-// By the hooks of AddedGradients, and by TensorParallel::finish_gradients().
+// By the hooks of DataParallel, and by TensorParallel::finish_gradients().
 void count_added_gradients(Run& run, const RunSpec& spec, RehearsedModel& model) {
   const auto count = [&](MeshAxis axis, const char* tensor, int64_t elements) {
     if (elements == 0) return;

@@ -27,10 +27,10 @@
 
 namespace headroom {
 
-class AddedGradients final : public StepHook {
+class DataParallel final : public StepHook {
  public:
-  AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
-                 int64_t bucket_bytes);
+  DataParallel(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
+               int64_t bucket_bytes);
 
   // From now on each sum over the replicas is given to the taker when it is there, of every
   // backward. The taker divides it by the replicas, and lives as long as this.

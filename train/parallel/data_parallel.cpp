@@ -1,4 +1,4 @@
-#include "train/parallel/added_gradients.h"
+#include "train/parallel/data_parallel.h"
 
 #include <limits>
 #include <utility>
@@ -23,8 +23,8 @@ int64_t block_of(const std::string& name) {
 
 }  // namespace
 
-AddedGradients::AddedGradients(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
-                               int64_t bucket_bytes)
+DataParallel::DataParallel(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
+                           int64_t bucket_bytes)
     : names_(parameters.keys()),
       parameters_(parameters.values()),
       group_(std::move(replicas)),
@@ -36,7 +36,7 @@ AddedGradients::AddedGradients(const NamedTensors& parameters, std::shared_ptr<R
   cut({});
 }
 
-void AddedGradients::cut(const std::vector<int64_t>& blocks) {
+void DataParallel::cut(const std::vector<int64_t>& blocks) {
   std::vector<int64_t> bytes;
   for (const Tensor& parameter : parameters_) {
     bytes.push_back(static_cast<int64_t>(parameter.nbytes()));
@@ -49,14 +49,14 @@ void AddedGradients::cut(const std::vector<int64_t>& blocks) {
   begin_step();
 }
 
-void AddedGradients::give_to(GradientTaker& taker) {
+void DataParallel::give_to(GradientTaker& taker) {
   taker_ = &taker;
   std::vector<int64_t> blocks;
   for (const std::string& name : names_) blocks.push_back(block_of(name));
   cut(blocks);
 }
 
-void AddedGradients::begin_step() {
+void DataParallel::begin_step() {
   sends_ = false;
   begun_ = 0;
   for (Bucket& bucket : buckets_) {
@@ -68,13 +68,13 @@ void AddedGradients::begin_step() {
 }
 
 // On autograd's thread, which the step waits for.
-void AddedGradients::completed(size_t parameter) {
+void DataParallel::completed(size_t parameter) {
   if (!sends_) return;
   --buckets_[bucket_of_[parameter]].missing;
   while (begun_ < buckets_.size() && buckets_[begun_].missing == 0) begin_sum(buckets_[begun_++]);
 }
 
-void AddedGradients::begin_sum(Bucket& bucket) {
+void DataParallel::begin_sum(Bucket& bucket) {
   std::vector<Tensor> gradients;
   gradients.reserve(bucket.parameters.size());
   for (const size_t i : bucket.parameters) {
@@ -84,7 +84,7 @@ void AddedGradients::begin_sum(Bucket& bucket) {
 }
 
 // A backward may be of some of the blocks: whoever is complete goes.
-void AddedGradients::completed_for_taker(size_t parameter) {
+void DataParallel::completed_for_taker(size_t parameter) {
   claim(claims_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
   Bucket& bucket = buckets_[bucket_of_[parameter]];
   if (--bucket.missing > 0) return;
@@ -93,30 +93,30 @@ void AddedGradients::completed_for_taker(size_t parameter) {
   if (Bucket* before = std::exchange(adding_up_, &bucket)) give(*before);
 }
 
-void AddedGradients::give(Bucket& bucket) {
+void DataParallel::give(Bucket& bucket) {
   std::exchange(bucket.sum, nullptr)->wait();
   bucket.was_given = true;
   for (const size_t i : bucket.parameters) taker_->give(i);
 }
 
-void AddedGradients::end_backward(const Task& /*task*/) {
+void DataParallel::end_backward(const Task& /*task*/) {
   if (Bucket* last = std::exchange(adding_up_, nullptr)) give(*last);
 }
 
-void AddedGradients::check_given() const {
+void DataParallel::check_given() const {
   for (const Bucket& bucket : buckets_) {
     if (!bucket.was_given || bucket.missing < bucket.parameters.size()) check_gradients(bucket);
   }
 }
 
-void AddedGradients::check_gradients(const Bucket& bucket) const {
+void DataParallel::check_gradients(const Bucket& bucket) const {
   for (const size_t i : bucket.parameters) {
     TORCH_CHECK(parameters_[i].grad().defined(), "parameter ", names_[i],
                 " has no gradient to add to the other replicas'");
   }
 }
 
-void AddedGradients::gradients_ready() {
+void DataParallel::gradients_ready() {
   if (taker_ != nullptr) return check_given();
   if (begun_ < buckets_.size()) check_gradients(buckets_[begun_]);
   const torch::NoGradGuard no_grad;
