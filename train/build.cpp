@@ -35,11 +35,11 @@ Transformer make_model(const BuildRequest& request, const Pipeline* pipeline,
                     [&](int64_t layer, TransformerBlock& block) {
                       if (layout.tensors) layout.tensors->take(layer, block);
                       if (layout.offloaded) layout.offloaded->take(block);
-                      if (layout.shards) layout.shards->take(layer, block);
+                      if (layout.fully_sharded) layout.fully_sharded->take(layer, block);
                     });
   if (layout.tensors) layout.tensors->take_rest(model);
-  if (layout.shards) layout.shards->take_rest(model);
-  if (layout.shards) layout.shards->end_at(layout.last_blocks);
+  if (layout.fully_sharded) layout.fully_sharded->take_rest(model);
+  if (layout.fully_sharded) layout.fully_sharded->end_at(layout.last_blocks);
   if (layout.offloaded) layout.offloaded->end_at(layout.last_blocks);
   if (layout.offloaded) layout.offloaded->name(model->named_parameters());
   if (!spec.load_weights.empty()) {
@@ -80,7 +80,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                              .notes = notes,
                              .copies = make_copies(spec, device)};
   ParameterLayout layout{.tensors = make_tensor_parallel(request),
-                         .shards = make_shards(request),
+                         .fully_sharded = make_shards(request),
                          .offloaded = make_offloaded_parameters(request)};
   std::unique_ptr<Pipeline> pipeline = make_pipeline(request);
   if (pipeline) layout.last_blocks = pipeline->last_blocks();

@@ -23,7 +23,7 @@ NamedTensors numbers_of_file(const NamedTensors& parameters, const ParameterLayo
 // Of a rank of several that share matrices, its part of them.
 NamedTensors without_replicas(const NamedTensors& parameters, const ParameterLayout& layout,
                               const std::vector<Tensor>& masters) {
-  if (layout.shards != nullptr) return layout.shards->whole_weights(masters);
+  if (layout.fully_sharded != nullptr) return layout.fully_sharded->whole_weights(masters);
   NamedTensors named;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Tensor& weight = masters.empty() ? parameters[i].value() : masters[i];
@@ -38,11 +38,11 @@ NamedTensors without_replicas(const NamedTensors& parameters, const ParameterLay
 void load_parameters(const NamedTensors& parameters, const ParameterLayout& layout,
                      const std::string& path) {
   const torch::NoGradGuard no_grad;
-  if (layout.offloaded == nullptr && layout.shards == nullptr && layout.tensors == nullptr) {
+  if (layout.offloaded == nullptr && layout.fully_sharded == nullptr && layout.tensors == nullptr) {
     return load_weights(parameters, path, !layout.has_all());
   }
   const NamedTensors here = numbers_of_file(parameters, layout, path, std::nullopt);
-  if (layout.shards != nullptr) return layout.shards->set(here);
+  if (layout.fully_sharded != nullptr) return layout.fully_sharded->set(here);
   for (const auto& item : parameters) {
     const Tensor& numbers = here[item.key()];
     if (layout.offloaded != nullptr && layout.offloaded->is_away(item.value())) {
@@ -57,7 +57,7 @@ void load_parameters(const NamedTensors& parameters, const ParameterLayout& layo
 NamedTensors masters_of_file(const NamedTensors& parameters, const ParameterLayout& layout,
                              const std::string& path) {
   const NamedTensors here = numbers_of_file(parameters, layout, path, torch::kFloat32);
-  return layout.shards == nullptr ? here : layout.shards->cut(here);
+  return layout.fully_sharded == nullptr ? here : layout.fully_sharded->cut(here);
 }
 
 NamedTensors whole_parameters(const NamedTensors& parameters, const ParameterLayout& layout,

@@ -8,7 +8,7 @@
 
 #include "train/data/weights.h"
 #include "train/offload/offloaded_parameters.h"
-#include "train/parallel/shards.h"
+#include "train/parallel/fully_sharded.h"
 #include "train/parallel/tensor_parallel.h"
 
 namespace headroom {
@@ -16,7 +16,7 @@ namespace headroom {
 // Null: the technique is not in use.
 struct ParameterLayout {
   std::shared_ptr<TensorParallel> tensors;         // this rank has a part of each matrix
-  std::shared_ptr<Shards> shards;                  // and shares that with replicas (ZeRO)
+  std::shared_ptr<FullySharded> fully_sharded;     // and shares that with replicas (ZeRO)
   std::shared_ptr<OffloadedParameters> offloaded;  // blocks are on the host or on a disk
   // Where other stages have the rest of the model: the last block of each piece that this one has.
   std::vector<int64_t> last_blocks = {};

@@ -15,10 +15,10 @@ std::shared_ptr<TensorParallel> make_tensor_parallel(const BuildRequest& request
                                           request.spec.sequence_parallel);
 }
 
-std::shared_ptr<Shards> make_shards(const BuildRequest& request) {
+std::shared_ptr<FullySharded> make_shards(const BuildRequest& request) {
   const RunSpec& spec = request.spec;
   if (request.size(MeshAxis::kData) == 1 || spec.zero == 0) return nullptr;
-  return std::make_shared<Shards>(
+  return std::make_shared<FullySharded>(
       spec.zero, spec.reshard_after_forward, spec.prefetch,
       SharingRanks{.sharers = request.grid->sharers(), .copies = request.grid->copies()});
 }
@@ -32,7 +32,7 @@ std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request) {
 void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& step) {
   if (request.spec.mesh.ranks() == 1 || request.grid == nullptr) return;
   const auto world = std::make_shared<World>(request.device);
-  if (step.layout.shards) {
+  if (step.layout.fully_sharded) {
     world->add(request.grid->sharers());
     world->add_copies(request.grid->copies());
   }
@@ -42,16 +42,16 @@ void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& st
 }
 
 void apply_shards(Step& step) {
-  const auto& shards = step.layout.shards;
-  if (!shards) return;
-  step.hooks.add(shards);
-  step.run_block = shards->around(std::move(step.run_block));
+  const auto& fully_sharded = step.layout.fully_sharded;
+  if (!fully_sharded) return;
+  step.hooks.add(fully_sharded);
+  step.run_block = fully_sharded->around(std::move(step.run_block));
 }
 
 void apply_replicas(const BuildRequest& request, GradientTaker* taker, Step& step) {
   if (request.size(MeshAxis::kData) == 1 || !has_backward(request.spec.profile_type)) return;
-  if (const auto& shards = step.layout.shards) {
-    if (taker != nullptr) shards->give_to(*taker);
+  if (const auto& fully_sharded = step.layout.fully_sharded) {
+    if (taker != nullptr) fully_sharded->give_to(*taker);
     return;
   }
   const auto added = std::make_shared<DataParallel>(step.model()->named_parameters(),

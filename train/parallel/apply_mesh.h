@@ -13,7 +13,7 @@ namespace headroom {
 // Before the model is made, each null where the mesh has no such axis: ranks that have a part of
 // each matrix, replicas that share parameters or optimizer states (ZeRO), this rank's stage.
 std::shared_ptr<TensorParallel> make_tensor_parallel(const BuildRequest& request);
-std::shared_ptr<Shards> make_shards(const BuildRequest& request);
+std::shared_ptr<FullySharded> make_shards(const BuildRequest& request);
 std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request);
 
 // pipeline: null: there is one stage.

@@ -117,12 +117,12 @@ Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
         join(name_of_group(mesh_, rank_, axis), place(axis), size(axis), device);
   }
   sharers_ = group(MeshAxis::kData);
-  const ShardGroups shards(mesh_, shard_group);
-  if (shards.groups() == 1) return;
-  sharers_ = join("sharers/" + std::to_string(shards.sharers(rank_).front()), shards.part(rank_),
-                  shards.size(), device);
-  copies_ = join("copies/" + std::to_string(shards.copies(rank_).front()), shards.group(rank_),
-                 shards.groups(), device);
+  const ShardGroups fully_sharded(mesh_, shard_group);
+  if (fully_sharded.groups() == 1) return;
+  sharers_ = join("sharers/" + std::to_string(fully_sharded.sharers(rank_).front()),
+                  fully_sharded.part(rank_), fully_sharded.size(), device);
+  copies_ = join("copies/" + std::to_string(fully_sharded.copies(rank_).front()),
+                 fully_sharded.group(rank_), fully_sharded.groups(), device);
 }
 
 Grid::GroupPtr Grid::join(const std::string& name, int64_t place, int64_t size,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "train/optim/optimizer.h"
-#include "train/parallel/shards.h"
+#include "train/parallel/fully_sharded.h"
 
 namespace headroom {
 namespace {
@@ -55,13 +55,13 @@ std::vector<Place> places_of(const Step& step, const RunSpec& spec, const Grid* 
     places.push_back(std::move(place));
   };
   const NamedTensors parameters = step.model()->named_parameters();
-  const auto& shards = step.layout.shards;
-  if (!shards) {
+  const auto& fully_sharded = step.layout.fully_sharded;
+  if (!fully_sharded) {
     for (const auto& item : parameters) add(item.key(), item.value(), 0, item.value().numel());
     return places;
   }
-  const std::vector<FlatUnit::Piece> ranges = shards->ranges();
-  const std::vector<std::string> names = shards->pieces().keys();
+  const std::vector<FlatUnit::Piece> ranges = fully_sharded->ranges();
+  const std::vector<std::string> names = fully_sharded->pieces().keys();
   for (size_t i = 0; i < names.size(); ++i) {
     add(names[i], parameters[names[i]], ranges[i].begin, ranges[i].length);
   }

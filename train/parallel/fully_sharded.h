@@ -31,10 +31,10 @@
 
 namespace headroom {
 
-class Shards final : public StepHook, public ResidentBlocks {
+class FullySharded final : public StepHook, public ResidentBlocks {
  public:
   // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
-  Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
+  FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
 
   // Shares a block that has just been made, one after the other; then what else the model has.
   void take(int64_t layer, TransformerBlock& block);

@@ -1,4 +1,4 @@
-#include "train/parallel/shards.h"
+#include "train/parallel/fully_sharded.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,24 +19,25 @@ NamedTensors with_prefix(const std::string& prefix, const NamedTensors& paramete
 
 }  // namespace
 
-Shards::Shards(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks)
+FullySharded::FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t prefetch,
+                           SharingRanks ranks)
     : ResidentBlocks(reshard_after_forward == Reshard::kNever, prefetch),
       zero_(zero),
       ranks_(std::move(ranks)) {}
 
-ShardedUnit* Shards::share(const std::string& name, const NamedTensors& parameters) {
+ShardedUnit* FullySharded::share(const std::string& name, const NamedTensors& parameters) {
   if (parameters.is_empty()) return nullptr;
   units_.push_back(std::make_unique<ShardedUnit>(name, parameters, zero_, ranks_));
   return units_.back().get();
 }
 
-void Shards::take(int64_t layer, TransformerBlock& block) {
+void FullySharded::take(int64_t layer, TransformerBlock& block) {
   const std::string name = "layers." + std::to_string(layer);
   blocks_.push_back(share(name, with_prefix(name + ".", block->named_parameters())));
   add();
 }
 
-void Shards::take_rest(Transformer& model) {
+void FullySharded::take_rest(Transformer& model) {
   NamedTensors table;
   NamedTensors head;
   for (const auto& item : model->named_parameters()) {
@@ -54,13 +55,13 @@ void Shards::take_rest(Transformer& model) {
   }
 }
 
-NamedTensors Shards::pieces() const {
+NamedTensors FullySharded::pieces() const {
   NamedTensors all;
   for (const auto& unit : units_) all.update(unit->pieces());
   return all;
 }
 
-std::vector<FlatUnit::Piece> Shards::ranges() const {
+std::vector<FlatUnit::Piece> FullySharded::ranges() const {
   std::vector<FlatUnit::Piece> all;
   for (const auto& unit : units_) {
     all.insert(all.end(), unit->ranges().begin(), unit->ranges().end());
@@ -68,7 +69,7 @@ std::vector<FlatUnit::Piece> Shards::ranges() const {
   return all;
 }
 
-std::vector<int64_t> Shards::whole_numels() const {
+std::vector<int64_t> FullySharded::whole_numels() const {
   std::vector<int64_t> numels;
   for (const auto& unit : units_) {
     for (const FlatUnit::Piece& piece : unit->ranges()) {
@@ -78,7 +79,7 @@ std::vector<int64_t> Shards::whole_numels() const {
   return numels;
 }
 
-NamedTensors Shards::cut(const NamedTensors& whole) const {
+NamedTensors FullySharded::cut(const NamedTensors& whole) const {
   NamedTensors cut;
   for (const auto& unit : units_) {
     for (size_t i = 0; i < unit->ranges().size(); ++i) {
@@ -90,7 +91,7 @@ NamedTensors Shards::cut(const NamedTensors& whole) const {
   return cut;
 }
 
-void Shards::set(const NamedTensors& numbers) const {
+void FullySharded::set(const NamedTensors& numbers) const {
   const NamedTensors own = cut(numbers);
   for (const auto& unit : units_) {
     for (size_t i = 0; zero_ < 3 && i < unit->parameters().size(); ++i) {
@@ -105,12 +106,12 @@ void Shards::set(const NamedTensors& numbers) const {
 }
 
 // Backward has come to the last block: it is through with the head, whose gradients may wait.
-void Shards::wait_for(int64_t index) {
+void FullySharded::wait_for(int64_t index) {
   if (in_backward() && index + 1 == count() && head_ != nullptr) head_->drop();
   block(index).wait();
 }
 
-BlockRunner Shards::around(BlockRunner inner) {
+BlockRunner FullySharded::around(BlockRunner inner) {
   if (zero_ < 3) return inner;
   return [this, run = around_resident(*this, std::move(inner))](
              int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
@@ -127,11 +128,11 @@ BlockRunner Shards::around(BlockRunner inner) {
   };
 }
 
-void Shards::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
+void FullySharded::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
-void Shards::give_to(GradientTaker& taker) {
+void FullySharded::give_to(GradientTaker& taker) {
   gives_ = true;
   size_t first = 0;
   for (const auto& unit : units_) {
@@ -140,7 +141,7 @@ void Shards::give_to(GradientTaker& taker) {
   }
 }
 
-void Shards::begin_step() {
+void FullySharded::begin_step() {
   adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
@@ -150,7 +151,7 @@ void Shards::begin_step() {
   }
 }
 
-void Shards::begin_forward(const Task& task) {
+void FullySharded::begin_forward(const Task& task) {
   if (zero_ < 3 || table_ == nullptr || !task.is_first) return;
   table_->fetch();
   table_->wait();
@@ -158,11 +159,11 @@ void Shards::begin_forward(const Task& task) {
 
 // What a backward sent last has had the blocks of a forward to arrive in, and makes room for the
 // head's weights and gradients.
-void Shards::settle_sums() {
+void FullySharded::settle_sums() {
   for (ShardedUnit* one : std::exchange(adding_up_, {})) one->settle();
 }
 
-void Shards::begin_backward(const Task& task) {
+void FullySharded::begin_backward(const Task& task) {
   settle_sums();
   for (const auto& unit : units_) {
     unit->begin_backward(task.ends_step || zero_ > 1, task.ends_step);
@@ -174,7 +175,7 @@ void Shards::begin_backward(const Task& task) {
 }
 
 // Two neighbours' gradients are there at most.
-void Shards::completed(ShardedUnit& unit, size_t parameter) {
+void FullySharded::completed(ShardedUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
   const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
@@ -188,22 +189,22 @@ void Shards::completed(ShardedUnit& unit, size_t parameter) {
   }
 }
 
-void Shards::end_backward(const Task& /*task*/) {
+void FullySharded::end_backward(const Task& /*task*/) {
   if (gives_) settle_sums();
 }
 
-void Shards::gradients_ready() {
+void FullySharded::gradients_ready() {
   const torch::NoGradGuard no_grad;
   adding_up_.clear();
   for (const auto& unit : units_) unit->give_gradients();
 }
 
-void Shards::end_update() {
+void FullySharded::end_update() {
   for (const auto& unit : units_) unit->gather_updates();
   for (const auto& unit : units_) unit->wait();
 }
 
-NamedTensors Shards::whole_weights(const std::vector<Tensor>& masters) const {
+NamedTensors FullySharded::whole_weights(const std::vector<Tensor>& masters) const {
   NamedTensors all;
   auto next = masters.begin();
   for (const auto& unit : units_) {
