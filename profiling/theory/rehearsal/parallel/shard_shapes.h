@@ -1,4 +1,4 @@
-// A model shared by its replicas, with shapes for tensors. Read beside train/parallel/shards.h. No
+// A model shared by its replicas, with shapes for tensors. Read beside train/parallel/fully_sharded.h. No
 // torch here.
 #pragma once
 
