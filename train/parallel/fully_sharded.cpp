@@ -25,9 +25,9 @@ FullySharded::FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t 
       zero_(zero),
       ranks_(std::move(ranks)) {}
 
-ShardedUnit* FullySharded::share(const std::string& name, const NamedTensors& parameters) {
+FsdpUnit* FullySharded::share(const std::string& name, const NamedTensors& parameters) {
   if (parameters.is_empty()) return nullptr;
-  units_.push_back(std::make_unique<ShardedUnit>(name, parameters, zero_, ranks_));
+  units_.push_back(std::make_unique<FsdpUnit>(name, parameters, zero_, ranks_));
   return units_.back().get();
 }
 
@@ -49,7 +49,7 @@ void FullySharded::take_rest(Transformer& model) {
   head_ = share("lm_head", head);
   if (table_ != nullptr && !blocks_.empty()) with_table_ = blocks_.front();
   for (const auto& unit : units_) {
-    ShardedUnit* const own = unit.get();
+    FsdpUnit* const own = unit.get();
     hooks_.push_back(std::make_unique<GradientHooks>(
         unit->parameters(), [this, own](size_t parameter) { completed(*own, parameter); }));
   }
@@ -61,8 +61,8 @@ NamedTensors FullySharded::pieces() const {
   return all;
 }
 
-std::vector<FlatUnit::Piece> FullySharded::ranges() const {
-  std::vector<FlatUnit::Piece> all;
+std::vector<FlatParameter::Piece> FullySharded::ranges() const {
+  std::vector<FlatParameter::Piece> all;
   for (const auto& unit : units_) {
     all.insert(all.end(), unit->ranges().begin(), unit->ranges().end());
   }
@@ -72,7 +72,7 @@ std::vector<FlatUnit::Piece> FullySharded::ranges() const {
 std::vector<int64_t> FullySharded::whole_numels() const {
   std::vector<int64_t> numels;
   for (const auto& unit : units_) {
-    for (const FlatUnit::Piece& piece : unit->ranges()) {
+    for (const FlatParameter::Piece& piece : unit->ranges()) {
       numels.push_back(unit->parameters()[piece.parameter].numel());
     }
   }
@@ -84,7 +84,7 @@ NamedTensors FullySharded::cut(const NamedTensors& whole) const {
   for (const auto& unit : units_) {
     for (size_t i = 0; i < unit->ranges().size(); ++i) {
       const std::string& name = unit->pieces()[i].key();
-      const FlatUnit::Piece& piece = unit->ranges()[i];
+      const FlatParameter::Piece& piece = unit->ranges()[i];
       cut.insert(name, whole[name].reshape({-1}).narrow(0, piece.begin, piece.length));
     }
   }
@@ -146,7 +146,7 @@ void FullySharded::begin_step() {
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
   ResidentBlocks::begin_step();
-  for (ShardedUnit* unit : {table_, head_}) {
+  for (FsdpUnit* unit : {table_, head_}) {
     if (unit != nullptr) unit->drop();
   }
 }
@@ -160,7 +160,7 @@ void FullySharded::begin_forward(const Task& task) {
 // What a backward sent last has had the blocks of a forward to arrive in, and makes room for the
 // head's weights and gradients.
 void FullySharded::settle_sums() {
-  for (ShardedUnit* one : std::exchange(adding_up_, {})) one->settle();
+  for (FsdpUnit* one : std::exchange(adding_up_, {})) one->settle();
 }
 
 void FullySharded::begin_backward(const Task& task) {
@@ -175,16 +175,16 @@ void FullySharded::begin_backward(const Task& task) {
 }
 
 // Two neighbours' gradients are there at most.
-void FullySharded::completed(ShardedUnit& unit, size_t parameter) {
+void FullySharded::completed(FsdpUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();
-  const std::vector<ShardedUnit*> before = std::exchange(adding_up_, {});
+  const std::vector<FsdpUnit*> before = std::exchange(adding_up_, {});
   if (&unit != with_table_) {
     if (&unit == table_ && with_table_ != nullptr) adding_up_.push_back(with_table_);
     adding_up_.push_back(&unit);
-    ShardedUnit::begin_sums(adding_up_);
+    FsdpUnit::begin_sums(adding_up_);
   }
-  for (ShardedUnit* one : before) {
+  for (FsdpUnit* one : before) {
     if (one != &unit) one->settle();
   }
 }

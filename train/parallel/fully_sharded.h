@@ -1,5 +1,5 @@
 // A model shared by its replicas: the optimizer (ZeRO-1), gradients too (2), parameters too (3).
-// Start here; one part of the model is a ShardedUnit.
+// Start here; one part of the model is a FsdpUnit.
 //
 // Note [Units and when they move]
 // Rationale: what is gathered or added up at once should be large enough for a fast link and small
@@ -23,7 +23,7 @@
 #include "model/transformer.h"
 #include "train/gradient_hooks.h"
 #include "train/offload/resident_blocks.h"
-#include "train/parallel/sharded_unit.h"
+#include "train/parallel/fsdp_unit.h"
 #include "train/step_hook.h"
 #include "train/task.h"
 #include "train/update/gradient_taker.h"
@@ -44,7 +44,7 @@ class FullySharded final : public StepHook, public ResidentBlocks {
   // What this replica's optimizer updates, by the names of the parameters that it is of.
   NamedTensors pieces() const;
   // Where in its parameter each of pieces() lies.
-  std::vector<FlatUnit::Piece> ranges() const;
+  std::vector<FlatParameter::Piece> ranges() const;
   // Elements of the parameter that each of pieces() is of.
   std::vector<int64_t> whole_numels() const;
   // Of tensors like the parameters, by their names, what each of pieces() is of them.
@@ -72,23 +72,23 @@ class FullySharded final : public StepHook, public ResidentBlocks {
   NamedTensors whole_weights(const std::vector<torch::Tensor>& masters) const;
 
  private:
-  ShardedUnit& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
-  ShardedUnit* share(const std::string& name, const NamedTensors& parameters);
+  FsdpUnit& block(int64_t index) { return *blocks_[static_cast<size_t>(index)]; }
+  FsdpUnit* share(const std::string& name, const NamedTensors& parameters);
   void fetch(int64_t index) override { block(index).fetch(); }
   void wait_for(int64_t index) override;
   void drop(int64_t index) override { block(index).drop(); }
-  void completed(ShardedUnit& unit, size_t parameter);
+  void completed(FsdpUnit& unit, size_t parameter);
   void settle_sums();
 
   int64_t zero_;
   SharingRanks ranks_;
-  std::vector<std::unique_ptr<ShardedUnit>> units_;  // the token table, every block, the head
-  std::vector<ShardedUnit*> blocks_;
-  ShardedUnit* table_ = nullptr;  // both null in a part of a model that has none
-  ShardedUnit* head_ = nullptr;
-  ShardedUnit* with_table_ = nullptr;  // the block whose gradients leave with the token table's
+  std::vector<std::unique_ptr<FsdpUnit>> units_;  // the token table, every block, the head
+  std::vector<FsdpUnit*> blocks_;
+  FsdpUnit* table_ = nullptr;  // both null in a part of a model that has none
+  FsdpUnit* head_ = nullptr;
+  FsdpUnit* with_table_ = nullptr;  // the block whose gradients leave with the token table's
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
-  std::vector<ShardedUnit*> adding_up_;                // whose sum began last, and may not be there
+  std::vector<FsdpUnit*> adding_up_;                   // whose sum began last, and may not be there
   bool gives_ = false;                                 // sums to a taker, as they come
 };
 

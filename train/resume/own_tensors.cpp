@@ -60,7 +60,7 @@ std::vector<Place> places_of(const Step& step, const RunSpec& spec, const Grid* 
     for (const auto& item : parameters) add(item.key(), item.value(), 0, item.value().numel());
     return places;
   }
-  const std::vector<FlatUnit::Piece> ranges = fully_sharded->ranges();
+  const std::vector<FlatParameter::Piece> ranges = fully_sharded->ranges();
   const std::vector<std::string> names = fully_sharded->pieces().keys();
   for (size_t i = 0; i < names.size(); ++i) {
     add(names[i], parameters[names[i]], ranges[i].begin, ranges[i].length);

@@ -59,7 +59,7 @@ ShardShapes::Cuts ShardShapes::cuts(int64_t part) const {
   Cuts before;
   for (const auto& unit : units_) {
     Cuts own;
-    for (const FlatUnit::Piece& piece : unit->layout().pieces(part)) {
+    for (const FlatParameter::Piece& piece : unit->layout().pieces(part)) {
       own.emplace_back(piece.parameter, piece.length);
     }
     if (own == before) continue;

@@ -43,7 +43,7 @@ UnitShapes::UnitShapes(const char* name, std::vector<Parameter*> parameters, int
     part_ = flat(layout_.part_numel(), kParameters);
     drop();
   }
-  for (const FlatUnit::Piece& range : layout_.pieces(part)) {
+  for (const FlatParameter::Piece& range : layout_.pieces(part)) {
     const Parameter& of = *parameters_[range.parameter];
     Parameter& piece = pieces_.emplace_back();
     piece.name = of.name;

@@ -1,5 +1,5 @@
 // A unit of what replicas share, with shapes for tensors. Read beside train/parallel/
-// sharded_unit.h. No torch here.
+// fsdp_unit.h. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "profiling/theory/rehearsal/model.h"
 #include "train/parallel/collective.h"
-#include "train/parallel/flat_unit.h"
+#include "train/parallel/flat_parameter.h"
 
 namespace headroom {
 
@@ -23,11 +23,11 @@ class UnitShapes {
   UnitShapes& operator=(const UnitShapes&) = delete;
 
   const std::vector<Parameter*>& parameters() const { return parameters_; }
-  const FlatUnit& layout() const { return layout_; }
+  const FlatParameter& layout() const { return layout_; }
   // What this replica's optimizer updates.
   std::vector<Parameter*> pieces();
 
-  // As ShardedUnit's.
+  // As FsdpUnit's.
   void give_to(std::function<void(Parameter&)> taker) { taker_ = std::move(taker); }
   void fetch();
   void drop();
@@ -50,7 +50,7 @@ class UnitShapes {
   DType dtype_;
   int64_t zero_;
   bool has_copies_;
-  FlatUnit layout_;
+  FlatParameter layout_;
   ShapeTensor flat_, part_;
   std::vector<Parameter> pieces_;
   bool is_there_ = true;

@@ -1,4 +1,4 @@
-#include "train/parallel/flat_unit.h"
+#include "train/parallel/flat_parameter.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ int64_t aligned(int64_t elements) {
 
 }  // namespace
 
-FlatUnit::FlatUnit(const std::vector<int64_t>& numels, int64_t parts)
+FlatParameter::FlatParameter(const std::vector<int64_t>& numels, int64_t parts)
     : numels_(numels), parts_(parts) {
   int64_t end = 0;
   for (const int64_t numel : numels_) {
@@ -21,7 +21,7 @@ FlatUnit::FlatUnit(const std::vector<int64_t>& numels, int64_t parts)
   part_numel_ = aligned((end + parts_ - 1) / parts_);
 }
 
-std::vector<FlatUnit::Piece> FlatUnit::pieces(int64_t part) const {
+std::vector<FlatParameter::Piece> FlatParameter::pieces(int64_t part) const {
   const int64_t from = part * part_numel_;
   const int64_t to = from + part_numel_;
   std::vector<Piece> pieces;

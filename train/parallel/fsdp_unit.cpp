@@ -1,4 +1,4 @@
-#include "train/parallel/sharded_unit.h"
+#include "train/parallel/fsdp_unit.h"
 
 #include <utility>
 
@@ -20,8 +20,8 @@ void wait_for(RankGroup::Work& work) {
 
 }  // namespace
 
-ShardedUnit::ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero,
-                         SharingRanks ranks)
+FsdpUnit::FsdpUnit(std::string name, const NamedTensors& parameters, int64_t zero,
+                   SharingRanks ranks)
     : name_(std::move(name)),
       names_(parameters.keys()),
       parameters_(parameters.values()),
@@ -44,23 +44,23 @@ ShardedUnit::ShardedUnit(std::string name, const NamedTensors& parameters, int64
   missing_ = parameters_.size();
 }
 
-Tensor ShardedUnit::place_in(const Tensor& flat, size_t parameter) const {
+Tensor FsdpUnit::place_in(const Tensor& flat, size_t parameter) const {
   const Tensor& like = parameters_[parameter];
   return flat.narrow(0, layout_.offset(parameter), like.numel()).view(like.sizes());
 }
 
-Tensor ShardedUnit::own_part(const Tensor& flat) const {
+Tensor FsdpUnit::own_part(const Tensor& flat) const {
   return flat.narrow(0, ranks_.sharers->rank() * layout_.part_numel(), layout_.part_numel());
 }
 
-void ShardedUnit::make_pieces() {
+void FsdpUnit::make_pieces() {
   ranges_ = layout_.pieces(ranks_.sharers->rank());
-  for (const FlatUnit::Piece& piece : ranges_) {
+  for (const FlatParameter::Piece& piece : ranges_) {
     pieces_.insert(names_[piece.parameter], part_.narrow(0, piece.in_part, piece.length));
   }
 }
 
-void ShardedUnit::listen(MemoryClaims* claims) {
+void FsdpUnit::listen(MemoryClaims* claims) {
   claims_ = claims;
   claim(claims_, Category::kParameters, flat_, name_);
   claim(claims_, Category::kParameters, part_, name_);
@@ -68,7 +68,7 @@ void ShardedUnit::listen(MemoryClaims* claims) {
   claim(claims_, Category::kGradients, sum_, name_);
 }
 
-void ShardedUnit::fetch() {
+void FsdpUnit::fetch() {
   if (std::exchange(is_there_, true)) return;
   const c10::OptionalDeviceGuard device(flat_.device());
   c10::StorageImpl& storage = *flat_.storage().unsafeGetStorageImpl();
@@ -78,16 +78,16 @@ void ShardedUnit::fetch() {
   gathering_ = ranks_.sharers->all_gather(flat_, part_);
 }
 
-void ShardedUnit::wait() { wait_for(gathering_); }
+void FsdpUnit::wait() { wait_for(gathering_); }
 
-void ShardedUnit::drop() {
+void FsdpUnit::drop() {
   if (zero_ < 3 || !std::exchange(is_there_, false)) return;
   wait();
   flat_.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(
       c10::DataPtr(nullptr, flat_.device()));
 }
 
-bool ShardedUnit::take(size_t parameter) {
+bool FsdpUnit::take(size_t parameter) {
   // Of the backward before this one, where no other unit has come between.
   if (missing_ == parameters_.size()) settle();
   Tensor& gradient = parameters_[parameter].mutable_grad();
@@ -104,10 +104,10 @@ bool ShardedUnit::take(size_t parameter) {
   return sends_;
 }
 
-void ShardedUnit::begin_sums(const std::vector<ShardedUnit*>& units) {
+void FsdpUnit::begin_sums(const std::vector<FsdpUnit*>& units) {
   std::vector<Tensor> own;
   std::vector<Tensor> whole;
-  for (ShardedUnit* unit : units) {
+  for (FsdpUnit* unit : units) {
     const Tensor& gradients = unit->gradients_;
     TORCH_CHECK(gradients.defined(), "parameters of ", unit->name_, " have no gradient to add up");
     unit->summing_ = unit->zero_ == 1
@@ -120,10 +120,10 @@ void ShardedUnit::begin_sums(const std::vector<ShardedUnit*>& units) {
   }
   const auto sum =
       std::make_shared<RankGroup::Work>(units.front()->ranks_.sharers->reduce_scatter(own, whole));
-  for (ShardedUnit* unit : units) unit->adding_up_ = sum;
+  for (FsdpUnit* unit : units) unit->adding_up_ = sum;
 }
 
-void ShardedUnit::settle() {
+void FsdpUnit::settle() {
   if (!adding_up_) return;
   wait_for(*std::exchange(adding_up_, nullptr));
   if (zero_ > 1) gradients_ = Tensor();
@@ -138,19 +138,19 @@ void ShardedUnit::settle() {
 }
 
 // What is left of the sum is the pieces' to let go.
-void ShardedUnit::give() {
+void FsdpUnit::give() {
   set_gradients(std::exchange(summing_, Tensor()));
   has_given_ = true;
   for (size_t i = 0; i < ranges_.size(); ++i) taker_(i);
 }
 
-void ShardedUnit::set_gradients(const Tensor& sum) {
+void FsdpUnit::set_gradients(const Tensor& sum) {
   for (size_t i = 0; i < ranges_.size(); ++i) {
     pieces_[i].value().mutable_grad() = sum.narrow(0, ranges_[i].in_part, ranges_[i].length);
   }
 }
 
-void ShardedUnit::give_gradients() {
+void FsdpUnit::give_gradients() {
   settle();
   wait_for(adding_up_copies_);
   TORCH_CHECK(missing_ == parameters_.size() && (sum_.defined() || has_given_), "parameters of ",
@@ -160,7 +160,7 @@ void ShardedUnit::give_gradients() {
   set_gradients(sum_);
 }
 
-void ShardedUnit::free_gradients() {
+void FsdpUnit::free_gradients() {
   if (adding_up_) wait_for(*std::exchange(adding_up_, nullptr));
   wait_for(adding_up_copies_);
   for (auto& piece : pieces_) piece.value().mutable_grad() = Tensor();
@@ -169,12 +169,12 @@ void ShardedUnit::free_gradients() {
   missing_ = parameters_.size();
 }
 
-void ShardedUnit::gather_updates() {
+void FsdpUnit::gather_updates() {
   if (zero_ == 3) return;
   gathering_ = ranks_.sharers->all_gather(flat_, part_);
 }
 
-NamedTensors ShardedUnit::whole(const std::vector<Tensor>& own, torch::Dtype dtype) const {
+NamedTensors FsdpUnit::whole(const std::vector<Tensor>& own, torch::Dtype dtype) const {
   TORCH_CHECK(own.size() == pieces_.size(), "a part of ", name_, " is missing");
   const torch::NoGradGuard no_grad;
   const auto options = part_.options().dtype(dtype);

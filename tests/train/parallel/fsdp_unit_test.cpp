@@ -1,4 +1,4 @@
-#include "train/parallel/sharded_unit.h"
+#include "train/parallel/fsdp_unit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,18 +26,18 @@ NamedTensors parameters_of_a_unit() {
 
 class ShardedUnits : public testing::TestWithParam<int64_t> {
  protected:
-  ShardedUnit unit(int64_t zero, bool with_copies = true) {
+  FsdpUnit unit(int64_t zero, bool with_copies = true) {
     return {"unit", parameters_of_a_unit(), zero,
             SharingRanks{group("dp", under_way_),
                          with_copies ? group("dp copies", under_way_) : nullptr}};
   }
-  static void backward(ShardedUnit& unit, bool last) {
+  static void backward(FsdpUnit& unit, bool last) {
     unit.begin_backward(last || GetParam() > 1, last);
     for (size_t i = 0; i < 2; ++i) {
       torch::Tensor parameter = unit.parameters()[i];
       torch::Tensor& gradient = parameter.mutable_grad();
       gradient = gradient.defined() ? gradient.add_(1) : torch::ones({20, 30});
-      if (unit.take(i)) ShardedUnit::begin_sums({&unit});
+      if (unit.take(i)) FsdpUnit::begin_sums({&unit});
     }
   }
 
@@ -48,7 +48,7 @@ class ShardedUnits : public testing::TestWithParam<int64_t> {
 // Note [Memory that a collective uses]
 TEST_P(ShardedUnits, NoMemoryIsLetGoWhileACollectiveUsesIt) {
   {
-    ShardedUnit shared = unit(GetParam());
+    FsdpUnit shared = unit(GetParam());
     for (int step = 0; step < 2; ++step) {
       shared.free_gradients();
       shared.fetch();
@@ -71,7 +71,7 @@ TEST_P(ShardedUnits, NoMemoryIsLetGoWhileACollectiveUsesIt) {
 }
 
 TEST_P(ShardedUnits, CopiesAreAskedOnceAStepAfterTheLastSumOfTheGroup) {
-  ShardedUnit shared = unit(GetParam());
+  FsdpUnit shared = unit(GetParam());
   under_way_.take();
   backward(shared, /*last=*/false);
   backward(shared, /*last=*/true);
@@ -90,7 +90,7 @@ TEST_P(ShardedUnits, CopiesAreAskedOnceAStepAfterTheLastSumOfTheGroup) {
 // The sum of the micro-batch before is settled when the last one's backward has begun.
 TEST_P(ShardedUnits, ASumThatIsSettledInTheLastBackwardIsNotTheLastOne) {
   if (GetParam() == 1) GTEST_SKIP() << "which adds up one sum a step";
-  ShardedUnit shared = unit(GetParam());
+  FsdpUnit shared = unit(GetParam());
   backward(shared, /*last=*/false);
   shared.begin_backward(/*sends=*/true, /*last=*/true);
   under_way_.take();
@@ -99,7 +99,7 @@ TEST_P(ShardedUnits, ASumThatIsSettledInTheLastBackwardIsNotTheLastOne) {
 }
 
 TEST_P(ShardedUnits, WithoutCopiesNothingIsAddedUpBetweenGroups) {
-  ShardedUnit shared = unit(GetParam(), /*with_copies=*/false);
+  FsdpUnit shared = unit(GetParam(), /*with_copies=*/false);
   backward(shared, /*last=*/true);
   shared.give_gradients();
   EXPECT_EQ(under_way_.take().back(), "dp scatter is there");

@@ -20,7 +20,7 @@ namespace headroom {
 // Elements. A multiple of the blocks of 8-bit moments and of what kernels want to begin at.
 inline constexpr int64_t kFlatAlignment = 256;
 
-class FlatUnit {
+class FlatParameter {
  public:
   // What of one parameter lies in a part.
   struct Piece {
@@ -31,7 +31,7 @@ class FlatUnit {
   };
 
   // numels: elements of each parameter; parts: replicas.
-  FlatUnit(const std::vector<int64_t>& numels, int64_t parts);
+  FlatParameter(const std::vector<int64_t>& numels, int64_t parts);
 
   int64_t offset(size_t parameter) const { return offsets_[parameter]; }
   int64_t part_numel() const { return part_numel_; }

@@ -40,7 +40,7 @@
 #include "model/torch.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
-#include "train/parallel/flat_unit.h"
+#include "train/parallel/flat_parameter.h"
 #include "train/parallel/rank_group.h"
 
 namespace headroom {
@@ -53,17 +53,17 @@ struct SharingRanks {
   int64_t replicas() const { return sharers->size() * (copies ? copies->size() : 1); }
 };
 
-class ShardedUnit {
+class FsdpUnit {
  public:
   // The parameters become views of the flat tensor. zero: 1 to 3.
-  ShardedUnit(std::string name, const NamedTensors& parameters, int64_t zero, SharingRanks ranks);
+  FsdpUnit(std::string name, const NamedTensors& parameters, int64_t zero, SharingRanks ranks);
 
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
   const std::vector<std::string>& names() const { return names_; }
   torch::TensorOptions options() const { return part_.options(); }
   // What this replica owns, flat, by the names of the parameters that it is of; and where in them.
   const NamedTensors& pieces() const { return pieces_; }
-  const std::vector<FlatUnit::Piece>& ranges() const { return ranges_; }
+  const std::vector<FlatParameter::Piece>& ranges() const { return ranges_; }
   void listen(MemoryClaims* claims);
 
   // ZeRO-3: the whole parameters' memory comes, and their numbers begin to; they are there when
@@ -85,7 +85,7 @@ class ShardedUnit {
   // The gradient of a parameter is complete. True: it was the last one, and their sum can begin.
   bool take(size_t parameter);
   // Begins the sums of units that have all their gradients, in one call.
-  static void begin_sums(const std::vector<ShardedUnit*>& units);
+  static void begin_sums(const std::vector<FsdpUnit*>& units);
   // The sum that began is there; that over the copies begins.
   void settle();
   // The pieces' gradients: the sums of all micro-batches, divided by the replicas. Throws
@@ -112,11 +112,11 @@ class ShardedUnit {
   std::vector<torch::Tensor> parameters_;
   int64_t zero_;
   SharingRanks ranks_;
-  FlatUnit layout_;
+  FlatParameter layout_;
   torch::Tensor flat_;  // all parameters; without memory while they are away
   torch::Tensor part_;  // this replica's
   NamedTensors pieces_;
-  std::vector<FlatUnit::Piece> ranges_;  // of the pieces
+  std::vector<FlatParameter::Piece> ranges_;  // of the pieces
   RankGroup::Work gathering_;
   bool is_there_ = true;
 
