@@ -97,7 +97,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   apply_activations(request, *step);
   apply_param_offload(*step);
   apply_shards(*step);
-  GradientTaker* const taker = apply_update(request, *step);
+  GradientSink* const taker = apply_update(request, *step);
   apply_replicas(request, taker, *step);
   apply_tensor_parallel(request, taker, *step);
   apply_pipeline(std::move(pipeline), *step);

@@ -47,7 +47,7 @@ HostRanks host_ranks(const RunSpec& spec, const Step& step, const std::vector<st
   HostRanks ranks;
   if (step.world->is_alone()) return ranks;
   const int64_t replicas = spec.mesh.size(MeshAxis::kData);
-  if (replicas > 1) ranks.giver = GradientTaker::Giver::kReplicas;
+  if (replicas > 1) ranks.source = GradientSink::Source::kReplicas;
   ranks.share = 1.0 / static_cast<double>(replicas);
   ranks.counted = counted_here(step.layout, names);
   ranks.add_up = [world = step.world](double here) { return world->sum(here); };
@@ -83,9 +83,9 @@ void apply_param_offload(Step& step) {
   step.run_block = around_resident(*offloaded, std::move(step.run_block));
 }
 
-std::shared_ptr<GradientTaker> make_offloaded_update(const BuildRequest& request,
-                                                     const NamedTensors& parameters, bool is_scaled,
-                                                     Step& step) {
+std::shared_ptr<GradientSink> make_offloaded_update(const BuildRequest& request,
+                                                    const NamedTensors& parameters, bool is_scaled,
+                                                    Step& step) {
   const RunSpec& spec = request.spec;
   const bool in_files = spec.optimizer_offload.space == MemorySpace::kDisk;
   if (is_scaled && in_files) refuse_files_beside_a_loss_scale();

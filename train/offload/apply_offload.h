@@ -5,7 +5,7 @@
 
 #include "train/build_request.h"
 #include "train/step.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
@@ -18,8 +18,8 @@ std::shared_ptr<OffloadedParameters> make_offloaded_parameters(const BuildReques
 void apply_param_offload(Step& step);
 
 // --optimizer-offload. parameters: of the update. is_scaled: the loss is. Throws UsageError.
-std::shared_ptr<GradientTaker> make_offloaded_update(const BuildRequest& request,
-                                                     const NamedTensors& parameters, bool is_scaled,
-                                                     Step& step);
+std::shared_ptr<GradientSink> make_offloaded_update(const BuildRequest& request,
+                                                    const NamedTensors& parameters, bool is_scaled,
+                                                    Step& step);
 
 }  // namespace headroom

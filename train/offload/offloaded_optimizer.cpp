@@ -29,7 +29,7 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
                                        std::shared_ptr<HostStates> states,
                                        OffloadedParameters* homes, const NamedTensors& masters,
                                        int64_t host_limit_bytes, HostRanks ranks)
-    : GradientTaker(parameters, ranks.giver),
+    : GradientSink(parameters, ranks.source),
       copies_(std::move(copies)),
       options_(options),
       states_(std::move(states)),
@@ -69,7 +69,7 @@ void OffloadedOptimizer::claim_slabs() {
 }
 
 void OffloadedOptimizer::begin_step() {
-  GradientTaker::begin_step();
+  GradientSink::begin_step();
   for (const size_t index : arrived_) {
     Held& held = held_[index];
     if (held.on_the_way) held.on_the_way->wait();

@@ -43,20 +43,20 @@
 #include "train/offload/host_adamw.h"
 #include "train/offload/host_states.h"
 #include "train/offload/offloaded_parameters.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
 // What the host's update knows of the other ranks of a mesh.
 struct HostRanks {
-  GradientTaker::Giver giver = GradientTaker::Giver::kBackward;
+  GradientSink::Source source = GradientSink::Source::kBackward;
   double share = 1;           // of the replicas' sum of gradients, in their mean
   std::vector<bool> counted;  // of each parameter: whether this rank counts it; empty: all
   // Adds up a number that each rank has; empty: there is no other one.
   std::function<double(double here)> add_up;
 };
 
-class OffloadedOptimizer final : public GradientTaker {
+class OffloadedOptimizer final : public GradientSink {
  public:
   // homes: where the parameters lie that are not on the card; null: all are.
   // masters: what the masters begin as, by the parameters' names; empty: as the weights.

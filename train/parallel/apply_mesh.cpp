@@ -48,20 +48,20 @@ void apply_shards(Step& step) {
   step.run_block = fully_sharded->around(std::move(step.run_block));
 }
 
-void apply_replicas(const BuildRequest& request, GradientTaker* taker, Step& step) {
+void apply_replicas(const BuildRequest& request, GradientSink* taker, Step& step) {
   if (request.size(MeshAxis::kData) == 1 || !has_backward(request.spec.profile_type)) return;
   if (const auto& fully_sharded = step.layout.fully_sharded) {
-    if (taker != nullptr) fully_sharded->give_to(*taker);
+    if (taker != nullptr) fully_sharded->send_to(*taker);
     return;
   }
   const auto added = std::make_shared<DataParallel>(step.model()->named_parameters(),
                                                     request.grid->group(MeshAxis::kData),
                                                     request.spec.bucket_bytes);
-  if (taker != nullptr) added->give_to(*taker);
+  if (taker != nullptr) added->send_to(*taker);
   step.hooks.add(added);
 }
 
-void apply_tensor_parallel(const BuildRequest& request, GradientTaker* taker, Step& step) {
+void apply_tensor_parallel(const BuildRequest& request, GradientSink* taker, Step& step) {
   const auto& tensors = step.layout.tensors;
   if (!tensors || !has_backward(request.spec.profile_type)) return;
   step.loss = [tensors](const Tensor& logits_BSV, const Tensor& targets_BS) {

@@ -6,7 +6,7 @@
 #include "train/build_request.h"
 #include "train/parallel/pipeline.h"
 #include "train/step.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
@@ -21,8 +21,8 @@ void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& st
 void apply_shards(Step& step);
 // Replicas that share nothing add up their gradients. taker: the update that takes gradients one by
 // one; null: it takes all of them after the last backward.
-void apply_replicas(const BuildRequest& request, GradientTaker* taker, Step& step);
-void apply_tensor_parallel(const BuildRequest& request, GradientTaker* taker, Step& step);
+void apply_replicas(const BuildRequest& request, GradientSink* taker, Step& step);
+void apply_tensor_parallel(const BuildRequest& request, GradientSink* taker, Step& step);
 void apply_pipeline(std::unique_ptr<Pipeline> pipeline, Step& step);
 
 }  // namespace headroom

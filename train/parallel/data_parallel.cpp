@@ -49,7 +49,7 @@ void DataParallel::cut(const std::vector<int64_t>& blocks) {
   begin_step();
 }
 
-void DataParallel::give_to(GradientTaker& taker) {
+void DataParallel::send_to(GradientSink& taker) {
   taker_ = &taker;
   std::vector<int64_t> blocks;
   for (const std::string& name : names_) blocks.push_back(block_of(name));

@@ -23,7 +23,7 @@
 #include "train/parallel/rank_group.h"
 #include "train/step_hook.h"
 #include "train/task.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
@@ -34,7 +34,7 @@ class DataParallel final : public StepHook {
 
   // From now on each sum over the replicas is given to the taker when it is there, of every
   // backward. The taker divides it by the replicas, and lives as long as this.
-  void give_to(GradientTaker& taker);
+  void send_to(GradientSink& taker);
 
   void listen(ScopeListener* /*scopes*/, MemoryClaims* claims) override { claims_ = claims; }
   void begin_step() override;
@@ -67,7 +67,7 @@ class DataParallel final : public StepHook {
   std::vector<size_t> bucket_of_;  // of each parameter
   size_t begun_ = 0;               // buckets
   bool sends_ = false;
-  GradientTaker* taker_ = nullptr;
+  GradientSink* taker_ = nullptr;
   Bucket* adding_up_ = nullptr;  // whose sum is on its way to him
   MemoryClaims* claims_ = nullptr;
   GradientHooks hooks_;

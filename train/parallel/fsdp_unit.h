@@ -74,7 +74,7 @@ class FsdpUnit {
 
   // Who takes a piece's gradient, the sum over the replicas, each time that it is there; nothing is
   // added up here then. Not where there are copies.
-  void give_to(std::function<void(size_t piece)> taker) { taker_ = std::move(taker); }
+  void send_to(std::function<void(size_t piece)> taker) { taker_ = std::move(taker); }
 
   // Before a backward. sends: whether its gradients are to be added up over the replicas; last: of
   // the step.

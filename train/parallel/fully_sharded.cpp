@@ -132,11 +132,11 @@ void FullySharded::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
-void FullySharded::give_to(GradientTaker& taker) {
+void FullySharded::send_to(GradientSink& taker) {
   gives_ = true;
   size_t first = 0;
   for (const auto& unit : units_) {
-    unit->give_to([&taker, first](size_t piece) { taker.give(first + piece); });
+    unit->send_to([&taker, first](size_t piece) { taker.give(first + piece); });
     first += unit->ranges().size();
   }
 }

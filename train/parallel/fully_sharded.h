@@ -26,7 +26,7 @@
 #include "train/parallel/fsdp_unit.h"
 #include "train/step_hook.h"
 #include "train/task.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 #include "train/vocabulary/mesh.h"
 
 namespace headroom {
@@ -56,8 +56,8 @@ class FullySharded final : public StepHook, public ResidentBlocks {
   // `inner`, with the block's parameters there.
   BlockRunner around(BlockRunner inner);
 
-  // As DataParallel::give_to().
-  void give_to(GradientTaker& taker);
+  // As DataParallel::send_to().
+  void send_to(GradientSink& taker);
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;

@@ -33,9 +33,9 @@ std::unique_ptr<Optimizer> make_optimizers(const RunSpec& spec, std::vector<torc
   return make(std::move(weights), 0);
 }
 
-std::shared_ptr<GradientTaker> release_gradients(const BuildRequest& request,
-                                                 const NamedTensors& parameters,
-                                                 const OfParameters& of, bool is_scaled) {
+std::shared_ptr<GradientSink> release_gradients(const BuildRequest& request,
+                                                const NamedTensors& parameters,
+                                                const OfParameters& of, bool is_scaled) {
   if (is_scaled) refuse_release_of_scaled_gradients();
   // A seed of its own for the random bits of each parameter.
   return std::make_shared<GradientRelease>(
@@ -79,11 +79,11 @@ std::unique_ptr<LossScaler> make_loss_scaler(const BuildRequest& request, Precis
 
 }  // namespace
 
-GradientTaker* apply_update(const BuildRequest& request, Step& step) {
+GradientSink* apply_update(const BuildRequest& request, Step& step) {
   const RunSpec& spec = request.spec;
   std::unique_ptr<LossScaler> loss_scaler = make_loss_scaler(request, step.precision());
   const bool is_scaled = loss_scaler != nullptr;
-  std::shared_ptr<GradientTaker> taker;
+  std::shared_ptr<GradientSink> taker;
   if (spec.profile_type == Mode::kTraining) {
     const auto& shards = step.layout.shards;
     const NamedTensors parameters = shards ? shards->pieces() : step.model()->named_parameters();

@@ -2,7 +2,7 @@
 
 #include "train/build_request.h"
 #include "train/step.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
@@ -10,6 +10,6 @@ namespace headroom {
 // last backward, behind clipping; one for each parameter inside backward; or the host's. What
 // stands between it and BF16 weights: master weights, or stochastic rounding. Returns the update
 // where it takes gradients one by one, else null. Throws UsageError.
-GradientTaker* apply_update(const BuildRequest& request, Step& step);
+GradientSink* apply_update(const BuildRequest& request, Step& step);
 
 }  // namespace headroom

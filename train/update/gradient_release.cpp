@@ -6,7 +6,7 @@ using torch::Tensor;
 
 GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& parameters,
                                  const MakeOptimizer& make)
-    : GradientTaker(parameters) {
+    : GradientSink(parameters) {
   for (const Tensor& parameter : parameters_) {
     optimizers_.push_back(make({parameter}, optimizers_.size()));
   }

@@ -4,7 +4,7 @@
 // Note [Gradient release]
 // Rationale: an ordinary step holds every gradient until the last is there, and its update looks
 //   at one after the other.
-// Approach: the hook of a parameter (gradient_taker.h) updates it with an optimizer of that
+// Approach: the hook of a parameter (gradient_sink.h) updates it with an optimizer of that
 //   parameter alone, so that no optimizer knows of it and each counts one update a step; foreach
 //   and fused get lists of one tensor. What is computed is the ordinary update, bit for bit.
 //   The update is a phase, "optimizer", inside that of the backward, on autograd's thread, which
@@ -21,11 +21,11 @@
 
 #include "model/torch.h"
 #include "train/optim/optimizer.h"
-#include "train/update/gradient_taker.h"
+#include "train/update/gradient_sink.h"
 
 namespace headroom {
 
-class GradientRelease final : public GradientTaker {
+class GradientRelease final : public GradientSink {
  public:
   // One optimizer for a parameter at a time.
   GradientRelease(const torch::OrderedDict<std::string, torch::Tensor>& parameters,

@@ -141,7 +141,7 @@ void RehearsedStep::send_gradients() {
     leaving_ = &parameter;
   };
   if (model_.shards() != nullptr) {
-    model_.shards()->give_to(send);
+    model_.shards()->send_to(send);
   } else if (spec_.mesh.size(MeshAxis::kData) > 1) {
     given_ = std::make_unique<GivenShapes>(model_.parameters(), spec_.bucket_bytes, send);
   } else {

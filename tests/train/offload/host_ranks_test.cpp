@@ -55,7 +55,7 @@ struct OneUpdate {
 };
 
 HostRanks given(double share = 1) {
-  return {.giver = GradientTaker::Giver::kReplicas, .share = share};
+  return {.source = GradientSink::Source::kReplicas, .share = share};
 }
 
 void expect_equal(const NamedTensors& parameters, const NamedTensors& expected) {

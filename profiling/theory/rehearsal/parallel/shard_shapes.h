@@ -1,5 +1,5 @@
-// A model shared by its replicas, with shapes for tensors. Read beside train/parallel/fully_sharded.h. No
-// torch here.
+// A model shared by its replicas, with shapes for tensors. Read beside
+// train/parallel/fully_sharded.h. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class ShardShapes final : public ResidentBlocks {
   ShapeTensor run(int64_t index, const ShapeTensor& x_BSD,
                   const std::function<ShapeTensor(const ShapeTensor&)>& block);
 
-  void give_to(const std::function<void(Parameter&)>& taker);
+  void send_to(const std::function<void(Parameter&)>& taker);
   void begin_step();
   void begin_forward();
   void begin_backward(bool last);

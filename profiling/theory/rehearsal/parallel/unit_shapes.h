@@ -28,7 +28,7 @@ class UnitShapes {
   std::vector<Parameter*> pieces();
 
   // As FsdpUnit's.
-  void give_to(std::function<void(Parameter&)> taker) { taker_ = std::move(taker); }
+  void send_to(std::function<void(Parameter&)> taker) { taker_ = std::move(taker); }
   void fetch();
   void drop();
   void begin_backward(bool sends) { sends_ = sends; }

@@ -2,7 +2,7 @@
 // optimizer that takes all of them at its end.
 //
 // Autograd calls a hook on a parameter whose gradient it has completed, on its own thread, which
-// the step waits for. What stands behind the hook is a GradientTaker: it updates the parameter
+// the step waits for. What stands behind the hook is a GradientSink: it updates the parameter
 // there and then (gradient_release.h), or sends the gradient away and updates when backward has
 // ended (train/offload/offloaded_optimizer.h). Where replicas add gradients up first, they give it
 // the sums of what its parameters are (train/parallel/data_parallel.h, shards.h).
@@ -23,16 +23,16 @@
 
 namespace headroom {
 
-class GradientTaker : public Update {
+class GradientSink : public Update {
  public:
   // Who gives it gradients: while it lives every backward, of what that reaches of the parameters;
   // or replicas, of what is complete over all of them.
-  enum class Giver { kBackward, kReplicas };
+  enum class Source { kBackward, kReplicas };
   // What is done to a gradient before it is taken: several ranks have parts of it.
   using Complete = std::function<void(const std::string& parameter, const torch::Tensor& gradient)>;
 
-  explicit GradientTaker(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
-                         Giver giver = Giver::kBackward);
+  explicit GradientSink(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+                        Source source = Source::kBackward);
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override { taken_ = 0; }
@@ -54,7 +54,7 @@ class GradientTaker : public Update {
   // Throws c10::Error where a parameter had no gradient in one of the backwards.
   void check_complete(size_t micro_batches) const;
 
-  Giver giver_;
+  Source source_;
   size_t taken_ = 0;
   Complete complete_;
   std::optional<GradientHooks> hooks_;
