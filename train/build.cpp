@@ -97,9 +97,9 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   apply_activations(request, *step);
   apply_param_offload(*step);
   apply_shards(*step);
-  GradientSink* const taker = apply_update(request, *step);
-  apply_replicas(request, taker, *step);
-  apply_tensor_parallel(request, taker, *step);
+  GradientSink* const sink = apply_update(request, *step);
+  apply_replicas(request, sink, *step);
+  apply_tensor_parallel(request, sink, *step);
   apply_pipeline(std::move(pipeline), *step);
   return step;
 }

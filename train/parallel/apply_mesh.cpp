@@ -48,27 +48,27 @@ void apply_shards(Step& step) {
   step.run_block = fully_sharded->around(std::move(step.run_block));
 }
 
-void apply_replicas(const BuildRequest& request, GradientSink* taker, Step& step) {
+void apply_replicas(const BuildRequest& request, GradientSink* sink, Step& step) {
   if (request.size(MeshAxis::kData) == 1 || !has_backward(request.spec.profile_type)) return;
   if (const auto& fully_sharded = step.layout.fully_sharded) {
-    if (taker != nullptr) fully_sharded->send_to(*taker);
+    if (sink != nullptr) fully_sharded->send_to(*sink);
     return;
   }
   const auto added = std::make_shared<DataParallel>(step.model()->named_parameters(),
                                                     request.grid->group(MeshAxis::kData),
                                                     request.spec.bucket_bytes);
-  if (taker != nullptr) added->send_to(*taker);
+  if (sink != nullptr) added->send_to(*sink);
   step.hooks.add(added);
 }
 
-void apply_tensor_parallel(const BuildRequest& request, GradientSink* taker, Step& step) {
+void apply_tensor_parallel(const BuildRequest& request, GradientSink* sink, Step& step) {
   const auto& tensors = step.layout.tensors;
   if (!tensors || !has_backward(request.spec.profile_type)) return;
   step.loss = [tensors](const Tensor& logits_BSV, const Tensor& targets_BS) {
     return tensors->loss(logits_BSV, targets_BS);
   };
-  if (taker == nullptr) return;
-  taker->complete_by([tensors](const std::string& parameter, const Tensor& gradient) {
+  if (sink == nullptr) return;
+  sink->complete_by([tensors](const std::string& parameter, const Tensor& gradient) {
     tensors->finish_gradients({parameter}, {gradient});
   });
 }

@@ -19,10 +19,10 @@ std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request);
 // pipeline: null: there is one stage.
 void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& step);
 void apply_shards(Step& step);
-// Replicas that share nothing add up their gradients. taker: the update that takes gradients one by
+// Replicas that share nothing add up their gradients. sink: the update that takes gradients one by
 // one; null: it takes all of them after the last backward.
-void apply_replicas(const BuildRequest& request, GradientSink* taker, Step& step);
-void apply_tensor_parallel(const BuildRequest& request, GradientSink* taker, Step& step);
+void apply_replicas(const BuildRequest& request, GradientSink* sink, Step& step);
+void apply_tensor_parallel(const BuildRequest& request, GradientSink* sink, Step& step);
 void apply_pipeline(std::unique_ptr<Pipeline> pipeline, Step& step);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ DataParallel::DataParallel(const NamedTensors& parameters, std::shared_ptr<RankG
       bucket_bytes_(bucket_bytes),
       bucket_of_(parameters_.size()),
       hooks_(parameters_, [this](size_t index) {
-        taker_ == nullptr ? completed(index) : completed_for_taker(index);
+        sink_ == nullptr ? completed(index) : completed_for_sink(index);
       }) {
   cut({});
 }
@@ -49,8 +49,8 @@ void DataParallel::cut(const std::vector<int64_t>& blocks) {
   begin_step();
 }
 
-void DataParallel::send_to(GradientSink& taker) {
-  taker_ = &taker;
+void DataParallel::send_to(GradientSink& sink) {
+  sink_ = &sink;
   std::vector<int64_t> blocks;
   for (const std::string& name : names_) blocks.push_back(block_of(name));
   cut(blocks);
@@ -84,7 +84,7 @@ void DataParallel::begin_sum(Bucket& bucket) {
 }
 
 // A backward may be of some of the blocks: whoever is complete goes.
-void DataParallel::completed_for_taker(size_t parameter) {
+void DataParallel::completed_for_sink(size_t parameter) {
   claim(claims_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
   Bucket& bucket = buckets_[bucket_of_[parameter]];
   if (--bucket.missing > 0) return;
@@ -96,7 +96,7 @@ void DataParallel::completed_for_taker(size_t parameter) {
 void DataParallel::give(Bucket& bucket) {
   std::exchange(bucket.sum, nullptr)->wait();
   bucket.was_given = true;
-  for (const size_t i : bucket.parameters) taker_->give(i);
+  for (const size_t i : bucket.parameters) sink_->give(i);
 }
 
 void DataParallel::end_backward(const Task& /*task*/) {
@@ -117,7 +117,7 @@ void DataParallel::check_gradients(const Bucket& bucket) const {
 }
 
 void DataParallel::gradients_ready() {
-  if (taker_ != nullptr) return check_given();
+  if (sink_ != nullptr) return check_given();
   if (begun_ < buckets_.size()) check_gradients(buckets_[begun_]);
   const torch::NoGradGuard no_grad;
   const double share = 1.0 / static_cast<double>(group_->size());

@@ -32,9 +32,9 @@ class DataParallel final : public StepHook {
   DataParallel(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
                int64_t bucket_bytes);
 
-  // From now on each sum over the replicas is given to the taker when it is there, of every
-  // backward. The taker divides it by the replicas, and lives as long as this.
-  void send_to(GradientSink& taker);
+  // From now on each sum over the replicas is given to the sink when it is there, of every
+  // backward. The sink divides it by the replicas, and lives as long as this.
+  void send_to(GradientSink& sink);
 
   void listen(ScopeListener* /*scopes*/, MemoryClaims* claims) override { claims_ = claims; }
   void begin_step() override;
@@ -53,7 +53,7 @@ class DataParallel final : public StepHook {
   // blocks: as buckets_of().
   void cut(const std::vector<int64_t>& blocks);
   void completed(size_t parameter);
-  void completed_for_taker(size_t parameter);
+  void completed_for_sink(size_t parameter);
   void begin_sum(Bucket& bucket);
   void give(Bucket& bucket);
   void check_given() const;
@@ -67,7 +67,7 @@ class DataParallel final : public StepHook {
   std::vector<size_t> bucket_of_;  // of each parameter
   size_t begun_ = 0;               // buckets
   bool sends_ = false;
-  GradientSink* taker_ = nullptr;
+  GradientSink* sink_ = nullptr;
   Bucket* adding_up_ = nullptr;  // whose sum is on its way to him
   MemoryClaims* claims_ = nullptr;
   GradientHooks hooks_;

@@ -127,7 +127,7 @@ void FsdpUnit::settle() {
   if (!adding_up_) return;
   wait_for(*std::exchange(adding_up_, nullptr));
   if (zero_ > 1) gradients_ = Tensor();
-  if (taker_) return give();
+  if (sink_) return give();
   if (sum_.defined()) {
     sum_.add_(summing_);
   } else {
@@ -141,7 +141,7 @@ void FsdpUnit::settle() {
 void FsdpUnit::give() {
   set_gradients(std::exchange(summing_, Tensor()));
   has_given_ = true;
-  for (size_t i = 0; i < ranges_.size(); ++i) taker_(i);
+  for (size_t i = 0; i < ranges_.size(); ++i) sink_(i);
 }
 
 void FsdpUnit::set_gradients(const Tensor& sum) {
@@ -155,7 +155,7 @@ void FsdpUnit::give_gradients() {
   wait_for(adding_up_copies_);
   TORCH_CHECK(missing_ == parameters_.size() && (sum_.defined() || has_given_), "parameters of ",
               name_, " have no gradient to add to the other replicas'");
-  if (taker_) return;
+  if (sink_) return;
   sum_.mul_(1.0 / static_cast<double>(ranks_.replicas()));
   set_gradients(sum_);
 }

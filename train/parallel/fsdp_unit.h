@@ -74,7 +74,7 @@ class FsdpUnit {
 
   // Who takes a piece's gradient, the sum over the replicas, each time that it is there; nothing is
   // added up here then. Not where there are copies.
-  void send_to(std::function<void(size_t piece)> taker) { taker_ = std::move(taker); }
+  void send_to(std::function<void(size_t piece)> sink) { sink_ = std::move(sink); }
 
   // Before a backward. sends: whether its gradients are to be added up over the replicas; last: of
   // the step.
@@ -130,7 +130,7 @@ class FsdpUnit {
   bool sends_ = false;
   bool is_last_ = false;
   bool sum_is_last_ = false;  // of the step, which began
-  std::function<void(size_t piece)> taker_;
+  std::function<void(size_t piece)> sink_;
   bool has_given_ = false;  // in this step
   size_t missing_ = 0;      // gradients, in the backward that runs
   MemoryClaims* claims_ = nullptr;

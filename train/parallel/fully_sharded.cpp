@@ -132,11 +132,11 @@ void FullySharded::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
   for (const auto& unit : units_) unit->listen(claims);
 }
 
-void FullySharded::send_to(GradientSink& taker) {
+void FullySharded::send_to(GradientSink& sink) {
   gives_ = true;
   size_t first = 0;
   for (const auto& unit : units_) {
-    unit->send_to([&taker, first](size_t piece) { taker.give(first + piece); });
+    unit->send_to([&sink, first](size_t piece) { sink.give(first + piece); });
     first += unit->ranges().size();
   }
 }

@@ -57,7 +57,7 @@ class FullySharded final : public StepHook, public ResidentBlocks {
   BlockRunner around(BlockRunner inner);
 
   // As DataParallel::send_to().
-  void send_to(GradientSink& taker);
+  void send_to(GradientSink& sink);
 
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
   void begin_step() override;
@@ -89,7 +89,7 @@ class FullySharded final : public StepHook, public ResidentBlocks {
   FsdpUnit* with_table_ = nullptr;  // the block whose gradients leave with the token table's
   std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
   std::vector<FsdpUnit*> adding_up_;                   // whose sum began last, and may not be there
-  bool gives_ = false;                                 // sums to a taker, as they come
+  bool gives_ = false;                                 // sums to a sink, as they come
 };
 
 }  // namespace headroom

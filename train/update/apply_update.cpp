@@ -83,23 +83,23 @@ GradientSink* apply_update(const BuildRequest& request, Step& step) {
   const RunSpec& spec = request.spec;
   std::unique_ptr<LossScaler> loss_scaler = make_loss_scaler(request, step.precision());
   const bool is_scaled = loss_scaler != nullptr;
-  std::shared_ptr<GradientSink> taker;
+  std::shared_ptr<GradientSink> sink;
   if (spec.profile_type == Mode::kTraining) {
     const auto& shards = step.layout.shards;
     const NamedTensors parameters = shards ? shards->pieces() : step.model()->named_parameters();
     OfParameters of{.names = parameters.keys()};
     if (shards) of.whole_numels = shards->whole_numels();
     if (releases_gradients(spec)) {
-      taker = release_gradients(request, parameters, of, is_scaled);
+      sink = release_gradients(request, parameters, of, is_scaled);
     } else if (offloads_optimizer(spec)) {
-      taker = make_offloaded_update(request, parameters, is_scaled, step);
+      sink = make_offloaded_update(request, parameters, is_scaled, step);
     }
-    step.update = taker;
-    if (!taker) step.update = update_at_end(request, parameters, of, step);
+    step.update = sink;
+    if (!sink) step.update = update_at_end(request, parameters, of, step);
     if (!offloads_optimizer(spec)) fill_masters(spec, step, of.names);
   }
   step.update->loss_scaler = std::move(loss_scaler);
-  return taker.get();
+  return sink.get();
 }
 
 }  // namespace headroom
