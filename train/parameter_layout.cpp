@@ -45,7 +45,7 @@ void load_parameters(const NamedTensors& parameters, const ParameterLayout& layo
   if (layout.fully_sharded != nullptr) return layout.fully_sharded->set(here);
   for (const auto& item : parameters) {
     const Tensor& numbers = here[item.key()];
-    if (layout.offloaded != nullptr && layout.offloaded->is_away(item.value())) {
+    if (layout.offloaded != nullptr && layout.offloaded->is_offloaded(item.value())) {
       layout.offloaded->set(item.value(), numbers);
     } else {
       Tensor parameter = item.value();

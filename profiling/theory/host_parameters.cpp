@@ -62,7 +62,7 @@ int64_t bytes_on_pages(const Sheet& sheet) {
 }
 
 void add_disk_parameters(Sheet& sheet) {
-  const std::string source = "train/offload/homes_on_disk.cpp HomesOnDisk";
+  const std::string source = "train/offload/disk_block_storage.cpp DiskBlockStorage";
   sheet.begin(kDiskParameters);
   for (const ParameterShape& parameter : kModelParameters) {
     if (!parameter.in_every_block) continue;
@@ -126,8 +126,8 @@ void add_parameter_rows(Sheet& sheet, const std::string& stored) {
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
-               .source = on_disk(spec) ? "train/offload/homes_on_disk.cpp HomesOnDisk"
-                                       : "train/offload/homes_in_memory.cpp HomesInMemory",
+               .source = on_disk(spec) ? "train/offload/disk_block_storage.cpp DiskBlockStorage"
+                                       : "train/offload/host_block_storage.cpp HostBlockStorage",
                .condition = on_disk(spec) ? "pinned: blocks on their way" : "pinned",
                .storages = blocks_on_host(spec),
                .space = MemorySpace::kHost});

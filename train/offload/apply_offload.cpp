@@ -6,8 +6,8 @@
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
 #include "train/offload/disk/run_identity.h"
-#include "train/offload/homes_in_memory.h"
-#include "train/offload/homes_on_disk.h"
+#include "train/offload/disk_block_storage.h"
+#include "train/offload/host_block_storage.h"
 #include "train/offload/memory_states.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/offload/resident_runner.h"
@@ -64,13 +64,14 @@ std::shared_ptr<OffloadedParameters> make_offloaded_parameters(const BuildReques
   const Offload& place = request.spec.param_offload;
   if (!place.any()) return nullptr;
   const bool pinned = request.device.is_cuda();
-  std::unique_ptr<BlockHomes> homes;
+  std::unique_ptr<BlockStorage> homes;
   if (place.space == MemorySpace::kHost) {
-    homes = std::make_unique<HomesInMemory>(pinned, request.copies);
+    homes = std::make_unique<HostBlockStorage>(pinned, request.copies);
   } else {
     const std::string directory = is_real(request.device) ? place.directory : "";
-    homes = std::make_unique<HomesOnDisk>(
-        DiskHomesOptions{.directory = directory, .blocks = request.config.layers, .pinned = pinned},
+    homes = std::make_unique<DiskBlockStorage>(
+        DiskBlockStorageOptions{
+            .directory = directory, .blocks = request.config.layers, .pinned = pinned},
         request.copies);
   }
   return std::make_shared<OffloadedParameters>(std::move(homes));

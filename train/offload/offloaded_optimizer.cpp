@@ -43,7 +43,7 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
   held_.resize(parameters_.size());
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (homes_ == nullptr) break;
-    held_[i].is_away = homes_->is_away(parameters_[i]);
+    held_[i].is_offloaded = homes_->is_offloaded(parameters_[i]);
     held_[i].home = homes_->home(parameters_[i]);
   }
   if (!computes_) return;
@@ -188,7 +188,7 @@ void OffloadedOptimizer::update(const StatesInMemory& piece) {
   if (computes_) compute(piece);
   if (piece.first + piece.numbers < parameters_[index].numel()) return;
   held.on_the_way.reset();
-  if (!held.is_away) {
+  if (!held.is_offloaded) {
     held.on_the_way = copies_->in(held.buffer, bytes_of(parameters_[index]));
   } else if (!held.home) {
     homes_->store(parameters_[index], *held.buffer);
@@ -225,7 +225,7 @@ void OffloadedOptimizer::masters_from_weights(const NamedTensors& masters) {
     const auto index = static_cast<size_t>(piece.region);
     if (piece.first == 0) {
       numbers = parameters_[index];
-      if (held_[index].is_away) numbers = homes_->on_host(numbers);
+      if (held_[index].is_offloaded) numbers = homes_->on_host(numbers);
       if (!masters.is_empty()) numbers = masters[names_[index]];
       numbers = numbers.detach().view({-1});
     }
@@ -239,11 +239,12 @@ void OffloadedOptimizer::weights_from_masters() {
     const auto index = static_cast<size_t>(piece.region);
     const Tensor& parameter = parameters_[index];
     if (piece.first == 0) {
-      numbers = (held_[index].is_away ? homes_->on_host(parameter) : parameter).detach().view({-1});
+      numbers =
+          (held_[index].is_offloaded ? homes_->on_host(parameter) : parameter).detach().view({-1});
     }
     numbers.narrow(0, piece.first, piece.numbers).copy_(masters_of(piece));
     const bool whole = piece.first + piece.numbers == numbers.numel();
-    if (whole && held_[index].is_away) homes_->set(parameter, numbers.view(parameter.sizes()));
+    if (whole && held_[index].is_offloaded) homes_->set(parameter, numbers.view(parameter.sizes()));
   });
 }
 

@@ -87,8 +87,8 @@ class OffloadedOptimizer final : public GradientSink {
     std::shared_ptr<HostArena::Buffer> buffer;
     std::shared_ptr<HostArena::Buffer> more;  // of a later micro-batch, until it is added
     std::unique_ptr<Copy> on_the_way;
-    bool arrived = false;  // of an earlier micro-batch of this step
-    bool is_away = false;  // the parameter is not on the card
+    bool arrived = false;       // of an earlier micro-batch of this step
+    bool is_offloaded = false;  // the parameter is not on the card
     // Where its new weight is written then, if not over the gradient.
     std::shared_ptr<HostArena::Buffer> home;
   };

@@ -9,8 +9,8 @@ namespace headroom {
 using torch::Tensor;
 
 struct OffloadedParameters::Block {
-  BlockHomes::Tensors bytes() const {
-    BlockHomes::Tensors all;
+  BlockStorage::Tensors bytes() const {
+    BlockStorage::Tensors all;
     for (const Tensor& parameter : parameters) all.push_back(bytes_of(parameter));
     return all;
   }
@@ -35,7 +35,7 @@ struct OffloadedParameters::Block {
   std::vector<std::string> names;  // of the parameters
 };
 
-OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockHomes> homes)
+OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockStorage> homes)
     : homes_(std::move(homes)) {}
 
 OffloadedParameters::~OffloadedParameters() = default;
@@ -64,7 +64,7 @@ void OffloadedParameters::wait_for(int64_t index) { homes_->wait(index); }
 
 void OffloadedParameters::name(const NamedTensors& parameters) {
   for (const auto& item : parameters) {
-    const BlockHomes::Place place = find(item.value());
+    const BlockStorage::Place place = find(item.value());
     if (place.index == kNone) continue;
     blocks_[static_cast<size_t>(place.block)]->names[place.index] = item.key();
   }
@@ -75,7 +75,7 @@ void OffloadedParameters::listen(ScopeListener* /*scopes*/, MemoryClaims* claims
   claim(claims_, Category::kOther, homes_->slabs(), {"parameters on the host"});
 }
 
-BlockHomes::Place OffloadedParameters::find(const Tensor& parameter) const {
+BlockStorage::Place OffloadedParameters::find(const Tensor& parameter) const {
   for (size_t block = 0; block < blocks_.size(); ++block) {
     const std::vector<Tensor>& parameters = blocks_[block]->parameters;
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -86,7 +86,7 @@ BlockHomes::Place OffloadedParameters::find(const Tensor& parameter) const {
 }
 
 std::shared_ptr<HostArena::Buffer> OffloadedParameters::home(const Tensor& parameter) const {
-  const BlockHomes::Place place = find(parameter);
+  const BlockStorage::Place place = find(parameter);
   return place.index == kNone ? nullptr : homes_->in_memory(place);
 }
 
@@ -95,7 +95,7 @@ void OffloadedParameters::store(const Tensor& parameter, const HostArena::Buffer
 }
 
 Tensor OffloadedParameters::on_host(const Tensor& parameter) const {
-  const BlockHomes::Place place = find(parameter);
+  const BlockStorage::Place place = find(parameter);
   if (place.index == kNone) return parameter;
   Tensor numbers = torch::empty(parameter.sizes(), parameter.options().device(torch::kCPU));
   homes_->read(place, bytes_of(numbers));
@@ -103,7 +103,7 @@ Tensor OffloadedParameters::on_host(const Tensor& parameter) const {
 }
 
 void OffloadedParameters::set(const Tensor& parameter, const Tensor& numbers) {
-  const BlockHomes::Place place = find(parameter);
+  const BlockStorage::Place place = find(parameter);
   if (place.index != kNone) homes_->write(place, bytes_of(numbers));
 }
 

@@ -20,7 +20,7 @@
 #include "model/transformer.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
-#include "train/offload/block_homes.h"
+#include "train/offload/block_storage.h"
 #include "train/offload/resident_blocks.h"
 #include "train/step_hook.h"
 
@@ -28,7 +28,7 @@ namespace headroom {
 
 class OffloadedParameters final : public ResidentBlocks, public StepHook {
  public:
-  explicit OffloadedParameters(std::unique_ptr<BlockHomes> homes);
+  explicit OffloadedParameters(std::unique_ptr<BlockStorage> homes);
   ~OffloadedParameters() override;
 
   // Moves out the parameters of a block that has just been made, one block after the other.
@@ -42,7 +42,7 @@ class OffloadedParameters final : public ResidentBlocks, public StepHook {
   void begin_step() override { ResidentBlocks::begin_step(); }
 
   // Whether it is one that comes and goes.
-  bool is_away(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }
+  bool is_offloaded(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }
   // Where new numbers of it may be written; null: store() takes them, or it stays on the card.
   std::shared_ptr<HostArena::Buffer> home(const torch::Tensor& parameter) const;
   void store(const torch::Tensor& parameter, const HostArena::Buffer& numbers);
@@ -63,12 +63,12 @@ class OffloadedParameters final : public ResidentBlocks, public StepHook {
   struct Block;
 
   // Its index is kNone where it stays on the card.
-  BlockHomes::Place find(const torch::Tensor& parameter) const;
+  BlockStorage::Place find(const torch::Tensor& parameter) const;
   void fetch(int64_t index) override;
   void drop(int64_t index) override;
   void wait_for(int64_t index) override;
 
-  std::unique_ptr<BlockHomes> homes_;
+  std::unique_ptr<BlockStorage> homes_;
   std::vector<std::unique_ptr<Block>> blocks_;
   MemoryClaims* claims_ = nullptr;
 };

@@ -32,7 +32,7 @@ std::vector<Tensor> Placement::tensors_of(const Component& component) {
   if (component.part == RolePart::kWeights) {
     for (const Tensor& parameter : step.model()->parameters()) {
       const auto& offloaded = step.layout.offloaded;
-      if (!offloaded || !offloaded->is_away(parameter)) all.push_back(parameter);
+      if (!offloaded || !offloaded->is_offloaded(parameter)) all.push_back(parameter);
     }
   } else if (step.update->host_states() == nullptr) {
     add_all(step.update->master_weights());

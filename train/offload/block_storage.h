@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-class BlockHomes {
+class BlockStorage {
  public:
   using Tensors =
       std::vector<torch::Tensor>;  // vectors of uint8, one for each parameter of a block
@@ -23,7 +23,7 @@ class BlockHomes {
     size_t index = 0;
   };
 
-  virtual ~BlockHomes() = default;
+  virtual ~BlockStorage() = default;
 
   // One more block: its numbers leave. Then their memory on the card is anybody's.
   virtual void take(const Tensors& from) = 0;

@@ -1,6 +1,6 @@
 // Blocks' parameters in a file: what was put there comes back, whatever is under way. In a step:
 // offloaded_parameters_test.cpp; faults of the disk: tests/cli/disk_weights_test.py.
-#include "train/offload/homes_on_disk.h"
+#include "train/offload/disk_block_storage.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace headroom {
 namespace {
 
 using torch::Tensor;
-using Tensors = BlockHomes::Tensors;
+using Tensors = BlockStorage::Tensors;
 
 constexpr int64_t kSizes[] = {10'000, 4096, 3, 70'001};
 constexpr int64_t kOnPages = (3 + 1 + 1 + 18) * 4096;
@@ -46,14 +46,14 @@ void expect_equal(const Tensors& one, const Tensors& other) {
 class HomesOnDiskTest : public testing::Test {
  protected:
   // In transfers of a page or two, so that a parameter is moved in many.
-  std::unique_ptr<HomesOnDisk> of_blocks(int64_t blocks, const std::string& directory) {
-    auto homes = std::make_unique<HomesOnDisk>(
-        DiskHomesOptions{.directory = directory, .blocks = blocks, .transfer_bytes = 8192},
+  std::unique_ptr<DiskBlockStorage> of_blocks(int64_t blocks, const std::string& directory) {
+    auto homes = std::make_unique<DiskBlockStorage>(
+        DiskBlockStorageOptions{.directory = directory, .blocks = blocks, .transfer_bytes = 8192},
         std::make_shared<Counted>());
     for (int64_t block = 0; block < blocks; ++block) homes->take(numbers(block));
     return homes;
   }
-  std::unique_ptr<HomesOnDisk> of_blocks(int64_t blocks) {
+  std::unique_ptr<DiskBlockStorage> of_blocks(int64_t blocks) {
     return of_blocks(blocks, folder_.path());
   }
 

@@ -1,18 +1,18 @@
 // The blocks' parameters in host memory, pinned for a card.
 #pragma once
 
-#include "train/offload/block_homes.h"
+#include "train/offload/block_storage.h"
 #include "train/offload/copy_queue.h"
 
 namespace headroom {
 
-class HomesInMemory final : public BlockHomes {
+class HostBlockStorage final : public BlockStorage {
  public:
-  HomesInMemory(bool pinned, std::shared_ptr<CopyQueue> copies)
+  HostBlockStorage(bool pinned, std::shared_ptr<CopyQueue> copies)
       : copies_(std::move(copies)), arena_(HostArena::make(pinned, /*limit_bytes=*/0)) {}
-  ~HomesInMemory() override;
-  HomesInMemory(const HomesInMemory&) = delete;
-  HomesInMemory& operator=(const HomesInMemory&) = delete;
+  ~HostBlockStorage() override;
+  HostBlockStorage(const HostBlockStorage&) = delete;
+  HostBlockStorage& operator=(const HostBlockStorage&) = delete;
 
   void take(const Tensors& from) override;
   void fetch(int64_t block, const Tensors& to) override;

@@ -1,4 +1,4 @@
-#include "train/offload/homes_on_disk.h"
+#include "train/offload/disk_block_storage.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,19 +11,20 @@ namespace headroom {
 
 using torch::Tensor;
 
-HomesOnDisk::HomesOnDisk(DiskHomesOptions options, std::shared_ptr<CopyQueue> copies)
+DiskBlockStorage::DiskBlockStorage(DiskBlockStorageOptions options,
+                                   std::shared_ptr<CopyQueue> copies)
     : options_(std::move(options)),
       copies_(std::move(copies)),
       arena_(HostArena::make(options_.pinned, /*limit_bytes=*/0, /*page_aligned=*/true)) {}
 
-HomesOnDisk::~HomesOnDisk() {
+DiskBlockStorage::~DiskBlockStorage() {
   transfers_.reset();  // waits for what is under way: memory and file go
   for (const Copies& copies : on_the_way_) {
     for (const auto& copy : copies) copy->wait();
   }
 }
 
-void HomesOnDisk::open(const Tensors& block) {
+void DiskBlockStorage::open(const Tensors& block) {
   for (const Tensor& parameter : block) {
     sizes_.push_back(parameter.numel());
     block_bytes_ += on_pages(parameter.numel());
@@ -36,7 +37,7 @@ void HomesOnDisk::open(const Tensors& block) {
   make_transfers();
 }
 
-void HomesOnDisk::add_slot() {
+void DiskBlockStorage::add_slot() {
   Slot& slot = slots_.emplace_back();
   slot.pieces.resize(sizes_.size());
   int64_t offset = 0;
@@ -56,7 +57,7 @@ void HomesOnDisk::add_slot() {
   }
 }
 
-void HomesOnDisk::make_transfers() {
+void DiskBlockStorage::make_transfers() {
   constexpr size_t kMostThreads = 8;
   std::vector<TransferMemory> memory;
   for (const Piece& piece : pieces_) {
@@ -68,14 +69,14 @@ void HomesOnDisk::make_transfers() {
 }
 
 // Of the block that its slot is for.
-uint64_t& HomesOnDisk::sum_of(size_t piece) {
+uint64_t& DiskBlockStorage::sum_of(size_t piece) {
   const size_t of_block = pieces_.size() / slots_.size();
   const auto block = static_cast<size_t>(slots_[pieces_[piece].slot].block);
   return sums_[block * of_block + piece % of_block];
 }
 
 // Throws where the disk gave back other bytes than it was given.
-void HomesOnDisk::check_read(size_t piece) {
+void DiskBlockStorage::check_read(size_t piece) {
   const Piece& read = pieces_[piece];
   if (checksum(read.memory, read.bytes) == sum_of(piece)) return;
   const int64_t block = slots_[read.slot].block;
@@ -85,7 +86,7 @@ void HomesOnDisk::check_read(size_t piece) {
                                      "given; use a directory on another disk");
 }
 
-void HomesOnDisk::take(const Tensors& from) {
+void DiskBlockStorage::take(const Tensors& from) {
   if (slots_.empty()) open(from);
   const auto block = static_cast<int64_t>(on_the_way_.size());
   TORCH_INTERNAL_ASSERT(block < options_.blocks && from.size() == sizes_.size());
@@ -100,7 +101,7 @@ void HomesOnDisk::take(const Tensors& from) {
   for (size_t i = 0; i < from.size(); ++i) start(slot, i, /*writes=*/true);
 }
 
-void HomesOnDisk::fetch(int64_t block, const Tensors& to) {
+void DiskBlockStorage::fetch(int64_t block, const Tensors& to) {
   check();
   finish_stores();
   Slot& slot = acquire(Use::kRead, block);
@@ -110,7 +111,7 @@ void HomesOnDisk::fetch(int64_t block, const Tensors& to) {
   copy_what_is_there();
 }
 
-void HomesOnDisk::wait(int64_t block) {
+void DiskBlockStorage::wait(int64_t block) {
   check();
   if (Slot* const slot = reading(block)) {
     settle(*slot);
@@ -122,7 +123,7 @@ void HomesOnDisk::wait(int64_t block) {
   copy_what_is_there();
 }
 
-void HomesOnDisk::leave(int64_t block) {
+void DiskBlockStorage::leave(int64_t block) {
   if (Slot* const slot = reading(block)) {  // nobody waited: the step failed
     try {
       settle(*slot);
@@ -136,7 +137,7 @@ void HomesOnDisk::leave(int64_t block) {
   copies.clear();
 }
 
-void HomesOnDisk::store(Place place, const HostArena::Buffer& numbers) {
+void DiskBlockStorage::store(Place place, const HostArena::Buffer& numbers) {
   Slot& slot = writable(place);
   if (file_) {
     for_each_common_part(*slot.buffers[place.index], numbers,
@@ -145,7 +146,7 @@ void HomesOnDisk::store(Place place, const HostArena::Buffer& numbers) {
   start(slot, place.index, /*writes=*/true);
 }
 
-void HomesOnDisk::finish_stores() {
+void DiskBlockStorage::finish_stores() {
   for (Slot& slot : slots_) {
     if (slot.use != Use::kWrite) continue;
     settle(slot);
@@ -153,7 +154,7 @@ void HomesOnDisk::finish_stores() {
   }
 }
 
-void HomesOnDisk::read(Place place, const Tensor& to) {
+void DiskBlockStorage::read(Place place, const Tensor& to) {
   if (!file_) {
     to.zero_();  // there are no numbers
     return;
@@ -167,22 +168,22 @@ void HomesOnDisk::read(Place place, const Tensor& to) {
   release(slot);
 }
 
-void HomesOnDisk::write(Place place, const Tensor& from) {
+void DiskBlockStorage::write(Place place, const Tensor& from) {
   Slot& slot = writable(place);
   if (file_) scatter(from, *slot.buffers[place.index]);
   start(slot, place.index, /*writes=*/true);
 }
 
-DiskFigures HomesOnDisk::disk() const {
+DiskFigures DiskBlockStorage::disk() const {
   return {.files = options_.blocks * block_bytes_, .read = read_, .written = written_};
 }
 
-void HomesOnDisk::check() const {
+void DiskBlockStorage::check() const {
   if (broken_) std::rethrow_exception(broken_);
 }
 
 // A slot that is in use for nothing, or, when that has ended, the one that has been longest.
-HomesOnDisk::Slot& HomesOnDisk::acquire(Use use, int64_t block) {
+DiskBlockStorage::Slot& DiskBlockStorage::acquire(Use use, int64_t block) {
   while (take_ended(/*wait=*/false)) {
   }
   copy_what_is_there();
@@ -203,7 +204,7 @@ HomesOnDisk::Slot& HomesOnDisk::acquire(Use use, int64_t block) {
 }
 
 // Where that parameter's new numbers may be put.
-HomesOnDisk::Slot& HomesOnDisk::writable(Place place) {
+DiskBlockStorage::Slot& DiskBlockStorage::writable(Place place) {
   check();
   for (Slot& slot : slots_) {
     if (slot.use != Use::kWrite || slot.block != place.block) continue;
@@ -213,21 +214,21 @@ HomesOnDisk::Slot& HomesOnDisk::writable(Place place) {
   return acquire(Use::kWrite, place.block);
 }
 
-HomesOnDisk::Slot* HomesOnDisk::reading(int64_t block) {
+DiskBlockStorage::Slot* DiskBlockStorage::reading(int64_t block) {
   const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
     return slot.use == Use::kRead && slot.block == block;
   });
   return found == slots_.end() ? nullptr : &*found;
 }
 
-void HomesOnDisk::release(Slot& slot) {
+void DiskBlockStorage::release(Slot& slot) {
   slot.use = Use::kNothing;
   slot.to.clear();
   slot.asked.reset();
   slot.copies.clear();
 }
 
-void HomesOnDisk::start(Slot& slot, size_t index, bool writes) {
+void DiskBlockStorage::start(Slot& slot, size_t index, bool writes) {
   (writes ? written_ : read_) += on_pages(sizes_[index]);
   slot.started[index] = true;
   if (!transfers_) return;
@@ -246,7 +247,7 @@ void HomesOnDisk::start(Slot& slot, size_t index, bool writes) {
 }
 
 // False where nothing is under way, or nothing has ended.
-bool HomesOnDisk::take_ended(bool wait) {
+bool DiskBlockStorage::take_ended(bool wait) {
   if (!transfers_) return false;
   try {
     const std::optional<size_t> id = transfers_->next(wait);
@@ -263,11 +264,11 @@ bool HomesOnDisk::take_ended(bool wait) {
   }
 }
 
-void HomesOnDisk::settle(Slot& slot) {
+void DiskBlockStorage::settle(Slot& slot) {
   while (slot.under_way > 0) take_ended(/*wait=*/true);
 }
 
-void HomesOnDisk::copy(Slot& slot) {
+void DiskBlockStorage::copy(Slot& slot) {
   slot.use = Use::kCopy;
   for (size_t i = 0; i < slot.to.size(); ++i) {
     slot.copies.push_back(copies_->in(slot.buffers[i], slot.to[i], slot.asked.get()));
@@ -276,7 +277,7 @@ void HomesOnDisk::copy(Slot& slot) {
   slot.to.clear();
 }
 
-void HomesOnDisk::copy_what_is_there() {
+void DiskBlockStorage::copy_what_is_there() {
   for (Slot& slot : slots_) {
     if (slot.use == Use::kRead && slot.under_way == 0) copy(slot);
   }

@@ -22,7 +22,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/offload/block_homes.h"
+#include "train/offload/block_storage.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/disk/scratch_file.h"
 #include "train/offload/disk/staged_blocks.h"
@@ -30,7 +30,7 @@
 
 namespace headroom {
 
-struct DiskHomesOptions {
+struct DiskBlockStorageOptions {
   static constexpr int64_t kTransferBytes = 16 << 20;
 
   std::string directory;  // is there already; empty: only the books are kept, for a virtual card
@@ -40,12 +40,12 @@ struct DiskHomesOptions {
 };
 
 // Throws what ScratchFile and WholeTransfers throw.
-class HomesOnDisk final : public BlockHomes {
+class DiskBlockStorage final : public BlockStorage {
  public:
-  HomesOnDisk(DiskHomesOptions options, std::shared_ptr<CopyQueue> copies);
-  ~HomesOnDisk() override;
-  HomesOnDisk(const HomesOnDisk&) = delete;
-  HomesOnDisk& operator=(const HomesOnDisk&) = delete;
+  DiskBlockStorage(DiskBlockStorageOptions options, std::shared_ptr<CopyQueue> copies);
+  ~DiskBlockStorage() override;
+  DiskBlockStorage(const DiskBlockStorage&) = delete;
+  DiskBlockStorage& operator=(const DiskBlockStorage&) = delete;
 
   void take(const Tensors& from) override;
   void fetch(int64_t block, const Tensors& to) override;
@@ -111,7 +111,7 @@ class HomesOnDisk final : public BlockHomes {
   void copy(Slot& slot);
   void copy_what_is_there();
 
-  DiskHomesOptions options_;
+  DiskBlockStorageOptions options_;
   std::shared_ptr<CopyQueue> copies_;
   std::shared_ptr<HostArena> arena_;
   std::vector<int64_t> sizes_;  // of the parameters of a block, in bytes

@@ -1,14 +1,14 @@
-#include "train/offload/homes_in_memory.h"
+#include "train/offload/host_block_storage.h"
 
 namespace headroom {
 
 using torch::Tensor;
 
-HomesInMemory::~HomesInMemory() {
+HostBlockStorage::~HostBlockStorage() {
   for (size_t i = 0; i < blocks_.size(); ++i) wait(static_cast<int64_t>(i));
 }
 
-void HomesInMemory::take(const Tensors& from) {
+void HostBlockStorage::take(const Tensors& from) {
   Block& block = blocks_.emplace_back();
   for (const Tensor& parameter : from) {
     block.buffers.push_back(arena_->take(parameter.numel()));
@@ -17,20 +17,20 @@ void HomesInMemory::take(const Tensors& from) {
   leave(static_cast<int64_t>(blocks_.size()) - 1);
 }
 
-void HomesInMemory::fetch(int64_t block, const Tensors& to) {
+void HostBlockStorage::fetch(int64_t block, const Tensors& to) {
   Block& asked = blocks_[static_cast<size_t>(block)];
   for (size_t i = 0; i < to.size(); ++i) {
     asked.on_the_way.push_back(copies_->in(asked.buffers[i], to[i]));
   }
 }
 
-void HomesInMemory::wait(int64_t block) {
+void HostBlockStorage::wait(int64_t block) {
   auto& on_the_way = blocks_[static_cast<size_t>(block)].on_the_way;
   for (const auto& copy : on_the_way) copy->wait();
   on_the_way.clear();
 }
 
-void HomesInMemory::store(Place place, const HostArena::Buffer& numbers) {
+void HostBlockStorage::store(Place place, const HostArena::Buffer& numbers) {
   for_each_common_part(*in_memory(place), numbers,
                        [](Tensor& own, Tensor& other) { own.copy_(other); });
 }
