@@ -28,7 +28,7 @@ Blocks recomputed_blocks(const RunSpec& spec);
 int64_t recomputed_at_once(const RunSpec& spec);
 
 // Whether nobody but the nodes that use them keeps the casts of a block's weights: on the CPU, and
-// where they go with the weights (train/offload/resident_runner.cpp).
+// where they go with the weights (train/offload/prefetching_runner.cpp).
 bool casts_are_their_nodes(const RunSpec& spec);
 
 // The cast weights alive at the fullest instant. On CUDA autocast's cache has all of them when the

@@ -7,14 +7,14 @@
 #include "profiling/theory/parameters.h"
 #include "train/generate/rules.h"
 #include "train/gradient_rules.h"
+#include "train/offload/block_prefetcher.h"
 #include "train/offload/disk/staged_blocks.h"
 #include "train/offload/host_ranges.h"
-#include "train/offload/resident_blocks.h"
 
 namespace headroom {
 namespace {
 
-class CountedBlocks final : public ResidentBlocks {
+class CountedBlocks final : public BlockPrefetcher {
  public:
   explicit CountedBlocks(int64_t layers) {
     for (int64_t i = 0; i < layers; ++i) add();
@@ -32,7 +32,7 @@ class CountedBlocks final : public ResidentBlocks {
   int64_t there_ = 0;
 };
 
-void run_group(ResidentBlocks& blocks, const BlockGroup& group, bool with_graph) {
+void run_group(BlockPrefetcher& blocks, const BlockGroup& group, bool with_graph) {
   for (int64_t i = group.first; i < group.end; ++i) {
     blocks.begin_run(i);
     blocks.end_run(i, with_graph);

@@ -14,7 +14,7 @@ struct BlockMoves {
   int64_t fetches = 0;  // blocks that come
 };
 
-// Counted by the books that the step follows (train/offload/resident_blocks.h), over the groups
+// Counted by the books that the step follows (train/offload/block_prefetcher.h), over the groups
 // that are computed again.
 BlockMoves block_moves(const RunSpec& spec);
 

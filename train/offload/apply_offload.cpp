@@ -10,7 +10,7 @@
 #include "train/offload/host_block_storage.h"
 #include "train/offload/memory_states.h"
 #include "train/offload/offloaded_optimizer.h"
-#include "train/offload/resident_runner.h"
+#include "train/offload/prefetching_runner.h"
 #include "train/real_device.h"
 #include "train/update/first_masters.h"
 
@@ -81,7 +81,7 @@ void apply_param_offload(Step& step) {
   const auto& offloaded = step.layout.offloaded;
   if (!offloaded) return;
   step.hooks.add(offloaded);
-  step.run_block = around_resident(*offloaded, std::move(step.run_block));
+  step.run_block = with_prefetch(*offloaded, std::move(step.run_block));
 }
 
 std::shared_ptr<GradientSink> make_offloaded_update(const BuildRequest& request,

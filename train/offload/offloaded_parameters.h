@@ -5,7 +5,7 @@
 //   idle, and is most of what a large model needs.
 // Approach: a parameter stays the tensor it is; its storage's memory comes and goes, so that
 //   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go];
-//   around_resident() keeps the books. Embedding, final norm and head stay on the card. Autocast's
+//   with_prefetch() keeps the books. Embedding, final norm and head stay on the card. Autocast's
 //   copies of a block's weights go with the block.
 // Limits: for updates that are made on the host, or none. What backward saves of those copies is
 //   kept, as ever: with BF16 products of FP32 weights a copy of all weights is on the card unless
@@ -20,13 +20,13 @@
 #include "model/transformer.h"
 #include "train/data/weights.h"
 #include "train/memory_claims.h"
+#include "train/offload/block_prefetcher.h"
 #include "train/offload/block_storage.h"
-#include "train/offload/resident_blocks.h"
 #include "train/step_hook.h"
 
 namespace headroom {
 
-class OffloadedParameters final : public ResidentBlocks, public StepHook {
+class OffloadedParameters final : public BlockPrefetcher, public StepHook {
  public:
   explicit OffloadedParameters(std::unique_ptr<BlockStorage> homes);
   ~OffloadedParameters() override;
@@ -39,7 +39,7 @@ class OffloadedParameters final : public ResidentBlocks, public StepHook {
 
   // Claims the host's memory now, and what is fetched as it comes.
   void listen(ScopeListener* scopes, MemoryClaims* claims) override;
-  void begin_step() override { ResidentBlocks::begin_step(); }
+  void begin_step() override { BlockPrefetcher::begin_step(); }
 
   // Whether it is one that comes and goes.
   bool is_offloaded(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "train/offload/resident_runner.h"
+#include "train/offload/prefetching_runner.h"
 
 namespace headroom {
 
@@ -21,7 +21,7 @@ NamedTensors with_prefix(const std::string& prefix, const NamedTensors& paramete
 
 FullySharded::FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t prefetch,
                            SharingRanks ranks)
-    : ResidentBlocks(reshard_after_forward == Reshard::kNever, prefetch),
+    : BlockPrefetcher(reshard_after_forward == Reshard::kNever, prefetch),
       zero_(zero),
       ranks_(std::move(ranks)) {}
 
@@ -113,7 +113,7 @@ void FullySharded::wait_for(int64_t index) {
 
 BlockRunner FullySharded::around(BlockRunner inner) {
   if (zero_ < 3) return inner;
-  return [this, run = around_resident(*this, std::move(inner))](
+  return [this, run = with_prefetch(*this, std::move(inner))](
              int64_t index, TransformerBlock& block, const Tensor& x_BSD) {
     if (!in_backward() && index == 0 && table_ != nullptr) table_->drop();
     if (!in_backward() && is_last(index)) settle_sums();
@@ -145,7 +145,7 @@ void FullySharded::begin_step() {
   adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
-  ResidentBlocks::begin_step();
+  BlockPrefetcher::begin_step();
   for (FsdpUnit* unit : {table_, head_}) {
     if (unit != nullptr) unit->drop();
   }

@@ -22,7 +22,7 @@
 
 #include "model/transformer.h"
 #include "train/gradient_hooks.h"
-#include "train/offload/resident_blocks.h"
+#include "train/offload/block_prefetcher.h"
 #include "train/parallel/fsdp_unit.h"
 #include "train/step_hook.h"
 #include "train/task.h"
@@ -31,7 +31,7 @@
 
 namespace headroom {
 
-class FullySharded final : public StepHook, public ResidentBlocks {
+class FullySharded final : public StepHook, public BlockPrefetcher {
  public:
   // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
   FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/tensor.h"
+#include "train/offload/block_prefetcher.h"
 #include "train/offload/host_ranges.h"
-#include "train/offload/resident_blocks.h"
 
 namespace headroom {
 
-class OffloadedParameterShapes final : public ResidentBlocks {
+class OffloadedParameterShapes final : public BlockPrefetcher {
  public:
   void take(std::vector<ShapeTensor> parameters);
   int64_t host_bytes() const { return host_.slab_bytes(); }

@@ -4,10 +4,10 @@
 
 namespace headroom {
 
-ShapeTensor run_resident(ResidentBlocks& books, Run& run, int64_t index, const ShapeTensor& x_BSD,
+ShapeTensor run_resident(BlockPrefetcher& books, Run& run, int64_t index, const ShapeTensor& x_BSD,
                          const std::function<ShapeTensor(const ShapeTensor&)>& block) {
   struct Running {
-    ResidentBlocks& books;
+    BlockPrefetcher& books;
     Run& run;
     int64_t index;
     bool with_graph;

@@ -10,7 +10,7 @@
 namespace headroom {
 
 ShardShapes::ShardShapes(Run& run, const RunSpec& spec, int64_t rank)
-    : ResidentBlocks(spec.reshard_after_forward == Reshard::kNever, spec.prefetch),
+    : BlockPrefetcher(spec.reshard_after_forward == Reshard::kNever, spec.prefetch),
       run_(run),
       zero_(spec.zero) {
   const ShardGroups groups(spec.mesh, spec.shard_group);
@@ -95,7 +95,7 @@ void ShardShapes::begin_step() {
   adding_up_.clear();
   for (const auto& unit : units_) unit->free_gradients();
   if (zero_ < 3) return;
-  ResidentBlocks::begin_step();
+  BlockPrefetcher::begin_step();
   for (UnitShapes* unit : {table_, head_}) {
     if (unit != nullptr) unit->drop();
   }

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/parallel/unit_shapes.h"
-#include "train/offload/resident_blocks.h"
+#include "train/offload/block_prefetcher.h"
 
 namespace headroom {
 
-class ShardShapes final : public ResidentBlocks {
+class ShardShapes final : public BlockPrefetcher {
  public:
   ShardShapes(Run& run, const RunSpec& spec, int64_t rank);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/transformer.h"
-#include "train/offload/resident_blocks.h"
+#include "train/offload/block_prefetcher.h"
 
 namespace headroom {
 
@@ -10,6 +10,6 @@ namespace headroom {
 // output says that its backward begins and that of the block after it is done: the engine runs the
 // newest node that is ready, and what takes a parameter's gradient before all others. `books`
 // outlives what it returns.
-BlockRunner around_resident(ResidentBlocks& books, BlockRunner inner);
+BlockRunner with_prefetch(BlockPrefetcher& books, BlockRunner inner);
 
 }  // namespace headroom

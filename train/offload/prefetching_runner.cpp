@@ -1,4 +1,4 @@
-#include "train/offload/resident_runner.h"
+#include "train/offload/prefetching_runner.h"
 
 #include <ATen/autocast_mode.h>
 
@@ -8,13 +8,13 @@ namespace headroom {
 
 using torch::Tensor;
 
-BlockRunner around_resident(ResidentBlocks& books, BlockRunner inner) {
+BlockRunner with_prefetch(BlockPrefetcher& books, BlockRunner inner) {
   return [&books, inner = std::move(inner)](int64_t index, TransformerBlock& block,
                                             const Tensor& x_BSD) {
     const bool with_graph = torch::GradMode::is_enabled();
     const bool hooked = with_graph && !books.in_backward();
     struct Running {
-      ResidentBlocks& books;
+      BlockPrefetcher& books;
       int64_t index;
       bool with_graph;
       ~Running() {

@@ -22,12 +22,12 @@
 
 namespace headroom {
 
-class ResidentBlocks {
+class BlockPrefetcher {
  public:
   // stay: what a forward with a graph has fetched stays until backward is through with it.
   // ahead: blocks that are fetched before the one that begins has run.
-  explicit ResidentBlocks(bool stay = false, int64_t ahead = 1) : stay_(stay), ahead_(ahead) {}
-  virtual ~ResidentBlocks() = default;
+  explicit BlockPrefetcher(bool stay = false, int64_t ahead = 1) : stay_(stay), ahead_(ahead) {}
+  virtual ~BlockPrefetcher() = default;
 
   // The last block of each piece, where there are several.
   void end_at(const std::vector<int64_t>& last_blocks);

@@ -1,5 +1,5 @@
 // When blocks come and go. No torch here.
-#include "train/offload/resident_blocks.h"
+#include "train/offload/block_prefetcher.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@ namespace headroom {
 namespace {
 
 // Writes down what it is told: +2 comes, =2 is waited for, -2 goes.
-class Written final : public ResidentBlocks {
+class Written final : public BlockPrefetcher {
  public:
-  explicit Written(int64_t blocks, int64_t ahead = 1) : ResidentBlocks(/*stay=*/false, ahead) {
+  explicit Written(int64_t blocks, int64_t ahead = 1) : BlockPrefetcher(/*stay=*/false, ahead) {
     for (int64_t i = 0; i < blocks; ++i) add();
   }
   std::string take() { return std::exchange(text_, ""); }
@@ -37,15 +37,15 @@ class Written final : public ResidentBlocks {
   std::string text_;
 };
 
-TEST(ResidentBlocks, InForwardTheNextOneComesBeforeABlockRunsAndItGoesAfterIt) {
+TEST(BlockPrefetcher, InForwardTheNextOneComesBeforeABlockRunsAndItGoesAfterIt) {
   EXPECT_EQ(Written(3).forward(/*with_graph=*/false), "+0 =0 +1 -0 =1 +2 -1 =2 -2");
 }
 
-TEST(ResidentBlocks, WithAGraphTheLastOneStays) {
+TEST(BlockPrefetcher, WithAGraphTheLastOneStays) {
   EXPECT_EQ(Written(3).forward(/*with_graph=*/true), "+0 =0 +1 -0 =1 +2 -1 =2");
 }
 
-TEST(ResidentBlocks, InBackwardTheOneBeforeComesBeforeABlocksBackward) {
+TEST(BlockPrefetcher, InBackwardTheOneBeforeComesBeforeABlocksBackward) {
   Written blocks(3);
   blocks.forward(/*with_graph=*/true);
   for (const int64_t index : {2, 1, 0}) blocks.begin_backward(index);
@@ -55,7 +55,7 @@ TEST(ResidentBlocks, InBackwardTheOneBeforeComesBeforeABlocksBackward) {
   EXPECT_FALSE(blocks.in_backward());
 }
 
-TEST(ResidentBlocks, AGroupThatIsComputedAgainLeavesTheOneThatBackwardGoesToNext) {
+TEST(BlockPrefetcher, AGroupThatIsComputedAgainLeavesTheOneThatBackwardGoesToNext) {
   Written blocks(6);
   blocks.forward(/*with_graph=*/true);
   blocks.begin_backward(5);
@@ -66,7 +66,7 @@ TEST(ResidentBlocks, AGroupThatIsComputedAgainLeavesTheOneThatBackwardGoesToNext
   EXPECT_EQ(blocks.take(), "-5 =4 +3");
 }
 
-TEST(ResidentBlocks, WithNoneAheadABlockComesWhenItBegins) {
+TEST(BlockPrefetcher, WithNoneAheadABlockComesWhenItBegins) {
   Written blocks(3, 0);
   EXPECT_EQ(blocks.forward(/*with_graph=*/true), "+0 =0 -0 +1 =1 -1 +2 =2");
   for (const int64_t index : {2, 1, 0}) blocks.begin_backward(index);
@@ -75,7 +75,7 @@ TEST(ResidentBlocks, WithNoneAheadABlockComesWhenItBegins) {
   EXPECT_EQ(blocks.take(), "-0");
 }
 
-TEST(ResidentBlocks, WithNoneAheadAGroupThatIsComputedAgainLeavesNothingButWhatBackwardHolds) {
+TEST(BlockPrefetcher, WithNoneAheadAGroupThatIsComputedAgainLeavesNothingButWhatBackwardHolds) {
   Written blocks(6, 0);
   blocks.forward(/*with_graph=*/true);
   blocks.begin_backward(5);
@@ -85,7 +85,7 @@ TEST(ResidentBlocks, WithNoneAheadAGroupThatIsComputedAgainLeavesNothingButWhatB
   EXPECT_EQ(blocks.take(), "-5 +4 =4");
 }
 
-TEST(ResidentBlocks, WithTwoAheadTheNextTwoComeInTheOrderInWhichTheyAreWanted) {
+TEST(BlockPrefetcher, WithTwoAheadTheNextTwoComeInTheOrderInWhichTheyAreWanted) {
   Written blocks(4, 2);
   EXPECT_EQ(blocks.forward(/*with_graph=*/true), "+0 =0 +1 +2 -0 =1 +3 -1 =2 -2 =3");
   for (const int64_t index : {3, 2, 1, 0}) blocks.begin_backward(index);
@@ -94,7 +94,7 @@ TEST(ResidentBlocks, WithTwoAheadTheNextTwoComeInTheOrderInWhichTheyAreWanted) {
   EXPECT_EQ(blocks.take(), "-0");
 }
 
-TEST(ResidentBlocks, WithTwoAheadAGroupThatIsComputedAgainLeavesTheTwoThatBackwardGoesToNext) {
+TEST(BlockPrefetcher, WithTwoAheadAGroupThatIsComputedAgainLeavesTheTwoThatBackwardGoesToNext) {
   Written blocks(6, 2);
   blocks.forward(/*with_graph=*/true);
   blocks.begin_backward(5);
@@ -104,7 +104,7 @@ TEST(ResidentBlocks, WithTwoAheadAGroupThatIsComputedAgainLeavesTheTwoThatBackwa
   EXPECT_EQ(blocks.take(), "-5 =4 +2");
 }
 
-TEST(ResidentBlocks, OfPiecesEachIsARowOfItsOwn) {
+TEST(BlockPrefetcher, OfPiecesEachIsARowOfItsOwn) {
   Written blocks(5, /*ahead=*/2);
   blocks.end_at({1, 4});
   for (const int64_t index : {0, 1, 2, 3, 4}) blocks.run(index);
@@ -118,7 +118,7 @@ TEST(ResidentBlocks, OfPiecesEachIsARowOfItsOwn) {
   EXPECT_EQ(blocks.take(), "-2 =1 +0 -1 =0 -0");
 }
 
-TEST(ResidentBlocks, AStepThatFailedLeavesNone) {
+TEST(BlockPrefetcher, AStepThatFailedLeavesNone) {
   Written blocks(3);
   blocks.forward(/*with_graph=*/true);
   blocks.begin_backward(2);
