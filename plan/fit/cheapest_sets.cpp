@@ -17,7 +17,7 @@ namespace {
 
 class CheapestSets {
  public:
-  CheapestSets(const FitQuestion& question, const Judge& judge)
+  CheapestSets(const FitQuestion& question, const FitOracle& judge)
       : question_(question),
         judge_(judge),
         sets_(sets_of(question, judge)),
@@ -289,7 +289,7 @@ class CheapestSets {
   }
 
   const FitQuestion& question_;
-  const Judge& judge_;
+  const FitOracle& judge_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
   std::vector<std::optional<int64_t>> floors_;  // of the sets; asked for again and again
@@ -299,7 +299,7 @@ class CheapestSets {
 
 }  // namespace
 
-FitResult cheapest_sets(const FitQuestion& question, const Judge& judge) {
+FitResult cheapest_sets(const FitQuestion& question, const FitOracle& judge) {
   return CheapestSets(question, judge).search();
 }
 

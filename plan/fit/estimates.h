@@ -19,7 +19,7 @@ namespace headroom {
 // Limits: what was begun behind one that fits is lost: one question a core.
 class Estimates {
  public:
-  explicit Estimates(const Judge& judge) : judge_(judge) {}
+  explicit Estimates(const FitOracle& judge) : judge_(judge) {}
 
   // Of a run that theory refuses: as much as there is not.
   int64_t floor(const RunSpec& spec);
@@ -69,7 +69,7 @@ class Estimates {
                     const std::map<std::string, RunSpec>& unknown);
   void learn_floors(const std::vector<RunSpec>& specs);
 
-  const Judge& judge_;
+  const FitOracle& judge_;
   Known floors_;
   Known needs_;
   Known leasts_;

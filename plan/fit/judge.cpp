@@ -139,42 +139,43 @@ Verdict verdict_of(Record record, bool limits_host) {
   return verdict;
 }
 
-Judge judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
-               RememberedCells& cells, const FitProgress& progress) {
+FitOracle judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
+                   RememberedCells& cells, const FitProgress& progress) {
   const std::optional<int64_t> host_limit = host_limit_of_a_rank(question);
   const int64_t capacity = capacity_of(card);
   const auto runs = std::make_shared<Runs>(cells, host_limit.has_value(), progress);
-  Judge judge{.capacity = capacity,
-              .host_limit = host_limit,
-              .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
-              .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
-              .need =
-                  [&asked](const RunSpec& spec) {
-                    return has_predicted_need(spec) ? predicted_need(spec) : asked.need(spec);
-                  },
-              .least =
-                  [&asked](const RunSpec& spec) {
-                    return has_predicted_need(spec) ? 0 : asked.least(spec);
-                  },
-              .about =
-                  [&asked](const RunSpec& spec) {
-                    return has_predicted_need(spec) ? predicted_roughly(spec) : asked.least(spec);
-                  },
-              .fits =
-                  [&asked, capacity](const RunSpec& spec) {
-                    if (!has_predicted_need(spec)) return asked.fits(spec);
-                    const bool fits = predicted_to_fit(spec, capacity);
-                    return fits && (knows_allocator_of(spec) || asked.fits(spec));
-                  },
-              .host =
-                  [](const RunSpec& spec) {
-                    return std::max(predicted_host_need(spec).bytes(), least_host_bytes(spec));
-                  },
-              .run = [runs](const RunSpec& spec) { return runs->run(spec); },
-              .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
-              .stopped = interrupted,
-              .on_theory = {},
-              .on_expected = [runs](size_t left) { runs->expect(left); }};
+  FitOracle judge{.capacity = capacity,
+                  .host_limit = host_limit,
+                  .states = [](const RunSpec& spec) { return with_nccl(spec, states_bytes(spec)); },
+                  .floor = [](const RunSpec& spec) { return with_nccl(spec, floor_bytes(spec)); },
+                  .need =
+                      [&asked](const RunSpec& spec) {
+                        return has_predicted_need(spec) ? predicted_need(spec) : asked.need(spec);
+                      },
+                  .least =
+                      [&asked](const RunSpec& spec) {
+                        return has_predicted_need(spec) ? 0 : asked.least(spec);
+                      },
+                  .about =
+                      [&asked](const RunSpec& spec) {
+                        return has_predicted_need(spec) ? predicted_roughly(spec)
+                                                        : asked.least(spec);
+                      },
+                  .fits =
+                      [&asked, capacity](const RunSpec& spec) {
+                        if (!has_predicted_need(spec)) return asked.fits(spec);
+                        const bool fits = predicted_to_fit(spec, capacity);
+                        return fits && (knows_allocator_of(spec) || asked.fits(spec));
+                      },
+                  .host =
+                      [](const RunSpec& spec) {
+                        return std::max(predicted_host_need(spec).bytes(), least_host_bytes(spec));
+                      },
+                  .run = [runs](const RunSpec& spec) { return runs->run(spec); },
+                  .foretell = [runs](const std::vector<RunSpec>& specs) { runs->foretell(specs); },
+                  .stopped = interrupted,
+                  .on_theory = {},
+                  .on_expected = [runs](size_t left) { runs->expect(left); }};
   judge.on_theory = [&progress](size_t done, size_t all) {
     if (!progress.on_status) return;
     progress.on_status("theory: set " + std::to_string(done + 1) + " of " + std::to_string(all));

@@ -1,4 +1,4 @@
-// The Judge that runs cells on a virtual card. No torch here.
+// The FitOracle that runs cells on a virtual card. No torch here.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct FitProgress {
 
 // card: with the memory asked for; the limit on a rank's host memory is what `cells` and `asked`
 // hold runs to. They and `progress` must outlive it.
-Judge judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
-               RememberedCells& cells, const FitProgress& progress);
+FitOracle judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
+                   RememberedCells& cells, const FitProgress& progress);
 
 // Not one of the first cells came to an end that says something of memory; what() has the last
 // one's.

@@ -78,7 +78,7 @@ std::vector<Point> thinned(std::vector<Point> points, size_t most) {
 
 class LargestValues {
  public:
-  LargestValues(const FitQuestion& question, const Judge& judge)
+  LargestValues(const FitQuestion& question, const FitOracle& judge)
       : question_(question),
         judge_(judge),
         sets_(sets_of(with_any_value(question), judge)),
@@ -307,7 +307,7 @@ class LargestValues {
   }
 
   const FitQuestion& question_;
-  const Judge& judge_;
+  const FitOracle& judge_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
   std::map<std::pair<size_t, int64_t>, Verdict> verdicts_;
@@ -316,7 +316,7 @@ class LargestValues {
 
 }  // namespace
 
-FitResult largest_values(const FitQuestion& question, const Judge& judge) {
+FitResult largest_values(const FitQuestion& question, const FitOracle& judge) {
   return LargestValues(question, judge).search();
 }
 

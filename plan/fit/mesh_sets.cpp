@@ -27,7 +27,8 @@ bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
 
 class MeshSets {
  public:
-  MeshSets(const FitQuestion& question, const Judge& judge) : question_(question), judge_(judge) {}
+  MeshSets(const FitQuestion& question, const FitOracle& judge)
+      : question_(question), judge_(judge) {}
 
   std::vector<TechniqueSet> all() {
     std::vector<TechniqueSet> roots = all_roots();
@@ -133,13 +134,13 @@ class MeshSets {
   }
 
   const FitQuestion& question_;
-  const Judge& judge_;
+  const FitOracle& judge_;
   std::vector<TechniqueSet> sets_;
 };
 
 }  // namespace
 
-std::vector<TechniqueSet> sets_of(const FitQuestion& question, const Judge& judge) {
+std::vector<TechniqueSet> sets_of(const FitQuestion& question, const FitOracle& judge) {
   if (question.meshes.gpus > 1) return MeshSets(question, judge).all();
   return technique_sets(question.base, question.techniques, question.order);
 }

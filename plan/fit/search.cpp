@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-FitResult search_fit(const FitQuestion& question, const Judge& judge) {
+FitResult search_fit(const FitQuestion& question, const FitOracle& judge) {
   return question.open == Open::kNothing ? cheapest_sets(question, judge)
                                          : largest_values(question, judge);
 }

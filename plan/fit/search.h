@@ -1,6 +1,6 @@
 // The search for what fits one card: theory proposes, the virtual card disposes. No torch here.
 //
-// Start here: search_fit(). It asks a Judge and prints nothing.
+// Start here: search_fit(). It asks a FitOracle and prints nothing.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Verdict {
 
 // Who is asked. states, floor and need of theory: bytes beside the card's context
 // (plan/fit/need.h).
-struct Judge {
+struct FitOracle {
   int64_t capacity = 0;               // bytes that a run may have
   std::optional<int64_t> host_limit;  // and of host memory; none: as much as it wants
   std::function<int64_t(const RunSpec&)> states = [](const RunSpec&) { return 0; };
@@ -130,6 +130,6 @@ struct FitResult {
   bool stopped = false;  // the answers are those that were proved by then
 };
 
-FitResult search_fit(const FitQuestion& question, const Judge& judge);
+FitResult search_fit(const FitQuestion& question, const FitOracle& judge);
 
 }  // namespace headroom

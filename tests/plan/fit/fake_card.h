@@ -18,8 +18,8 @@ struct FakeCard {
   mutable std::map<std::string, int> runs;  // how often each was run
   mutable bool stops = false;
 
-  Judge judge() const {
-    Judge judge;
+  FitOracle judge() const {
+    FitOracle judge;
     judge.capacity = capacity;
     judge.host_limit = host_limit;
     judge.host = host;

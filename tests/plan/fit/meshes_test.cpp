@@ -281,7 +281,7 @@ TEST(MeshSets, WhoseStatesAreTooLargeStandAloneAndChangeNoAnswer) {
   FitQuestion question = question_of_meshes(4);
   question.answers = 3;
   const FakeCard card{.capacity = 330, .need = spread_need};
-  Judge judge = card.judge();
+  FitOracle judge = card.judge();
   const FitResult all = search_fit(question, judge);
   judge.states = least_need;
   const FitResult pruned = search_fit(question, judge);
@@ -299,7 +299,7 @@ TEST(MeshSets, OfTheSmallestStatesHaveAllTechniquesWhereNothingFits) {
   for (const TechniqueSet& set : sets_of(question, card.judge())) {
     least = std::min(least, spread_need(set.spec));
   }
-  Judge judge = card.judge();
+  FitOracle judge = card.judge();
   judge.states = least_need;
   const FitResult result = search_fit(question, judge);
   ASSERT_TRUE(result.nearest);

@@ -68,8 +68,8 @@ FitQuestion question_of_plan(const AgreementCase& one) {
 }
 
 // Peaks against the card, as the plan compares them; a real card adds what is in pieces.
-Judge judge_of(const Card& card) {
-  Judge judge;
+FitOracle judge_of(const Card& card) {
+  FitOracle judge;
   judge.capacity = card.total_bytes - card.context_bytes;
   judge.floor = floor_bytes;
   judge.need = predicted_need;

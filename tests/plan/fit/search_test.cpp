@@ -186,7 +186,7 @@ TEST(CheapestSets, NoCellIsRunTwice) {
 TEST(CheapestSets, TheQuestionsToTheJudgeAreCountedByKind) {
   const FakeCard card = card_of(300);
   size_t needs = 0;
-  Judge judge = card.judge();
+  FitOracle judge = card.judge();
   judge.need = [&, ask = judge.need](const RunSpec& spec) { return ++needs, ask(spec); };
   const FitResult result = search_fit(question_of(), judge);
   EXPECT_GT(needs, 0U);
