@@ -13,8 +13,8 @@ namespace {
 //   it is one storage per projection. The cast weights stand in groups of their own (states.cpp).
 // Limits: inputs that are low already (the merged heads, the gated product) are not cast. einsum
 //   over a dimension of one element (d_ff 1) is no matrix product.
-void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<std::string>& readers,
-                     const std::string& source) {
+void add_norm_output(RowBuilder& sheet, const std::string& name,
+                     const std::vector<std::string>& readers, const std::string& source) {
   if (sheet.fp8() && readers.front() != "lm_head") {
     return add_fp8_input(sheet, name, "D", readers);
   }
@@ -40,7 +40,7 @@ void add_norm_output(Sheet& sheet, const std::string& name, const std::vector<st
 }
 
 // RMSNorm: x^2, mean, rsqrt, x * that, weight * that; FP32 in every precision.
-void add_norm(Sheet& sheet, const std::string& name) {
+void add_norm(RowBuilder& sheet, const std::string& name) {
   sheet.add({.name = name + ".inverse_rms",
              .shape = "B S 1",
              .source = "model/layers.cpp RmsNorm::forward: rsqrt",
@@ -61,10 +61,10 @@ void add_norm(Sheet& sheet, const std::string& name) {
 //   (embedded, attended, output) are not there: these tensors die within the forward.
 // Limits: a technique that keeps blocks' inputs keeps BF16 ones, and has rows for them itself
 //   (profiling/theory/checkpoint.cpp).
-bool keeps_stream(const Sheet& sheet) { return sheet.weight() == DType::kFp32; }
+bool keeps_stream(const RowBuilder& sheet) { return sheet.weight() == DType::kFp32; }
 
 // What a norm computes with, where the stream is counted elsewhere.
-void add_input_of_norm(Sheet& sheet, const std::string& norm, const std::string& stream,
+void add_input_of_norm(RowBuilder& sheet, const std::string& norm, const std::string& stream,
                        const std::string& counted_in) {
   const std::vector<std::string> saved_by = {"PowBackward0.self", "MulBackward0.self"};
   if (keeps_stream(sheet)) {
@@ -81,7 +81,7 @@ void add_input_of_norm(Sheet& sheet, const std::string& norm, const std::string&
              .condition = "an FP32 copy of the BF16 residual stream"});
 }
 
-void add_weight(Sheet& sheet, const std::string& name, const std::string& shape) {
+void add_weight(RowBuilder& sheet, const std::string& name, const std::string& shape) {
   if (sheet.fp8() && name != "lm_head") {
     return sheet.alias({.name = name + ".weight",
                         .shape = shape,
@@ -97,7 +97,7 @@ void add_weight(Sheet& sheet, const std::string& name, const std::string& shape)
                .condition = sheet.casts_weights() ? "counted in the cast cache" : "a parameter"});
 }
 
-void add_feed_forward(Sheet& sheet) {
+void add_feed_forward(RowBuilder& sheet) {
   add_norm_output(sheet, "ln2.output", {"w1", "w3"},
                   "model/layers.cpp RmsNorm::forward: weight * x");
   const DType compute = sheet.compute();
@@ -139,7 +139,7 @@ void add_feed_forward(Sheet& sheet) {
   add_weight(sheet, "w2", "D F");
 }
 
-void add_block(Sheet& sheet) {
+void add_block(RowBuilder& sheet) {
   sheet.begin(kBlock, Blocks::all(sheet.config().layers));
   add_input_of_norm(sheet, "ln1", "x", "the output of the block before (or of the embedding)");
   add_norm(sheet, "ln1");
@@ -169,7 +169,7 @@ void add_block(Sheet& sheet) {
        .condition = "residual stream; saved by the next block's ln1, or by ln_final"});
 }
 
-void add_head(Sheet& sheet) {
+void add_head(RowBuilder& sheet) {
   sheet.begin(kFinalNorm);
   add_input_of_norm(sheet, "ln_final", "x", "the output of the last block");
   add_norm(sheet, "ln_final");
@@ -184,7 +184,7 @@ void add_head(Sheet& sheet) {
              .condition = "saved by no node; a local variable holds them"});
 }
 
-void add_loss(Sheet& sheet) {
+void add_loss(RowBuilder& sheet) {
   sheet.begin(kLoss);
   const std::string source = "model/loss.cpp log_softmax: ";
   const DType dtype = sheet.exponential();
@@ -227,7 +227,7 @@ void add_loss(Sheet& sheet) {
 
 }  // namespace
 
-void add_activation_rows(Sheet& sheet) {
+void add_activation_rows(RowBuilder& sheet) {
   if (!builds_graph(sheet.spec().profile_type)) return;  // NoGradGuard: nothing is kept
   add_block(sheet);
   sheet.begin(kEmbedding);

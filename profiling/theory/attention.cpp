@@ -7,10 +7,10 @@ namespace {
 
 // Whether the merged heads are a new tensor: (B, H, S, K) flattens to (B, S, H*K) without a copy
 // only where one of the two swapped dimensions is 1.
-bool merging_copies(const Sheet& sheet) { return sheet.size('H') > 1 && sheet.size('S') > 1; }
+bool merging_copies(const RowBuilder& sheet) { return sheet.size('H') > 1 && sheet.size('S') > 1; }
 
 // The input of output_proj; storages 0: another row counts its memory.
-void add_heads(Sheet& sheet, const std::string& condition, int64_t storages = 1) {
+void add_heads(RowBuilder& sheet, const std::string& condition, int64_t storages = 1) {
   if (sheet.fp8()) return add_fp8_input(sheet, "heads", "H*K", {"output_proj"});
   sheet.add({.name = "heads",
              .shape = "B S H*K",
@@ -22,7 +22,7 @@ void add_heads(Sheet& sheet, const std::string& condition, int64_t storages = 1)
 }
 
 // cos * even, sin * odd, sin * even, cos * odd, for q and for k.
-void add_rotary(Sheet& sheet) {
+void add_rotary(RowBuilder& sheet) {
   const std::vector<std::string> four(4, "MulBackward0.self");
   for (const char* table : {"cos", "sin"}) {
     sheet.alias(
@@ -35,14 +35,14 @@ void add_rotary(Sheet& sheet) {
 }
 
 // What made q, and k where no head is repeated: the rotation, unless the product casts them itself.
-std::string rotated_by(const Sheet& sheet, std::string_view product) {
+std::string rotated_by(const RowBuilder& sheet, std::string_view product) {
   if (sheet.autocast()) return std::string(product);
   return sheet.compute() == DType::kFp32
              ? "model/layers.cpp RotaryTable::rotate: cat"
              : "model/attention.cpp CausalSelfAttention::forward: rotate, to(x.scalar_type())";
 }
 
-void add_matrix_inputs(Sheet& sheet) {
+void add_matrix_inputs(RowBuilder& sheet) {
   const DType compute = sheet.compute();
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   const std::string cast =
@@ -70,7 +70,7 @@ void add_matrix_inputs(Sheet& sheet) {
                                 "or S, is 1)"});
 }
 
-void add_softmax(Sheet& sheet) {
+void add_softmax(RowBuilder& sheet) {
   const std::string source = "model/attention.cpp softmax: ";
   const DType dtype = sheet.exponential();
   const std::string fp32 =
@@ -107,14 +107,14 @@ void add_softmax(Sheet& sheet) {
                                                            : "the quotient itself"});
 }
 
-void add_eager(Sheet& sheet) {
+void add_eager(RowBuilder& sheet) {
   add_matrix_inputs(sheet);
   add_softmax(sheet);
   add_heads(sheet, "merged");
 }
 
 // The fused kernels' inputs: k and v keep their own number of heads.
-void add_fused_inputs(Sheet& sheet, const std::string& node) {
+void add_fused_inputs(RowBuilder& sheet, const std::string& node) {
   const DType compute = sheet.compute();
   const std::string source(kFusedAttention);
   sheet.add({.name = "q",
@@ -137,7 +137,7 @@ void add_fused_inputs(Sheet& sheet, const std::string& node) {
              .condition = "the projection's own memory"});
 }
 
-void add_fused_outputs(Sheet& sheet, const std::string& node) {
+void add_fused_outputs(RowBuilder& sheet, const std::string& node) {
   const AttentionKernel kernel = sheet.attention_kernel();
   const bool padded = kernel == AttentionKernel::kMemoryEfficient;
   const std::string source(kFusedAttention);
@@ -161,7 +161,7 @@ void add_fused_outputs(Sheet& sheet, const std::string& node) {
 
 // The flash kernel keeps both words in one tensor and an unused one beside it, cuDNN's a tensor
 // each.
-void add_random_state(Sheet& sheet, const std::string& node) {
+void add_random_state(RowBuilder& sheet, const std::string& node) {
   const bool flash = sheet.attention_kernel() == AttentionKernel::kFlash;
   for (const char* name :
        {flash ? "random_state" : "random_seed", flash ? "random_unused" : "random_offset"}) {
@@ -177,7 +177,7 @@ void add_random_state(Sheet& sheet, const std::string& node) {
 
 // libtorch's math kernel: products and softmax one after another in FP32, k and v repeated to every
 // query head, no log-sum-exp.
-void add_math(Sheet& sheet) {
+void add_math(RowBuilder& sheet) {
   const std::string source(kFusedAttention);
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   const std::string repeated = grouped ? ", repeated to every query head" : "";
@@ -217,7 +217,7 @@ void add_math(Sheet& sheet) {
 //   weights. Held on virtual cards by tests/virtual_gpu/theory_test.py.
 // Limits: a card that is only known as "cuda" is taken for one of 9.0: 8 bytes a block less than
 //   the flash kernel's. Head dimensions that are no multiple of 8 are padded and stand in no row.
-void add_sdpa(Sheet& sheet) {
+void add_sdpa(RowBuilder& sheet) {
   switch (sheet.attention_kernel()) {
     case AttentionKernel::kMath:
       return add_math(sheet);
@@ -245,7 +245,7 @@ void add_sdpa(Sheet& sheet) {
 
 }  // namespace
 
-void add_attention_rows(Sheet& sheet) {
+void add_attention_rows(RowBuilder& sheet) {
   add_rotary(sheet);
   if (sheet.spec().attention == Attention::kEager) {
     add_eager(sheet);

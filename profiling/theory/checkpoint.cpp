@@ -53,7 +53,7 @@ void keep_inputs(const RunSpec& spec, std::vector<Row>& rows) {
                  .dtype = DType::kBf16,
                  .source = "train/techniques/checkpoint.cpp: the inputs of a group",
                  .condition = "the next group of blocks is computed again from it"};
-  Sheet sheet(spec);
+  RowBuilder sheet(spec);
   if (!before.empty()) {
     sheet.begin(kBlock, before);
     sheet.add(input);

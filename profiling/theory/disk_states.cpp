@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kGenerations = 2;
 
-DiskLayout layout_of(const Sheet& sheet) {
+DiskLayout layout_of(const RowBuilder& sheet) {
   std::vector<StateRegion> regions;
   for (const ParameterShape& parameter : kModelParameters) {
     for (int64_t i = 0; i < copies(sheet, parameter); ++i) {
@@ -23,7 +23,7 @@ DiskLayout layout_of(const Sheet& sheet) {
 
 DiskFigures state_figures(const RunSpec& spec) {
   if (!offloads_optimizer(spec) || spec.optimizer_offload.space != MemorySpace::kDisk) return {};
-  const DiskLayout layout = layout_of(Sheet(spec));
+  const DiskLayout layout = layout_of(RowBuilder(spec));
   return {.files = layout.both_files_bytes(),
           .buffers = DiskLayout::kUsualBuffers * layout.block_bytes(),
           .read = layout.state_bytes(),
@@ -32,7 +32,7 @@ DiskFigures state_figures(const RunSpec& spec) {
 
 }  // namespace
 
-void add_disk_state_rows(Sheet& sheet) {
+void add_disk_state_rows(RowBuilder& sheet) {
   const std::string source = "train/offload/disk/disk_layout.cpp DiskLayout";
   sheet.begin(kDiskStates);
   for (const char* array : {".master", ".m", ".v"}) {
@@ -50,7 +50,7 @@ void add_disk_state_rows(Sheet& sheet) {
                .condition = "whole pages of each array, and one that says what a file is"});
 }
 
-void add_padding(Sheet& sheet, int64_t bytes, RowInput row) {
+void add_padding(RowBuilder& sheet, int64_t bytes, RowInput row) {
   const int64_t padding = bytes - total(sheet.rows(), sheet.group());
   if (padding == 0) return;
   row.name = "padding";

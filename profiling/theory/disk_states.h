@@ -11,11 +11,11 @@ inline constexpr const char* kDiskStates = "states on the disk";
 
 // Masters and moments twice, as there are two generations, and what makes whole pages of them, all
 // in space kDisk.
-void add_disk_state_rows(Sheet& sheet);
+void add_disk_state_rows(RowBuilder& sheet);
 
 // What makes files of so many bytes of the rows of the group that has begun; `row` says why and
 // where.
-void add_padding(Sheet& sheet, int64_t bytes, RowInput row);
+void add_padding(RowBuilder& sheet, int64_t bytes, RowInput row);
 
 // Of the files, of the buffers, and of one step, parameters' too. Nothing where nothing is on a
 // disk.

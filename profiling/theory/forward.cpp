@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 // The block's own input and the output of the norm in front: FP32 under autocast, too.
-void add_stream(Sheet& sheet, const std::string& norm) {
+void add_stream(RowBuilder& sheet, const std::string& norm) {
   sheet.add({.name = "x",
              .shape = "B S D",
              .dtype = sheet.weight(),
@@ -20,7 +20,7 @@ void add_stream(Sheet& sheet, const std::string& norm) {
              .condition = "an argument, alive until the layer returns"});
 }
 
-void add_heads(Sheet& sheet) {
+void add_heads(RowBuilder& sheet) {
   const std::string source = "model/attention.cpp CausalSelfAttention::forward";
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
   // The rotary tables are FP32, and so is what they rotate, but for BF16 weights.
@@ -44,7 +44,7 @@ void add_heads(Sheet& sheet) {
 }
 
 // exp / sum in softmax(): the scores and every local of softmax() live.
-void add_softmax_instant(Sheet& sheet) {
+void add_softmax_instant(RowBuilder& sheet) {
   sheet.begin(kForwardAttention);
   add_stream(sheet, "ln1");
   add_heads(sheet);
@@ -71,7 +71,7 @@ void add_softmax_instant(Sheet& sheet) {
 
 // _safe_softmax in the math kernel: the quotient, the scores it came from, and where these are
 // -inf.
-void add_math_instant(Sheet& sheet) {
+void add_math_instant(RowBuilder& sheet) {
   sheet.begin(kForwardAttention);
   add_stream(sheet, "ln1");
   add_heads(sheet);
@@ -87,7 +87,7 @@ void add_math_instant(Sheet& sheet) {
 }
 
 // gate * w3(x) in SwiGLU, or x * sigmoid(x) before it: three tensors of d_ff either way.
-void add_feed_forward_instant(Sheet& sheet) {
+void add_feed_forward_instant(RowBuilder& sheet) {
   sheet.begin(kForwardFeedForward);
   add_stream(sheet, "ln2");
   sheet.add({.name = "attention",
@@ -107,7 +107,7 @@ void add_feed_forward_instant(Sheet& sheet) {
 }
 
 // w3(x) in SwiGLU in FP8: of few tokens the codes of the weight are the most.
-void add_fp8_instant(Sheet& sheet) {
+void add_fp8_instant(RowBuilder& sheet) {
   sheet.begin(kForwardFp8);
   add_stream(sheet, "ln2");
   const auto add = [&](const char* name, const char* shape, DType dtype, const char* source) {
@@ -125,7 +125,7 @@ void add_fp8_instant(Sheet& sheet) {
   add("w3_x", "B S F", sheet.compute(), product);
 }
 
-void add_head_instant(Sheet& sheet) {
+void add_head_instant(RowBuilder& sheet) {
   sheet.begin(kForwardHead);
   sheet.add({.name = "ln_final.output",
              .shape = "B S D",
@@ -146,7 +146,7 @@ void add_head_instant(Sheet& sheet) {
 }  // namespace
 
 std::vector<Row> forward_rows(const RunSpec& spec) {
-  Sheet sheet(spec);
+  RowBuilder sheet(spec);
   if (spec.attention == Attention::kEager) add_softmax_instant(sheet);
   if (sheet.math_attention()) add_math_instant(sheet);
   add_feed_forward_instant(sheet);

@@ -3,7 +3,7 @@
 
 namespace headroom {
 
-void add_fp8_input(Sheet& sheet, const std::string& name, const std::string& width,
+void add_fp8_input(RowBuilder& sheet, const std::string& name, const std::string& width,
                    const std::vector<std::string>& readers) {
   const std::string source = "train/techniques/fp8_linear.cpp Fp8Product::forward";
   const auto saved_by = [&](const std::string& what) {

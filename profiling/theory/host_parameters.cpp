@@ -52,7 +52,7 @@ int64_t bytes_of_a_block(const std::vector<Row>& rows, const RunSpec& spec) {
 }
 
 // Of a block, in the file.
-int64_t bytes_on_pages(const Sheet& sheet) {
+int64_t bytes_on_pages(const RowBuilder& sheet) {
   int64_t bytes = 0;
   for (const ParameterShape& parameter : kModelParameters) {
     if (!parameter.in_every_block) continue;
@@ -61,7 +61,7 @@ int64_t bytes_on_pages(const Sheet& sheet) {
   return bytes;
 }
 
-void add_disk_parameters(Sheet& sheet) {
+void add_disk_parameters(RowBuilder& sheet) {
   const std::string source = "train/offload/disk_block_storage.cpp DiskBlockStorage";
   sheet.begin(kDiskParameters);
   for (const ParameterShape& parameter : kModelParameters) {
@@ -105,7 +105,7 @@ BlockMoves block_moves(const RunSpec& spec) {
   return blocks.moves();
 }
 
-void add_parameter_rows(Sheet& sheet, const std::string& stored) {
+void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   const RunSpec& spec = sheet.spec();
   const bool offloaded = spec.param_offload.any();
   const BlockMoves moves = offloaded ? block_moves(spec) : BlockMoves();
@@ -154,7 +154,7 @@ HostTraffic parameter_traffic(const std::vector<Row>& rows, const RunSpec& spec)
 
 DiskFigures parameter_disk_figures(const RunSpec& spec) {
   if (!on_disk(spec)) return {};
-  const Sheet sheet(spec);
+  const RowBuilder sheet(spec);
   const int64_t block = bytes_on_pages(sheet);
   const int64_t all = sheet.config().layers * block;
   return {.files = all,

@@ -20,7 +20,7 @@ BlockMoves block_moves(const RunSpec& spec);
 
 // Parameters: all of them, or those that are on the card at once, and all of the blocks' on the
 // host, or on the disk and those of the staged blocks on the host. stored: what they are.
-void add_parameter_rows(Sheet& sheet, const std::string& stored);
+void add_parameter_rows(RowBuilder& sheet, const std::string& stored);
 
 // Of the rows of kParameters, what is not on the card when the forward has ended, or the backward.
 int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward);

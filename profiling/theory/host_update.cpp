@@ -25,7 +25,7 @@ const ParameterShape& parameter_of(std::string_view name) {
 }
 
 // One block after another is as two of them.
-std::vector<const ParameterShape*> arrivals(const Sheet& sheet) {
+std::vector<const ParameterShape*> arrivals(const RowBuilder& sheet) {
   std::vector<const ParameterShape*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
   for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
     for (const std::string_view name : kArrivals) all.push_back(&parameter_of(name));
@@ -46,7 +46,7 @@ int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
 }
 
 // The two that are largest together of those that come one after another.
-std::array<const ParameterShape*, 2> largest_neighbours(const Sheet& sheet) {
+std::array<const ParameterShape*, 2> largest_neighbours(const RowBuilder& sheet) {
   const std::vector<const ParameterShape*> all = arrivals(sheet);
   const auto size = [&](size_t first) {
     return elements(sheet, *all[first]) + elements(sheet, *all[first + 1]);
@@ -58,7 +58,7 @@ std::array<const ParameterShape*, 2> largest_neighbours(const Sheet& sheet) {
   return {all[largest], all[largest + 1]};
 }
 
-void add_states_in_memory(Sheet& sheet) {
+void add_states_in_memory(RowBuilder& sheet) {
   const std::string source = "train/offload/memory_states.cpp MemoryStates";
   sheet.begin(kHostMasters);
   add_each(sheet, {.name = ".master",
@@ -73,7 +73,7 @@ void add_states_in_memory(Sheet& sheet) {
 
 }  // namespace
 
-void add_leaving_gradients(Sheet& sheet) {
+void add_leaving_gradients(RowBuilder& sheet) {
   sheet.begin(kGradients);
   for (const ParameterShape* parameter : largest_neighbours(sheet)) {
     sheet.add({.name = std::string(parameter->name) + ".grad",
@@ -85,7 +85,7 @@ void add_leaving_gradients(Sheet& sheet) {
   }
 }
 
-void add_host_update_rows(Sheet& sheet) {
+void add_host_update_rows(RowBuilder& sheet) {
   if (sheet.spec().optimizer_offload.space == MemorySpace::kDisk) {
     add_disk_state_rows(sheet);
   } else {

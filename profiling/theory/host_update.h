@@ -14,13 +14,13 @@ namespace headroom {
 //   each of the two that are largest together.
 // Limits: the order is that of the operations of model/ in libtorch's engine: the latest made
 // first.
-void add_leaving_gradients(Sheet& sheet);
+void add_leaving_gradients(RowBuilder& sheet);
 
 // Of a later micro-batch, until the host has added them.
 inline constexpr const char* kHostAddends = "gradients on the host that are to be added";
 
 // Masters and moments, on the disk where they lie there, and the pinned buffers; all else in kHost.
-void add_host_update_rows(Sheet& sheet);
+void add_host_update_rows(RowBuilder& sheet);
 
 // Ordinary memory: of those rows, and of the batch while it is made. Nothing where there are none.
 // The numbers that libtorch wraps in tensors of 8 bytes come to it only where a batch is as small.

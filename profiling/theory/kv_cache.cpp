@@ -20,7 +20,7 @@ DType dtype_of(KvCacheType type) {
   return DType::kInt8;
 }
 
-void add_kv_cache_rows(Sheet& sheet) {
+void add_kv_cache_rows(RowBuilder& sheet) {
   const KvCacheShape cache = kv_cache_shape(sheet.spec());
   const bool paged = cache.form == KvCacheForm::kPaged;
   const std::string shape = paged ? "L 2 E 16 G" : "L 2 W G J";

@@ -12,6 +12,6 @@ inline constexpr const char* kKvCacheRows = "kv cache";
 DType dtype_of(KvCacheType type);
 
 // Codes, and scales where there are any: model/kv_cache_shape.h, counted tensor by tensor.
-void add_kv_cache_rows(Sheet& sheet);
+void add_kv_cache_rows(RowBuilder& sheet);
 
 }  // namespace headroom

@@ -39,16 +39,16 @@ inline constexpr ParameterShape kModelParameters[] = {
     {"lm_head", "V D", false, true, "model/transformer.cpp TransformerImpl"},
 };
 
-int64_t copies(const Sheet& sheet, const ParameterShape& parameter);    // tensors of that shape
-int64_t elements(const Sheet& sheet, const ParameterShape& parameter);  // of one of them
-int64_t row_count(const Sheet& sheet, const ParameterShape& parameter);
+int64_t copies(const RowBuilder& sheet, const ParameterShape& parameter);  // tensors of that shape
+int64_t elements(const RowBuilder& sheet, const ParameterShape& parameter);  // of one of them
+int64_t row_count(const RowBuilder& sheet, const ParameterShape& parameter);
 
 // Whether autocast casts it: it goes through a matrix product, and not one of FP8, which casts for
 // itself.
-bool is_cast(const Sheet& sheet, const ParameterShape& parameter);
+bool is_cast(const RowBuilder& sheet, const ParameterShape& parameter);
 
 // Of all parameters: how many tensors they are.
-int64_t parameter_tensors(const Sheet& sheet);
+int64_t parameter_tensors(const RowBuilder& sheet);
 
 // The first of those for which `size` is largest.
 template <typename SizeOf>
@@ -59,13 +59,13 @@ const ParameterShape& largest_by(const SizeOf& size) {
 }
 
 // Of all, or of those that products cast.
-const ParameterShape& largest_parameter(const Sheet& sheet, bool cast_only = false);
+const ParameterShape& largest_parameter(const RowBuilder& sheet, bool cast_only = false);
 
 // A row for each parameter, its name with `row.name` behind it; shape and storages are the
 // parameter's, and so is the source where the row has none.
-void add_each(Sheet& sheet, const RowInput& row);
+void add_each(RowBuilder& sheet, const RowInput& row);
 
 // One row, of the largest parameter alone.
-void add_largest(Sheet& sheet, RowInput row);
+void add_largest(RowBuilder& sheet, RowInput row);
 
 }  // namespace headroom

@@ -78,7 +78,7 @@ std::unique_ptr<AllocatorRules> allocator_of(const RunSpec& spec, int64_t bytes)
 // cards whose blocks of threads have less than 128 KiB of shared memory: it is not rehearsed.
 bool follows_attention(const RunSpec& spec) {
   constexpr int64_t kOfTheLargest = 128 << 10;
-  const Sheet sheet(spec);
+  const RowBuilder sheet(spec);
   if (spec.attention == Attention::kEager || sheet.compute() == DType::kFp32) return true;
   if (sheet.attention_kernel() != AttentionKernel::kMemoryEfficient || !is_virtual(spec))
     return true;

@@ -117,11 +117,11 @@ std::vector<Row> theory_rows(const RunSpec& spec) {
   if (const std::string why = attention_refusal(spec); !why.empty()) {
     throw UsageError("--attention", to_string(spec.attention), why, "--attention sdpa");
   }
-  Sheet activations(spec);
+  RowBuilder activations(spec);
   add_activation_rows(activations);
   std::vector<Row> rows = activations.take();
   if (builds_graph(spec.profile_type)) checkpoint_rows(spec, rows);
-  Sheet states(spec);
+  RowBuilder states(spec);
   add_state_rows(states);
   for (Row& row : states.take()) rows.push_back(std::move(row));
   compress_saved(rows, spec);

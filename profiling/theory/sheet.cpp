@@ -32,17 +32,17 @@ std::string letters_of(std::string_view shape) {
 
 }  // namespace
 
-Sheet::Sheet(const RunSpec& spec)
+RowBuilder::RowBuilder(const RunSpec& spec)
     : spec_(spec),
       config_(model_config(spec)),
       weight_(spec.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32) {}
 
-void Sheet::begin(std::string_view group, Blocks blocks) {
+void RowBuilder::begin(std::string_view group, Blocks blocks) {
   group_ = group;
   blocks_ = std::move(blocks);
 }
 
-DType Sheet::compute() const {
+DType RowBuilder::compute() const {
   switch (spec_.precision) {
     case Precision::kBf16:
     case Precision::kFp8:
@@ -54,14 +54,14 @@ DType Sheet::compute() const {
   }
 }
 
-AttentionKernel Sheet::attention_kernel() const {
+AttentionKernel RowBuilder::attention_kernel() const {
   const AttentionCall call = attention_call(spec_, config_, compute());
   return is_forced(spec_.attention) ? forced_kernel(spec_.attention, call) : chosen_kernel(call);
 }
 
 std::string attention_refusal(const RunSpec& spec) {
   if (!is_forced(spec.attention)) return "";
-  const Sheet sheet(spec);
+  const RowBuilder sheet(spec);
   return refusal(sheet.attention_kernel(), attention_call(spec, sheet.config(), sheet.compute()));
 }
 
@@ -74,7 +74,7 @@ void check_attention(const RunSpec& spec) {
 
 int64_t foreach_chunks(int64_t elements) { return (elements + kForeachChunk - 1) / kForeachChunk; }
 
-int64_t Sheet::size(char letter) const {
+int64_t RowBuilder::size(char letter) const {
   switch (letter) {
     case '1':
       return 1;
@@ -123,7 +123,7 @@ int64_t Sheet::size(char letter) const {
   }
 }
 
-int64_t Sheet::token_size(std::string_view token) const {
+int64_t RowBuilder::token_size(std::string_view token) const {
   if (is_digit(token.front())) return std::stoll(std::string(token));
   int64_t product = 1;
   for (size_t i = 0; i < token.size() && token[i] != '/'; ++i) {
@@ -135,7 +135,7 @@ int64_t Sheet::token_size(std::string_view token) const {
   return (product + divisor - 1) / divisor;
 }
 
-void Sheet::add(const RowInput& input) {
+void RowBuilder::add(const RowInput& input) {
   Row row;
   row.group = group_;
   row.blocks = blocks_;
@@ -173,7 +173,7 @@ void Sheet::add(const RowInput& input) {
   rows_.push_back(std::move(row));
 }
 
-void Sheet::alias(RowInput input) {
+void RowBuilder::alias(RowInput input) {
   input.storages = 0;
   add(input);
 }

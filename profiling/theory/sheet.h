@@ -29,9 +29,9 @@ struct RowInput {
   bool gradient = true;
 };
 
-class Sheet {
+class RowBuilder {
  public:
-  explicit Sheet(const RunSpec& spec);
+  explicit RowBuilder(const RunSpec& spec);
 
   // Rows added from here on are of this group; of kBlock, of these blocks.
   void begin(std::string_view group, Blocks blocks = {});
@@ -73,13 +73,13 @@ class Sheet {
 };
 
 // What each of these projections keeps of one input, (B, S, width), in FP8.
-void add_fp8_input(Sheet& sheet, const std::string& name, const std::string& width,
+void add_fp8_input(RowBuilder& sheet, const std::string& name, const std::string& width,
                    const std::vector<std::string>& readers);
 
 // Each fills its groups.
-void add_activation_rows(Sheet& sheet);  // block, embedding, final norm, head, loss
-void add_attention_rows(Sheet& sheet);   // the attention part of the block
-void add_state_rows(Sheet& sheet);       // parameters, gradients, optimizer, casts, tables, inputs
+void add_activation_rows(RowBuilder& sheet);  // block, embedding, final norm, head, loss
+void add_attention_rows(RowBuilder& sheet);   // the attention part of the block
+void add_state_rows(RowBuilder& sheet);  // parameters, gradients, optimizer, casts, tables, inputs
 
 // In how many pieces ATen's operations on lists of tensors go through one.
 int64_t foreach_chunks(int64_t elements);

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 // Of what autocast casts: the token table and the norm weights meet no product.
-void add_cast(Sheet& sheet, const ParameterShape& parameter, int64_t storages,
+void add_cast(RowBuilder& sheet, const ParameterShape& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
              .shape = parameter.shape,
@@ -24,14 +24,14 @@ void add_cast(Sheet& sheet, const ParameterShape& parameter, int64_t storages,
              .storages = storages});
 }
 
-const char* why_kept(const Sheet& sheet, bool by_nodes) {
+const char* why_kept(const RowBuilder& sheet, bool by_nodes) {
   if (sheet.cpu()) return "cast at its use; einsum is on no CPU list, its node keeps the cast";
   return by_nodes ? "cast at its use, goes with the block's weights; its node keeps the cast"
                   : "cast at first use, kept until the guard dies, without a graph too";
 }
 
 // See Note [Casts under autocast] in activations.cpp.
-void add_casts(Sheet& sheet) {
+void add_casts(RowBuilder& sheet) {
   sheet.begin(kCastCache);
   const bool saves = builds_graph(sheet.spec().profile_type);
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
@@ -60,14 +60,14 @@ void add_casts(Sheet& sheet) {
   }
 }
 
-void add_passing_cast(Sheet& sheet) {
+void add_passing_cast(RowBuilder& sheet) {
   sheet.begin(kPassingCast);
   add_cast(
       sheet, largest_parameter(sheet, /*cast_only=*/true), 1, {},
       "einsum is on no CPU list; without a graph each cast dies with its product; the largest");
 }
 
-void add_generated(Sheet& sheet) {
+void add_generated(RowBuilder& sheet) {
   sheet.add({.name = "prompts",
              .shape = "B I",
              .dtype = DType::kInt64,
@@ -79,7 +79,7 @@ void add_generated(Sheet& sheet) {
              .condition = "prompts and what was generated"});
 }
 
-void add_inputs(Sheet& sheet) {
+void add_inputs(RowBuilder& sheet) {
   sheet.begin(kTables);
   for (const char* name : {"cos", "sin"}) {
     sheet.add({.name = name,
@@ -105,7 +105,7 @@ void add_inputs(Sheet& sheet) {
              .condition = "from the end of the first micro-batch on"});
 }
 
-void add_loss_scaler(Sheet& sheet) {
+void add_loss_scaler(RowBuilder& sheet) {
   sheet.begin(kLossScaler);
   const std::string source = "train/loss_scaler.cpp LossScaler";
   sheet.add({.name = "scale", .shape = "", .source = source});
@@ -115,7 +115,7 @@ void add_loss_scaler(Sheet& sheet) {
 
 }  // namespace
 
-void add_state_rows(Sheet& sheet) {
+void add_state_rows(RowBuilder& sheet) {
   const RunSpec& spec = sheet.spec();
   const std::string stored =
       sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --weights says";

@@ -17,21 +17,21 @@ namespace {
 //   FP32, of one tensor at a time: the optimizer's next values are passing there, too.
 // Limits: scales are FP32 in every case, and so are 8-bit states' moments of small tensors but for
 //   stochastic rounding.
-DType moment_type(const Sheet& sheet) {
+DType moment_type(const RowBuilder& sheet) {
   return state_precision(sheet.spec()).moment == 2 ? DType::kBf16 : DType::kFp32;
 }
 
-bool rounds_stochastically(const Sheet& sheet) {
+bool rounds_stochastically(const RowBuilder& sheet) {
   return sheet.spec().rounding == Rounding::kStochastic;
 }
 
 // What an update computes in.
-DType update_type(const Sheet& sheet) {
+DType update_type(const RowBuilder& sheet) {
   return rounds_stochastically(sheet) ? DType::kFp32 : moment_type(sheet);
 }
 
 // Of Adam-mini's blocks: "D/64", the rows that share one.
-std::string blocks_shape(const Sheet& sheet, const ParameterShape& parameter) {
+std::string blocks_shape(const RowBuilder& sheet, const ParameterShape& parameter) {
   const int64_t rows = row_count(sheet, parameter);
   const std::vector<int64_t> sizes =
       parameter.is_matrix() ? std::vector<int64_t>{rows, 1} : std::vector{rows};
@@ -41,7 +41,7 @@ std::string blocks_shape(const Sheet& sheet, const ParameterShape& parameter) {
 }
 
 // What a parameter's state is kept as.
-void add_state_of(Sheet& sheet, const OptimizerState& state, const ParameterShape& parameter) {
+void add_state_of(RowBuilder& sheet, const OptimizerState& state, const ParameterShape& parameter) {
   const bool small = elements(sheet, parameter) < k8BitSmallest;
   RowInput row{.name = std::string(parameter.name) + "." + state.name,
                .shape = parameter.shape,
@@ -67,7 +67,7 @@ void add_state_of(Sheet& sheet, const OptimizerState& state, const ParameterShap
   sheet.add(row);
 }
 
-void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
+void add_optimizer_state(RowBuilder& sheet, const OptimizerState& state) {
   RowInput row{.name = state.name, .source = state.source, .condition = state.condition};
   if (state.form == StateForm::kScalar) {
     row.storages = parameter_tensors(sheet);
@@ -81,7 +81,7 @@ void add_optimizer_state(Sheet& sheet, const OptimizerState& state) {
 }
 
 // 8-bit states are decoded to FP32 whatever the weights are.
-DType temporary_type(const Sheet& sheet, const OptimizerTemporaries& made) {
+DType temporary_type(const RowBuilder& sheet, const OptimizerTemporaries& made) {
   if (made.is_mask) return DType::kBool;
   return made.is_decoded ? DType::kFp32 : update_type(sheet);
 }
@@ -89,7 +89,7 @@ DType temporary_type(const Sheet& sheet, const OptimizerTemporaries& made) {
 // The first update of all makes the state: there are no old values beside the new ones.
 bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
-void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
+void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& made) {
   if (made.is_state && !updates_again(sheet.spec())) return;
   const bool one_at_a_time = rounds_stochastically(sheet) || releases_gradients(sheet.spec());
   sheet.begin(made.is_state && !rounds_stochastically(sheet) ? kOptimizerNextState
@@ -120,7 +120,7 @@ void add_optimizer_temporaries(Sheet& sheet, const OptimizerTemporaries& made) {
              .storages = made.storages + (widens ? 1 : 0)});
 }
 
-void add_master_weights(Sheet& sheet) {
+void add_master_weights(RowBuilder& sheet) {
   const std::string source = "train/techniques/master_weights.cpp MasterWeights";
   sheet.begin(kMasterWeights);
   add_each(sheet, {.name = ".master", .source = source, .condition = "what the optimizer updates"});
@@ -138,7 +138,7 @@ int64_t moments_of(const OptimizerInfo& info) {
   });
 }
 
-void add_widened(Sheet& sheet, const OptimizerInfo& info) {
+void add_widened(RowBuilder& sheet, const OptimizerInfo& info) {
   sheet.begin(kOptimizerTemporaries);
   add_largest(sheet,
               {.name = ".widened",
@@ -148,7 +148,7 @@ void add_widened(Sheet& sheet, const OptimizerInfo& info) {
 }
 
 // When the weight is rounded, which its gradient and what the update made do not live to see.
-void add_rounding(Sheet& sheet, const OptimizerInfo& info) {
+void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   sheet.begin(kOptimizerTemporaries);
   const std::string source = "train/techniques/stochastic_rounding.cpp round_stochastically";
   add_largest(sheet, {.name = ".widened",
@@ -162,14 +162,14 @@ void add_rounding(Sheet& sheet, const OptimizerInfo& info) {
 }
 
 // By the optimizer's row in train/optim/table.h.
-void add_optimizer(Sheet& sheet) {
+void add_optimizer(RowBuilder& sheet) {
   const OptimizerImpl impl = sheet.spec().optimizer_impl;
   const OptimizerInfo& info = info_of(sheet.spec().optimizer);
   sheet.begin(kOptimizerState);
   for (const OptimizerState& state : info.state) {
     if (!state.only || *state.only == impl) add_optimizer_state(sheet, state);
   }
-  Sheet rounding = sheet;
+  RowBuilder rounding = sheet;
   for (const OptimizerTemporaries& made : info.temporaries) {
     if (made.impl == impl) add_optimizer_temporaries(sheet, made);
   }
@@ -177,13 +177,13 @@ void add_optimizer(Sheet& sheet) {
   if (!rounds_stochastically(sheet)) return;
   add_widened(sheet, info);
   add_rounding(rounding, info);
-  const auto bytes = [](const Sheet& of) { return total(of.rows(), kOptimizerTemporaries); };
+  const auto bytes = [](const RowBuilder& of) { return total(of.rows(), kOptimizerTemporaries); };
   if (bytes(rounding) > bytes(sheet)) sheet = std::move(rounding);
 }
 
 // At its fullest: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU, and
 // where every tensor is one chunk, when the norms stand side by side.
-void add_clipping(Sheet& sheet) {
+void add_clipping(RowBuilder& sheet) {
   sheet.begin(kClipping);
   const std::string source = "train/techniques/clipping.cpp norm_of_all: ";
   sheet.add({.name = "norms",
@@ -211,7 +211,7 @@ void add_clipping(Sheet& sheet) {
 }  // namespace
 
 // One at a time, from the end of its node in backward to its update.
-void add_released_gradient(Sheet& sheet) {
+void add_released_gradient(RowBuilder& sheet) {
   sheet.begin(kGradients);
   add_largest(sheet,
               {.name = ".grad",
@@ -220,7 +220,7 @@ void add_released_gradient(Sheet& sheet) {
                .condition = "one at a time, inside backward, gone with its update; the largest"});
 }
 
-void add_update_rows(Sheet& sheet) {
+void add_update_rows(RowBuilder& sheet) {
   if (sheet.spec().max_grad_norm > 0) add_clipping(sheet);
   add_optimizer(sheet);
 }

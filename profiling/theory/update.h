@@ -6,9 +6,9 @@
 namespace headroom {
 
 // Where gradients are released: the one that is there.
-void add_released_gradient(Sheet& sheet);
+void add_released_gradient(RowBuilder& sheet);
 
 // Of a training step: clipping, the optimizer's state and temporaries, master weights.
-void add_update_rows(Sheet& sheet);
+void add_update_rows(RowBuilder& sheet);
 
 }  // namespace headroom

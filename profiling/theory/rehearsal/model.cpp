@@ -44,7 +44,7 @@ ShapeTensor log_softmax(const ShapeTensor& logits_BSV) {
 // the place of queries; flash takes no mask.
 void choose_later_kernels(const RunSpec& spec, AttentionDevice& device) {
   constexpr int64_t kLeastKeys = 2;
-  const Sheet sheet(spec);
+  const RowBuilder sheet(spec);
   AttentionCall call = attention_call(spec, sheet.config(), sheet.compute());
   call.context = kLeastKeys;
   call.backward = false;
@@ -105,7 +105,7 @@ RehearsedModel::RehearsedModel(Run& run, const RunSpec& spec, Head head, int64_t
   heads_ = config_.heads / sharing;
   kv_heads_ = config_.kv_heads / sharing;
   if (spec.profile_type != Mode::kForward) checkpoint_ = spec.checkpoint;
-  attention_.kernel = Sheet(spec).attention_kernel();
+  attention_.kernel = RowBuilder(spec).attention_kernel();
   choose_later_kernels(spec, attention_);
   run.fp8 = spec.precision == Precision::kFp8;
   if (is_virtual(spec)) {
