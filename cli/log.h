@@ -1,4 +1,4 @@
-// Talk: one line at a time on stderr. stdout is for data.
+// StderrRelay: one line at a time on stderr. stdout is for data.
 #pragma once
 
 #include <string>

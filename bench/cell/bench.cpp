@@ -13,10 +13,10 @@ namespace headroom {
 namespace {
 
 // Another build may do the same otherwise: of that first.
-std::vector<Said> said_with_build(const RunSpec& spec) {
-  std::vector<Said> said = {{"the build", build_revision() + " (" + build_settings() + ")"},
-                            {"libtorch", TORCH_VERSION}};
-  for (Said& one : said_by(spec)) said.push_back(std::move(one));
+std::vector<AgreedSetting> said_with_build(const RunSpec& spec) {
+  std::vector<AgreedSetting> said = {
+      {"the build", build_revision() + " (" + build_settings() + ")"}, {"libtorch", TORCH_VERSION}};
+  for (AgreedSetting& one : said_by(spec)) said.push_back(std::move(one));
   return said;
 }
 

@@ -66,7 +66,7 @@ void describe_virtual_card(const VirtualCard& chosen, Record& record) {
 }
 
 // The Record of a cell that wrote none that can be read.
-std::pair<Status, std::string> explain(const Outcome& outcome, const Talk& talk,
+std::pair<Status, std::string> explain(const Outcome& outcome, const StderrRelay& talk,
                                        const CellOptions& options, bool oom_killer_ran,
                                        const std::string& problem) {
   if (outcome.interrupted) return {Status::kKilled, "interrupted"};

@@ -44,7 +44,7 @@ class CellProcess {
 
   const CellOptions& options_;
   std::string program_;
-  Talk talk_;
+  StderrRelay talk_;
   std::optional<VirtualCard> card_;
   std::vector<std::string> environment_;
   Outcome outcome_;

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-void Talk::hear(const std::string& line) {
+void StderrRelay::hear(const std::string& line) {
   constexpr std::string_view kWhat = "what():";
   const size_t start = line.find_first_not_of(' ');
   if (start != std::string::npos && line.compare(start, kWhat.size(), kWhat) == 0) {
@@ -18,7 +18,7 @@ void Talk::hear(const std::string& line) {
   if (on_line_) on_line_(line);
 }
 
-std::string ending(const Outcome& outcome, const Talk& talk) {
+std::string ending(const Outcome& outcome, const StderrRelay& talk) {
   if (outcome.signal != 0) {
     const std::string signal = "killed by signal " + signal_name(outcome.signal);
     return talk.uncaught().empty() ? signal : signal + ": " + talk.uncaught();

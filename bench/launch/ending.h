@@ -10,9 +10,10 @@ namespace headroom {
 
 // What a process says on stderr, passed on. Keeps what an exception that nobody caught said: the
 // C++ library prints it as "  what():  ..." before it aborts.
-class Talk {
+class StderrRelay {
  public:
-  explicit Talk(const std::function<void(const std::string& line)>& on_line) : on_line_(on_line) {}
+  explicit StderrRelay(const std::function<void(const std::string& line)>& on_line)
+      : on_line_(on_line) {}
 
   std::function<void(const std::string& line)> listener() {
     return [this](const std::string& line) { hear(line); };
@@ -27,7 +28,7 @@ class Talk {
 
 // Why it ended, where it should not have ended so: "exit code 7", "killed by signal 6 (SIGABRT):
 // Unrecognized key 'x'". "" after exit code 0.
-std::string ending(const Outcome& outcome, const Talk& talk);
+std::string ending(const Outcome& outcome, const StderrRelay& talk);
 
 // "exit code 7: the last line it said".
 std::string with_last_line(std::string reason, const Outcome& outcome);

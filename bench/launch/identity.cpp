@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr double kDeadlineSeconds = 120;
 
 Outcome ask(const CellOptions& options, const char* what, std::vector<std::string> environment,
-            Talk& talk) {
+            StderrRelay& talk) {
   return run_command({.program = cell_program(options),
                       .arguments = {what},
                       .environment = std::move(environment),
@@ -36,7 +36,7 @@ std::vector<std::string> plain_environment() {
 // does not say.
 std::string allowed_keys(const CellOptions& options) {
   const std::function<void(const std::string&)> nobody;
-  Talk talk(nobody);
+  StderrRelay talk(nobody);
   const Outcome outcome = ask(options, "--alloc-conf-keys", plain_environment(), talk);
   const json keys = json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
   if (!keys.is_array()) return "";
@@ -86,7 +86,7 @@ void check_allocator(const RunSpec& spec) {
 }  // namespace
 
 json cell_identity(const CellOptions& options) {
-  Talk talk(options.on_talk);
+  StderrRelay talk(options.on_talk);
   const Outcome outcome = ask(options, "--identity", changed_environment({}, {}), talk);
   const auto refuse = [&](const std::string& problem) {
     throw std::runtime_error("cannot run " + cell_program(options) + ": " + problem);
@@ -117,7 +117,7 @@ void check_alloc_conf(const std::string& conf, const CellOptions& options) {
   const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
   if (conf.empty() && variable == nullptr) return;
   const std::function<void(const std::string&)> nobody;  // it says a backtrace
-  Talk talk(nobody);
+  StderrRelay talk(nobody);
   const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
   // A part of it is read while libtorch is loaded: an exception there ends the process.
   const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();

@@ -4,8 +4,8 @@
 // Rationale: a step of a large model takes minutes, and a person wants to know whether it moves.
 // Approach: a cell that was asked to (the request's "progress": true) says where it is before each
 //   stage and each step, as a line of its stderr that begins with kProgressMark; run_cell() takes
-//   these lines out of the cell's talk. Said between steps, never inside a timed one, and not more
-//   often than a person reads.
+//   these lines out of the cell's talk. AgreedSetting between steps, never inside a timed one, and
+//   not more often than a person reads.
 // Limits: nothing is said of what happens inside a step.
 #pragma once
 

@@ -28,7 +28,7 @@ std::string in_words(const std::string& value) { return value.empty() ? "nothing
 std::string as_told(const std::string& value) { return json::parse(json_line(value)); }
 
 // The first thing that this rank says and rank 0 does not, or the other way round. "" where none.
-std::string difference(int64_t rank, const std::vector<Said>& own, const json& first) {
+std::string difference(int64_t rank, const std::vector<AgreedSetting>& own, const json& first) {
   const auto line = [&](const std::string& what, const std::string& here,
                         const std::string& there) {
     return "rank " + std::to_string(rank) + " differs from rank 0 in " + what + ": " +
@@ -36,7 +36,7 @@ std::string difference(int64_t rank, const std::vector<Said>& own, const json& f
            "; start all ranks by the same program with the same flags (example: "
            "scripts/launch.sh)";
   };
-  for (const Said& one : own) {
+  for (const AgreedSetting& one : own) {
     const std::string there = first.value(one.what, "");
     if (there != as_told(one.value)) return line(one.what, one.value, there);
   }
@@ -69,20 +69,20 @@ void wait_for(c10d::Store& store, const char* key, int64_t ranks,
 
 }  // namespace
 
-std::vector<Said> said_by(const RunSpec& spec) {
-  std::vector<Said> said;
+std::vector<AgreedSetting> said_by(const RunSpec& spec) {
+  std::vector<AgreedSetting> said;
   for (const Field& field : fields()) {
     if (!field.is_file()) said.push_back({field.flag(), field.get(spec)});
   }
   return said;
 }
 
-void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<Said>& own,
+void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<AgreedSetting>& own,
            std::chrono::milliseconds patience) {
   const bool is_second = store.add(key_of_rank(rank), 1) > 1;
   if (rank == 0) {
     json all = json::object();
-    for (const Said& one : own) all[one.what] = one.value;
+    for (const AgreedSetting& one : own) all[one.what] = one.value;
     store.set(kFirstSays, json_line(all));
   }
   wait_for(store, kFirstSays, ranks, patience);

@@ -21,17 +21,17 @@
 namespace headroom {
 
 // One thing that all ranks have to have alike: {"--zero", "3"}.
-struct Said {
+struct AgreedSetting {
   std::string what;
   std::string value;
 };
 
 // Every setting that no rank has for itself.
-std::vector<Said> said_by(const RunSpec& spec);
+std::vector<AgreedSetting> said_by(const RunSpec& spec);
 
 // Returns when all ranks have said the same. Throws UsageError, on all ranks the same line, where
 // one differs, and c10::Error where one does not come.
-void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<Said>& own,
+void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<AgreedSetting>& own,
            std::chrono::milliseconds patience);
 
 }  // namespace headroom

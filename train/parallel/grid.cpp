@@ -108,7 +108,8 @@ std::chrono::milliseconds rank_patience() {
 }
 
 Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-           std::chrono::milliseconds patience, const std::vector<Said>& said, int64_t shard_group)
+           std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
+           int64_t shard_group)
     : mesh_(mesh), rank_(launched.rank), patience_(patience), store_(meet(launched, patience)) {
   if (!launched.alone) agree(*store_, rank_, launched.ranks, said, patience);
   for (const MeshAxis axis : kMeshAxes) {

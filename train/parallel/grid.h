@@ -49,7 +49,8 @@ class Grid {
   // others. said: what all have to have alike; shard_group: replicas that share, 0 = all. Throws as
   // agree().
   Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-       std::chrono::milliseconds patience, const std::vector<Said>& said, int64_t shard_group = 0);
+       std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
+       int64_t shard_group = 0);
 
   // Of groups that are there already, one for each axis of more than one rank.
   using GroupPtr = std::shared_ptr<RankGroup>;

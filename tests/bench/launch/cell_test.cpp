@@ -224,7 +224,7 @@ TEST(Cell, WhatNobodyCaughtIsTheReasonOfAnAbort) {
   const std::function<void(const std::string&)> keep = [&](const std::string& line) {
     passed_on.push_back(line);
   };
-  Talk talk(keep);
+  StderrRelay talk(keep);
   Outcome outcome;
   outcome.signal = SIGABRT;
   EXPECT_EQ(ending(outcome, talk), "killed by signal 6 (SIGABRT)");
