@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "profiling/heap_optional.h"
 #include "profiling/named.h"
 #include "profiling/ppo_figures.h"
-#include "profiling/rare.h"
 #include "profiling/snapshot/growth.h"
 #include "text/shared_json.h"
 #include "train/memory_space.h"
@@ -121,7 +121,7 @@ struct Record {
 
   std::optional<MemoryBytes> peak;    // highest of each over the measured steps
   Named<MemoryBytes> phases;          // peak of each while the phase ran
-  RareList<std::string> phase_order;  // in which they first ran: forward, loss, ...
+  HeapList<std::string> phase_order;  // in which they first ran: forward, loss, ...
   Named<int64_t> phase_runs;          // how often each ran, in all of those steps
   std::string peak_phase;             // the phase that holds peak.allocated
 
@@ -133,7 +133,7 @@ struct Record {
 
   std::optional<int64_t> residual_bytes_per_block;    // kept for backward by one middle block
   std::optional<int64_t> residual_tensors_per_block;  // in so many storages
-  RareList<BlockResidual> residual_blocks;            // of all blocks, where they differ
+  HeapList<BlockResidual> residual_blocks;            // of all blocks, where they differ
   std::optional<int64_t> saved_bytes;  // kept for backward by the whole model, logits included
 
   Named<int64_t> host_traffic;  // bytes of one step: "to_host", "to_card", "from_disk", "to_disk"
@@ -142,14 +142,14 @@ struct Record {
 
   Named<int64_t> predicted;  // profiling/theory's figures for the same quantities
 
-  Rare<Watched> watched;
-  Rare<GenerationFigures> generation;
-  Rare<PpoFigures> ppo;  // of headroom ppo
+  HeapOptional<Watched> watched;
+  HeapOptional<GenerationFigures> generation;
+  HeapOptional<PpoFigures> ppo;  // of headroom ppo
 
-  RareList<RankFigures> ranks;  // of a mesh, all; the other figures are those of the fullest rank
+  HeapList<RankFigures> ranks;  // of a mesh, all; the other figures are those of the fullest rank
 
   std::vector<double> step_ms;   // wall time of each measured step, synchronized
-  RareList<double> losses;       // of the measured steps; empty where the mode has no loss
+  HeapList<double> losses;       // of the measured steps; empty where the mode has no loss
   bool trace_truncated = false;  // more events than max_entries: the oldest are missing
   int64_t trace_events = 0;
   std::vector<std::string> notes;  // what a reader must know: fallbacks, zeros, mismatches

@@ -176,7 +176,7 @@ void read(const element& value, std::vector<Value>& list) {
 }
 
 template <typename Value>
-void read(const element& value, RareList<Value>& list) {
+void read(const element& value, HeapList<Value>& list) {
   std::vector<Value> items;
   read(value, items);
   list = std::move(items);
@@ -201,7 +201,7 @@ void read(const element& value, std::shared_ptr<const OutOfMemory>& where) {
   where = std::make_shared<const OutOfMemory>(std::move(moment));
 }
 
-void read(const element& value, Rare<Watched>& watched) {
+void read(const element& value, HeapOptional<Watched>& watched) {
   object of;
   if (value.get(of) != SUCCESS) return;
   read(of, "after_steps", watched.emplace().after_steps);
@@ -218,7 +218,7 @@ void read_times(const element& value, Times& times) {
   }
 }
 
-void read(const element& value, Rare<GenerationFigures>& times) {
+void read(const element& value, HeapOptional<GenerationFigures>& times) {
   object of;
   if (value.get(of) != SUCCESS) return;
   read(of, "prompt_tokens", times.emplace().prompt_tokens);
@@ -229,7 +229,7 @@ void read(const element& value, Rare<GenerationFigures>& times) {
   if (of["decode_ms"].get(list) == SUCCESS) read_times(list, times->decode_ms);
 }
 
-void read(const element& value, Rare<PpoFigures>& figures) {
+void read(const element& value, HeapOptional<PpoFigures>& figures) {
   object of;
   if (value.get(of) != SUCCESS) return;
   figures.emplace();

@@ -11,19 +11,20 @@ namespace headroom {
 
 // std::optional behind a pointer.
 template <typename Value>
-class Rare {
+class HeapOptional {
  public:
-  Rare() = default;
-  Rare(Value value) : value_(std::make_unique<Value>(std::move(value))) {}  // NOLINT: is one
-  Rare(Rare&&) noexcept = default;
-  Rare& operator=(Rare&&) noexcept = default;
-  Rare(const Rare& other) { *this = other; }
-  Rare& operator=(const Rare& other) {
+  HeapOptional() = default;
+  HeapOptional(Value value)
+      : value_(std::make_unique<Value>(std::move(value))) {}  // NOLINT: is one
+  HeapOptional(HeapOptional&&) noexcept = default;
+  HeapOptional& operator=(HeapOptional&&) noexcept = default;
+  HeapOptional(const HeapOptional& other) { *this = other; }
+  HeapOptional& operator=(const HeapOptional& other) {
     if (this == &other) return *this;
     value_ = other ? std::make_unique<Value>(*other) : nullptr;
     return *this;
   }
-  ~Rare() = default;
+  ~HeapOptional() = default;
 
   bool has_value() const { return value_ != nullptr; }
   explicit operator bool() const { return has_value(); }
@@ -39,7 +40,7 @@ class Rare {
 
 // std::vector behind a pointer, for lists that are mostly empty.
 template <typename Item>
-class RareList {
+class HeapList {
  public:
   using Items = std::vector<Item>;
   using value_type = Item;
@@ -47,11 +48,11 @@ class RareList {
   using iterator = typename Items::const_iterator;
   using const_iterator = typename Items::const_iterator;
 
-  RareList() = default;
-  RareList(Items items) {  // NOLINT: is one
+  HeapList() = default;
+  HeapList(Items items) {  // NOLINT: is one
     if (!items.empty()) items_ = std::move(items);
   }
-  RareList(std::initializer_list<Item> items) : RareList(Items(items)) {}
+  HeapList(std::initializer_list<Item> items) : HeapList(Items(items)) {}
 
   const Items& get() const {
     static const Items kNone;
@@ -68,10 +69,10 @@ class RareList {
   const Item& at(size_t at) const { return get().at(at); }
   const Item& front() const { return get().front(); }
   const Item& back() const { return get().back(); }
-  friend bool operator==(const RareList& a, const RareList& b) { return a.get() == b.get(); }
+  friend bool operator==(const HeapList& a, const HeapList& b) { return a.get() == b.get(); }
 
  private:
-  Rare<Items> items_;
+  HeapOptional<Items> items_;
 };
 
 }  // namespace headroom
