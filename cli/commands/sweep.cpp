@@ -127,7 +127,7 @@ bool all_unsupported(const std::vector<Record>& records) {
 }
 
 int sweep_grid(const Arguments& arguments) {
-  const Grid grid = grid_from(arguments);
+  const SweepGrid grid = grid_from(arguments);
   const std::string format = format_from(arguments);
   SweepOptions options{.cell = limits_from(arguments),
                        .records_path = arguments.get("records"),

@@ -189,9 +189,9 @@ RunSpec cell_from(const Arguments& arguments) {
   return settled.front();
 }
 
-Grid grid_from(const Arguments& given) {
+SweepGrid grid_from(const Arguments& given) {
   const Arguments arguments = without_aliases(given);
-  Grid grid;
+  SweepGrid grid;
   grid.base.model_size = "";  // always set by its axis
   for (const Field& field : fields()) {
     const std::string name = field.flag().substr(2);

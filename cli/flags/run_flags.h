@@ -32,11 +32,11 @@ RunSpec cell_from(const Arguments& arguments);
 // The same of `base` with what was typed over it, neither validated nor its device settled.
 RunSpec typed_over(RunSpec base, const Arguments& arguments);
 
-struct Grid {
+struct SweepGrid {
   RunSpec base;
   std::vector<Axis> axes;  // in the order of fields()
 };
-Grid grid_from(const Arguments& arguments);
+SweepGrid grid_from(const Arguments& arguments);
 
 // "auto" is settled: the card of this machine, or a virtual one where it has none. Throws
 // UsageError for a virtual card that is none.

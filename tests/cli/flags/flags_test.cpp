@@ -103,7 +103,7 @@ TEST(Flags, ASwitchAloneIsOnAndItsValueStandsBehindAnEqualsSign) {
                 cell({"--release-gradients", "false"});
               }),
               HasSubstr("belongs to no flag"));
-  const Grid grid =
+  const SweepGrid grid =
       grid_from(parse(grid_flags(), {"--model-size", "small", "--release-gradients=true,false"}));
   EXPECT_THAT(grid.axes.back().values, ElementsAre("true", "false"));
   EXPECT_THAT(CommandLine("profile", "", cell_flags()).help(),
@@ -154,7 +154,7 @@ TEST(Flags, HelpWinsOverEveryError) {
 }
 
 TEST(Flags, AGridIsOneAxisPerListAndKeepsWhatIsNoList) {
-  const Grid grid = grid_from(
+  const SweepGrid grid = grid_from(
       parse(grid_flags(), {"--profile-type", "forward,training", "--model-size", "small,2.7B",
                            "--context-length", "128", "--alloc-conf", "a:1,b:2"}));
   ASSERT_EQ(grid.axes.size(), 3);
@@ -165,10 +165,10 @@ TEST(Flags, AGridIsOneAxisPerListAndKeepsWhatIsNoList) {
 }
 
 TEST(Flags, WhatHoldsCommasIsListedAllTheSame) {
-  const Grid settings =
+  const SweepGrid settings =
       grid_from(parse(grid_flags(), {"--model-size", "small", "--alloc-conf", "default;a:1,b:2"}));
   EXPECT_THAT(settings.axes.back().values, ElementsAre("", "a:1,b:2"));
-  const Grid devices = grid_from(parse(
+  const SweepGrid devices = grid_from(parse(
       grid_flags(), {"--model-size", "small", "--device", "cpu,virtual:h200,bytes=80GiB,cuda"}));
   EXPECT_THAT(devices.axes.back().values, ElementsAre("cpu", "virtual:h200,bytes=80GiB", "cuda"));
 }
