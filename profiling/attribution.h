@@ -28,7 +28,7 @@ struct Attribution {
   std::vector<BlockResidual> blocks;  // of the last forward before it, in the order they ran
 };
 
-// `owned` in the order of the claims.
+// `owned` in the order of the tags.
 Attribution attribute(const Recording& recording, const std::vector<Owned>& owned);
 
 }  // namespace headroom

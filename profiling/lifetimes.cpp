@@ -43,18 +43,18 @@ void classify(Lifetime& lifetime, const Saving& saving) {
   if (span != nullptr && lifetime.live_after(span->cut)) lifetime.category = Category::kActivations;
 }
 
-void apply(const Owned& claim, const ByAddress& by_address, std::vector<Lifetime>& lifetimes) {
-  const auto it = by_address.find(claim.address);
+void apply(const Owned& tag, const ByAddress& by_address, std::vector<Lifetime>& lifetimes) {
+  const auto it = by_address.find(tag.address);
   if (it == by_address.end()) return;
-  // At one address one lives at a time: the last that came before the claim, or none.
+  // At one address one lives at a time: the last that came before the tag, or none.
   const auto after = std::partition_point(it->second.begin(), it->second.end(), [&](size_t i) {
-    return lifetimes[i].allocated < claim.event_index;
+    return lifetimes[i].allocated < tag.event_index;
   });
   if (after == it->second.begin()) return;
   Lifetime& lifetime = lifetimes[*std::prev(after)];
-  if (!lifetime.live_after(claim.event_index)) return;
-  lifetime.category = claim.category;
-  lifetime.name = claim.name;
+  if (!lifetime.live_after(tag.event_index)) return;
+  lifetime.category = tag.category;
+  lifetime.name = tag.name;
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::vector<Lifetime> lifetimes_of(const Recording& recording, const std::vector
   std::vector<Lifetime> lifetimes = replay(recording, by_address);
   const Saving saving = saving_of(recording.marks);
   for (Lifetime& lifetime : lifetimes) classify(lifetime, saving);
-  for (const Owned& claim : owned) apply(claim, by_address, lifetimes);
+  for (const Owned& tag : owned) apply(tag, by_address, lifetimes);
   return lifetimes;
 }
 

@@ -3,9 +3,9 @@
 //
 // Note [Attribution]
 // Rationale: an allocator knows addresses and sizes; what a block is for its maker says, and of
-//   what nobody claims it shows only later, when it is freed.
+//   what nobody tags it shows only later, when it is freed.
 // Approach: replay the events into lifetimes [allocated, freed). A lifetime is, in this order:
-//   1. what somebody claimed it for while it lived (train/memory_claims.h), the last one;
+//   1. what somebody tagged it for while it lived (train/memory_tags.h), the last one;
 //   2. saved for backward (profiling/saving.h), the logits included, which live as long;
 //   3. live before the recording: other;
 //   4. anything else: temporary.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "profiling/tracker/recording.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 
 namespace headroom {
 
@@ -40,13 +40,13 @@ struct Lifetime {
   int64_t allocated = kBefore;
   int64_t freed = kNever;
   Category category = Category::kTemporaries;
-  std::string name;  // as claimed
+  std::string name;  // as tagged
 
   // Events 0 .. index-1 have happened.
   bool live_after(int64_t index) const { return allocated < index && freed >= index; }
 };
 
-// What lived before first, then in the order of allocation. `owned` in the order of the claims.
+// What lived before first, then in the order of allocation. `owned` in the order of the tags.
 std::vector<Lifetime> lifetimes_of(const Recording& recording, const std::vector<Owned>& owned);
 
 }  // namespace headroom

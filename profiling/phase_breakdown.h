@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-// "actor parameters": the role, where the name that it was claimed under begins with one of them
+// "actor parameters": the role, where the name that it was tagged under begins with one of them
 // and a dot, and the category; else the category alone.
 std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles);
 

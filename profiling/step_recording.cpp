@@ -29,8 +29,8 @@ void StepRecording::on_scope(const Scope& scope, bool begins) {
   for (const TrackedMemory& memory : memories_) memory.tracker->mark(scope, begins);
 }
 
-void StepRecording::claim(Category category, MemorySpace space, uint64_t address,
-                          const std::string& name) {
+void StepRecording::tag(Category category, MemorySpace space, uint64_t address,
+                        const std::string& name) {
   for (size_t i = 0; i < memories_.size(); ++i) {
     if (memories_[i].space != space) continue;
     owned_[i].push_back({category, address, memories_[i].tracker->events(), name});

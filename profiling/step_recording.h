@@ -14,14 +14,14 @@
 namespace headroom {
 
 // Hears a step (Step::listen) from its construction to finish(). One at a time.
-class StepRecording final : public ScopeListener, public MemoryClaims {
+class StepRecording final : public ScopeListener, public MemoryTags {
  public:
   // Starts recording. `options` are of the first memory; of the others no stacks are taken.
   StepRecording(const Memories& memories, const RecordingOptions& options);
 
   void on_scope(const Scope& scope, bool begins) override;
-  void claim(Category category, MemorySpace space, uint64_t address,
-             const std::string& name) override;
+  void tag(Category category, MemorySpace space, uint64_t address,
+           const std::string& name) override;
 
   struct Result {
     MemoryBytes peak;

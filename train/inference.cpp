@@ -11,12 +11,12 @@ Tensor Step::infer(const Tensor& tokens_BS, const LossOfOutput& use, const Pass*
   hooks.begin_step();
   const PassScope layout_of_tokens(model_, pass);
   const torch::NoGradGuard no_grad;
-  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const AutocastGuard autocast(precision_, device_.type(), tags_, parameters_);
   const StepScope phase(scopes_, {ScopeKind::kPhase, "forward"});
-  claim(claims_, Category::kOther, tokens_BS, "tokens");
+  tag(tags_, Category::kOther, tokens_BS, "tokens");
   hooks.begin_forward(Task());
   Tensor used = use(model_, model_->hidden(tokens_BS, block_in_scope()));
-  claim_workspaces(claims_);
+  tag_workspaces(tags_);
   return used;
 }
 

@@ -7,8 +7,8 @@ namespace headroom {
 
 class Listening {
  public:
-  Listening(Step& step, ScopeListener* scopes, MemoryClaims* claims = nullptr) : step_(step) {
-    step_.listen(scopes, claims);
+  Listening(Step& step, ScopeListener* scopes, MemoryTags* tags = nullptr) : step_(step) {
+    step_.listen(scopes, tags);
   }
   ~Listening() { step_.listen(nullptr, nullptr); }
   Listening(const Listening&) = delete;

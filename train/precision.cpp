@@ -12,13 +12,13 @@
 
 namespace headroom {
 
-// Autocast's cache cannot be asked, so the operation that fills it is watched: a copy is claimed
+// Autocast's cache cannot be asked, so the operation that fills it is watched: a copy is tagged
 // when it ends, its source having been looked up when it began.
 class AutocastGuard::CastWatch {
  public:
   using Weights = std::shared_ptr<const std::unordered_set<const void*>>;
 
-  CastWatch(MemoryClaims& claims, Weights weights) : claims_(claims), weights_(std::move(weights)) {
+  CastWatch(MemoryTags& tags, Weights weights) : tags_(tags), weights_(std::move(weights)) {
     outer_ = std::exchange(current, this);
     if (outer_ != nullptr) return;  // its callback serves this one too
     handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(&started, &ended)
@@ -38,10 +38,10 @@ class AutocastGuard::CastWatch {
     for (const torch::Tensor& weight : weights) storages->insert(storage_of(weight));
     return storages;
   }
-  // Fills in what is claimed on this thread now.
+  // Fills in what is tagged on this thread now.
   static void describe(AutocastState& state) {
     if (current == nullptr) return;
-    state.claims = &current->claims_;
+    state.tags = &current->tags_;
     state.weights = current->weights_;
   }
 
@@ -65,13 +65,13 @@ class AutocastGuard::CastWatch {
   static void ended(const at::RecordFunction& function, at::ObserverContext* context) {
     if (context == nullptr || current == nullptr || function.outputs().empty()) return;
     const c10::IValue& copy = function.outputs().front();
-    if (copy.isTensor()) claim(&current->claims_, Category::kCastCache, copy.toTensor());
+    if (copy.isTensor()) tag(&current->tags_, Category::kCastCache, copy.toTensor());
   }
 
   // RecordFunction takes plain function pointers.
   static thread_local CastWatch* current;
 
-  MemoryClaims& claims_;
+  MemoryTags& tags_;
   Weights weights_;
   CastWatch* outer_ = nullptr;
   at::CallbackHandle handle_ = 0;
@@ -79,19 +79,19 @@ class AutocastGuard::CastWatch {
 
 thread_local AutocastGuard::CastWatch* AutocastGuard::CastWatch::current = nullptr;
 
-AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device, MemoryClaims* claims,
+AutocastGuard::AutocastGuard(Precision precision, torch::DeviceType device, MemoryTags* tags,
                              const std::vector<torch::Tensor>& weights)
     : active_(uses_autocast(precision)), device_(device) {
   if (!active_) return;
   enter(true, precision == Precision::kFp16 ? at::kHalf : at::kBFloat16);
-  if (claims != nullptr) {
-    watch_ = std::make_unique<CastWatch>(*claims, CastWatch::storages_of(weights));
+  if (tags != nullptr) {
+    watch_ = std::make_unique<CastWatch>(*tags, CastWatch::storages_of(weights));
   }
 }
 
 AutocastGuard::AutocastGuard(const AutocastState& state) : active_(true), device_(state.device) {
   enter(state.enabled, state.dtype);
-  if (state.claims != nullptr) watch_ = std::make_unique<CastWatch>(*state.claims, state.weights);
+  if (state.tags != nullptr) watch_ = std::make_unique<CastWatch>(*state.tags, state.weights);
 }
 
 void AutocastGuard::enter(bool enabled, at::ScalarType dtype) {

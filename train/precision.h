@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -27,9 +27,9 @@ struct AutocastState;
 //   products that einsum is made of meet views of the weights.
 class AutocastGuard {
  public:
-  // Where somebody hears `claims`, the copies that this thread makes of `weights` are claimed as
+  // Where somebody hears `tags`, the copies that this thread makes of `weights` are tagged as
   // cast cache. Every operation is looked at for that.
-  AutocastGuard(Precision precision, torch::DeviceType device, MemoryClaims* claims = nullptr,
+  AutocastGuard(Precision precision, torch::DeviceType device, MemoryTags* tags = nullptr,
                 const std::vector<torch::Tensor>& weights = {});
   // As it was then, off where it was off.
   explicit AutocastGuard(const AutocastState& state);
@@ -50,15 +50,15 @@ class AutocastGuard {
 };
 
 // Autocast as this thread has it now, to be had again by an AutocastGuard where something is
-// computed again: on another thread, in a backward. Copies of weights are claimed there as here,
-// so it is used while the claims are heard.
+// computed again: on another thread, in a backward. Copies of weights are tagged there as here,
+// so it is used while the tags are heard.
 struct AutocastState {
   static AutocastState now(torch::DeviceType device);
 
   torch::DeviceType device = torch::kCPU;
   bool enabled = false;
   at::ScalarType dtype = at::kFloat;
-  MemoryClaims* claims = nullptr;
+  MemoryTags* tags = nullptr;
   std::shared_ptr<const std::unordered_set<const void*>> weights;  // their storages
 };
 

@@ -21,15 +21,15 @@ Step::Step(Transformer model, Mode mode, Precision precision, torch::Device devi
   if (has_backward(mode_)) loss = cross_entropy;
 }
 
-void Step::listen(ScopeListener* scopes, MemoryClaims* claims) {
+void Step::listen(ScopeListener* scopes, MemoryTags* tags) {
   scopes_ = scopes;
-  claims_ = claims;
-  claim(claims_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
-  claim(claims_, Category::kParameters, parameters_, names_);
-  claim_gradients(claims_, parameters_, names_);
-  hooks.listen(scopes_, claims_);
-  update->listen(scopes_, claims_);
-  claim_workspaces(claims_);
+  tags_ = tags;
+  tag(tags_, Category::kOther, model_->tables(), {"rotary cos", "rotary sin"});
+  tag(tags_, Category::kParameters, parameters_, names_);
+  tag_gradients(tags_, parameters_, names_);
+  hooks.listen(scopes_, tags_);
+  update->listen(scopes_, tags_);
+  tag_workspaces(tags_);
 }
 
 Tensor Step::run(const Batch& batch) { return run(split(batch, micro_batches, loss)); }
@@ -39,9 +39,9 @@ Tensor Step::run(const std::vector<MicroBatch>& parts) {
   const c10::AutoGradMode gradients(builds_graph(mode_));
   update->begin_step();
   hooks.begin_step();
-  claim_tokens(claims_, parts);
+  tag_tokens(tags_, parts);
   free_gradients();
-  TotalLoss total(claims_);
+  TotalLoss total(tags_);
   // What it returns lives until the step ends.
   const Task last = schedule->run(
       parts, [&](Task& task) { forward(task); }, [&](Task& task) { backward(task, total); });
@@ -49,13 +49,13 @@ Tensor Step::run(const std::vector<MicroBatch>& parts) {
     hooks.gradients_ready();
     update->finish(parts.size(), hooks);
   }
-  claim_workspaces(claims_);
+  tag_workspaces(tags_);
   return total.loss();
 }
 
 void Step::forward(Task& task) {
   task.pass = std::make_unique<PassScope>(model_, task.data->pass.get());
-  const AutocastGuard autocast(precision_, device_.type(), claims_, parameters_);
+  const AutocastGuard autocast(precision_, device_.type(), tags_, parameters_);
   const SavingGuard saving(saved.get());
   {
     const auto kind = builds_graph(mode_) ? ScopeKind::kSaving : ScopeKind::kPhase;
@@ -96,7 +96,7 @@ void Step::backward(Task& task, TotalLoss& total) {
     }
     hooks.end_backward(task);
     update->end_backward(task);
-    claim_gradients(claims_, parameters_, names_);
+    tag_gradients(tags_, parameters_, names_);
   }
   if (!task.is_last) return;
   const Tensor loss_of_part = task.loss.detach();

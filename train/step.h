@@ -1,6 +1,6 @@
 // One step of the workload. Start here.
 //
-// A step is a sequence of phases, each a named scope, and claims the memory that it makes.
+// A step is a sequence of phases, each a named scope, and tags the memory that it makes.
 // Profilers listen to both. build_step() in train/build.h makes a step from a RunSpec.
 #pragma once
 
@@ -41,9 +41,9 @@ class Step {
   // Frees the gradients of the last run, which the next one would free as it begins.
   void free_gradients();
 
-  // From now on these hear the scopes and claims of every run; null: nobody. Claims the memory that
+  // From now on these hear the scopes and tags of every run; null: nobody. Tags the memory that
   // is there, at once.
-  void listen(ScopeListener* scopes, MemoryClaims* claims);
+  void listen(ScopeListener* scopes, MemoryTags* tags);
 
   // The seams where the techniques of train/build.h attach; null: as it is.
   BlockRunner run_block;                // runs one block
@@ -68,7 +68,7 @@ class Step {
   torch::Device device() const { return device_; }
   Precision precision() const { return precision_; }
   ScopeListener* scopes() const { return scopes_; }
-  MemoryClaims* claims() const { return claims_; }
+  MemoryTags* tags() const { return tags_; }
 
  private:
   void forward(Task& task);
@@ -83,7 +83,7 @@ class Step {
   std::vector<torch::Tensor> parameters_;
   std::vector<std::string> names_;  // of the parameters, as in a state_dict
   ScopeListener* scopes_ = nullptr;
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
 };
 
 }  // namespace headroom

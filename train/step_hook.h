@@ -14,7 +14,7 @@
 namespace headroom {
 
 struct Task;
-class MemoryClaims;
+class MemoryTags;
 class ScopeListener;
 
 // Every moment does nothing unless a technique says otherwise.
@@ -25,8 +25,8 @@ class StepHook {
   StepHook(const StepHook&) = delete;
   StepHook& operator=(const StepHook&) = delete;
 
-  // From now on these hear scopes and claims; null: nobody. Claims the memory that is there.
-  virtual void listen(ScopeListener* /*scopes*/, MemoryClaims* /*claims*/) {}
+  // From now on these hear scopes and tags; null: nobody. Tags the memory that is there.
+  virtual void listen(ScopeListener* /*scopes*/, MemoryTags* /*tags*/) {}
   // Before everything else. The step before may have failed in the middle.
   virtual void begin_step() {}
   virtual void begin_forward(const Task& /*task*/) {}
@@ -47,8 +47,8 @@ class StepHooks final : public StepHook {
     if (hook) hooks_.push_back(std::move(hook));
   }
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override {
-    for (const auto& hook : hooks_) hook->listen(scopes, claims);
+  void listen(ScopeListener* scopes, MemoryTags* tags) override {
+    for (const auto& hook : hooks_) hook->listen(scopes, tags);
   }
   void begin_step() override {
     for (const auto& hook : hooks_) hook->begin_step();

@@ -9,18 +9,18 @@
 namespace headroom {
 namespace {
 
-// Of one role: what it claims has its name before it.
-class RoleClaims final : public MemoryClaims {
+// Of one role: what it tags has its name before it.
+class RoleClaims final : public MemoryTags {
  public:
-  RoleClaims(Role role, MemoryClaims* next) : prefix_(word_of(role) + "."), next_(next) {}
-  void claim(Category category, MemorySpace space, uint64_t address,
-             const std::string& name) override {
-    next_->claim(category, space, address, prefix_ + name);
+  RoleClaims(Role role, MemoryTags* next) : prefix_(word_of(role) + "."), next_(next) {}
+  void tag(Category category, MemorySpace space, uint64_t address,
+           const std::string& name) override {
+    next_->tag(category, space, address, prefix_ + name);
   }
 
  private:
   std::string prefix_;
-  MemoryClaims* next_;
+  MemoryTags* next_;
 };
 
 // Of one role: notes that it runs.
@@ -42,12 +42,12 @@ class RoleScopes final : public ScopeListener {
 // The roles' Steps tell the same listeners as the iteration does.
 class ListeningRoles {
  public:
-  ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryClaims* claims) {
+  ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryTags* tags) {
     for (const Role role : roles_of(bench.setup)) {
       Step& step = *bench.roles.step_of(role);
-      if (claims != nullptr) claims_.push_back(std::make_unique<RoleClaims>(role, claims));
+      if (tags != nullptr) tags_.push_back(std::make_unique<RoleClaims>(role, tags));
       scopes_.push_back(std::make_unique<RoleScopes>(role, bench.running, scopes));
-      step.listen(scopes_.back().get(), claims != nullptr ? claims_.back().get() : nullptr);
+      step.listen(scopes_.back().get(), tags != nullptr ? tags_.back().get() : nullptr);
       steps_.push_back(&step);
     }
   }
@@ -58,11 +58,11 @@ class ListeningRoles {
   ListeningRoles& operator=(const ListeningRoles&) = delete;
 
   void claim_what_is_there() {
-    for (Step* step : steps_) step->listen(step->scopes(), step->claims());
+    for (Step* step : steps_) step->listen(step->scopes(), step->tags());
   }
 
  private:
-  std::vector<std::unique_ptr<RoleClaims>> claims_;
+  std::vector<std::unique_ptr<RoleClaims>> tags_;
   std::vector<std::unique_ptr<RoleScopes>> scopes_;
   std::vector<Step*> steps_;
 };
@@ -124,29 +124,29 @@ Prompts PpoBench::next_prompts() {
 }
 
 // What fails in here fails in no scope; the phase it was to be is known all the same.
-void PpoBench::change_phase(const std::string& to, MemoryClaims* claims) {
+void PpoBench::change_phase(const std::string& to, MemoryTags* tags) {
   phase = to;
   running.reset();
   const auto empty = [&] {
     if (setup.empty_cache_between_phases) tracker().release_cached();
   };
   if (!placement) return empty();
-  placement->before(to, claims, empty);
+  placement->before(to, tags, empty);
 }
 
-IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, MemoryClaims* claims) {
+IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, MemoryTags* tags) {
   during = std::string(what) + " iteration";
-  ListeningRoles listening(*this, scopes, claims);
+  ListeningRoles listening(*this, scopes, tags);
   const Prompts prompts = next_prompts();
-  claim(claims, Category::kOther, prompts.tokens_BP, "prompts");
+  tag(tags, Category::kOther, prompts.tokens_BP, "prompts");
   const Generation generation = rollout_generation(shared, device);
   IterationReport report;
   try {
-    report = run_iteration(
-        ppo_spec_of(shared, setup), roles, prompts, next++, generate_with(generation),
-        {.scopes = scopes, .claims = claims, .before_phase = [&](const std::string& to) {
-           change_phase(to, claims);
-         }});
+    report =
+        run_iteration(ppo_spec_of(shared, setup), roles, prompts, next++, generate_with(generation),
+                      {.scopes = scopes, .tags = tags, .before_phase = [&](const std::string& to) {
+                         change_phase(to, tags);
+                       }});
   } catch (...) {
     listening.claim_what_is_there();
     throw;

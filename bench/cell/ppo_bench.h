@@ -41,11 +41,11 @@ struct PpoBench {
   // Notes: what was done otherwise than asked.
   void build(std::vector<std::string>* notes);
   // The next one. `what` is for people: "warm-up". Either listener may be null. What is there when
-  // it fails is claimed once more: an update that was interrupted has claimed nothing yet.
-  IterationReport iterate(const char* what, ScopeListener* scopes, MemoryClaims* claims);
+  // it fails is tagged once more: an update that was interrupted has tagged nothing yet.
+  IterationReport iterate(const char* what, ScopeListener* scopes, MemoryTags* tags);
 
  private:
-  void change_phase(const std::string& to, MemoryClaims* claims);
+  void change_phase(const std::string& to, MemoryTags* tags);
   Prompts next_prompts();
 };
 

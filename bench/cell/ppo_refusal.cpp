@@ -20,7 +20,7 @@ std::string place_of(const PpoBench& bench) {
   return place + (place.empty() ? "" : ": ") + bench.failed_in;
 }
 
-// What nobody has claimed is the running role's: in a forward that is trained, what it saves.
+// What nobody has tagged is the running role's: in a forward that is trained, what it saves.
 std::string with_role(const std::string& component, const PpoBench& bench) {
   const bool unclaimed = component == to_string(Category::kTemporaries) ||
                          component == to_string(Category::kActivations);

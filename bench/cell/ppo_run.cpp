@@ -48,11 +48,11 @@ class FinishedPhases final : public ScopeListener {
 };
 
 // What finished before a failure stays in the Record. peaks: of what `next` hears.
-IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next,
-                        MemoryClaims* claims, const PhasePeaks& peaks, Record& record) {
+IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next, MemoryTags* tags,
+                        const PhasePeaks& peaks, Record& record) {
   FinishedPhases phases(bench, next);
   try {
-    return bench.iterate(what, &phases, claims);
+    return bench.iterate(what, &phases, tags);
   } catch (...) {
     phases.fill(peaks, record);
     throw;

@@ -15,7 +15,7 @@ namespace headroom {
 inline constexpr const char* kBesideModels = "experience, tables";
 inline constexpr const char* kCacheComponent = "KV cache";
 
-// The row of a role's category of claims: "actor weights", "critic optimizer" (states and master
+// The row of a role's category of tags: "actor weights", "critic optimizer" (states and master
 // weights); "" where it is none of a role's states.
 std::string component_of_role(std::string_view role, std::string_view category);
 

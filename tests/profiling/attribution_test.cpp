@@ -34,10 +34,10 @@ TEST(Attribution, EveryCategoryAtTheHighestInstant) {
   const Attribution result = attributed(Script()
                                             .before(1, 100)  // a parameter
                                             .before(2, 7)    // the batch
-                                            .claim(Category::kParameters, 1)
+                                            .tag(Category::kParameters, 1)
                                             .begin(kForward)
                                             .alloc(10, 50)
-                                            .claim(Category::kCastCache, 10)
+                                            .tag(Category::kCastCache, 10)
                                             .alloc(11, 1000)
                                             .alloc(12, 30)
                                             .free(11)
@@ -48,9 +48,9 @@ TEST(Attribution, EveryCategoryAtTheHighestInstant) {
                                             .free(13)
                                             .free(12)
                                             .end(kBackward)
-                                            .claim(Category::kGradients, 14)
+                                            .tag(Category::kGradients, 14)
                                             .alloc(15, 60)
-                                            .claim(Category::kOptimizerState, 15)
+                                            .tag(Category::kOptimizerState, 15)
                                             .free(14));
   EXPECT_EQ(result.peak_bytes, 100 + 7 + 50 + 30 + 5000 + 100);
   EXPECT_EQ(result.categories.at("parameters"), 100);
@@ -58,7 +58,7 @@ TEST(Attribution, EveryCategoryAtTheHighestInstant) {
   EXPECT_EQ(result.categories.at("cast_cache"), 50);
   EXPECT_EQ(result.categories.at("activations"), 30);
   EXPECT_EQ(result.categories.at("temporaries"), 5000);
-  EXPECT_EQ(result.categories.at("gradients"), 100) << "claimed later, while it lived";
+  EXPECT_EQ(result.categories.at("gradients"), 100) << "tagged later, while it lived";
   EXPECT_EQ(result.categories.at("optimizer_state"), 0) << "made after the peak";
   EXPECT_EQ(result.activation_bytes, 30);
   EXPECT_EQ(result.cast_cache_bytes, 50);
@@ -76,7 +76,7 @@ TEST(Attribution, AnAddressUsedAgainIsAnotherBlock) {
       .alloc(5, 300)  // a gradient, again there
       .alloc(6, 200)
       .end(kBackward)
-      .claim(Category::kGradients, 5);
+      .tag(Category::kGradients, 5);
   const Attribution result = attributed(script);
   EXPECT_EQ(result.peak_bytes, 500);
   EXPECT_EQ(result.categories.at("gradients"), 300);
@@ -87,7 +87,7 @@ TEST(Attribution, AnAddressUsedAgainIsAnotherBlock) {
 
 TEST(Attribution, ABlockThatLivedBeforeAndItsSuccessorAreTwo) {
   Script script;
-  script.before(5, 64).claim(Category::kOptimizerState, 5);
+  script.before(5, 64).tag(Category::kOptimizerState, 5);
   script.free(5).alloc(5, 100);
   const Attribution result = attributed(script);
   EXPECT_EQ(result.categories.at("optimizer_state"), 0);
@@ -96,14 +96,14 @@ TEST(Attribution, ABlockThatLivedBeforeAndItsSuccessorAreTwo) {
 
 TEST(Attribution, AClaimOfWhatIsNotLiveThenIsNobodys) {
   Script script;
-  script.claim(Category::kGradients, 5).alloc(5, 100).claim(Category::kWorkspaces, 99);
+  script.tag(Category::kGradients, 5).alloc(5, 100).tag(Category::kWorkspaces, 99);
   EXPECT_EQ(attributed(script).categories.at("temporaries"), 100);
 }
 
 TEST(Attribution, WithoutAGraphNothingIsSaved) {
   Script script;
   const Scope block = Scope::block(0);
-  script.begin(kInference).begin(block).alloc(1, 10).alloc(2, 20).claim(Category::kCastCache, 2);
+  script.begin(kInference).begin(block).alloc(1, 10).alloc(2, 20).tag(Category::kCastCache, 2);
   script.end(block).end(kInference).free(1);
   const Attribution result = attributed(script);
   EXPECT_EQ(result.categories.at("activations"), 0);
@@ -127,7 +127,7 @@ TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
   Script script;
   script.begin(kForward).alloc(1, 1000);  // the embedding's output
   script.begin(Scope::block(0)).alloc(2, 10).alloc(3, 20).alloc(4, 8).free(2);
-  script.claim(Category::kCastCache, 4).end(Scope::block(0));
+  script.tag(Category::kCastCache, 4).end(Scope::block(0));
   script.begin(Scope::block(1)).alloc(2, 7).alloc(5, 30).alloc(6, 40).end(Scope::block(1));
   script.alloc(7, 500).free(6).end(kForward);
   script.begin(kBackward).free(3).free(5).end(kBackward);
@@ -150,7 +150,7 @@ TEST(Attribution, WhatIsComputedAgainIsSavedForNobodyAndCountedWhenItEnds) {
   Script script;
   script.begin(kForward).begin(block).alloc(1, 10).end(block).end(kForward);
   script.begin(kBackward).begin(again).begin(block);
-  script.alloc(2, 500).alloc(3, 40).alloc(4, 7).claim(Category::kCastCache, 4).free(2);
+  script.alloc(2, 500).alloc(3, 40).alloc(4, 7).tag(Category::kCastCache, 4).free(2);
   script.end(block).end(again).alloc(5, 3000).free(3).free(5);
   script.begin(again).alloc(6, 30).end(again).free(6).free(1).end(kBackward);
   const Attribution result = attributed(script);
@@ -242,7 +242,7 @@ TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
 
 TEST(Attribution, TheLaterOfTwoClaimsHolds) {
   Script script;
-  script.alloc(1, 10).claim(Category::kOther, 1).claim(Category::kGradients, 1);
+  script.alloc(1, 10).tag(Category::kOther, 1).tag(Category::kGradients, 1);
   EXPECT_EQ(attributed(script).categories.at("gradients"), 10);
 }
 

@@ -18,19 +18,19 @@ InstantBreakdown at(const Script& script, int64_t event) {
   return breakdown_at(script.recording, script.owned, kRolesThere, event);
 }
 
-// An update that fails: gradients before it, a temporary, two moments, which are claimed only when
+// An update that fails: gradients before it, a temporary, two moments, which are tagged only when
 // it has failed.
 Script failed_update() {
   Script script;
-  script.before(1, 1000).claim(Category::kParameters, 1, "actor.w");
-  script.begin(kTrainingThere).alloc(2, 900).claim(Category::kGradients, 2, "actor.w");
+  script.before(1, 1000).tag(Category::kParameters, 1, "actor.w");
+  script.begin(kTrainingThere).alloc(2, 900).tag(Category::kGradients, 2, "actor.w");
   script.begin(kOptimizer).alloc(3, 400).alloc(4, 300).alloc(5, 350);
   return script;
 }
 
 Script unwound(Script script) {
   script.end(kOptimizer).free(4).end(kTrainingThere);
-  for (const uint64_t moment : {3, 5}) script.claim(Category::kOptimizerState, moment, "actor.w");
+  for (const uint64_t moment : {3, 5}) script.tag(Category::kOptimizerState, moment, "actor.w");
   return script;
 }
 
@@ -53,7 +53,7 @@ TEST(InstantBreakdown, WhatGrewIsOfTheInnermostPhaseThatTheFailureUnwindsFrom) {
 TEST(InstantBreakdown, APhaseThatHadEndedIsNotWhereItFailed) {
   Script script;
   script.begin(kTrainingThere).alloc(1, 10).begin(kOptimizer).alloc(2, 5).end(kOptimizer);
-  script.free(2).claim(Category::kGradients, 1, "critic.w");
+  script.free(2).tag(Category::kGradients, 1, "critic.w");
   const int64_t refused = script.now();
   script.end(kTrainingThere);
   EXPECT_EQ(at(script, refused).grew, "critic gradients");

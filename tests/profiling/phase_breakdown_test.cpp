@@ -21,10 +21,10 @@ std::vector<PhaseComponents> breakdowns(const Script& script) {
 TEST(PhaseBreakdown, EachPhaseHasItsOwnFullestInstantAndWhatLivedBeforeIt) {
   Script script;
   script.before(1, 100);
-  script.claim(Category::kParameters, 1, "actor.w").claim(Category::kParameters, 1, "actor.w");
+  script.tag(Category::kParameters, 1, "actor.w").tag(Category::kParameters, 1, "actor.w");
   script.begin(kGeneration).alloc(2, 50).alloc(3, 7).free(3).free(2).end(kGeneration);
   script.alloc(4, 1000).free(4);  // between the phases: of none
-  script.begin(kTraining).alloc(5, 30).claim(Category::kGradients, 5, "critic.w").free(5);
+  script.begin(kTraining).alloc(5, 30).tag(Category::kGradients, 5, "critic.w").free(5);
   script.end(kTraining);
   const auto found = breakdowns(script);
   ASSERT_EQ(found.size(), 2U);
@@ -57,9 +57,9 @@ TEST(PhaseBreakdown, OfSeveralRunsTheFullestIsKept) {
 
 TEST(PhaseBreakdown, ANameThatIsNoRolesHasItsCategoryOnly) {
   Script script;
-  script.begin(kTraining).alloc(1, 4).claim(Category::kOther, 1, "tokens");
-  script.alloc(2, 8).claim(Category::kOther, 2, "actor").alloc(3, 16);
-  script.claim(Category::kOther, 3, "layers.0").end(kTraining);
+  script.begin(kTraining).alloc(1, 4).tag(Category::kOther, 1, "tokens");
+  script.alloc(2, 8).tag(Category::kOther, 2, "actor").alloc(3, 16);
+  script.tag(Category::kOther, 3, "layers.0").end(kTraining);
   EXPECT_EQ(breakdowns(script).front().components, (Components{{"other", 28}}));
 }
 

@@ -31,7 +31,7 @@ struct Script {
     recording.marks.push_back({scope, begins, now()});
     return *this;
   }
-  Script& claim(Category category, uint64_t address, const std::string& name = "") {
+  Script& tag(Category category, uint64_t address, const std::string& name = "") {
     owned.push_back({category, address, now(), name});
     return *this;
   }

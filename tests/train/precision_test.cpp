@@ -154,21 +154,21 @@ TEST(Autocast, ItsCopiesOfWeightsAreClaimedAsCastCacheWhereSomebodyListens) {
     torch::matmul(torch::matmul(input, weight), weight);
     torch::matmul(input, other);
     input.to(torch::kHalf);
-    EXPECT_EQ(heard.claims.size(), 1U);
-    EXPECT_EQ(heard.claims[Category::kCastCache].size(), 1U);
+    EXPECT_EQ(heard.tags.size(), 1U);
+    EXPECT_EQ(heard.tags[Category::kCastCache].size(), 1U);
     {
       const AutocastGuard inner(Precision::kBf16, torch::kCPU, &heard, {other});
       copy = other.to(torch::kHalf);
       weight.to(torch::kHalf);  // not of the inner guard's weights
     }
-    ASSERT_EQ(heard.claims[Category::kCastCache].size(), 2U);
-    EXPECT_EQ(heard.claims[Category::kCastCache].back(),
+    ASSERT_EQ(heard.tags[Category::kCastCache].size(), 2U);
+    EXPECT_EQ(heard.tags[Category::kCastCache].back(),
               reinterpret_cast<uint64_t>(copy.storage().data()));
     weight.to(torch::kHalf);
-    EXPECT_EQ(heard.claims[Category::kCastCache].size(), 3U);
+    EXPECT_EQ(heard.tags[Category::kCastCache].size(), 3U);
   }
   weight.to(torch::kHalf);
-  EXPECT_EQ(heard.claims[Category::kCastCache].size(), 3U) << "nothing is watched any more";
+  EXPECT_EQ(heard.tags[Category::kCastCache].size(), 3U) << "nothing is watched any more";
 }
 
 TEST(Precision, BF16IsKeptOnTheCpu) {

@@ -59,7 +59,7 @@ TEST(Step, TellsItsPhasesAndBlocksInTheOrderTheyRun) {
   EXPECT_EQ(heard.kinds.at("loss"), ScopeKind::kSaving);
   EXPECT_EQ(heard.kinds.at("backward"), ScopeKind::kBackward);
   EXPECT_EQ(heard.kinds.at("optimizer"), ScopeKind::kPhase);
-  EXPECT_TRUE(heard.claims.empty()) << "who hears the scopes alone costs the step no claims";
+  EXPECT_TRUE(heard.tags.empty()) << "who hears the scopes alone costs the step no tags";
 }
 
 TEST(Step, AForwardSavesWhereItKeepsAGraph) {
@@ -78,12 +78,12 @@ TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
   tiny.step->run(tiny.data->batch(0));
   Heard heard;
   const Listening listening(*tiny.step, nullptr, &heard);
-  EXPECT_THAT(heard.claims[Category::kParameters],
+  EXPECT_THAT(heard.tags[Category::kParameters],
               ElementsAreArray(addresses(tiny.step->model()->parameters())));
-  EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
-  EXPECT_THAT(heard.claims[Category::kOptimizerState],
+  EXPECT_THAT(heard.tags[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
+  EXPECT_THAT(heard.tags[Category::kOptimizerState],
               ElementsAreArray(addresses(tiny.step->update->state())));
-  EXPECT_THAT(heard.claims[Category::kOther],
+  EXPECT_THAT(heard.tags[Category::kOther],
               ElementsAreArray(addresses(tiny.step->model()->tables())));
   EXPECT_THAT(heard.spaces, testing::Each(MemorySpace::kHost));
 }
@@ -105,15 +105,15 @@ TEST(Step, ClaimsWhatItMakesAsItRuns) {
   const TinyStep tiny(Mode::kTraining);
   Heard heard;
   const Listening listening(*tiny.step, nullptr, &heard);
-  heard.claims.clear();
+  heard.tags.clear();
   const Batch batch = tiny.data->batch(0);
   tiny.step->run(batch);
-  EXPECT_THAT(heard.claims[Category::kOther],
+  EXPECT_THAT(heard.tags[Category::kOther],
               ElementsAreArray(addresses({batch.tokens_BS, batch.targets_BS})));
-  EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
-  EXPECT_THAT(heard.claims[Category::kOptimizerState],
+  EXPECT_THAT(heard.tags[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
+  EXPECT_THAT(heard.tags[Category::kOptimizerState],
               ElementsAreArray(addresses(tiny.step->update->state())));
-  EXPECT_EQ(heard.claims.count(Category::kParameters), 0) << "they were claimed before";
+  EXPECT_EQ(heard.tags.count(Category::kParameters), 0) << "they were tagged before";
 }
 
 TEST(Step, ABackwardThatReachesSomeParametersClaimsTheirGradientsAlone) {
@@ -123,8 +123,8 @@ TEST(Step, ABackwardThatReachesSomeParametersClaimsTheirGradientsAlone) {
   Heard heard;
   const Listening listening(*tiny.step, nullptr, &heard);
   tiny.step->run(tiny.data->batch(0));
-  EXPECT_EQ(heard.claims[Category::kGradients].size(), 1U);
-  EXPECT_THAT(heard.claims[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
+  EXPECT_EQ(heard.tags[Category::kGradients].size(), 1U);
+  EXPECT_THAT(heard.tags[Category::kGradients], ElementsAreArray(gradients(*tiny.step)));
 }
 
 TEST(Step, WhoNoLongerListensHearsNothing) {
@@ -134,7 +134,7 @@ TEST(Step, WhoNoLongerListensHearsNothing) {
   heard = {};
   tiny.step->run(tiny.data->batch(0));
   EXPECT_TRUE(heard.texts.empty());
-  EXPECT_TRUE(heard.claims.empty());
+  EXPECT_TRUE(heard.tags.empty());
 }
 
 // The same scopes as ranges of libtorch's own profilers.

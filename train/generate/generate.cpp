@@ -24,16 +24,16 @@ Generation generation_of(const RunSpec& spec, torch::Device device) {
 // One guard for all passes: what autocast casts without a graph lives until it is gone.
 Generated generate(Step& step, Generation settings, const Prompts& prompts) {
   const torch::NoGradGuard no_grad;
-  const AutocastGuard autocast(step.precision(), step.device().type(), step.claims(),
+  const AutocastGuard autocast(step.precision(), step.device().type(), step.tags(),
                                step.model()->parameters());
   // Autocast keeps no cast in inference mode, and would cast weights anew for every product; what
   // moves blocks' parameters keeps the tensors that it moves them with.
   const bool in_inference_mode = !uses_autocast(step.precision()) && !step.layout.offloaded;
-  if (step.claims() != nullptr) settings.decodes_run = 0;
+  if (step.tags() != nullptr) settings.decodes_run = 0;
   Generator generator(
       step.model(), settings, [&step](const Tensor& tokens_1T) { return step.logits(tokens_1T); },
       in_inference_mode);
-  return generator.run(prompts, step.scopes(), step.claims());
+  return generator.run(prompts, step.scopes(), step.tags());
 }
 
 Task GenerationSchedule::run(const std::vector<MicroBatch>& parts, const Compute& /*forward*/,

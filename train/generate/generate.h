@@ -14,7 +14,7 @@ class Step;
 Generation generation_of(const RunSpec& spec, torch::Device device);
 
 // New tokens after prompts. The cache is gone when it returns. `decodes_run` of
-// the settings holds where nobody hears claims; a recorded step runs every decode.
+// the settings holds where nobody hears tags; a recorded step runs every decode.
 Generated generate(Step& step, Generation settings, const Prompts& prompts);
 
 // A step that generates: the tokens of its batch are prompts.

@@ -36,20 +36,20 @@ Generator::Generator(Transformer model, Generation settings, PassForward forward
       forward_(std::move(forward)),
       in_inference_mode_(in_inference_mode) {}
 
-Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims) {
+Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryTags* tags) {
   const torch::NoGradGuard no_grad;
   check(prompts, settings_);
   const torch::Device device = prompts.tokens_BP.device();
   const auto count = static_cast<int64_t>(prompts.lengths.size());
   cache_ = make_kv_cache(settings_.cache, device);
-  claim(claims, Category::kKvCache, cache_->storages(), {"kv cache", "kv cache scales"});
+  tag(tags, Category::kKvCache, cache_->storages(), {"kv cache", "kv cache scales"});
   sampler_ = std::make_unique<Sampler>(settings_.sampling, settings_.seed, device);
   const int64_t longest = *std::max_element(prompts.lengths.begin(), prompts.lengths.end());
   Generated out;
   out.tokens_BT = torch::zeros({count, longest + settings_.response_len},
                                torch::dtype(torch::kInt64).device(device));
   out.lengths = prompts.lengths;
-  claim(claims, Category::kOther, out.tokens_BT, "generated tokens");
+  tag(tags, Category::kOther, out.tokens_BT, "generated tokens");
   for (int64_t i = 0; i < count; ++i) {
     const int64_t length = prompts.lengths[static_cast<size_t>(i)];
     out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));

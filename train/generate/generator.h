@@ -15,7 +15,7 @@
 #include "train/generate/decode_graph.h"
 #include "train/generate/pass_forward.h"
 #include "train/generate/sampler.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/scope.h"
 
 namespace headroom {
@@ -52,9 +52,9 @@ class Generator {
   Generator(Transformer model, Generation settings, PassForward forward,
             bool in_inference_mode = false);
 
-  // The cache is made here and gone at the end; claimed as kKvCache. Throws c10::Error where a
+  // The cache is made here and gone at the end; tagged as kKvCache. Throws c10::Error where a
   // prompt is empty or its sequence beyond the cache.
-  Generated run(const Prompts& prompts, ScopeListener* scopes, MemoryClaims* claims);
+  Generated run(const Prompts& prompts, ScopeListener* scopes, MemoryTags* tags);
 
  private:
   // The sequences that are in the cache together. Row r of the cache is sequence begin + r.

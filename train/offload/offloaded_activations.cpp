@@ -109,14 +109,14 @@ void OffloadedActivations::end_at(std::vector<int64_t> last_blocks) {
   is_stage_ = true;
 }
 
-void OffloadedActivations::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
-  claims_ = claims;
-  claim(claims_, Category::kOther, arena_->slabs(), {"activations on the host"});
+void OffloadedActivations::listen(ScopeListener* /*scopes*/, MemoryTags* tags) {
+  tags_ = tags;
+  tag(tags_, Category::kOther, arena_->slabs(), {"activations on the host"});
 }
 
 // What it saves into may have grown.
 void OffloadedActivations::end_forward(const Task& /*task*/) {
-  claim(claims_, Category::kOther, arena_->slabs(), {"activations on the host"});
+  tag(tags_, Category::kOther, arena_->slabs(), {"activations on the host"});
 }
 
 void OffloadedActivations::begin_pass(bool backward_follows) {

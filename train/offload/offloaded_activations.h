@@ -19,7 +19,7 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/saved_units.h"
 #include "train/step_hook.h"
@@ -40,7 +40,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   // a backward.
   void end_at(std::vector<int64_t> last_blocks);
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_forward(const Task& task) override { begin_pass(task.backward_follows); }
   void end_forward(const Task& task) override;
   void begin_backward(const Task& /*task*/) override { begin_pass(/*backward_follows=*/true); }
@@ -63,7 +63,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   std::vector<int64_t> last_blocks_;
   bool is_stage_ = false;
   bool backward_follows_ = true;
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
   std::shared_ptr<HostArena> arena_;
   std::shared_ptr<CopyQueue> copies_;
   SavedUnits units_;

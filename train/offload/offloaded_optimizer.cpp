@@ -56,16 +56,16 @@ OffloadedOptimizer::OffloadedOptimizer(const torch::OrderedDict<std::string, Ten
 
 OffloadedOptimizer::~OffloadedOptimizer() { begin_step(); }
 
-void OffloadedOptimizer::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  Update::listen(scopes, claims);
-  if (claims_ == nullptr) return;
-  claim(claims_, Category::kMasterWeights, resident(&StatesInMemory::master), names_);
-  claim(claims_, Category::kOptimizerState, state(), names_);
-  claim_slabs();
+void OffloadedOptimizer::listen(ScopeListener* scopes, MemoryTags* tags) {
+  Update::listen(scopes, tags);
+  if (tags_ == nullptr) return;
+  tag(tags_, Category::kMasterWeights, resident(&StatesInMemory::master), names_);
+  tag(tags_, Category::kOptimizerState, state(), names_);
+  tag_slabs();
 }
 
-void OffloadedOptimizer::claim_slabs() {
-  claim(claims_, Category::kOther, arena_->slabs(), {"gradients on the host"});
+void OffloadedOptimizer::tag_slabs() {
+  tag(tags_, Category::kOther, arena_->slabs(), {"gradients on the host"});
 }
 
 void OffloadedOptimizer::begin_step() {
@@ -83,7 +83,7 @@ void OffloadedOptimizer::begin_step() {
 
 void OffloadedOptimizer::take(size_t index) {
   const Tensor& gradient = parameters_[index].grad();
-  claim(claims_, Category::kGradients, gradient, names_[index]);
+  tag(tags_, Category::kGradients, gradient, names_[index]);
   Held& held = held_[index];
   const auto bytes = static_cast<int64_t>(gradient.nbytes());
   if (!held.buffer) held.buffer = arena_->take(bytes);
@@ -131,7 +131,7 @@ void OffloadedOptimizer::finish_step(StepHook& hooks) {
     held_[index].arrived = false;
   }
   arrived_.clear();
-  claim_slabs();
+  tag_slabs();
   if (finite) {
     hooks.end_update();
   } else {

@@ -68,7 +68,7 @@ class OffloadedOptimizer final : public GradientSink {
                      HostRanks ranks = {});
   ~OffloadedOptimizer() override;
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_step() override;
   void end_backward(const Task& task) override;
 
@@ -95,7 +95,7 @@ class OffloadedOptimizer final : public GradientSink {
 
   void take(size_t index) override;
   void finish_step(StepHook& hooks) override;
-  void claim_slabs();
+  void tag_slabs();
   void let_go(size_t index);
   void add_up(size_t index);
   bool settle_factor();

@@ -15,12 +15,12 @@ struct OffloadedParameters::Block {
     return all;
   }
 
-  void allocate(MemoryClaims* claims) const {
+  void allocate(MemoryTags* tags) const {
     for (size_t i = 0; i < parameters.size(); ++i) {
       c10::StorageImpl& storage = *parameters[i].storage().unsafeGetStorageImpl();
       c10::Allocator* const allocator = c10::GetAllocator(parameters[i].device().type());
       storage.set_data_ptr_noswap(allocator->allocate(storage.nbytes()));
-      claim(claims, Category::kParameters, parameters[i], names[i]);
+      tag(tags, Category::kParameters, parameters[i], names[i]);
     }
   }
 
@@ -51,7 +51,7 @@ void OffloadedParameters::take(TransformerBlock& block) {
 
 void OffloadedParameters::fetch(int64_t index) {
   const Block& block = *blocks_[static_cast<size_t>(index)];
-  block.allocate(claims_);
+  block.allocate(tags_);
   homes_->fetch(index, block.bytes());
 }
 
@@ -70,9 +70,9 @@ void OffloadedParameters::name(const NamedTensors& parameters) {
   }
 }
 
-void OffloadedParameters::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
-  claims_ = claims;
-  claim(claims_, Category::kOther, homes_->slabs(), {"parameters on the host"});
+void OffloadedParameters::listen(ScopeListener* /*scopes*/, MemoryTags* tags) {
+  tags_ = tags;
+  tag(tags_, Category::kOther, homes_->slabs(), {"parameters on the host"});
 }
 
 BlockStorage::Place OffloadedParameters::find(const Tensor& parameter) const {

@@ -19,7 +19,7 @@
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/data/weights.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/offload/block_prefetcher.h"
 #include "train/offload/block_storage.h"
 #include "train/step_hook.h"
@@ -34,11 +34,11 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   // Moves out the parameters of a block that has just been made, one block after the other.
   void take(TransformerBlock& block);
 
-  // The names of the model's parameters, for claims.
+  // The names of the model's parameters, for tags.
   void name(const NamedTensors& parameters);
 
-  // Claims the host's memory now, and what is fetched as it comes.
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  // Tags the host's memory now, and what is fetched as it comes.
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_step() override { BlockPrefetcher::begin_step(); }
 
   // Whether it is one that comes and goes.
@@ -70,7 +70,7 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
 
   std::unique_ptr<BlockStorage> homes_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
 };
 
 }  // namespace headroom

@@ -85,7 +85,7 @@ void DataParallel::begin_sum(Bucket& bucket) {
 
 // A backward may be of some of the blocks: whoever is complete goes.
 void DataParallel::completed_for_sink(size_t parameter) {
-  claim(claims_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
+  tag(tags_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
   Bucket& bucket = buckets_[bucket_of_[parameter]];
   if (--bucket.missing > 0) return;
   bucket.missing = bucket.parameters.size();

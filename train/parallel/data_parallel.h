@@ -36,7 +36,7 @@ class DataParallel final : public StepHook {
   // backward. The sink divides it by the replicas, and lives as long as this.
   void send_to(GradientSink& sink);
 
-  void listen(ScopeListener* /*scopes*/, MemoryClaims* claims) override { claims_ = claims; }
+  void listen(ScopeListener* /*scopes*/, MemoryTags* tags) override { tags_ = tags; }
   void begin_step() override;
   void begin_backward(const Task& task) override { sends_ = task.ends_step; }
   void end_backward(const Task& task) override;
@@ -69,7 +69,7 @@ class DataParallel final : public StepHook {
   bool sends_ = false;
   GradientSink* sink_ = nullptr;
   Bucket* adding_up_ = nullptr;  // whose sum is on its way to him
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
   GradientHooks hooks_;
 };
 

@@ -60,12 +60,12 @@ void FsdpUnit::make_pieces() {
   }
 }
 
-void FsdpUnit::listen(MemoryClaims* claims) {
-  claims_ = claims;
-  claim(claims_, Category::kParameters, flat_, name_);
-  claim(claims_, Category::kParameters, part_, name_);
-  claim(claims_, Category::kGradients, gradients_, name_);
-  claim(claims_, Category::kGradients, sum_, name_);
+void FsdpUnit::listen(MemoryTags* tags) {
+  tags_ = tags;
+  tag(tags_, Category::kParameters, flat_, name_);
+  tag(tags_, Category::kParameters, part_, name_);
+  tag(tags_, Category::kGradients, gradients_, name_);
+  tag(tags_, Category::kGradients, sum_, name_);
 }
 
 void FsdpUnit::fetch() {
@@ -74,7 +74,7 @@ void FsdpUnit::fetch() {
   c10::StorageImpl& storage = *flat_.storage().unsafeGetStorageImpl();
   c10::Allocator* const allocator = c10::GetAllocator(flat_.device().type());
   storage.set_data_ptr_noswap(allocator->allocate(storage.nbytes()));
-  claim(claims_, Category::kParameters, flat_, name_);
+  tag(tags_, Category::kParameters, flat_, name_);
   gathering_ = ranks_.sharers->all_gather(flat_, part_);
 }
 
@@ -93,7 +93,7 @@ bool FsdpUnit::take(size_t parameter) {
   Tensor& gradient = parameters_[parameter].mutable_grad();
   if (!gradients_.defined()) {
     gradients_ = torch::zeros_like(flat_);
-    claim(claims_, Category::kGradients, gradients_, name_);
+    tag(tags_, Category::kGradients, gradients_, name_);
   }
   const Tensor place = place_in(gradients_, parameter);
   if (!gradient.is_alias_of(place)) place.copy_(gradient);
@@ -113,7 +113,7 @@ void FsdpUnit::begin_sums(const std::vector<FsdpUnit*>& units) {
     unit->summing_ = unit->zero_ == 1
                          ? unit->own_part(gradients)
                          : torch::empty({unit->layout_.part_numel()}, gradients.options());
-    claim(unit->claims_, Category::kGradients, unit->summing_, unit->name_);
+    tag(unit->tags_, Category::kGradients, unit->summing_, unit->name_);
     own.push_back(unit->summing_);
     whole.push_back(gradients);
     unit->sum_is_last_ = unit->is_last_;

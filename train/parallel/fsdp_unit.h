@@ -39,7 +39,7 @@
 
 #include "model/torch.h"
 #include "train/data/weights.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/parallel/flat_parameter.h"
 #include "train/parallel/rank_group.h"
 
@@ -64,7 +64,7 @@ class FsdpUnit {
   // What this replica owns, flat, by the names of the parameters that it is of; and where in them.
   const NamedTensors& pieces() const { return pieces_; }
   const std::vector<FlatParameter::Piece>& ranges() const { return ranges_; }
-  void listen(MemoryClaims* claims);
+  void listen(MemoryTags* tags);
 
   // ZeRO-3: the whole parameters' memory comes, and their numbers begin to; they are there when
   // wait() returns; they go. Each does nothing where it is so already.
@@ -133,7 +133,7 @@ class FsdpUnit {
   std::function<void(size_t piece)> sink_;
   bool has_given_ = false;  // in this step
   size_t missing_ = 0;      // gradients, in the backward that runs
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
 };
 
 }  // namespace headroom

@@ -128,8 +128,8 @@ BlockRunner FullySharded::around(BlockRunner inner) {
   };
 }
 
-void FullySharded::listen(ScopeListener* /*scopes*/, MemoryClaims* claims) {
-  for (const auto& unit : units_) unit->listen(claims);
+void FullySharded::listen(ScopeListener* /*scopes*/, MemoryTags* tags) {
+  for (const auto& unit : units_) unit->listen(tags);
 }
 
 void FullySharded::send_to(GradientSink& sink) {

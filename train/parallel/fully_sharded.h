@@ -59,7 +59,7 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   // As DataParallel::send_to().
   void send_to(GradientSink& sink);
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_step() override;
   void begin_forward(const Task& task) override;
   void begin_backward(const Task& task) override;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/torch.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/ppo/packing.h"
 
 namespace headroom {
@@ -33,7 +33,7 @@ struct Experience {
   // A (B, R) of zeros beside the mask.
   torch::Tensor zeros_BR() const;
   // All that is there, as of the category experience.
-  void claim_all(MemoryClaims* claims) const;
+  void claim_all(MemoryTags* tags) const;
 };
 
 // Mask and nothing else of finished sequences. prompt_lengths, response_lengths: as above.

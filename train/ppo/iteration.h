@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/ppo/experience.h"
 #include "train/ppo/roles.h"
 #include "train/ppo/rollout.h"
@@ -31,7 +31,7 @@ struct IterationReport {
 
 struct IterationListener {
   ScopeListener* scopes = nullptr;  // of the three phases; a Step has its own for what is inside
-  MemoryClaims* claims = nullptr;   // of the experience
+  MemoryTags* tags = nullptr;       // of the experience
   // Before a phase begins: "generation", "scoring", "training"; who is on the card may change here.
   std::function<void(const std::string& phase)> before_phase;
 };

@@ -48,7 +48,7 @@ void Placement::leave_but_for(const std::string& phase) {
   }
 }
 
-void Placement::before(const std::string& phase, MemoryClaims* claims,
+void Placement::before(const std::string& phase, MemoryTags* tags,
                        const std::function<void()>& between) {
   leave_but_for(phase);
   if (between) between();
@@ -56,9 +56,9 @@ void Placement::before(const std::string& phase, MemoryClaims* claims,
     if (!component.tensors.are_away()) continue;
     if (!is_needed(component.role, component.part, phase)) continue;
     component.tensors.come_back();
-    component.step->listen(component.step->scopes(), component.step->claims());
+    component.step->listen(component.step->scopes(), component.step->tags());
   }
-  claim(claims, Category::kOther, arena_->slabs(), {"what is off the card"});
+  tag(tags, Category::kOther, arena_->slabs(), {"what is off the card"});
 }
 
 }  // namespace headroom

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/offload/tensors_away.h"
 #include "train/ppo/role_rules.h"
 #include "train/step.h"
@@ -42,8 +42,8 @@ class Placement {
   void add(Role role, Step& step);
 
   // A phase is about to begin. `between` runs when all has left and nothing has come yet. What
-  // comes is claimed by whoever listens to its Step; `claims` hears of the host's memory.
-  void before(const std::string& phase, MemoryClaims* claims = nullptr,
+  // comes is tagged by whoever listens to its Step; `tags` hears of the host's memory.
+  void before(const std::string& phase, MemoryTags* tags = nullptr,
               const std::function<void()>& between = nullptr);
 
   HostTraffic traffic() const { return copies_->traffic(); }   // so far

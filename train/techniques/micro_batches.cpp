@@ -48,22 +48,22 @@ void TotalLoss::add(const Tensor& loss, int64_t parts) {
   const torch::NoGradGuard no_grad;
   if (!total_.defined()) {
     total_ = torch::zeros({}, torch::dtype(torch::kFloat32).device(loss.device()));
-    claim(claims_, Category::kOther, total_, "mean loss");
+    tag(tags_, Category::kOther, total_, "mean loss");
   }
   total_.add_(loss, 1.0 / static_cast<double>(parts));
 }
 
-void claim_tokens(MemoryClaims* claims, const std::vector<MicroBatch>& parts) {
+void tag_tokens(MemoryTags* tags, const std::vector<MicroBatch>& parts) {
   for (const MicroBatch& part : parts) {
-    claim(claims, Category::kOther, {part.tokens_BS, part.targets_BS}, {"tokens", "targets"});
+    tag(tags, Category::kOther, {part.tokens_BS, part.targets_BS}, {"tokens", "targets"});
   }
 }
 
-void claim_gradients(MemoryClaims* claims, const std::vector<Tensor>& parameters,
-                     const std::vector<std::string>& names) {
-  if (claims == nullptr) return;
+void tag_gradients(MemoryTags* tags, const std::vector<Tensor>& parameters,
+                   const std::vector<std::string>& names) {
+  if (tags == nullptr) return;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    claim(claims, Category::kGradients, parameters[i].grad(), names[i]);
+    tag(tags, Category::kGradients, parameters[i].grad(), names[i]);
   }
 }
 

@@ -20,7 +20,7 @@
 
 #include "model/torch.h"
 #include "train/data/data.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/task.h"
 #include "train/update/update.h"
 #include "train/vocabulary/mode.h"
@@ -44,7 +44,7 @@ torch::Tensor share_of(const torch::Tensor& loss, int64_t parts);
 // The loss of a step from those of its micro-batches.
 class TotalLoss {
  public:
-  explicit TotalLoss(MemoryClaims* claims = nullptr) : claims_(claims) {}
+  explicit TotalLoss(MemoryTags* tags = nullptr) : tags_(tags) {}
 
   // loss: detached, a scalar on the device; divided by `parts`.
   void add(const torch::Tensor& loss, int64_t parts);
@@ -53,12 +53,12 @@ class TotalLoss {
   const torch::Tensor& loss() const { return total_; }
 
  private:
-  MemoryClaims* claims_;
+  MemoryTags* tags_;
   torch::Tensor total_;
 };
 
-void claim_tokens(MemoryClaims* claims, const std::vector<MicroBatch>& parts);
-void claim_gradients(MemoryClaims* claims, const std::vector<torch::Tensor>& parameters,
-                     const std::vector<std::string>& names);
+void tag_tokens(MemoryTags* tags, const std::vector<MicroBatch>& parts);
+void tag_gradients(MemoryTags* tags, const std::vector<torch::Tensor>& parameters,
+                   const std::vector<std::string>& names);
 
 }  // namespace headroom

@@ -13,11 +13,11 @@ GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& 
 }
 
 // An optimizer's state is several tensors, all of one parameter here.
-void GradientRelease::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  Update::listen(scopes, claims);
+void GradientRelease::listen(ScopeListener* scopes, MemoryTags* tags) {
+  Update::listen(scopes, tags);
   for (size_t i = 0; i < optimizers_.size(); ++i) {
-    claim(claims_, Category::kMasterWeights, optimizers_[i]->master_weights(), {names_[i]});
-    claim(claims_, Category::kOptimizerState, optimizers_[i]->state(), {names_[i]});
+    tag(tags_, Category::kMasterWeights, optimizers_[i]->master_weights(), {names_[i]});
+    tag(tags_, Category::kOptimizerState, optimizers_[i]->state(), {names_[i]});
   }
 }
 
@@ -46,10 +46,10 @@ std::vector<Tensor> GradientRelease::master_weights() const {
 void GradientRelease::take(size_t index) {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "optimizer"});
   Tensor& parameter = parameters_[index];
-  claim(claims_, Category::kGradients, parameter.grad(), names_[index]);
+  tag(tags_, Category::kGradients, parameter.grad(), names_[index]);
   optimizers_[index]->step();
   parameter.mutable_grad() = Tensor();
-  claim(claims_, Category::kOptimizerState, optimizers_[index]->state(), {names_[index]});
+  tag(tags_, Category::kOptimizerState, optimizers_[index]->state(), {names_[index]});
 }
 
 }  // namespace headroom

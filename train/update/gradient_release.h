@@ -8,7 +8,7 @@
 //   parameter alone, so that no optimizer knows of it and each counts one update a step; foreach
 //   and fused get lists of one tensor. What is computed is the ordinary update, bit for bit.
 //   The update is a phase, "optimizer", inside that of the backward, on autograd's thread, which
-//   the step waits for. The gradient is claimed before the update and the state after it.
+//   the step waits for. The gradient is tagged before the update and the state after it.
 // Limits: nothing that must see all gradients before the first update: clipping, loss scaling, a
 //   second backward, replicas (train/gradient_rules.cpp, train/parallel/rules.cpp). A step that
 //   fails in the middle has updated some of the parameters. An optimizer that draws random numbers
@@ -31,7 +31,7 @@ class GradientRelease final : public GradientSink {
   GradientRelease(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                   const MakeOptimizer& make);
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   bool adds_up() const override { return false; }
 
   // Of every parameter in turn.

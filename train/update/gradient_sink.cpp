@@ -22,11 +22,11 @@ void GradientSink::finish(size_t micro_batches, StepHook& hooks) {
   finish_step(hooks);
 }
 
-void GradientSink::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  Update::listen(scopes, claims);
-  if (claims_ == nullptr) return;
-  claim(claims_, Category::kMasterWeights, master_weights(), names_);
-  claim(claims_, Category::kOptimizerState, state(), names_);
+void GradientSink::listen(ScopeListener* scopes, MemoryTags* tags) {
+  Update::listen(scopes, tags);
+  if (tags_ == nullptr) return;
+  tag(tags_, Category::kMasterWeights, master_weights(), names_);
+  tag(tags_, Category::kOptimizerState, state(), names_);
 }
 
 void GradientSink::check_complete(size_t micro_batches) const {

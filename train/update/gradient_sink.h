@@ -16,7 +16,7 @@
 
 #include "model/torch.h"
 #include "train/gradient_hooks.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/scope.h"
 #include "train/task.h"
 #include "train/update/update.h"
@@ -34,7 +34,7 @@ class GradientSink : public Update {
   explicit GradientSink(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                         Source source = Source::kBackward);
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_step() override { taken_ = 0; }
   void finish(size_t micro_batches, StepHook& hooks) final;
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/scope.h"
 #include "train/techniques/clipping.h"
 
@@ -21,11 +21,11 @@ void OptimizerUpdate::join(std::shared_ptr<const World> world, std::vector<bool>
   complete_ = std::move(complete);
 }
 
-void OptimizerUpdate::listen(ScopeListener* scopes, MemoryClaims* claims) {
-  Update::listen(scopes, claims);
-  if (claims_ == nullptr) return;
-  claim(claims_, Category::kMasterWeights, optimizer_->master_weights(), names_);
-  claim(claims_, Category::kOptimizerState, optimizer_->state(), names_);
+void OptimizerUpdate::listen(ScopeListener* scopes, MemoryTags* tags) {
+  Update::listen(scopes, tags);
+  if (tags_ == nullptr) return;
+  tag(tags_, Category::kMasterWeights, optimizer_->master_weights(), names_);
+  tag(tags_, Category::kOptimizerState, optimizer_->state(), names_);
 }
 
 void OptimizerUpdate::finish(size_t /*micro_batches*/, StepHook& hooks) {
@@ -40,7 +40,7 @@ void OptimizerUpdate::finish(size_t /*micro_batches*/, StepHook& hooks) {
     ++skipped_steps_;
   }
   if (loss_scaler) loss_scaler->update();
-  if (claims_ != nullptr) claim(claims_, Category::kOptimizerState, optimizer_->state(), names_);
+  if (tags_ != nullptr) tag(tags_, Category::kOptimizerState, optimizer_->state(), names_);
 }
 
 // Whether all ranks' gradients are finite: they skip a step together.

@@ -27,7 +27,7 @@ class OptimizerUpdate final : public Update {
   // ranks; empty: all of them.
   void join(std::shared_ptr<const World> world, std::vector<bool> counted, Complete complete);
 
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override;
+  void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void finish(size_t micro_batches, StepHook& hooks) override;
   std::vector<torch::Tensor> state() const override { return optimizer_->state(); }
   std::vector<torch::Tensor> master_weights() const override {

@@ -8,7 +8,7 @@
 
 #include "model/torch.h"
 #include "train/loss_scaler.h"
-#include "train/memory_claims.h"
+#include "train/memory_tags.h"
 #include "train/step_hook.h"
 
 namespace headroom {
@@ -18,10 +18,10 @@ class Optimizer;
 
 class Update : public StepHook {
  public:
-  void listen(ScopeListener* scopes, MemoryClaims* claims) override {
+  void listen(ScopeListener* scopes, MemoryTags* tags) override {
     scopes_ = scopes;
-    claims_ = claims;
-    if (loss_scaler) claim(claims_, Category::kOther, loss_scaler->state(), {"loss scaler"});
+    tags_ = tags;
+    if (loss_scaler) tag(tags_, Category::kOther, loss_scaler->state(), {"loss scaler"});
   }
   // The loss times the scale that keeps FP16 gradients from vanishing; itself without a scaler.
   torch::Tensor scale(const torch::Tensor& loss) const {
@@ -49,7 +49,7 @@ class Update : public StepHook {
  protected:
   int64_t skipped_steps_ = 0;
   ScopeListener* scopes_ = nullptr;
-  MemoryClaims* claims_ = nullptr;
+  MemoryTags* tags_ = nullptr;
 };
 
 }  // namespace headroom

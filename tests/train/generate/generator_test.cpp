@@ -122,7 +122,7 @@ TEST(Generator, PhasesAreToldAndTheCacheIsClaimed) {
   EXPECT_EQ(heard.texts.front(), "+prefill");
   EXPECT_EQ(heard.texts.back(), "-decode");
   EXPECT_EQ(heard.kinds.at("prefill"), ScopeKind::kPhase);
-  EXPECT_EQ(heard.claims[Category::kKvCache].size(), 1U);
+  EXPECT_EQ(heard.tags[Category::kKvCache].size(), 1U);
 }
 
 TEST(Generator, ASequenceBeyondTheCacheIsRefusedBeforeAnythingRuns) {

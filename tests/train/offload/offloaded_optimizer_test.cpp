@@ -68,10 +68,10 @@ TEST(OffloadedOptimizer, EachWeightIsItsMasterRounded) {
   }
 }
 
-// Counts the gradients that there are whenever one is claimed.
-struct Counting final : MemoryClaims {
+// Counts the gradients that there are whenever one is tagged.
+struct Counting final : MemoryTags {
   explicit Counting(Step& step) : parameters(step.model()->parameters()) {}
-  void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+  void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
     if (category != Category::kGradients) return;
     const auto defined = std::count_if(parameters.begin(), parameters.end(),
                                        [](const Tensor& p) { return p.grad().defined(); });

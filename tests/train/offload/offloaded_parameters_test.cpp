@@ -103,13 +103,13 @@ TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
 }
 
 // The most blocks whose weights are on the device when one is fetched.
-struct Resident final : MemoryClaims {
+struct Resident final : MemoryTags {
   explicit Resident(Step& step) {
     for (const auto& item : step.model()->named_parameters()) {
       if (item.key().ends_with("attn.q_proj.weight")) first_of_block.push_back(item.value());
     }
   }
-  void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+  void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
     if (category != Category::kParameters) return;
     most = std::max(most, std::count_if(first_of_block.begin(), first_of_block.end(), is_there));
   }

@@ -79,17 +79,17 @@ TEST(StatesOnDisk, MastersOfBf16WeightsBeginAsTheNumbersOfAFile) {
 }
 
 TEST(StatesOnDisk, NothingOfThemIsClaimedInMemory) {
-  struct Claimed final : MemoryClaims {
-    void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+  struct Claimed final : MemoryTags {
+    void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
       categories.push_back(category);
     }
     std::vector<Category> categories;
-  } claimed;
+  } tagged;
   const SmallStep small(kept(tiny_spec(), "nvme:."));
-  const Listening listening(*small.step, nullptr, &claimed);
+  const Listening listening(*small.step, nullptr, &tagged);
   small.step->run(small.data.batch(0));
-  EXPECT_THAT(claimed.categories, testing::Not(testing::Contains(Category::kMasterWeights)));
-  EXPECT_THAT(claimed.categories, testing::Not(testing::Contains(Category::kOptimizerState)));
+  EXPECT_THAT(tagged.categories, testing::Not(testing::Contains(Category::kMasterWeights)));
+  EXPECT_THAT(tagged.categories, testing::Not(testing::Contains(Category::kOptimizerState)));
 }
 
 TEST(StatesOnDisk, AStepThatFailsInBackwardHasChangedNothing) {

@@ -1,4 +1,4 @@
-// Every optimizer on a small model: it learns, in the same way each time, and keeps what it claims.
+// Every optimizer on a small model: it learns, in the same way each time, and keeps what it tags.
 #include <gtest/gtest.h>
 
 #include "tests/train/tiny_spec.h"

@@ -196,7 +196,7 @@ TEST(Placement, WhatComesBackIsClaimedWhereItIsNow) {
   const auto placement = placement_of(roles);
   Heard heard;
   const Listening listening(*roles.reference, &heard, &heard);
-  EXPECT_TRUE(heard.claims[Category::kParameters].empty()) << "it is away";
+  EXPECT_TRUE(heard.tags[Category::kParameters].empty()) << "it is away";
   int64_t between = 0;
   placement->before(kScoringPhase, &heard, [&] {
     ++between;
@@ -207,7 +207,7 @@ TEST(Placement, WhatComesBackIsClaimedWhereItIsNow) {
   for (const Tensor& parameter : roles.reference->model()->parameters()) {
     addresses.push_back(reinterpret_cast<uint64_t>(parameter.storage().data()));
   }
-  EXPECT_EQ(heard.claims[Category::kParameters], addresses);
+  EXPECT_EQ(heard.tags[Category::kParameters], addresses);
   EXPECT_THAT(heard.names[Category::kOther], testing::Contains("what is off the card"));
 }
 

@@ -147,8 +147,8 @@ TEST(StepParts, TellItsPhasesForEachPartAndOneUpdate) {
   }
   EXPECT_THAT(begun, testing::ElementsAre("+forward", "+loss", "+backward", "+forward", "+loss",
                                           "+backward", "+optimizer"));
-  EXPECT_FALSE(heard.claims[Category::kGradients].empty());
-  EXPECT_FALSE(heard.claims[Category::kOptimizerState].empty());
+  EXPECT_FALSE(heard.tags[Category::kGradients].empty());
+  EXPECT_FALSE(heard.tags[Category::kOptimizerState].empty());
 }
 
 TEST(StepParts, AForwardWithoutGradientsKeepsNoneAndSavesNothing) {

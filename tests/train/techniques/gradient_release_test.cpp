@@ -52,10 +52,10 @@ TEST(GradientRelease, BothAttentionsAndGroupedHeadsTrainAsWithoutIt) {
   }
 }
 
-// Counts the gradients that there are whenever one is claimed.
-struct CountingClaims final : MemoryClaims {
+// Counts the gradients that there are whenever one is tagged.
+struct CountingClaims final : MemoryTags {
   explicit CountingClaims(Step& step) : parameters(step.model()->parameters()) {}
-  void claim(Category category, MemorySpace, uint64_t, const std::string&) override {
+  void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
     if (category != Category::kGradients) return;
     const auto defined = std::count_if(parameters.begin(), parameters.end(),
                                        [](const Tensor& p) { return p.grad().defined(); });

@@ -119,7 +119,7 @@ TEST(MasterWeights, AreClaimedWithTheNamesOfTheirParameters) {
   const auto step = build_step(spec, torch::kCPU, &notes);
   Heard heard;
   const Listening listening(*step, &heard, &heard);
-  EXPECT_EQ(heard.claims[Category::kMasterWeights].size(), step->model()->parameters().size());
+  EXPECT_EQ(heard.tags[Category::kMasterWeights].size(), step->model()->parameters().size());
   EXPECT_EQ(heard.names[Category::kMasterWeights], step->model()->named_parameters().keys());
 }
 
