@@ -63,13 +63,13 @@ Precision apply_precision(const BuildRequest& request) {
 }  // namespace
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes, const Grid* grid) {
+                                 std::vector<std::string>* notes, const DeviceMesh* grid) {
   return build_step(spec, model_config(spec), device, notes, grid);
 }
 
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                                  torch::Device device, std::vector<std::string>* notes,
-                                 const Grid* grid) {
+                                 const DeviceMesh* grid) {
   install_saved_tensor_hooks();
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   if (spec.precision == Precision::kFp8) check_fp8_device(device);

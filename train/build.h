@@ -25,12 +25,12 @@ namespace headroom {
 //   7. sums of gradients over the replicas, what tensor ranks add up, and the pipeline's schedule
 // Appends to `notes` what the reader of the result must know. Throws UsageError.
 std::unique_ptr<Step> build_step(const RunSpec& spec, torch::Device device,
-                                 std::vector<std::string>* notes, const Grid* grid = nullptr);
+                                 std::vector<std::string>* notes, const DeviceMesh* grid = nullptr);
 
 // The same of a model that is not quite the spec's: `config` is model_config(spec) with another
 // number of outputs, of a critic or a reward model. A file of weights has that head.
 std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
                                  torch::Device device, std::vector<std::string>* notes,
-                                 const Grid* grid = nullptr);
+                                 const DeviceMesh* grid = nullptr);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ struct BuildRequest {
   const RunSpec& spec;
   const ModelConfig& config;  // of the whole model
   torch::Device device;
-  const Grid* grid = nullptr;              // null: one rank
+  const DeviceMesh* grid = nullptr;        // null: one rank
   std::vector<std::string>* notes;         // for the reader of the result
   std::shared_ptr<CopyQueue> copies = {};  // over the host link; null: nothing is offloaded
 

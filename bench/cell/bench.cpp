@@ -26,8 +26,8 @@ void Bench::build(std::vector<std::string>* notes) {
   if (spec.mesh.ranks() > 1) {
     during = "meeting the other ranks";
     warnings = std::make_unique<RankWarnings>();
-    grid = std::make_unique<Grid>(spec.mesh, launched(spec.mesh), device, rank_patience(),
-                                  said_with_build(spec), spec.shard_group);
+    grid = std::make_unique<DeviceMesh>(spec.mesh, launched(spec.mesh), device, rank_patience(),
+                                        said_with_build(spec), spec.shard_group);
   }
   during = "building the model";
   step = build_step(spec, device, notes, grid.get());

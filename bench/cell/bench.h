@@ -28,7 +28,7 @@ struct Bench {
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
   std::unique_ptr<RankWarnings> warnings = nullptr;  // with a grid, which warns when it goes, too
-  std::unique_ptr<Grid> grid = nullptr;              // null: one rank
+  std::unique_ptr<DeviceMesh> grid = nullptr;        // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
   std::unique_ptr<CheckpointSaver> saver = nullptr;  // null: no checkpoints are saved

@@ -10,7 +10,7 @@ namespace headroom {
 class RankTraffic {
  public:
   // Counts from now on. grid: null = one rank, of which nothing is said.
-  explicit RankTraffic(const Grid* grid) : grid_(grid), before_(so_far()) {}
+  explicit RankTraffic(const DeviceMesh* grid) : grid_(grid), before_(so_far()) {}
 
   // The mean of the steps since, and what NCCL has taken of a virtual card, in the one rank of
   // Record::ranks.
@@ -19,7 +19,7 @@ class RankTraffic {
  private:
   std::map<std::string, RankGroup::Moved> so_far() const;  // "dp all_reduce"
 
-  const Grid* grid_;
+  const DeviceMesh* grid_;
   std::map<std::string, RankGroup::Moved> before_;
 };
 

@@ -16,7 +16,7 @@ class RankWarnings {
           // Two neighbours' sends and receives have a communicator and a stream of their own: a
           // stage that waits for one neighbour still talks with the other.
           "An unbatched P2P op",
-          // After a failure: the others may not answer (Grid::leave).
+          // After a failure: the others may not answer (DeviceMesh::leave).
           "destroy_process_group() was not called"};
       for (const char* text : kMeant) {
         if (warning.msg().find(text) != std::string::npos) return;

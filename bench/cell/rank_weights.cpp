@@ -4,7 +4,7 @@
 
 namespace headroom {
 
-void save_weights_of_ranks(const Step& step, const Grid& grid, const std::string& path) {
+void save_weights_of_ranks(const Step& step, const DeviceMesh& grid, const std::string& path) {
   const NamedTensors weights = step.weights();
   const bool writes = grid.place(MeshAxis::kData) == 0 && grid.place(MeshAxis::kTensor) == 0;
   const auto& stages = grid.group(MeshAxis::kPipeline);

@@ -10,6 +10,6 @@ namespace headroom {
 
 // Every rank calls it. Without pipeline stages one file; with them a part of each stage and their
 // index (train/data/weight_parts.h). Throws WriteError, one line.
-void save_weights_of_ranks(const Step& step, const Grid& grid, const std::string& path);
+void save_weights_of_ranks(const Step& step, const DeviceMesh& grid, const std::string& path);
 
 }  // namespace headroom

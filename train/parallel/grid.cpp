@@ -107,9 +107,9 @@ std::chrono::milliseconds rank_patience() {
                                                 : parse_integer(kRankPatience, said, 1, 1 << 30));
 }
 
-Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-           std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
-           int64_t shard_group)
+DeviceMesh::DeviceMesh(const Mesh& mesh, const Launched& launched, torch::Device device,
+                       std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
+                       int64_t shard_group)
     : mesh_(mesh), rank_(launched.rank), patience_(patience), store_(meet(launched, patience)) {
   if (!launched.alone) agree(*store_, rank_, launched.ranks, said, patience);
   for (const MeshAxis axis : kMeshAxes) {
@@ -126,15 +126,15 @@ Grid::Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
                  fully_sharded.group(rank_), fully_sharded.groups(), device);
 }
 
-Grid::GroupPtr Grid::join(const std::string& name, int64_t place, int64_t size,
-                          torch::Device device) {
+DeviceMesh::GroupPtr DeviceMesh::join(const std::string& name, int64_t place, int64_t size,
+                                      torch::Device device) {
   const auto names = c10::make_intrusive<c10d::PrefixStore>(name, store_);
   const auto make = device.is_cuda() ? nccl_group : gloo_group;
   backends_.push_back(make(names, place, size, patience_));
   return std::make_shared<RankGroup>(backends_.back());
 }
 
-std::vector<Grid::NamedGroup> Grid::groups() const {
+std::vector<DeviceMesh::NamedGroup> DeviceMesh::groups() const {
   std::vector<NamedGroup> all;
   for (const MeshAxis axis : kMeshAxes) {
     if (group(axis) != nullptr) all.emplace_back(to_string(axis), group(axis).get());
@@ -147,7 +147,7 @@ std::vector<Grid::NamedGroup> Grid::groups() const {
   return all;
 }
 
-bool Grid::all(bool here) const {
+bool DeviceMesh::all(bool here) const {
   constexpr int64_t kSlowDisk = 12;  // times as long as a collective: an hour
   const std::string name = "said/" + std::to_string(++said_);
   if (!here) store_->add(name + "/no", 1);
@@ -158,17 +158,17 @@ bool Grid::all(bool here) const {
   return store_->get_to_str(name + "/all") == "yes";
 }
 
-std::string Grid::of_first(const std::string& here) const {
+std::string DeviceMesh::of_first(const std::string& here) const {
   const std::string name = "said/" + std::to_string(++said_);
   if (rank_ == 0) store_->set(name, here);
   store_->wait({name}, patience_);
   return store_->get_to_str(name);
 }
 
-Grid::Grid(const Mesh& mesh, int64_t rank, Groups groups)
+DeviceMesh::DeviceMesh(const Mesh& mesh, int64_t rank, Groups groups)
     : mesh_(mesh), rank_(rank), groups_(std::move(groups)), sharers_(group(MeshAxis::kData)) {}
 
-void Grid::leave() const {
+void DeviceMesh::leave() const {
   if (!store_) return;
   for (const auto& backend : backends_) backend->shutdown();
   const std::string all = "all have left";

@@ -43,19 +43,19 @@ int64_t local_rank();
 // How long ranks wait for each other (kRankPatience).
 std::chrono::milliseconds rank_patience();
 
-class Grid {
+class DeviceMesh {
  public:
   // Waits for all ranks, up to `patience`, which is also how long a collective waits for the
   // others. said: what all have to have alike; shard_group: replicas that share, 0 = all. Throws as
   // agree().
-  Grid(const Mesh& mesh, const Launched& launched, torch::Device device,
-       std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
-       int64_t shard_group = 0);
+  DeviceMesh(const Mesh& mesh, const Launched& launched, torch::Device device,
+             std::chrono::milliseconds patience, const std::vector<AgreedSetting>& said,
+             int64_t shard_group = 0);
 
   // Of groups that are there already, one for each axis of more than one rank.
   using GroupPtr = std::shared_ptr<RankGroup>;
   using Groups = std::array<GroupPtr, kMeshAxes.size()>;
-  Grid(const Mesh& mesh, int64_t rank, Groups groups);
+  DeviceMesh(const Mesh& mesh, int64_t rank, Groups groups);
 
   // When a rank is through: nothing is said to the others any more. The one that has the store
   // waits until all are. Not after a failure, when some of them may not answer.

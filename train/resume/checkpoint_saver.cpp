@@ -58,7 +58,8 @@ int64_t writers_of(const RunSpec& spec) {
 
 }  // namespace
 
-CheckpointSaver::CheckpointSaver(const RunSpec& spec, const Grid* grid) : spec_(spec), grid_(grid) {
+CheckpointSaver::CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid)
+    : spec_(spec), grid_(grid) {
   if (grid_ != nullptr && grid_->rank() > 0) return;
   directory_ = std::make_unique<CheckpointDirectory>(spec_.save_checkpoint, spec_.load_checkpoint);
 }

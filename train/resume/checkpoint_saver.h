@@ -16,7 +16,7 @@ class CheckpointSaver {
  public:
   // Looks at --save-checkpoint now: a directory that will not do shows before the first step.
   // grid: null: one rank. Throws WriteError, UsageError, one line.
-  CheckpointSaver(const RunSpec& spec, const Grid* grid);
+  CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid);
 
   // After so many steps, counted from the first run on: whether --save-every asks for one.
   bool is_due(int64_t step) const { return spec_.save_every > 0 && step % spec_.save_every == 0; }
@@ -32,7 +32,7 @@ class CheckpointSaver {
   void write_index_of(const Step& step, int64_t steps) const;
 
   const RunSpec spec_;
-  const Grid* grid_;
+  const DeviceMesh* grid_;
   std::unique_ptr<CheckpointDirectory> directory_;  // the first rank's
   int64_t last_ = -1;
 };

@@ -110,7 +110,7 @@ void parameters_from_masters(const Optimizer& optimizer) {
 
 }  // namespace
 
-int64_t load_checkpoint(Step& step, const RunSpec& spec, const Grid* grid,
+int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
                         std::vector<std::string>* notes) {
   const torch::NoGradGuard no_grad;
   // One for all ranks, whoever else writes there.

@@ -13,7 +13,7 @@ namespace headroom {
 // Fills a step that has just been built with what --load-checkpoint holds of this rank's part, and
 // returns the number of steps that were done. Every rank calls it; grid: null: one rank. `notes`
 // gets what differs between the two runs. Throws UsageError, one line.
-int64_t load_checkpoint(Step& step, const RunSpec& spec, const Grid* grid,
+int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
                         std::vector<std::string>* notes);
 
 }  // namespace headroom

@@ -23,12 +23,12 @@ struct OwnTensor {
 
 // Masters where there are, else parameters or pieces of them, each followed by its states, where
 // there has been an update. grid: null: one rank.
-std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const Grid* grid);
+std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const DeviceMesh* grid);
 
 // Replicas that have the states between them; further ones have the same again.
 int64_t sharing_replicas(const RunSpec& spec);
 // Whether this rank has what no other one saves.
-bool saves(const RunSpec& spec, const Grid* grid);
+bool saves(const RunSpec& spec, const DeviceMesh* grid);
 
 // "F32"
 std::string safetensors_dtype(torch::Dtype dtype);
