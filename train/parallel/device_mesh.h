@@ -1,6 +1,6 @@
 // The ranks of a run: which one this process is, and the process groups along every axis.
 //
-// Note [One grid]
+// Note [One device_mesh]
 // Rationale: every scheme talks along one axis: replicas add gradients, tensor ranks sums of
 //   products, stages activations. Who makes groups of its own has to know all the others'.
 // Approach: one object names every group once. Ranks meet in a TCPStore at what a launcher's

@@ -1,6 +1,6 @@
 #define USE_C10D_GLOO  // as libtorch was built: its headers are empty without
 #define USE_C10D_NCCL
-#include "train/parallel/grid.h"
+#include "train/parallel/device_mesh.h"
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
