@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profiling/record.h"
-#include "train/parallel/grid.h"
+#include "train/parallel/device_mesh.h"
 
 namespace headroom {
 

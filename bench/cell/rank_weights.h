@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "train/parallel/grid.h"
+#include "train/parallel/device_mesh.h"
 #include "train/step.h"
 
 namespace headroom {
