@@ -23,8 +23,8 @@ Tensor TransformerBlockImpl::forward(const Tensor& x_BSD) {
   return attended_BSD + feed_forward_BSD;
 }
 
-ModelPart whole_model(const ModelConfig& config) {
-  ModelPart whole;
+StageLayers whole_model(const ModelConfig& config) {
+  StageLayers whole;
   for (int64_t layer = 0; layer < config.layers; ++layer) whole.layers.push_back(layer);
   return whole;
 }
@@ -37,8 +37,9 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
 
 // What the model has not is made all the same, for its random numbers, and goes.
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
-                                 const ModelPart& part, int64_t context_length, Attention attention,
-                                 torch::Device device, torch::Dtype weights, const BlockMade& made)
+                                 const StageLayers& part, int64_t context_length,
+                                 Attention attention, torch::Device device, torch::Dtype weights,
+                                 const BlockMade& made)
     : d_model_(config.d_model),
       positions_{.rotary =
                      RotaryTable(context_length, config.head_dim(), config.rope_theta, device)} {

@@ -34,12 +34,12 @@ TORCH_MODULE(TransformerBlock);
 using BlockMade = std::function<void(int64_t layer, TransformerBlock& block)>;
 
 // Which of the layers a model has, and whether it has what is before the first and behind the last.
-struct ModelPart {
+struct StageLayers {
   std::vector<int64_t> layers;  // ascending, from 0 at the input
   bool has_table = true;
   bool has_head = true;
 };
-ModelPart whole_model(const ModelConfig& config);
+StageLayers whole_model(const ModelConfig& config);
 
 // Runs one block on its input and returns its output. May do more around it. `index` counts from 0
 // at the first block that the model has.
@@ -63,7 +63,7 @@ class TransformerImpl : public torch::nn::Module {
                   Attention attention, torch::Device device, torch::Dtype weights = torch::kFloat32,
                   const BlockMade& made = nullptr);
   // Of a part: its parameters are those that the whole model has from the same random numbers.
-  TransformerImpl(const LayerFactory& layers, const ModelConfig& config, const ModelPart& part,
+  TransformerImpl(const LayerFactory& layers, const ModelConfig& config, const StageLayers& part,
                   int64_t context_length, Attention attention, torch::Device device,
                   torch::Dtype weights, const BlockMade& made);
 

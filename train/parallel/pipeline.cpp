@@ -22,7 +22,7 @@ Pipeline::Pipeline(const PipelineOrder& order, int64_t layers, std::shared_ptr<R
   }
 }
 
-ModelPart Pipeline::part() const {
+StageLayers Pipeline::part() const {
   return {layers_, stages_->rank() == 0, stages_->rank() + 1 == stages_->size()};
 }
 

@@ -32,7 +32,7 @@ class Pipeline final : public Schedule {
   bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
   int64_t chunks() const { return chunks_; }
   // What of the model this stage has.
-  ModelPart part() const;
+  StageLayers part() const;
   // Of the blocks that it has, those of a chunk.
   LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
 
