@@ -100,11 +100,11 @@ int64_t ModelElements::total() const {
 
 namespace {
 
-ModelPart model_part(const Row& parameter) {
-  if (parameter.tensor.starts_with("token_embeddings")) return ModelPart::kEmbedding;
+ModelSection model_part(const Row& parameter) {
+  if (parameter.tensor.starts_with("token_embeddings")) return ModelSection::kEmbedding;
   const bool is_final =
       parameter.tensor.starts_with("ln_final") || parameter.tensor.starts_with("lm_head");
-  return is_final ? ModelPart::kFinal : ModelPart::kBlock;
+  return is_final ? ModelSection::kFinal : ModelSection::kBlock;
 }
 
 // A rank has whole heads of query and key, and all output neurons of a matrix that is divided by
@@ -139,9 +139,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
   for (const Row& row : theory_rows(run_spec(config, {.sequences = 1, .tokens = 1}))) {
     if (row.group != kParameters) continue;
     const ParameterTensor tensor = parameter_tensor(row, config, head);
-    if (tensor.part == ModelPart::kEmbedding) model.embedding += tensor.elements;
-    if (tensor.part == ModelPart::kBlock) model.block += tensor.elements;
-    if (tensor.part == ModelPart::kFinal) model.final += tensor.elements;
+    if (tensor.part == ModelSection::kEmbedding) model.embedding += tensor.elements;
+    if (tensor.part == ModelSection::kBlock) model.block += tensor.elements;
+    if (tensor.part == ModelSection::kFinal) model.final += tensor.elements;
     model.tensors.push_back(tensor);
   }
   return model;
@@ -149,9 +149,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
 
 int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_t stage,
                         OptimizerKind optimizer, int64_t moment_bytes) {
-  const auto copies = [&](ModelPart part) -> int64_t {
-    if (part == ModelPart::kEmbedding) return stage == 0 ? 1 : 0;
-    if (part == ModelPart::kFinal) return stage == layout.pp - 1 ? 1 : 0;
+  const auto copies = [&](ModelSection part) -> int64_t {
+    if (part == ModelSection::kEmbedding) return stage == 0 ? 1 : 0;
+    if (part == ModelSection::kFinal) return stage == layout.pp - 1 ? 1 : 0;
     return layers_of_stage(model.config.layers, layout.pp, stage);
   };
   const int64_t vocab_size = model.config.vocab_size;

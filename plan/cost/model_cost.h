@@ -31,11 +31,11 @@ struct Extent {
   int64_t on_rank(const Layout& layout, int64_t vocab_size) const;
 };
 
-enum class ModelPart { kEmbedding, kBlock, kFinal };  // final: last norm and output head
+enum class ModelSection { kEmbedding, kBlock, kFinal };  // final: last norm and output head
 
 // One parameter tensor; of a block's, there is one in each layer.
 struct ParameterTensor {
-  ModelPart part = ModelPart::kBlock;
+  ModelSection part = ModelSection::kBlock;
   Extent elements;
   Extent blocks;  // Adam-mini's: train/optim/partition.h
 };
