@@ -89,7 +89,7 @@ std::vector<Flag> fit_flags() {
        "techniques, dearest first; they change places among themselves:\n" + join([] {
          std::vector<std::string> words;
          for (const CostRow& row : cost_table()) {
-           if (row.searched != Searched::kInPlans) words.emplace_back(row.word);
+           if (row.searched != TechniqueScope::kInPlans) words.emplace_back(row.word);
          }
          return words;
        }()),

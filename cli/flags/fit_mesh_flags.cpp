@@ -85,7 +85,7 @@ int64_t gpus_from(const Arguments& arguments) {
   }
   for (const std::string flag : {"allow", "forbid"}) {
     for (const Technique technique : listed(arguments, flag)) {
-      if (gpus > 1 || may_use(Searched::kInRuns, row_of(technique))) continue;
+      if (gpus > 1 || may_use(TechniqueScope::kInRuns, row_of(technique))) continue;
       throw UsageError("--" + flag, row_of(technique).word,
                        "is a technique of several GPUs; allowed: with --gpus of 2 or more",
                        "--" + flag + " checkpoint");

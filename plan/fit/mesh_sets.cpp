@@ -21,7 +21,7 @@ bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
     case Technique::kReleaseGradients:
       return spec.mesh.size(MeshAxis::kData) == 1;
     default:
-      return may_use(Searched::kInMeshes, row_of(technique.technique));
+      return may_use(TechniqueScope::kInMeshes, row_of(technique.technique));
   }
 }
 

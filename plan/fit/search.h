@@ -97,8 +97,8 @@ inline std::optional<int64_t> host_limit_of_a_rank(const FitQuestion& question) 
 }
 
 // Who asks: for one GPU, or for many.
-inline Searched searcher(const FitQuestion& question) {
-  return question.meshes.gpus > 1 ? Searched::kInMeshes : Searched::kInRuns;
+inline TechniqueScope searcher(const FitQuestion& question) {
+  return question.meshes.gpus > 1 ? TechniqueScope::kInMeshes : TechniqueScope::kInRuns;
 }
 
 // One step beyond an answer, run.

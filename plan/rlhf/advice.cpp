@@ -127,7 +127,7 @@ Table setup_table(const RlhfPlan& plan) {
   if (found.nearest) add("-", *found.nearest);
   table.notes.push_back(grouped(found.tried) +
                         " set-ups tried; cheapest first, in this order of costs: " +
-                        CostOrder().in_words(Searched::kInPlans) + ".");
+                        CostOrder().in_words(TechniqueScope::kInPlans) + ".");
   if (found.nearest) {
     table.notes.push_back("NOTHING FITS: the set-up above needs least and is short by " +
                           format_bytes(-found.nearest->margin()) + " per GPU in " +

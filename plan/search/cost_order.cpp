@@ -11,54 +11,55 @@ namespace {
 
 constexpr std::array<CostRow, kTechniques> kTable = {{
     {Technique::kParameterOffload, "parameter offload", "param-offload",
-     "the blocks' weights come over the host link in each pass", Searched::kInRuns},
+     "the blocks' weights come over the host link in each pass", TechniqueScope::kInRuns},
     {Technique::kOptimizerOffload, "optimizer offload", "optimizer-offload",
-     "states of every step go over the host link, the host updates", Searched::kInBoth},
+     "states of every step go over the host link, the host updates", TechniqueScope::kInBoth},
     {Technique::kPipeline, "pipeline", "pipeline", "bubbles of (pp - 1) / (micro-batches + pp - 1)",
-     Searched::kInMeshes},
+     TechniqueScope::kInMeshes},
     {Technique::kSwapPhases, "swapped phases", "swap-phases",
-     "states go over the host link, some times an iteration", Searched::kInPlans},
+     "states go over the host link, some times an iteration", TechniqueScope::kInPlans},
     {Technique::kActivationOffload, "activation offload", "activation-offload",
-     "what blocks keep goes over the host link and back, in every step", Searched::kInRuns},
+     "what blocks keep goes over the host link and back, in every step", TechniqueScope::kInRuns},
     {Technique::kZero3, "ZeRO-3", "zero-3",
-     "weights are gathered for each pass: 1.5 times the bytes between GPUs", Searched::kInMeshes},
+     "weights are gathered for each pass: 1.5 times the bytes between GPUs",
+     TechniqueScope::kInMeshes},
     {Technique::kOtherOptimizer, "another optimizer", "other-optimizer",
-     "another method, with a learning rate of its own", Searched::kInRuns},
+     "another method, with a learning rate of its own", TechniqueScope::kInRuns},
     {Technique::kBf16Weights, "BF16 weights", "bf16-weights",
      "with a master copy other roundings; without one updates count on average only",
-     Searched::kInRuns},
+     TechniqueScope::kInRuns},
     {Technique::kFp8Products, "FP8 products", "fp8-products", "values of 3 or 2 bits of mantissa",
-     Searched::kInRuns},
+     TechniqueScope::kInRuns},
     {Technique::kActivations8Bit, "8-bit activations", "activations",
-     "gradients within 1/254 of a block's largest; encoded and decoded", Searched::kInRuns},
+     "gradients within 1/254 of a block's largest; encoded and decoded", TechniqueScope::kInRuns},
     {Technique::kOptimizer8Bit, "8-bit optimizer states", "optimizer-8bit",
-     "moments of 256 values; decoded and encoded in each step", Searched::kInRuns},
+     "moments of 256 values; decoded and encoded in each step", TechniqueScope::kInRuns},
     {Technique::kCheckpoint, "checkpointing", "checkpoint",
-     "blocks are computed twice: a third more arithmetic", Searched::kInBoth},
+     "blocks are computed twice: a third more arithmetic", TechniqueScope::kInBoth},
     {Technique::kReferenceOffload, "reference offload", "reference-offload",
-     "one model's weights over the host link, once an iteration", Searched::kInPlans},
+     "one model's weights over the host link, once an iteration", TechniqueScope::kInPlans},
     {Technique::kTensorParallel, "tensor parallelism", "tensor-parallel",
-     "four all-reduces a layer, within the node", Searched::kInMeshes},
+     "four all-reduces a layer, within the node", TechniqueScope::kInMeshes},
     {Technique::kMicroBatches, "micro-batches", "micro-batches", "more and smaller matrix products",
-     Searched::kInBoth},
+     TechniqueScope::kInBoth},
     {Technique::kZero12, "ZeRO-1 and 2", "zero-1-2", "the same bytes between GPUs as without",
-     Searched::kInMeshes},
+     TechniqueScope::kInMeshes},
     {Technique::kReleaseGradients, "released gradients", "release-gradients",
-     "no clipping, no adding up; an update for each parameter", Searched::kInRuns},
+     "no clipping, no adding up; an update for each parameter", TechniqueScope::kInRuns},
     {Technique::kBf16Products, "BF16 products", "bf16-products",
-     "values of 7 bits of mantissa, in less time; a cast of every weight", Searched::kInRuns},
+     "values of 7 bits of mantissa, in less time; a cast of every weight", TechniqueScope::kInRuns},
     {Technique::kFusedAttention, "fused attention", "attention",
-     "less time; the same within rounding", Searched::kInRuns},
+     "less time; the same within rounding", TechniqueScope::kInRuns},
     {Technique::kFusedOptimizer, "fused optimizer", "optimizer-impl",
-     "less time; the same within rounding", Searched::kInRuns},
+     "less time; the same within rounding", TechniqueScope::kInRuns},
     {Technique::kAllocator, "allocator settings", "alloc-conf",
-     "pages mapped and unmapped while steps differ", Searched::kInRuns},
+     "pages mapped and unmapped while steps differ", TechniqueScope::kInRuns},
 }};
 
 std::vector<std::string> words_in_runs() {
   std::vector<std::string> words;
   for (const CostRow& row : kTable) {
-    if (row.searched != Searched::kInPlans) words.emplace_back(row.word);
+    if (row.searched != TechniqueScope::kInPlans) words.emplace_back(row.word);
   }
   return words;
 }
@@ -67,18 +68,18 @@ std::vector<std::string> words_in_runs() {
 
 const std::array<CostRow, kTechniques>& cost_table() { return kTable; }
 
-bool may_use(Searched who, const CostRow& row) {
+bool may_use(TechniqueScope who, const CostRow& row) {
   switch (row.searched) {
-    case Searched::kInBoth:
+    case TechniqueScope::kInBoth:
       return true;
-    case Searched::kInRuns:
-      return who != Searched::kInPlans;
-    case Searched::kInMeshes:
-      return who != Searched::kInRuns;
-    case Searched::kInPlans:
+    case TechniqueScope::kInRuns:
+      return who != TechniqueScope::kInPlans;
+    case TechniqueScope::kInMeshes:
+      return who != TechniqueScope::kInRuns;
+    case TechniqueScope::kInPlans:
       break;
   }
-  return who == Searched::kInPlans;
+  return who == TechniqueScope::kInPlans;
 }
 
 const CostRow& row_of(Technique technique) { return kTable.at(static_cast<size_t>(technique)); }
@@ -132,7 +133,7 @@ bool CostOrder::is_cheaper(const Cost& a, const Cost& b) const {
   return false;
 }
 
-std::string CostOrder::in_words(Searched who) const {
+std::string CostOrder::in_words(TechniqueScope who) const {
   std::vector<std::string> names;
   for (const Technique technique : order_) {
     if (may_use(who, row_of(technique))) names.emplace_back(row_of(technique).name);

@@ -47,18 +47,18 @@ enum class Technique {
 inline constexpr size_t kTechniques = static_cast<size_t>(Technique::kAllocator) + 1;
 
 // Who may use it. kInMeshes: plans, and runs on many ranks.
-enum class Searched { kInPlans, kInRuns, kInBoth, kInMeshes };
+enum class TechniqueScope { kInPlans, kInRuns, kInBoth, kInMeshes };
 
 struct CostRow {
   Technique technique = Technique::kAllocator;
   const char* name = "";  // "micro-batches"
   const char* word = "";  // as it is typed: "micro-batches"
   const char* cost = "";  // what it costs
-  Searched searched = Searched::kInBoth;
+  TechniqueScope searched = TechniqueScope::kInBoth;
 };
 
 // Whether plans may (kInPlans), runs on one GPU (kInRuns), or runs on many (kInMeshes).
-bool may_use(Searched who, const CostRow& row);
+bool may_use(TechniqueScope who, const CostRow& row);
 
 // Dearest first: the enumeration's own order.
 const std::array<CostRow, kTechniques>& cost_table();
@@ -87,7 +87,7 @@ class CostOrder {
 
   // Names of those that plans, runs, or runs on many ranks (kInMeshes) may use: "optimizer offload,
   // checkpointing, ...".
-  std::string in_words(Searched who) const;
+  std::string in_words(TechniqueScope who) const;
 
  private:
   std::vector<Technique> order_;

@@ -45,11 +45,11 @@ TEST(CostOrder, NamedTechniquesChangePlacesAndOthersStay) {
 
 TEST(CostOrder, PlansNameTheirTechniquesAndRunsTheirs) {
   const CostOrder order;
-  EXPECT_EQ(order.in_words(Searched::kInPlans),
+  EXPECT_EQ(order.in_words(TechniqueScope::kInPlans),
             "optimizer offload, pipeline, swapped phases, ZeRO-3, checkpointing, reference "
             "offload, tensor parallelism, micro-batches, ZeRO-1 and 2");
-  EXPECT_EQ(order.in_words(Searched::kInRuns).find("ZeRO"), std::string::npos);
-  EXPECT_EQ(order.in_words(Searched::kInMeshes).substr(0, 74),
+  EXPECT_EQ(order.in_words(TechniqueScope::kInRuns).find("ZeRO"), std::string::npos);
+  EXPECT_EQ(order.in_words(TechniqueScope::kInMeshes).substr(0, 74),
             "parameter offload, optimizer offload, pipeline, activation offload, ZeRO-3");
 }
 
