@@ -18,8 +18,8 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/dryrun/left_behind.h"
-#include "bench/dryrun/lone_ranks.h"
+#include "bench/dryrun/isolated_ranks.h"
+#include "bench/dryrun/orphans.h"
 #include "bench/dryrun/program.h"
 #include "bench/process/child_process.h"
 #include "bench/process/host_memory.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "bench/launch/cell_process.h"
-#include "bench/launch/lone_ranks.h"
+#include "bench/launch/isolated_ranks.h"
 #include "bench/launch/ranks.h"
 #include "bench/process/program_folder.h"
 #include "files/replace_file.h"

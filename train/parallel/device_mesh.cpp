@@ -9,8 +9,8 @@
 
 #include "text/quantity.h"
 #include "train/parallel/launch_variables.h"
-#include "train/parallel/lone_store.h"
 #include "train/parallel/shard_groups.h"
+#include "train/parallel/single_rank_store.h"
 
 namespace headroom {
 namespace {
@@ -37,7 +37,7 @@ std::string name_of_group(const Mesh& mesh, int64_t rank, MeshAxis axis) {
 }
 
 c10::intrusive_ptr<c10d::Store> meet(const Launched& launched, std::chrono::milliseconds patience) {
-  if (launched.alone) return c10::make_intrusive<LoneStore>();
+  if (launched.alone) return c10::make_intrusive<SingleRankStore>();
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(launched.port);
   options.isServer = launched.rank == 0 && !launched.launcher_has_store;

@@ -1,4 +1,4 @@
-#include "train/parallel/lone_store.h"
+#include "train/parallel/single_rank_store.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,32 +8,32 @@ namespace headroom {
 namespace {
 
 // What the absent rank 0 of a communicator would have drawn.
-LoneStore::Bytes identity(const std::string& key) {
+SingleRankStore::Bytes identity(const std::string& key) {
   constexpr size_t kNcclIdentity = 128;  // bytes; NCCL_UNIQUE_ID_BYTES
   std::mt19937_64 random(std::hash<std::string>()(key));
-  LoneStore::Bytes bytes(kNcclIdentity);
+  SingleRankStore::Bytes bytes(kNcclIdentity);
   std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<uint8_t>(random()); });
   return bytes;
 }
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Store> LoneStore::clone() {
-  return c10::intrusive_ptr<LoneStore>::reclaim_copy(this);
+c10::intrusive_ptr<c10d::Store> SingleRankStore::clone() {
+  return c10::intrusive_ptr<SingleRankStore>::reclaim_copy(this);
 }
 
-void LoneStore::set(const std::string& key, const Bytes& value) {
+void SingleRankStore::set(const std::string& key, const Bytes& value) {
   const std::lock_guard lock(mutex_);
   known_[key] = value;
 }
 
-LoneStore::Bytes LoneStore::get(const std::string& key) {
+SingleRankStore::Bytes SingleRankStore::get(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(key);
   return found == known_.end() ? identity(key) : found->second;
 }
 
-int64_t LoneStore::add(const std::string& key, int64_t value) {
+int64_t SingleRankStore::add(const std::string& key, int64_t value) {
   const std::lock_guard lock(mutex_);
   Bytes& bytes = known_[key];
   const int64_t sum =
@@ -43,18 +43,18 @@ int64_t LoneStore::add(const std::string& key, int64_t value) {
   return sum;
 }
 
-bool LoneStore::deleteKey(const std::string& key) {
+bool SingleRankStore::deleteKey(const std::string& key) {
   const std::lock_guard lock(mutex_);
   return known_.erase(key) > 0;
 }
 
-bool LoneStore::check(const std::vector<std::string>& keys) {
+bool SingleRankStore::check(const std::vector<std::string>& keys) {
   const std::lock_guard lock(mutex_);
   return std::all_of(keys.begin(), keys.end(),
                      [this](const std::string& key) { return known_.contains(key); });
 }
 
-int64_t LoneStore::getNumKeys() {
+int64_t SingleRankStore::getNumKeys() {
   const std::lock_guard lock(mutex_);
   return static_cast<int64_t>(known_.size());
 }

@@ -1,4 +1,4 @@
-#include "bench/dryrun/left_behind.h"
+#include "bench/dryrun/orphans.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "bench/launch/lone_ranks.h"
+#include "bench/launch/isolated_ranks.h"
 
 #include <algorithm>
 #include <map>

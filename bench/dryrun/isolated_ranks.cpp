@@ -1,4 +1,4 @@
-#include "bench/dryrun/lone_ranks.h"
+#include "bench/dryrun/isolated_ranks.h"
 
 #include <algorithm>
 #include <iterator>

@@ -17,7 +17,7 @@
 
 namespace headroom {
 
-class LoneStore final : public c10d::Store {
+class SingleRankStore final : public c10d::Store {
  public:
   using Bytes = std::vector<uint8_t>;
 
