@@ -194,7 +194,7 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
   if (spec.mesh.ranks() == 1) return run_one(spec, options);
   if (is_launched_rank()) return run_launched_rank(spec, options);
   const bool together = options.ranks.kind == RankChoice::Kind::kAll;
-  return together ? run_ranks(spec, options) : run_lone_ranks(spec, options);
+  return together ? run_ranks(spec, options) : run_isolated_ranks(spec, options);
 }
 
 Record run_one(const RunSpec& spec, const CellOptions& options) {

@@ -88,7 +88,7 @@ std::vector<RankList> groups_of_mesh(const Mesh& mesh, int64_t shard_group) {
 
 }  // namespace
 
-Record run_lone_ranks(const RunSpec& spec, const CellOptions& options) {
+Record run_isolated_ranks(const RunSpec& spec, const CellOptions& options) {
   LoneRanks ranks(spec, options);
   std::vector<RankKind> kinds;
   if (options.ranks.kind == RankChoice::Kind::kDistinct) {

@@ -15,6 +15,6 @@
 namespace headroom {
 
 // As run_cell(), of a spec whose mesh is more than one rank, of options.ranks that are not all.
-Record run_lone_ranks(const RunSpec& spec, const CellOptions& options);
+Record run_isolated_ranks(const RunSpec& spec, const CellOptions& options);
 
 }  // namespace headroom

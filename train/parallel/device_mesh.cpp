@@ -118,12 +118,12 @@ DeviceMesh::DeviceMesh(const Mesh& mesh, const Launched& launched, torch::Device
         join(name_of_group(mesh_, rank_, axis), place(axis), size(axis), device);
   }
   sharers_ = group(MeshAxis::kData);
-  const ShardGroups fully_sharded(mesh_, shard_group);
-  if (fully_sharded.groups() == 1) return;
-  sharers_ = join("sharers/" + std::to_string(fully_sharded.sharers(rank_).front()),
-                  fully_sharded.part(rank_), fully_sharded.size(), device);
-  copies_ = join("copies/" + std::to_string(fully_sharded.copies(rank_).front()),
-                 fully_sharded.group(rank_), fully_sharded.groups(), device);
+  const ShardGroups groups(mesh_, shard_group);
+  if (groups.groups() == 1) return;
+  sharers_ = join("sharers/" + std::to_string(groups.sharers(rank_).front()), groups.part(rank_),
+                  groups.size(), device);
+  copies_ = join("copies/" + std::to_string(groups.copies(rank_).front()), groups.group(rank_),
+                 groups.groups(), device);
 }
 
 DeviceMesh::GroupPtr DeviceMesh::join(const std::string& name, int64_t place, int64_t size,

@@ -85,7 +85,7 @@ GradientSink* apply_update(const BuildRequest& request, Step& step) {
   const bool is_scaled = loss_scaler != nullptr;
   std::shared_ptr<GradientSink> sink;
   if (spec.profile_type == Mode::kTraining) {
-    const auto& shards = step.layout.shards;
+    const auto& shards = step.layout.fully_sharded;
     const NamedTensors parameters = shards ? shards->pieces() : step.model()->named_parameters();
     OfParameters of{.names = parameters.keys()};
     if (shards) of.whole_numels = shards->whole_numels();
