@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fills README.md and docs/ from the committed results, so that no number in them is typed.
-#   update_docs.sh [--check] [FILE...]     FILEs default to README.md and docs/*.md
+#   update_docs.sh [--check] [FILE...]     FILEs default to README.md and the pages in docs/
 # What stands between a marker and "<!-- end -->" is the file NAME under results/, beside the document
 # or one folder up:
 #   <!-- table: NAME -->             Markdown, as it is
@@ -17,7 +17,7 @@ if [[ "${1:-}" == --check ]]; then
   check=1
   shift
 fi
-files=(README.md docs/*.md)
+files=(README.md docs/*.md docs/results/*.md)
 if [[ $# -gt 0 ]]; then
   files=()
   for file; do
@@ -32,12 +32,16 @@ fail() {
   exit 5
 }
 
-# path_of NAME: under the document's results. (No $(): fail must end the script.)
+# path_of NAME: under the results of the document's tree. (No $(): fail must end the script.)
 path_of() {
-  path=results/$1
-  [[ $file != */* ]] || path=${file%/*}/results/$1
-  [[ -s $path ]] || path=${path%/results/"$1"}/../results/$1
-  [[ -s $path ]] || fail "the $kind '$1' is not under results/: make it, or take its markers out"
+  local folder up
+  folder=.
+  [[ $file != */* ]] || folder=${file%/*}
+  for up in . .. ../..; do
+    path=$folder/$up/results/$1
+    [[ ! -s $path ]] || return 0
+  done
+  fail "the $kind '$1' is not under results/: make it, or take its markers out"
 }
 
 # What stands between the markers of $kind $name.

@@ -3,7 +3,7 @@
 
 usage: check_docs.py [ROOT]
 
-Looks at README.md, CONTRIBUTING.md and docs/*.md: relative links (with their #headings), paths in code
+Looks at README.md, CONTRIBUTING.md and the pages in docs/: relative links (with their #headings), paths in code
 spans and code blocks (`train/step.cpp`, `profiling/theory`, `./scripts/test.sh`), names of CTests
 (CTest `layers`). A path may leave out .h and .cpp, and may hold a shell pattern.
 Also fails when the README is longer than 100 lines.
@@ -91,7 +91,7 @@ def page_problems(page, root, ctests):
 
 
 def problems(root):
-    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/*.md"))]
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted(root.glob("docs/**/*.md"))]
     cmake = root / "tests/CMakeLists.txt"
     ctests = cmake.read_text(encoding="utf-8") if cmake.exists() else ""
     for page in filter(pathlib.Path.exists, pages):
