@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/spec.h"
 #include "train/step.h"
 

@@ -9,7 +9,7 @@
 #include "model/config.h"
 #include "model/torch.h"
 #include "train/offload/copy_queue.h"
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/spec.h"
 
 namespace headroom {

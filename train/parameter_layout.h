@@ -8,8 +8,8 @@
 
 #include "train/data/weights.h"
 #include "train/offload/offloaded_parameters.h"
-#include "train/parallel/fully_sharded.h"
-#include "train/parallel/tensor_parallel.h"
+#include "train/parallel/data/fully_sharded.h"
+#include "train/parallel/tensor/tensor_parallel.h"
 
 namespace headroom {
 

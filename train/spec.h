@@ -13,7 +13,7 @@
 #include "model/config.h"
 #include "train/device.h"
 #include "train/optim/table.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 #include "train/vocabulary/activations.h"
 #include "train/vocabulary/checkpoint.h"
 #include "train/vocabulary/kernels.h"

@@ -10,7 +10,7 @@
 
 #include "model/torch.h"
 #include "train/offload/copy_queue.h"
-#include "train/parallel/world.h"
+#include "train/parallel/ranks/world.h"
 #include "train/parameter_layout.h"
 #include "train/schedule.h"
 #include "train/spec.h"

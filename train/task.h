@@ -8,7 +8,7 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {
 

@@ -16,7 +16,7 @@
 #include "profiling/record.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/data/data.h"
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/resume/checkpoint_saver.h"
 #include "train/step.h"
 

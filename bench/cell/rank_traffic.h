@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profiling/record.h"
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/step.h"
 
 namespace headroom {

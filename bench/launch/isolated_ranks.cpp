@@ -8,8 +8,8 @@
 #include "bench/launch/rank_records.h"
 #include "bench/launch/ranks.h"
 #include "bench/process/interrupt.h"
-#include "train/parallel/launch_variables.h"
-#include "train/parallel/shard_groups.h"
+#include "train/parallel/data/shard_groups.h"
+#include "train/parallel/ranks/launch_variables.h"
 
 namespace headroom {
 namespace {

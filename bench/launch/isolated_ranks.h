@@ -4,9 +4,9 @@
 // Rationale: what a rank of a thousand needs is asked for more often than there are a thousand
 //   processes' worth of memory.
 // Approach: one rank runs as it would among the others; its store and the virtual NCCL answer for
-//   them (Note [A rank alone] in train/parallel/single_rank_store.h). Which ranks differ is found
-//   by running some of each axis (Note [Distinct ranks]); one of each kind stands in the Record,
-//   with the ranks that are like it.
+//   them (Note [A rank alone] in train/parallel/ranks/single_rank_store.h). Which ranks differ is
+//   found by running some of each axis (Note [Distinct ranks]); one of each kind stands in the
+//   Record, with the ranks that are like it.
 // Limits: virtual cards, where no rank waits for another one's values.
 #pragma once
 

@@ -17,7 +17,7 @@
 #include "bench/launch/rank_records.h"
 #include "bench/launch/rank_watch.h"
 #include "text/quantity.h"
-#include "train/parallel/launch_variables.h"
+#include "train/parallel/ranks/launch_variables.h"
 
 namespace headroom {
 namespace {

@@ -6,7 +6,7 @@
 #include "plan/cost/library_bytes.h"
 #include "profiling/theory/distinct_replicas.h"
 #include "profiling/theory/peak.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {
 namespace {

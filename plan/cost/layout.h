@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/config.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {
 

@@ -14,7 +14,7 @@
 #include "profiling/theory/rows.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "train/parallel/shard_groups.h"
+#include "train/parallel/data/shard_groups.h"
 
 namespace headroom {
 

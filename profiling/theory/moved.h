@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "profiling/theory/rows.h"
-#include "train/parallel/collective.h"
+#include "train/parallel/ranks/collective.h"
 #include "train/vocabulary/mesh.h"
 
 namespace headroom {

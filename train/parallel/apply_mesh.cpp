@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "train/gradient_rules.h"
-#include "train/parallel/data_parallel.h"
+#include "train/parallel/data/data_parallel.h"
 
 namespace headroom {
 

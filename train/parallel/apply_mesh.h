@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "train/build_request.h"
-#include "train/parallel/pipeline.h"
+#include "train/parallel/pipeline/pipeline.h"
 #include "train/step.h"
 #include "train/update/gradient_sink.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/resume/checkpoint_directory.h"
 #include "train/step.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "train/optim/optimizer.h"
-#include "train/parallel/fully_sharded.h"
+#include "train/parallel/data/fully_sharded.h"
 
 namespace headroom {
 namespace {

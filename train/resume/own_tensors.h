@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 #include "train/resume/rectangle.h"
 #include "train/spec.h"
 #include "train/step.h"

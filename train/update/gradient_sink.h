@@ -5,7 +5,7 @@
 // the step waits for. What stands behind the hook is a GradientSink: it updates the parameter
 // there and then (gradient_release.h), or sends the gradient away and updates when backward has
 // ended (train/offload/offloaded_optimizer.h). Where replicas add gradients up first, they give it
-// the sums of what its parameters are (train/parallel/data_parallel.h, shards.h).
+// the sums of what its parameters are (train/parallel/data/data_parallel.h, shards.h).
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "train/optim/optimizer.h"
-#include "train/parallel/world.h"
+#include "train/parallel/ranks/world.h"
 #include "train/update/update.h"
 
 namespace headroom {

@@ -10,8 +10,8 @@
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/sheet.h"
 #include "train/gradient_rules.h"
-#include "train/parallel/shard_groups.h"
-#include "train/parallel/tensor_plan.h"
+#include "train/parallel/data/shard_groups.h"
+#include "train/parallel/tensor/tensor_plan.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/parallel/buckets.h"
+#include "train/parallel/data/buckets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

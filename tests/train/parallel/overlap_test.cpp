@@ -15,7 +15,7 @@
 #include "train/build.h"
 #include "train/data/data.h"
 #include "train/listening.h"
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 #include <gtest/gtest.h>
 

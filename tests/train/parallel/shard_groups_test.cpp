@@ -1,4 +1,4 @@
-#include "train/parallel/shard_groups.h"
+#include "train/parallel/data/shard_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "profiling/theory/rehearsal/run.h"
-#include "train/parallel/buckets.h"
+#include "train/parallel/data/buckets.h"
 
 namespace headroom {
 

@@ -1,5 +1,5 @@
 // Gradients that replicas add up in buckets and give to who takes them, with shapes for tensors.
-// Read beside train/parallel/data_parallel.h. No torch here.
+// Read beside train/parallel/data/data_parallel.h. No torch here.
 #pragma once
 
 #include <cstddef>

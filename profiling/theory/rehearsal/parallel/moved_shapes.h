@@ -5,7 +5,7 @@
 
 #include "profiling/theory/moved.h"
 #include "profiling/theory/rehearsal/tensor.h"
-#include "train/parallel/collective.h"
+#include "train/parallel/ranks/collective.h"
 #include "train/vocabulary/mesh.h"
 
 namespace headroom {

@@ -1,5 +1,5 @@
 // What ranks that share matrices say to each other, with shapes for tensors. Read beside
-// train/parallel/rank_functions.h. No torch here.
+// train/parallel/ranks/rank_functions.h. No torch here.
 #pragma once
 
 #include <cstdint>

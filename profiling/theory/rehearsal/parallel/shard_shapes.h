@@ -1,5 +1,5 @@
 // A model shared by its replicas, with shapes for tensors. Read beside
-// train/parallel/fully_sharded.h. No torch here.
+// train/parallel/data/fully_sharded.h. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "train/gradient_rules.h"
-#include "train/parallel/next_action.h"
+#include "train/parallel/pipeline/next_action.h"
 
 namespace headroom {
 namespace {

@@ -1,5 +1,5 @@
 // What of a model one pipeline stage has, and its schedule, with shapes for tensors. Read beside
-// train/parallel/pipeline.h. No torch here.
+// train/parallel/pipeline/pipeline.h. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/run.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 #include "train/spec.h"
 
 namespace headroom {

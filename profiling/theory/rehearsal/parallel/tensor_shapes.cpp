@@ -4,7 +4,7 @@
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/rank_functions.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "train/parallel/tensor_plan.h"
+#include "train/parallel/tensor/tensor_plan.h"
 
 namespace headroom {
 namespace {

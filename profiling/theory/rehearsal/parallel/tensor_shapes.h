@@ -1,5 +1,5 @@
 // Tensor parallelism with shapes for tensors: this rank's part of every matrix, and the layers that
-// speak to the other ranks. Read beside train/parallel/tensor_layers.cpp. No torch here.
+// speak to the other ranks. Read beside train/parallel/tensor/tensor_layers.cpp. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
-#include "train/parallel/collective.h"
-#include "train/parallel/flat_parameter.h"
+#include "train/parallel/data/flat_parameter.h"
+#include "train/parallel/ranks/collective.h"
 
 namespace headroom {
 

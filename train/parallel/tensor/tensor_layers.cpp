@@ -1,10 +1,10 @@
-#include "train/parallel/tensor_layers.h"
+#include "train/parallel/tensor/tensor_layers.h"
 
 #include <memory>
 #include <utility>
 
-#include "train/parallel/rank_functions.h"
-#include "train/parallel/tensor_plan.h"
+#include "train/parallel/ranks/rank_functions.h"
+#include "train/parallel/tensor/tensor_plan.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/layer_factory.h"
-#include "train/parallel/rank_group.h"
+#include "train/parallel/ranks/rank_group.h"
 
 namespace headroom {
 

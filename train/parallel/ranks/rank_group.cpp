@@ -1,4 +1,4 @@
-#include "train/parallel/rank_group.h"
+#include "train/parallel/ranks/rank_group.h"
 
 namespace headroom {
 

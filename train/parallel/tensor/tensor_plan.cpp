@@ -1,4 +1,4 @@
-#include "train/parallel/tensor_plan.h"
+#include "train/parallel/tensor/tensor_plan.h"
 
 #include <algorithm>
 #include <array>

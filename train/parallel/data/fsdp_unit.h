@@ -40,8 +40,8 @@
 #include "model/torch.h"
 #include "train/data/weights.h"
 #include "train/memory_tags.h"
-#include "train/parallel/flat_parameter.h"
-#include "train/parallel/rank_group.h"
+#include "train/parallel/data/flat_parameter.h"
+#include "train/parallel/ranks/rank_group.h"
 
 namespace headroom {
 

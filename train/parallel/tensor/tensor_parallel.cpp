@@ -1,8 +1,8 @@
-#include "train/parallel/tensor_parallel.h"
+#include "train/parallel/tensor/tensor_parallel.h"
 
 #include <vector>
 
-#include "train/parallel/tensor_layers.h"
+#include "train/parallel/tensor/tensor_layers.h"
 
 namespace headroom {
 

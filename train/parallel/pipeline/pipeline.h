@@ -16,8 +16,8 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/parallel/rank_group.h"
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
+#include "train/parallel/ranks/rank_group.h"
 #include "train/schedule.h"
 
 namespace headroom {

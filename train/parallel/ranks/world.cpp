@@ -1,4 +1,4 @@
-#include "train/parallel/world.h"
+#include "train/parallel/ranks/world.h"
 
 #include <utility>
 

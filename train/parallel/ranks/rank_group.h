@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/parallel/collective.h"
+#include "train/parallel/ranks/collective.h"
 
 namespace headroom {
 

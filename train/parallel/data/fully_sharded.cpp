@@ -1,4 +1,4 @@
-#include "train/parallel/fully_sharded.h"
+#include "train/parallel/data/fully_sharded.h"
 
 #include <algorithm>
 #include <utility>

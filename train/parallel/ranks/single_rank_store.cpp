@@ -1,4 +1,4 @@
-#include "train/parallel/single_rank_store.h"
+#include "train/parallel/ranks/single_rank_store.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,10 @@
-#include "train/parallel/data_parallel.h"
+#include "train/parallel/data/data_parallel.h"
 
 #include <limits>
 #include <utility>
 
 #include "text/quantity.h"
-#include "train/parallel/buckets.h"
+#include "train/parallel/data/buckets.h"
 
 namespace headroom {
 

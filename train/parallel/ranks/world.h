@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/parallel/rank_group.h"
+#include "train/parallel/ranks/rank_group.h"
 
 namespace headroom {
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/parallel/agreement.h"
-#include "train/parallel/rank_group.h"
+#include "train/parallel/ranks/agreement.h"
+#include "train/parallel/ranks/rank_group.h"
 #include "train/vocabulary/mesh.h"
 
 namespace headroom {

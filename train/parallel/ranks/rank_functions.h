@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/torch.h"
-#include "train/parallel/rank_group.h"
+#include "train/parallel/ranks/rank_group.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/parallel/rank_functions.h"
+#include "train/parallel/ranks/rank_functions.h"
 
 namespace headroom {
 

@@ -1,8 +1,8 @@
-#include "train/parallel/pipeline.h"
+#include "train/parallel/pipeline/pipeline.h"
 
 #include <algorithm>
 
-#include "train/parallel/next_action.h"
+#include "train/parallel/pipeline/next_action.h"
 
 namespace headroom {
 

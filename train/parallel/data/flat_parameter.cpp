@@ -1,4 +1,4 @@
-#include "train/parallel/flat_parameter.h"
+#include "train/parallel/data/flat_parameter.h"
 
 #include <algorithm>
 

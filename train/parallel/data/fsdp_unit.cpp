@@ -1,4 +1,4 @@
-#include "train/parallel/fsdp_unit.h"
+#include "train/parallel/data/fsdp_unit.h"
 
 #include <utility>
 

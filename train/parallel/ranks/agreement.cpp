@@ -1,4 +1,4 @@
-#include "train/parallel/agreement.h"
+#include "train/parallel/ranks/agreement.h"
 
 #include <c10/util/Exception.h>
 

@@ -4,8 +4,8 @@
 // Note [Drawn whole and cut]
 // Rationale: a model on any mesh should be the model that one rank would have from the same seed.
 // Approach: every rank makes a block whole, by the same random numbers, and keeps what
-//   train/parallel/tensor_plan.h says; then comes the next block. A parameter stays the tensor it
-//   is, of a smaller shape.
+//   train/parallel/tensor/tensor_plan.h says; then comes the next block. A parameter stays the
+//   tensor it is, of a smaller shape.
 // Limits: what does not divide evenly leaves the last rank with less (the vocabulary), or is
 //   refused (heads, d_ff: train/parallel/rules.h).
 #pragma once
@@ -17,8 +17,8 @@
 
 #include "model/transformer.h"
 #include "train/data/weights.h"
-#include "train/parallel/rank_group.h"
-#include "train/parallel/tensor_plan.h"
+#include "train/parallel/ranks/rank_group.h"
+#include "train/parallel/tensor/tensor_plan.h"
 
 namespace headroom {
 

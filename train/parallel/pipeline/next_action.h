@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "train/parallel/schedule.h"
+#include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {
 

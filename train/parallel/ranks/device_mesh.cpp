@@ -1,6 +1,6 @@
 #define USE_C10D_GLOO  // as libtorch was built: its headers are empty without
 #define USE_C10D_NCCL
-#include "train/parallel/device_mesh.h"
+#include "train/parallel/ranks/device_mesh.h"
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -8,9 +8,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "text/quantity.h"
-#include "train/parallel/launch_variables.h"
-#include "train/parallel/shard_groups.h"
-#include "train/parallel/single_rank_store.h"
+#include "train/parallel/data/shard_groups.h"
+#include "train/parallel/ranks/launch_variables.h"
+#include "train/parallel/ranks/single_rank_store.h"
 
 namespace headroom {
 namespace {
