@@ -37,7 +37,7 @@ struct PackingFigures {
 };
 
 struct PpoFigures {
-  SharedJson setup;  // train/ppo/setup.h, what is not the default
+  SharedJson setup;  // train/ppo/setup/setup.h, what is not the default
   std::vector<PhaseComponents> phases;
   bool of_warm_up = false;  // phases, the Record's too: the run failed before it measured any
   PackingFigures packing;

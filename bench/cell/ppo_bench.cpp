@@ -4,7 +4,7 @@
 
 #include "profiling/phases.h"
 #include "train/generate/rules.h"
-#include "train/ppo/card_rules.h"
+#include "train/ppo/setup/card_rules.h"
 
 namespace headroom {
 namespace {

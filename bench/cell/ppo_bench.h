@@ -13,8 +13,8 @@
 #include "profiling/record.h"
 #include "train/data/data.h"
 #include "train/ppo/iteration.h"
-#include "train/ppo/placement.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/phases/placement.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 #include "bench/cell/out_of_memory.h"
 #include "profiling/phases.h"
 #include "profiling/step_recording.h"
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 namespace {

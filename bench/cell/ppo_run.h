@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/cell/run.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -17,7 +17,7 @@
 #include "profiling/record_reader.h"
 #include "text/quantity.h"
 #include "train/offload/disk/state_directory.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

@@ -1,7 +1,7 @@
 #include "bench/launch/ppo_card.h"
 
 #include "bench/process/virtual_card.h"
-#include "train/ppo/card_rules.h"
+#include "train/ppo/setup/card_rules.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 // An iteration on the virtual card that it is asked for, before anything runs. No torch here.
 #pragma once
 
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

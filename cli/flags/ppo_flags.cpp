@@ -11,7 +11,7 @@
 #include "text/words.h"
 #include "train/generate/rules.h"
 #include "train/offload/disk/places.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/flags/flags.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

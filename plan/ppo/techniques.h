@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/fit/technique_list.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 namespace {

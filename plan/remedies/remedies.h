@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profiling/record.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -8,7 +8,7 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/phase_components.h"
 #include "text/quantity.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

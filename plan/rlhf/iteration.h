@@ -7,7 +7,7 @@
 
 #include "plan/rlhf/memory.h"
 #include "profiling/theory/iteration.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

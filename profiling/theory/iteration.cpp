@@ -7,7 +7,7 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/ppo/iteration.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

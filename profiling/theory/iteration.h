@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 #include "train/spec.h"
 
 namespace headroom {

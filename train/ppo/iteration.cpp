@@ -1,9 +1,9 @@
 #include "train/ppo/iteration.h"
 
 #include "text/quantity.h"
-#include "train/ppo/advantages.h"
-#include "train/ppo/phase_names.h"
-#include "train/ppo/scoring.h"
+#include "train/ppo/losses/advantages.h"
+#include "train/ppo/phases/phase_names.h"
+#include "train/ppo/phases/scoring.h"
 #include "train/real_device.h"
 
 namespace headroom {

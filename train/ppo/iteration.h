@@ -12,11 +12,11 @@
 #include <string>
 
 #include "train/memory_tags.h"
-#include "train/ppo/experience.h"
+#include "train/ppo/phases/experience.h"
+#include "train/ppo/phases/rollout.h"
+#include "train/ppo/phases/training.h"
 #include "train/ppo/roles.h"
-#include "train/ppo/rollout.h"
-#include "train/ppo/spec.h"
-#include "train/ppo/training.h"
+#include "train/ppo/setup/spec.h"
 #include "train/scope.h"
 
 namespace headroom {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "train/build.h"
-#include "train/ppo/passes.h"
+#include "train/ppo/phases/passes.h"
 
 namespace headroom {
 

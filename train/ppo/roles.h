@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "train/ppo/experience.h"
+#include "train/ppo/phases/experience.h"
 #include "train/ppo/role.h"
-#include "train/ppo/role_rules.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/role_rules.h"
+#include "train/ppo/setup/spec.h"
 #include "train/spec.h"
 #include "train/step.h"
 

@@ -8,7 +8,7 @@
 #include "tests/train/ppo/tiny_roles.h"
 #include "text/quantity.h"
 #include "train/listening.h"
-#include "train/ppo/scoring.h"
+#include "train/ppo/phases/scoring.h"
 
 namespace headroom {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/ppo/losses.h"
+#include "train/ppo/losses/losses.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/train/ppo/baseline.h"
 #include "tests/train/ppo/close.h"
-#include "train/ppo/advantages.h"
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/losses/advantages.h"
+#include "train/ppo/losses/token_log_probs.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/ppo/packing.h"
+#include "train/ppo/phases/packing.h"
 
 #include <gtest/gtest.h>
 

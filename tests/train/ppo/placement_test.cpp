@@ -1,4 +1,4 @@
-#include "train/ppo/placement.h"
+#include "train/ppo/phases/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "tests/train/heard.h"
 #include "tests/train/ppo/tiny_roles.h"
 #include "train/listening.h"
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 namespace {

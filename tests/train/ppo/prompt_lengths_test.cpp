@@ -1,4 +1,4 @@
-#include "train/ppo/prompt_lengths.h"
+#include "train/ppo/setup/prompt_lengths.h"
 
 #include <gtest/gtest.h>
 

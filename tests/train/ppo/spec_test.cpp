@@ -1,4 +1,4 @@
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/spec.h"
 
 #include <gtest/gtest.h>
 

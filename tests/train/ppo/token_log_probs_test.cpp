@@ -1,5 +1,5 @@
 // T tokens, D width, V vocabulary.
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/losses/token_log_probs.h"
 
 #include <gtest/gtest.h>
 

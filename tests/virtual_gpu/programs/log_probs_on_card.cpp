@@ -1,12 +1,12 @@
 // What log-probabilities and entropy of a policy take of a card beyond hidden states and head:
-// written out, and in chunks (train/ppo/token_log_probs.h), with the gradients of both inputs. Run
-// on a virtual card. Prints a table in Markdown; exits 1 where the peak in chunks is not the
-// formula's.
+// written out, and in chunks (train/ppo/losses/token_log_probs.h), with the gradients of both
+// inputs. Run on a virtual card. Prints a table in Markdown; exits 1 where the peak in chunks is
+// not the formula's.
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <cstdio>
 
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/losses/token_log_probs.h"
 #include "train/precision.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "train/ppo/packing.h"
+#include "train/ppo/phases/packing.h"
 
 namespace headroom {
 namespace {

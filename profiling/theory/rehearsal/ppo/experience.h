@@ -1,5 +1,5 @@
 // What a rollout leaves, and its sequences as they go through a model, with shapes for tensors.
-// Read beside train/ppo/experience.h and train/ppo/passes.h. No torch here.
+// Read beside train/ppo/phases/experience.h and train/ppo/phases/passes.h. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/run.h"
 #include "train/generate/rules.h"
-#include "train/ppo/phase_names.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/phases/phase_names.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

@@ -11,7 +11,7 @@
 #include "profiling/theory/rehearsal/ppo/experience.h"
 #include "profiling/theory/rehearsal/ppo/placement.h"
 #include "profiling/theory/rehearsal/step.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -1,10 +1,10 @@
 // What an iteration computes of the tokens of its responses, with shapes for tensors. Read beside
-// train/ppo/token_log_probs.h, losses.h and advantages.h. No torch here.
+// train/ppo/losses/token_log_probs.h, losses.h and advantages.h. No torch here.
 #pragma once
 
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/ppo/experience.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/spec.h"
 
 namespace headroom {
 

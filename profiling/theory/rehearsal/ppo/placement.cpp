@@ -1,6 +1,6 @@
 #include "profiling/theory/rehearsal/ppo/placement.h"
 
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 

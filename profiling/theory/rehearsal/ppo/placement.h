@@ -1,5 +1,5 @@
-// Who is on the card in which phase, with shapes for tensors. Read beside train/ppo/placement.h. No
-// torch here.
+// Who is on the card in which phase, with shapes for tensors. Read beside
+// train/ppo/phases/placement.h. No torch here.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/step.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// As Inputs of train/ppo/token_log_probs.cpp.
+// As Inputs of train/ppo/losses/token_log_probs.cpp.
 struct Inputs {
   ShapeTensor hidden_TD, weight_VD;
   int64_t chunk_tokens;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 

@@ -1,11 +1,11 @@
-#include "train/ppo/card_rules.h"
+#include "train/ppo/setup/card_rules.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "text/quantity.h"
 #include "train/generate/rules.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "model/torch.h"
 #include "train/memory_tags.h"
-#include "train/ppo/packing.h"
+#include "train/ppo/phases/packing.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/ppo/rollout.h"
+#include "train/ppo/phases/rollout.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
-#include "train/ppo/scoring.h"
+#include "train/ppo/phases/scoring.h"
 
-#include "train/ppo/advantages.h"
-#include "train/ppo/passes.h"
+#include "train/ppo/losses/advantages.h"
+#include "train/ppo/phases/passes.h"
 
 namespace headroom {
 

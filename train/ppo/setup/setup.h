@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "train/ppo/prompt_lengths.h"
 #include "train/ppo/role.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/prompt_lengths.h"
+#include "train/ppo/setup/spec.h"
 #include "train/spec.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "train/ppo/passes.h"
+#include "train/ppo/phases/passes.h"
 
 #include <numeric>
 #include <utility>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "train/ppo/role.h"
-#include "train/ppo/setup.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/setup.h"
+#include "train/ppo/setup/spec.h"
 #include "train/spec.h"
 
 namespace headroom {

@@ -1,8 +1,8 @@
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 
 #include "text/quantity.h"
 #include "train/generate/rules.h"
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 namespace {

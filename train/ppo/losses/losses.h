@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/torch.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/setup/spec.h"
 
 namespace headroom {
 

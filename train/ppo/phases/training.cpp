@@ -1,12 +1,12 @@
-#include "train/ppo/training.h"
+#include "train/ppo/phases/training.h"
 
 #include <algorithm>
 #include <functional>
 #include <vector>
 
-#include "train/ppo/losses.h"
-#include "train/ppo/passes.h"
-#include "train/ppo/scoring.h"
+#include "train/ppo/losses/losses.h"
+#include "train/ppo/phases/passes.h"
+#include "train/ppo/phases/scoring.h"
 #include "train/real_device.h"
 
 namespace headroom {

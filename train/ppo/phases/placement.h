@@ -29,7 +29,7 @@
 
 #include "train/memory_tags.h"
 #include "train/offload/tensors_away.h"
-#include "train/ppo/role_rules.h"
+#include "train/ppo/setup/role_rules.h"
 #include "train/step.h"
 
 namespace headroom {

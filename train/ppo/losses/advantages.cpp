@@ -1,4 +1,4 @@
-#include "train/ppo/advantages.h"
+#include "train/ppo/losses/advantages.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 namespace {

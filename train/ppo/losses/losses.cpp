@@ -1,6 +1,6 @@
-#include "train/ppo/losses.h"
+#include "train/ppo/losses/losses.h"
 
-#include "train/ppo/advantages.h"
+#include "train/ppo/losses/advantages.h"
 
 namespace headroom {
 

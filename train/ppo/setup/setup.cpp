@@ -1,4 +1,4 @@
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/setup.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/losses/token_log_probs.h"
 
 #include <ATen/autocast_mode.h>
 

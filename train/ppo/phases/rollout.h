@@ -5,8 +5,8 @@
 
 #include "model/torch.h"
 #include "train/generate/generator.h"
-#include "train/ppo/experience.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/phases/experience.h"
+#include "train/ppo/setup/spec.h"
 #include "train/step.h"
 
 namespace headroom {

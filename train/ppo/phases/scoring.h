@@ -2,10 +2,10 @@
 // first update.
 #pragma once
 
-#include "train/ppo/experience.h"
+#include "train/ppo/losses/token_log_probs.h"
+#include "train/ppo/phases/experience.h"
 #include "train/ppo/roles.h"
-#include "train/ppo/spec.h"
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/setup/spec.h"
 
 namespace headroom {
 

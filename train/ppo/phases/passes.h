@@ -7,8 +7,8 @@
 #include "model/pass.h"
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/ppo/experience.h"
-#include "train/ppo/token_log_probs.h"
+#include "train/ppo/losses/token_log_probs.h"
+#include "train/ppo/phases/experience.h"
 
 namespace headroom {
 

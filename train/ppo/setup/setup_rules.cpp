@@ -4,8 +4,8 @@
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
-#include "train/ppo/role_rules.h"
-#include "train/ppo/setup.h"
+#include "train/ppo/setup/role_rules.h"
+#include "train/ppo/setup/setup.h"
 
 namespace headroom {
 namespace {

@@ -1,7 +1,7 @@
-#include "train/ppo/placement.h"
+#include "train/ppo/phases/placement.h"
 
 #include "train/offload/offloaded_optimizer.h"
-#include "train/ppo/phase_names.h"
+#include "train/ppo/phases/phase_names.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/ppo/experience.h"
+#include "train/ppo/phases/experience.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,8 +1,8 @@
 // Updates by an experience: epochs of shuffled minibatches.
 #pragma once
 
-#include "train/ppo/experience.h"
-#include "train/ppo/spec.h"
+#include "train/ppo/phases/experience.h"
+#include "train/ppo/setup/spec.h"
 #include "train/step.h"
 
 namespace headroom {
