@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cell/build_revision.h"
+#include "bench/cell/machine/build_revision.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "cli/log.h"

@@ -39,7 +39,7 @@ if(changes OR new_files)
   string(SUBSTRING "${hash}" 0 12 hash)
   string(APPEND revision "${mark}${hash}")
 endif()
-set(text "#include \"bench/cell/build_revision.h\"\n
+set(text "#include \"bench/cell/machine/build_revision.h\"\n
 std::string headroom::build_revision() { return R\"text(${revision})text\"; }
 std::string headroom::build_settings() { return R\"text(${SETTINGS})text\"; }
 ")

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bench/cell/build_revision.h"
+#include "bench/cell/machine/build_revision.h"
 #include "model/torch.h"
 #include "train/build.h"
 #include "train/offload/offloaded_optimizer.h"

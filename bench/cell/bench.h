@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/cell/device.h"
-#include "bench/cell/rank_warnings.h"
+#include "bench/cell/machine/device.h"
+#include "bench/cell/ranks/rank_warnings.h"
 #include "bench/launch/progress.h"
 #include "profiling/record.h"
 #include "profiling/tracker/memory_tracker.h"

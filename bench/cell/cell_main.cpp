@@ -10,8 +10,8 @@
 #include <string>
 
 #include "bench/cell/as_new.h"
-#include "bench/cell/environment.h"
-#include "bench/cell/ppo_run.h"
+#include "bench/cell/machine/environment.h"
+#include "bench/cell/ppo/ppo_run.h"
 #include "bench/cell/run.h"
 #include "bench/launch/progress.h"
 #include "bench/launch/request.h"

@@ -1,6 +1,6 @@
 #include "bench/cell/generation_clock.h"
 
-#include "bench/cell/device.h"
+#include "bench/cell/machine/device.h"
 #include "train/generate/rules.h"
 
 namespace headroom {

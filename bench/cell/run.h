@@ -17,7 +17,7 @@ struct RunOptions {
 // Builds the step, warms up, times the measured steps (peaks per phase come from them), then
 // records the last steps (breakdown, snapshot). Never throws: an out-of-memory, an unsupported
 // device or an error is a Record with its status and reason. Out-of-memory is caught here and in
-// headroom_bench, by one rule (bench/cell/out_of_memory.h).
+// headroom_bench, by one rule (bench/cell/memory/out_of_memory.h).
 //
 // Call once per process: the host tracker stays installed, and a CUDA error may leave the context
 // unusable.

@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "bench/cell/device.h"
-#include "bench/cell/environment.h"
-#include "bench/cell/out_of_memory.h"
+#include "bench/cell/machine/device.h"
+#include "bench/cell/machine/environment.h"
+#include "bench/cell/memory/out_of_memory.h"
 #include "model/torch.h"
 #include "profiling/flops.h"
 #include "profiling/tracker/memory_tracker.h"

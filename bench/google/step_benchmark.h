@@ -29,7 +29,8 @@ bool has_cuda_card();
 class StepBenchmarks {
  public:
   // Registers every case with the library; adds device, build and formulas to its context. Throws
-  // UnsupportedDevice (bench/cell/device.h) when a case asks for a device this machine lacks.
+  // UnsupportedDevice (bench/cell/machine/device.h) when a case asks for a device this machine
+  // lacks.
   explicit StepBenchmarks(BenchRequest request);
   ~StepBenchmarks();  // also takes the benchmarks out of the library
   StepBenchmarks(const StepBenchmarks&) = delete;

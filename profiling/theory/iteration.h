@@ -22,7 +22,7 @@ inline constexpr const char* kExperience = "experience";
 // Approach: as Note [Rehearsal], of all roles, on one allocator: profiling/theory/rehearsal/ppo
 //   beside train/ppo, rehearsal/generator.cpp beside train/generate, rehearsal/pass.h beside
 //   model/pass.h. One iteration to warm up, what is cached goes back, and the next one is looked
-//   at, as bench/cell/ppo_run.cpp does.
+//   at, as bench/cell/ppo/ppo_run.cpp does.
 //   Of what repeats itself only so much is gone through as tells: Note [Blocks gone through once],
 //   Note [Decodes gone through], passes of as many tokens, and 32 updates of a model at most.
 // Limits: those of Note [Rehearsal]. No token ends a response, as on a virtual card, which has no

@@ -1,4 +1,4 @@
-#include "bench/cell/card_watch.h"
+#include "bench/cell/machine/card_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

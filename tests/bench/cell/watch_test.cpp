@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/cell/device.h"
-#include "bench/cell/recorded_steps.h"
+#include "bench/cell/machine/device.h"
+#include "bench/cell/memory/recorded_steps.h"
 #include "bench/cell/run.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"

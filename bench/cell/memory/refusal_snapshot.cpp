@@ -1,11 +1,11 @@
-#include "bench/cell/refusal_snapshot.h"
+#include "bench/cell/memory/refusal_snapshot.h"
 
 #include <exception>
 #include <optional>
 #include <vector>
 
 #include "bench/cell/bench.h"
-#include "bench/cell/out_of_memory.h"
+#include "bench/cell/memory/out_of_memory.h"
 #include "model/torch.h"
 #include "profiling/snapshot/write.h"
 #include "profiling/tracker/forward_calls.h"

@@ -1,9 +1,9 @@
-#include "bench/cell/out_of_memory.h"
+#include "bench/cell/memory/out_of_memory.h"
 
 #include <exception>
 #include <new>
 
-#include "bench/cell/device.h"
+#include "bench/cell/machine/device.h"
 #include "files/mapped_file.h"
 #include "files/replace_file.h"
 #include "model/forced_kernel.h"

@@ -1,7 +1,7 @@
 // Where in an iteration memory ran out, and whose bytes were there.
 #pragma once
 
-#include "bench/cell/ppo_bench.h"
+#include "bench/cell/ppo/ppo_bench.h"
 #include "bench/cell/run.h"
 #include "profiling/record.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "bench/cell/nvml.h"
+#include "bench/cell/machine/nvml.h"
 #include "profiling/record.h"
 
 namespace headroom {

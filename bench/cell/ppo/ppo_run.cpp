@@ -1,4 +1,4 @@
-#include "bench/cell/ppo_run.h"
+#include "bench/cell/ppo/ppo_run.h"
 
 #include <chrono>
 #include <exception>
@@ -6,10 +6,10 @@
 #include <set>
 
 #include "bench/cell/as_new.h"
-#include "bench/cell/environment.h"
-#include "bench/cell/out_of_memory.h"
-#include "bench/cell/ppo_bench.h"
-#include "bench/cell/ppo_refusal.h"
+#include "bench/cell/machine/environment.h"
+#include "bench/cell/memory/out_of_memory.h"
+#include "bench/cell/ppo/ppo_bench.h"
+#include "bench/cell/ppo/ppo_refusal.h"
 #include "model/torch.h"
 #include "profiling/phases.h"
 #include "profiling/snapshot/write.h"

@@ -1,4 +1,4 @@
-#include "bench/cell/traffic.h"
+#include "bench/cell/memory/traffic.h"
 
 #include "train/offload/offloaded_optimizer.h"
 

@@ -1,4 +1,4 @@
-#include "bench/cell/ppo_bench.h"
+#include "bench/cell/ppo/ppo_bench.h"
 
 #include <ATen/cuda/CUDAContext.h>
 

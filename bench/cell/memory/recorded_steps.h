@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "bench/cell/traffic.h"
+#include "bench/cell/memory/traffic.h"
 #include "profiling/phases.h"
 #include "profiling/record.h"
 #include "profiling/snapshot/snapshot.h"

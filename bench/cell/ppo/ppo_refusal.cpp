@@ -1,10 +1,10 @@
-#include "bench/cell/ppo_refusal.h"
+#include "bench/cell/ppo/ppo_refusal.h"
 
 #include <ATen/cuda/CUDAContextLight.h>
 
 #include <exception>
 
-#include "bench/cell/out_of_memory.h"
+#include "bench/cell/memory/out_of_memory.h"
 #include "profiling/phases.h"
 #include "profiling/step_recording.h"
 #include "train/ppo/phases/phase_names.h"

@@ -1,4 +1,4 @@
-#include "bench/cell/device.h"
+#include "bench/cell/machine/device.h"
 
 #include "train/address_limit.h"
 

@@ -1,4 +1,4 @@
-#include "bench/cell/rank_weights.h"
+#include "bench/cell/ranks/rank_weights.h"
 
 #include "train/data/weight_parts.h"
 

@@ -1,4 +1,4 @@
-#include "bench/cell/nvml.h"
+#include "bench/cell/machine/nvml.h"
 
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
-#include "bench/cell/rank_traffic.h"
+#include "bench/cell/ranks/rank_traffic.h"
 
-#include "bench/cell/nccl_bytes.h"
+#include "bench/cell/ranks/nccl_bytes.h"
 
 namespace headroom {
 

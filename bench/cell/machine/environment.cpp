@@ -1,4 +1,4 @@
-#include "bench/cell/environment.h"
+#include "bench/cell/machine/environment.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -19,8 +19,8 @@
 #include <sstream>
 #include <string>
 
-#include "bench/cell/build_revision.h"
-#include "bench/cell/device.h"
+#include "bench/cell/machine/build_revision.h"
+#include "bench/cell/machine/device.h"
 
 namespace headroom {
 namespace {

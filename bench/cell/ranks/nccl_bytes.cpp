@@ -1,4 +1,4 @@
-#include "bench/cell/nccl_bytes.h"
+#include "bench/cell/ranks/nccl_bytes.h"
 
 #include <dlfcn.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/cell/device.h"
-#include "bench/cell/traffic.h"
+#include "bench/cell/machine/device.h"
+#include "bench/cell/memory/traffic.h"
 #include "profiling/record.h"
 #include "train/data/data.h"
 #include "train/ppo/iteration.h"

@@ -1,8 +1,8 @@
-#include "bench/cell/recorded_steps.h"
+#include "bench/cell/memory/recorded_steps.h"
 
 #include <algorithm>
 
-#include "bench/cell/device.h"
+#include "bench/cell/machine/device.h"
 
 namespace headroom {
 namespace {
