@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "bench/dryrun/signals.h"
-#include "bench/dryrun/value.h"
+#include "bench/dryrun/values/value.h"
 #include "bench/launch/distinct.h"
 #include "bench/process/virtual_card.h"
 

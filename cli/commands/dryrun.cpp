@@ -12,8 +12,8 @@
 #include <system_error>
 #include <vector>
 
-#include "bench/dryrun/events.h"
-#include "bench/dryrun/report.h"
+#include "bench/dryrun/report/events.h"
+#include "bench/dryrun/report/report.h"
 #include "bench/launch/cell.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"

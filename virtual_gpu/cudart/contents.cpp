@@ -1,5 +1,5 @@
-// What the library that knows libtorch's operations (bench/dryrun/operations.cpp) is told and tells
-// of known contents. Nothing is included either way.
+// What the library that knows libtorch's operations (bench/dryrun/values/operations.cpp) is told
+// and tells of known contents. Nothing is included either way.
 #include "virtual_gpu/cudart/contents.h"
 
 #include <cstring>

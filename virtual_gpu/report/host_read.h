@@ -9,7 +9,7 @@
 //   it knows the line, what was called there and what becomes of the result, may write an answer in
 //   place of the zeros (headroom dryrun --value), and names a loop that reads without end. In other
 //   programs the call stacks are kept and counted, and named when the report is written;
-//   bench/dryrun/host_reads.h judges both.
+//   bench/dryrun/report/host_reads.h judges both.
 // Limits: whether a value that was stored decides something later is not known: such reads "may
 //   steer". Copies beyond the sizes below are taken for data. What the device itself decides by its
 //   values (a kernel with a branch) is no read.

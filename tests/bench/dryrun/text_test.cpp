@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "bench/dryrun/dryrun.h"
-#include "bench/dryrun/events.h"
-#include "bench/dryrun/report.h"
+#include "bench/dryrun/report/events.h"
+#include "bench/dryrun/report/report.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "bench/dryrun/frames.h"
+#include "bench/dryrun/report/frames.h"
 
 #include <algorithm>
 #include <array>

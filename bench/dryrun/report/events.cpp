@@ -1,4 +1,4 @@
-#include "bench/dryrun/events.h"
+#include "bench/dryrun/report/events.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "bench/dryrun/value.h"
+#include "bench/dryrun/values/value.h"
 
 #include <algorithm>
 #include <limits>

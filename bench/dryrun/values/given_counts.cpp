@@ -1,12 +1,12 @@
-#include "bench/dryrun/given_counts.h"
+#include "bench/dryrun/values/given_counts.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "bench/dryrun/card_memory.h"
-#include "bench/dryrun/mask_notes.h"
-#include "bench/dryrun/stand_in.h"
+#include "bench/dryrun/values/card_memory.h"
+#include "bench/dryrun/values/mask_notes.h"
+#include "bench/dryrun/values/stand_in.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "bench/dryrun/card_memory.h"
+#include "bench/dryrun/values/card_memory.h"
 
 namespace headroom {
 

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "bench/dryrun/card_memory.h"
+#include "bench/dryrun/values/card_memory.h"
 
 namespace headroom {
 

@@ -1,12 +1,12 @@
-// The tables and lines of bench/dryrun/report.h.
+// The tables and lines of bench/dryrun/report/report.h.
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "bench/dryrun/events.h"
-#include "bench/dryrun/host_reads.h"
 #include "bench/dryrun/ranks.h"
-#include "bench/dryrun/report.h"
+#include "bench/dryrun/report/events.h"
+#include "bench/dryrun/report/host_reads.h"
+#include "bench/dryrun/report/report.h"
 #include "bench/process/child_process.h"
 #include "profiling/report/rows/cells.h"
 #include "text/printable.h"

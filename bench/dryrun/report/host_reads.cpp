@@ -1,4 +1,4 @@
-#include "bench/dryrun/host_reads.h"
+#include "bench/dryrun/report/host_reads.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/dryrun/frames.h"
+#include "bench/dryrun/report/frames.h"
 #include "profiling/report/rows/cells.h"
 #include "text/words.h"
 

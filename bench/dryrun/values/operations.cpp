@@ -27,11 +27,11 @@
 #include <optional>
 #include <vector>
 
-#include "bench/dryrun/given_counts.h"
-#include "bench/dryrun/one_thread.h"
-#include "bench/dryrun/operation.h"
-#include "bench/dryrun/stand_in.h"
-#include "bench/dryrun/uniform_masks.h"
+#include "bench/dryrun/values/given_counts.h"
+#include "bench/dryrun/values/one_thread.h"
+#include "bench/dryrun/values/operation.h"
+#include "bench/dryrun/values/stand_in.h"
+#include "bench/dryrun/values/uniform_masks.h"
 
 namespace headroom {
 namespace {

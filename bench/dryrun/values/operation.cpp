@@ -1,4 +1,4 @@
-#include "bench/dryrun/operation.h"
+#include "bench/dryrun/values/operation.h"
 
 #include <c10/util/Exception.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "bench/dryrun/missing_kernels.h"
-#include "bench/dryrun/stand_in.h"
+#include "bench/dryrun/values/missing_kernels.h"
+#include "bench/dryrun/values/stand_in.h"
 
 namespace headroom {
 namespace {
@@ -25,7 +25,7 @@ const std::set<std::string> kAbsorbing = {
     "aten::__and__",    "aten::__or__",      "aten::bitwise_and", "aten::bitwise_or",
     "aten::logical_or", "aten::logical_and", "aten::mul"};
 
-// See Note [Numbers that nobody knows are finite] in bench/dryrun/uniform_masks.h.
+// See Note [Numbers that nobody knows are finite] in bench/dryrun/values/uniform_masks.h.
 const std::map<std::string, bool> kOfFinite = {{"aten::isnan", false},    {"aten::isinf", false},
                                                {"aten::isposinf", false}, {"aten::isneginf", false},
                                                {"aten::isfinite", true},  {"aten::isreal", true}};

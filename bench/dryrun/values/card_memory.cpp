@@ -1,10 +1,10 @@
-#include "bench/dryrun/card_memory.h"
+#include "bench/dryrun/values/card_memory.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "bench/dryrun/stand_in.h"
+#include "bench/dryrun/values/stand_in.h"
 
 namespace headroom {
 namespace {

@@ -1,6 +1,6 @@
-#include "bench/dryrun/uniform_masks.h"
+#include "bench/dryrun/values/uniform_masks.h"
 
-#include "bench/dryrun/mask_notes.h"
+#include "bench/dryrun/values/mask_notes.h"
 
 namespace headroom {
 namespace {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "bench/dryrun/operation.h"
+#include "bench/dryrun/values/operation.h"
 
 namespace headroom {
 

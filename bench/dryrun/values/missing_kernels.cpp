@@ -1,4 +1,4 @@
-#include "bench/dryrun/missing_kernels.h"
+#include "bench/dryrun/values/missing_kernels.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
-#include "bench/dryrun/report.h"
+#include "bench/dryrun/report/report.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
-#include "bench/dryrun/events.h"
-#include "bench/dryrun/frames.h"
-#include "bench/dryrun/host_reads.h"
+#include "bench/dryrun/report/events.h"
+#include "bench/dryrun/report/frames.h"
+#include "bench/dryrun/report/host_reads.h"
 
 namespace headroom {
 namespace {
