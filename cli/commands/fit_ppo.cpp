@@ -16,7 +16,7 @@
 #include "cli/flags/setup_file.h"
 #include "cli/log.h"
 #include "cli/output.h"
-#include "plan/fit/capacity.h"
+#include "plan/fit/questions/capacity.h"
 #include "plan/ppo/fit_report.h"
 #include "profiling/theory/iteration.h"
 #include "text/quantity.h"

@@ -13,8 +13,8 @@
 
 #include "plan/cost/layout.h"
 #include "plan/fit/bracket.h"
-#include "plan/fit/meshes.h"
-#include "plan/fit/technique_sets.h"
+#include "plan/fit/meshes/meshes.h"
+#include "plan/fit/sets/technique_sets.h"
 #include "plan/search/questions.h"
 #include "profiling/record.h"
 
@@ -43,7 +43,7 @@ struct Verdict {
 };
 
 // Who is asked. states, floor and need of theory: bytes beside the card's context
-// (plan/fit/need.h).
+// (plan/fit/questions/need.h).
 struct FitOracle {
   int64_t capacity = 0;               // bytes that a run may have
   std::optional<int64_t> host_limit;  // and of host memory; none: as much as it wants

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/fit/capacity.h"
-#include "plan/fit/command_line.h"
+#include "plan/fit/answers/command_line.h"
+#include "plan/fit/questions/capacity.h"
 #include "profiling/report/rows/cells.h"
 #include "text/quantity.h"
 #include "text/words.h"

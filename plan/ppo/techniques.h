@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "plan/fit/technique_list.h"
+#include "plan/fit/sets/technique_list.h"
 #include "train/ppo/setup/setup.h"
 
 namespace headroom {
 
-// Those of plan/fit/technique_list.h that an iteration has, and its own: swapped phases, the
+// Those of plan/fit/sets/technique_list.h that an iteration has, and its own: swapped phases, the
 // reference on the host, fewer tokens in a micro-batch. Dearest first. typed: flags that the user
 // gave, without dashes: a technique that sets what one of them says is left out.
 std::vector<RunTechnique> ppo_techniques(const PpoRun& base, const CostOrder& order,

@@ -7,7 +7,7 @@
 namespace headroom {
 
 // Different questions that a search had. Those that were answered ahead and that it did not have
-// are not counted (plan/fit/estimates.h).
+// are not counted (plan/fit/questions/estimates.h).
 struct Questions {
   size_t needs = 0;    // peaks, by theory or by the card
   size_t guesses = 0;  // rough ones, for where to look

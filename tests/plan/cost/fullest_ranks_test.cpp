@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "plan/fit/command_line.h"
-#include "plan/fit/meshes.h"
-#include "plan/fit/need.h"
+#include "plan/fit/answers/command_line.h"
+#include "plan/fit/meshes/meshes.h"
+#include "plan/fit/questions/need.h"
 #include "profiling/theory/distinct_replicas.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rank_host.h"

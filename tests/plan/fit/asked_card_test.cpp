@@ -1,11 +1,11 @@
-#include "plan/fit/asked_card.h"
+#include "plan/fit/questions/asked_card.h"
 
 #include <gtest/gtest.h>
 
 #include "bench/process/cores.h"
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/need.h"
-#include "plan/fit/technique_sets.h"
+#include "plan/fit/questions/need.h"
+#include "plan/fit/sets/technique_sets.h"
 #include "tests/plan/fit/tiny_run.h"
 
 namespace headroom {

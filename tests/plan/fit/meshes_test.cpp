@@ -1,4 +1,4 @@
-#include "plan/fit/meshes.h"
+#include "plan/fit/meshes/meshes.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "plan/cost/layout.h"
-#include "plan/fit/mesh_sets.h"
+#include "plan/fit/meshes/mesh_sets.h"
 #include "tests/plan/fit/fake_card.h"
 #include "tests/plan/fit/tiny_run.h"
 #include "text/quantity.h"

@@ -1,11 +1,11 @@
-#include "plan/fit/need.h"
+#include "plan/fit/questions/need.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "plan/fit/command_line.h"
-#include "plan/fit/technique_sets.h"
+#include "plan/fit/answers/command_line.h"
+#include "plan/fit/sets/technique_sets.h"
 #include "profiling/theory/peak.h"
 #include "tests/at_night.h"
 

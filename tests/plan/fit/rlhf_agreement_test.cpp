@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "plan/fit/need.h"
+#include "plan/fit/questions/need.h"
 #include "plan/fit/search.h"
 #include "plan/search/recommend.h"
 

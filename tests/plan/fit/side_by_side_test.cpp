@@ -1,4 +1,4 @@
-#include "plan/fit/side_by_side.h"
+#include "plan/fit/answers/side_by_side.h"
 
 #include <gtest/gtest.h>
 

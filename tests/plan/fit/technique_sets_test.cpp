@@ -1,4 +1,4 @@
-#include "plan/fit/technique_sets.h"
+#include "plan/fit/sets/technique_sets.h"
 
 #include <gtest/gtest.h>
 

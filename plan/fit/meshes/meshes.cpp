@@ -1,4 +1,4 @@
-#include "plan/fit/meshes.h"
+#include "plan/fit/meshes/meshes.h"
 
 #include <algorithm>
 

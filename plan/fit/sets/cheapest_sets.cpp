@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "bench/process/cores.h"
-#include "plan/fit/estimates.h"
-#include "plan/fit/mesh_sets.h"
-#include "plan/fit/need.h"
+#include "plan/fit/meshes/mesh_sets.h"
+#include "plan/fit/questions/estimates.h"
+#include "plan/fit/questions/need.h"
 #include "plan/fit/searches.h"
 #include "text/quantity.h"
 

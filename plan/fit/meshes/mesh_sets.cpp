@@ -1,4 +1,4 @@
-#include "plan/fit/mesh_sets.h"
+#include "plan/fit/meshes/mesh_sets.h"
 
 #include <algorithm>
 #include <utility>

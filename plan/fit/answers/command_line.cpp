@@ -1,4 +1,4 @@
-#include "plan/fit/command_line.h"
+#include "plan/fit/answers/command_line.h"
 
 #include <cctype>
 

@@ -1,4 +1,4 @@
-#include "plan/fit/capacity.h"
+#include "plan/fit/questions/capacity.h"
 
 #include "text/quantity.h"
 

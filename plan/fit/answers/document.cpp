@@ -1,9 +1,9 @@
 // The answers as one JSON document.
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/capacity.h"
-#include "plan/fit/command_line.h"
-#include "plan/fit/need.h"
-#include "plan/fit/report.h"
+#include "plan/fit/answers/command_line.h"
+#include "plan/fit/answers/report.h"
+#include "plan/fit/questions/capacity.h"
+#include "plan/fit/questions/need.h"
 #include "profiling/theory/peak.h"
 
 namespace headroom {

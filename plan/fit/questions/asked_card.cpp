@@ -1,10 +1,10 @@
-#include "plan/fit/asked_card.h"
+#include "plan/fit/questions/asked_card.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/judge.h"
+#include "plan/fit/questions/judge.h"
 
 namespace headroom {
 namespace {

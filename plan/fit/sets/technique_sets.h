@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/fit/technique_list.h"
+#include "plan/fit/sets/technique_list.h"
 
 namespace headroom {
 

@@ -1,11 +1,11 @@
-#include "plan/fit/report.h"
+#include "plan/fit/answers/report.h"
 
 #include <algorithm>
 
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/capacity.h"
-#include "plan/fit/command_line.h"
-#include "plan/fit/need.h"
+#include "plan/fit/answers/command_line.h"
+#include "plan/fit/questions/capacity.h"
+#include "plan/fit/questions/need.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/theory/peak.h"
 #include "text/quantity.h"

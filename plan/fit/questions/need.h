@@ -15,7 +15,7 @@ namespace headroom {
 //   rehearsal with as much memory as the card has, which counts what is free in pieces too; last
 //   what the virtual card says. A search asks for the next one only where the one before leaves it
 //   open. Where the rehearsal does not follow a run, the card answers in its place: Note [Asked of
-//   the card] in plan/fit/asked_card.h.
+//   the card] in plan/fit/questions/asked_card.h.
 // Limits: the rehearsal is of the allocator's default settings and of expandable segments. Of other
 //   settings the peak by default is a bound, and the card says whether a run fits.
 
@@ -28,7 +28,7 @@ int64_t floor_bytes(const RunSpec& spec);
 int64_t states_bytes(const RunSpec& spec);
 
 // Whether the rehearsal follows the run. Where it does not, a search asks the card
-// (plan/fit/asked_card.h).
+// (plan/fit/questions/asked_card.h).
 bool has_predicted_need(const RunSpec& spec);
 
 // The rehearsed peak. On a mesh: of its fullest rank, with what NCCL takes there

@@ -1,4 +1,4 @@
-#include "plan/fit/technique_list.h"
+#include "plan/fit/sets/technique_list.h"
 
 #include <algorithm>
 #include <optional>

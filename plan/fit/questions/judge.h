@@ -8,7 +8,7 @@
 
 #include "bench/sweep/remembered_cells.h"
 #include "cards/cards.h"
-#include "plan/fit/asked_card.h"
+#include "plan/fit/questions/asked_card.h"
 #include "plan/fit/search.h"
 
 namespace headroom {

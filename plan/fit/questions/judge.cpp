@@ -1,4 +1,4 @@
-#include "plan/fit/judge.h"
+#include "plan/fit/questions/judge.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "plan/cost/fullest_ranks.h"
-#include "plan/fit/capacity.h"
-#include "plan/fit/cells_ahead.h"
-#include "plan/fit/need.h"
-#include "plan/fit/side_by_side.h"
+#include "plan/fit/answers/side_by_side.h"
+#include "plan/fit/questions/capacity.h"
+#include "plan/fit/questions/cells_ahead.h"
+#include "plan/fit/questions/need.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "plan/fit/cells_ahead.h"
+#include "plan/fit/questions/cells_ahead.h"
 
 #include <system_error>
 #include <utility>

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "plan/fit/report.h"
+#include "plan/fit/answers/report.h"
 #include "text/quantity.h"
 #include "text/svg.h"
 

@@ -1,4 +1,4 @@
-#include "plan/fit/estimates.h"
+#include "plan/fit/questions/estimates.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,13 +7,14 @@
 #include <optional>
 
 #include "bench/process/cores.h"
-#include "plan/fit/side_by_side.h"
+#include "plan/fit/answers/side_by_side.h"
 #include "text/quantity.h"
 
 namespace headroom {
 namespace {
 
-// Settings of the allocator change nothing that floor, need and host know (plan/fit/need.h).
+// Settings of the allocator change nothing that floor, need and host know
+// (plan/fit/questions/need.h).
 RunSpec plain(RunSpec spec) {
   spec.alloc_conf.clear();
   return spec;

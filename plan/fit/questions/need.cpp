@@ -1,4 +1,4 @@
-#include "plan/fit/need.h"
+#include "plan/fit/questions/need.h"
 
 #include <algorithm>
 #include <string_view>
