@@ -1,18 +1,17 @@
-// What a step says of the memory it makes: whose it is. No torch header.
+// The purpose of memory: a step tags the tensors that it makes. No torch header.
 //
-// Note [The step says what is whose]
-// Rationale: an allocator knows addresses and sizes. What a block is for, only its maker knows;
-//   guessed afterwards from when it came and went, it holds for one workload and one optimizer.
-// Approach: whoever makes a tensor that stays tags it for a category, where it is made or, at
-//   the latest, before it lets go of it. A tag is of the storage that lives at that address at
-//   that moment, for all of its life; the later of two tags holds. What nobody tags is what the
-//   step made in passing: saved for backward or temporary, by profiling/lifetimes.h.
-//   The Step tags when somebody begins to listen what is there: parameters, master weights,
-//   rotary tables, the loss scaler's numbers, gradients, optimizer state, cuBLAS's workspaces. As
-//   it runs: the batch when a run begins, gradients when a backward ends, optimizer state when an
-//   update ends, workspaces when a run ends; AutocastGuard (train/precision.h) what autocast casts,
-//   as it does. Gradients that are gone before backward ends, because an optimizer runs inside it,
-//   are tagged there, and the state after each update: train/update/gradient_release.h.
+// Note [Tags]
+// Rationale: an allocator knows addresses and sizes. Only the code that makes a tensor knows its
+//   purpose; a guess from lifetimes would hold for one workload and one optimizer.
+// Approach: code that makes a tensor which stays tags it with a category, where it makes it or at
+//   the latest before it lets go of it. A tag belongs to the storage that lives at that address at
+//   that moment, for all of its life; the later of two tags holds. Memory without a tag is either
+//   saved for backward or temporary, which profiling/lifetimes.h tells.
+//   When a profiler begins to listen, the step tags the memory that is there: parameters, master
+//   weights, rotary tables, the loss scaler's numbers, gradients, optimizer state and cuBLAS's
+//   workspaces. While it runs it tags the batch, gradients after each backward, optimizer state
+//   after an update and workspaces at the end; AutocastGuard (train/precision.h) tags the copies
+//   that autocast makes. A GradientSink tags gradients and states as it takes them.
 // Limits: views and shares of one storage are one.
 #pragma once
 
@@ -34,7 +33,7 @@ enum class Category {
   kMasterWeights,
   kGradients,
   kOptimizerState,
-  kActivations,  // told from lifetimes, not tagged
+  kActivations,  // from lifetimes, not tagged
   kCastCache,
   kKvCache,
   kWorkspaces,

@@ -1,11 +1,11 @@
-// What takes the gradients of a step one by one, as backward completes them, in the place of an
-// optimizer that takes all of them at its end.
+// An update that takes gradients one by one, when backward completes them, in place of an optimizer
+// that takes all of them after the last backward.
 //
-// Autograd calls a hook on a parameter whose gradient it has completed, on its own thread, which
-// the step waits for. What stands behind the hook is a GradientSink: it updates the parameter
-// there and then (gradient_release.h), or sends the gradient away and updates when backward has
-// ended (train/offload/offloaded_optimizer.h). Where replicas add gradients up first, they give it
-// the sums of what its parameters are (train/parallel/data/data_parallel.h, shards.h).
+// Autograd calls a hook on a parameter whose gradient is complete, on a thread of its own, and the
+// step waits for that thread. A GradientSink either updates the parameter at once
+// (gradient_release.h), or sends the gradient to the host and updates after backward
+// (train/offload/offloaded_optimizer.h). With data parallelism it gets the sums over the replicas
+// (train/parallel/data/data_parallel.h, fully_sharded.h).
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ namespace headroom {
 
 class GradientSink : public Update {
  public:
-  // Who gives it gradients: while it lives every backward, of what that reaches of the parameters;
-  // or replicas, of what is complete over all of them.
+  // kBackward: hooks on the parameters call give(). kReplicas: data parallelism calls it, with
+  // sums.
   enum class Source { kBackward, kReplicas };
-  // What is done to a gradient before it is taken: several ranks have parts of it.
+  // Adds to a gradient, in place, the parts that other tensor ranks have of it.
   using Complete = std::function<void(const std::string& parameter, const torch::Tensor& gradient)>;
 
   explicit GradientSink(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
@@ -38,12 +38,12 @@ class GradientSink : public Update {
   void begin_step() override { taken_ = 0; }
   void finish(size_t micro_batches, StepHook& hooks) final;
 
-  // The gradient that the parameter has is complete, and its to take.
+  // The gradient of the parameter is complete.
   void give(size_t index);
   void complete_by(Complete complete) { complete_ = std::move(complete); }
 
  protected:
-  // What is left to do after the last backward.
+  // After the last backward.
   virtual void finish_step(StepHook& hooks) { hooks.end_update(); }
   virtual void take(size_t index) = 0;  // the gradient of parameters_[index]
 

@@ -1,17 +1,17 @@
-// Replicas that share nothing but the sum of their gradients (ZeRO-0: what DistributedDataParallel
-// does).
+// Data parallelism without sharding (ZeRO-0): replicas add up their gradients, as PyTorch's
+// DistributedDataParallel does.
 //
 // Note [Gradients of replicas]
-// Rationale: all gradients have to be added up over the replicas before an update, and backward
-//   makes them one by one, the last layers' first: most of the way can run beside it.
-// Approach: the parameters in the reverse of their order, cut into buckets of some bytes. Where
-//   backward has completed the gradients of a bucket, and of those before it, one coalesced
-//   all-reduce of them begins: buckets go in one order on every rank. The sums take the gradients'
-//   place and need no flat copy. Before the update all are waited for; a gradient is then the mean.
-//   Of several micro-batches the last one's backward sends. Where somebody takes gradients (the
-//   host), every backward sends, no bucket is of two blocks, and of one after the other the sums
-//   are given to him when the next one's has begun: two buckets' gradients are there at most.
-// Limits: every rank has to have every gradient; who has none is an error that names the parameter.
+// Rationale: an update needs the sums of all gradients over the replicas. Backward completes the
+//   gradients one by one, the last layers' first, so most sums can run beside it.
+// Approach: the parameters, in reverse order, are cut into buckets of some bytes. When backward has
+//   completed the gradients of a bucket and of all buckets before it, one coalesced all-reduce of
+//   the bucket begins, so all ranks send buckets in the same order. The sums replace the gradients;
+//   no flat copy is made. The step waits for all sums before the update and divides by the
+//   replicas. With micro-batches only the last backward sends. With a GradientSink every backward
+//   sends, a bucket never spans two blocks, and the sink gets a bucket's sums when the next
+//   bucket's sum has begun. So the gradients of at most two buckets are on the card.
+// Limits: every rank needs every gradient; a missing one is an error that names the parameter.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ class DataParallel final : public StepHook {
   DataParallel(const NamedTensors& parameters, std::shared_ptr<RankGroup> replicas,
                int64_t bucket_bytes);
 
-  // From now on each sum over the replicas is given to the sink when it is there, of every
-  // backward. The sink divides it by the replicas, and lives as long as this.
+  // From now on the sink gets each sum over the replicas when it is complete, in every backward.
+  // The sink divides by the replicas, and must outlive this.
   void send_to(GradientSink& sink);
 
   void listen(ScopeListener* /*scopes*/, MemoryTags* tags) override { tags_ = tags; }
@@ -45,7 +45,7 @@ class DataParallel final : public StepHook {
  private:
   struct Bucket {
     std::vector<size_t> parameters;
-    size_t missing = 0;  // whose gradients are not complete
+    size_t missing = 0;  // gradients that are not complete
     RankGroup::Work sum;
     bool was_given = false;  // in this step
   };

@@ -1,20 +1,18 @@
-// A model shared by its replicas: the optimizer (ZeRO-1), gradients too (2), parameters too (3).
-// Start here; one part of the model is a FsdpUnit.
+// Sharding over replicas: the optimizer state (ZeRO-1), gradients too (ZeRO-2), parameters too
+// (ZeRO-3, as FSDP). Start here; one part of the model is an FsdpUnit.
 //
 // Note [Units and when they move]
-// Rationale: what is gathered or added up at once should be large enough for a fast link and small
-//   beside the model, and on its way while something else is computed.
-// Approach: the units are the token table, every block, and the final norm with the head. Where
-//   backward has a unit's gradients, their sum begins, and the sum of the unit before it is waited
-//   for: two neighbours' whole gradients are there at most. The token table's come right after the
-//   first block's, and both go in one call; where blocks' gradients wait (Note [Gradients that
-//   wait]) the table's come long before them, and go alone. With ZeRO-3 blocks come and go as
-//   offloaded ones do (Note [Blocks that come and go]); the token table is there until the first
-//   block runs, the head from the last block's forward until backward is through with it; where
-//   nothing is fetched ahead, from after that forward. Where another micro-batch's backward has
-//   come between, it comes again. Gradients that wait need no weight: they are made when the unit
-//   has gone.
-// Limits: the order of collectives is that of the blocks, the same on every replica.
+// Rationale: a collective should be large enough for a fast link and small beside the model, and
+//   run beside the arithmetic.
+// Approach: the units are the token table, every block, and the final norm with the head. When
+//   backward has completed a unit's gradients, their sum begins, and the step waits for the sum of
+//   the unit before. So the whole gradients of at most two neighbours are on the card. The token
+//   table's gradients come right after the first block's, and both go in one call. With ZeRO-3
+//   blocks come and go like offloaded ones (Note [Blocks that come and go]). The token table is
+//   there until the first block runs. The head is there from the last block's forward until its
+//   backward has ended; without prefetch it comes after that forward. Where a backward of another
+//   micro-batch comes between, the head is gathered again.
+// Limits: collectives run in the order of the blocks, which is the same on every replica.
 #pragma once
 
 #include <memory>
