@@ -223,7 +223,7 @@ class Examples(unittest.TestCase):
 
     def test_of_documents(self):
         found = {page.name: examples_of(page) for page in DOCUMENTS}
-        self.assertGreaterEqual(len(found["README.md"]), 4)
+        self.assertGreaterEqual(len(found["README.md"]), 1)
         self.assertGreaterEqual(sum(map(len, found.values())), 12)
         for name, lines in found.items():
             if lines:
