@@ -8,6 +8,7 @@ Runs under the Python whose torch the programs use; without one it is skipped (7
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import subprocess
@@ -39,6 +40,12 @@ class Result:
             self.ranks = self.document["processes"]
 
 
+@functools.cache
+def of_torchrun(kind: str) -> Result:
+    """Run once, whoever asks."""
+    return Result(kind)
+
+
 def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
     """Kind to calls and bytes."""
     return {one["kind"]: (one["calls"], one["bytes"]) for one in communicator["collectives"]}
@@ -46,7 +53,7 @@ def collectives(communicator: dict) -> dict[str, tuple[int, int]]:
 
 class Ranks(unittest.TestCase):
     def result(self, kind: str) -> Result:
-        result = Result(kind)
+        result = of_torchrun(kind)
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual([rank["rank"] for rank in result.ranks], [0, 1], result.err)
         taken = [rank["devices"][0]["peak_bytes"] for rank in result.ranks]
@@ -111,17 +118,18 @@ def taken(process: dict) -> dict:
 
 class AloneRanks(unittest.TestCase):
     def test_a_rank_alone_takes_what_it_takes_beside_the_others(self):
-        together = {rank["rank"]: taken(rank) for rank in Result("fsdp").ranks}
+        together = {rank["rank"]: taken(rank) for rank in of_torchrun("fsdp").ranks}
         result = alone("fsdp", world=RANKS, ranks="0-1")
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual({rank["rank"]: taken(rank) for rank in result.ranks}, together)
 
     def test_ddp_alone_moves_what_it_moves_beside_the_others(self):
         # Its peak is one of two: old buckets go when a thread of libtorch's has looked at them.
-        together = {rank["rank"]: taken(rank)["traffic"] for rank in Result("ddp").ranks}
-        result = alone("ddp", world=RANKS, ranks="0-1")
+        together = {rank["rank"]: taken(rank)["traffic"] for rank in of_torchrun("ddp").ranks}
+        result = alone("ddp", world=RANKS, ranks="1")
         self.assertEqual(result.code, 0, result.err)
-        self.assertEqual({r["rank"]: taken(r)["traffic"] for r in result.ranks}, together)
+        (rank,) = result.ranks
+        self.assertEqual(taken(rank)["traffic"], together[1])
 
     def test_the_first_and_the_last_of_64_ranks_run_alone_and_the_report_says_so(self):
         result = alone("fsdp", world=64, ranks="0,63")
