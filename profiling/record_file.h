@@ -48,8 +48,8 @@ std::vector<Record> read_records(const std::string& path, SkippedLines* skipped 
 //   again. A table or a resumed sweep looks at the newest of each run only.
 // Approach: every line is checked to be whole JSON, and of its settings, its status and its
 //   environment (but for the time and the process) a fingerprint is made. Where the row before it
-//   of the same settings has the same fingerprint, the newer one takes its place. Whoever reads the
-//   rows that are left comes to the same answer, whatever he calls equal: between two rows that
+//   of the same settings has the same fingerprint, the newer one takes its place. A reader of the
+//   rows that are left comes to the same answer, whatever counts as equal: between two rows that
 //   stand for each other no other row of their settings stood.
 // Limits: 64-bit hashes, for finding and not for proof. Rows that differ are kept whole, so memory
 //   grows with the number of different runs, not with the file.

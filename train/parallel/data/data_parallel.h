@@ -68,7 +68,7 @@ class DataParallel final : public StepHook {
   size_t begun_ = 0;               // buckets
   bool sends_ = false;
   GradientSink* sink_ = nullptr;
-  Bucket* adding_up_ = nullptr;  // whose sum is on its way to him
+  Bucket* adding_up_ = nullptr;  // its sums are on their way to the sink
   MemoryTags* tags_ = nullptr;
   GradientHooks hooks_;
 };
