@@ -15,7 +15,7 @@
 #include "files/atomic_file.h"
 #include "profiling/report/report.h"
 #include "profiling/report/watch.h"
-#include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/activations/attention_kernel.h"
 #include "text/quantity.h"
 #include "train/offload/disk/places.h"
 #include "train/resume/check_places.h"

@@ -8,7 +8,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/output.h"
 #include "files/atomic_file.h"
-#include "profiling/theory/rank_report.h"
+#include "profiling/theory/ranks/rank_report.h"
 #include "profiling/theory/report.h"
 #include "text/quantity.h"
 

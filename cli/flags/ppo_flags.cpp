@@ -6,7 +6,7 @@
 #include "bench/launch/ppo_card.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/setup_file.h"
-#include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/activations/attention_kernel.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"

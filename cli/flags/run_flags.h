@@ -12,7 +12,7 @@
 
 #include "bench/sweep/sweep.h"
 #include "cli/flags/flags.h"
-#include "profiling/theory/disk_rate.h"
+#include "profiling/theory/host/disk_rate.h"
 #include "train/spec.h"
 
 namespace headroom {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "plan/cost/library_bytes.h"
-#include "profiling/theory/distinct_replicas.h"
 #include "profiling/theory/peak.h"
+#include "profiling/theory/ranks/distinct_replicas.h"
 #include "train/parallel/pipeline/schedule.h"
 
 namespace headroom {

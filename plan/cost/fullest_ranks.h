@@ -16,9 +16,9 @@ namespace headroom {
 //   has the head and the loss. One between has neither, but two neighbours, and what NCCL keeps for
 //   each; of those the earliest keeps most, and a later one can have more only with more layers.
 //   Under ZeRO replicas update other pieces of tensors, and what an update holds for a moment goes
-//   by pieces: one of each kind is rehearsed (profiling/theory/distinct_replicas.h: of any number
-//   of replicas a few dozen kinds at most), after it is known that the first has room. Of each
-//   stage the fullest by theory is run.
+//   by pieces: one of each kind is rehearsed (profiling/theory/ranks/distinct_replicas.h: of any
+//   number of replicas a few dozen kinds at most), after it is known that the first has room. Of
+//   each stage the fullest by theory is run.
 // Limits: of stages as 1f1b and gpipe order them; of interleaved pieces the same are
 //   taken. tests/plan/cost/fullest_ranks_test.cpp holds it against all ranks; `headroom profile
 //   --rank distinct` runs every kind.

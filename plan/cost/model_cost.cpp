@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "profiling/theory/checkpoint.h"
-#include "profiling/theory/forward.h"
+#include "profiling/theory/activations/checkpoint.h"
+#include "profiling/theory/activations/forward.h"
 #include "train/optim/partition.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 
 #include "model/config.h"
 #include "plan/cost/layout.h"
-#include "profiling/theory/head.h"
+#include "profiling/theory/activations/head.h"
 #include "profiling/theory/rows.h"
 #include "train/optim/table.h"
 #include "train/vocabulary/checkpoint.h"

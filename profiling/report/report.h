@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiling/record.h"
-#include "profiling/theory/disk_rate.h"
+#include "profiling/theory/host/disk_rate.h"
 #include "text/table.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include "cards/cards.h"
 #include "profiling/flops.h"
-#include "profiling/theory/host_parameters.h"
+#include "profiling/theory/host/host_parameters.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {

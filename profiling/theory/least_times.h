@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "profiling/theory/disk_rate.h"
+#include "profiling/theory/host/disk_rate.h"
 #include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
 #include "train/spec.h"

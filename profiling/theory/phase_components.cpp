@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/kv_cache.h"
+#include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rows.h"
 #include "text/words.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "profiling/theory/disk_rate.h"
+#include "profiling/theory/host/disk_rate.h"
 #include "profiling/theory/rows.h"
 #include "text/table.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profiling/theory/blocks.h"
+#include "profiling/theory/activations/blocks.h"
 #include "train/memory_space.h"
 #include "train/spec.h"
 

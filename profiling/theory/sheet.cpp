@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/states/parameters.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"

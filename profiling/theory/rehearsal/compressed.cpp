@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/compressed.h"
+#include "profiling/theory/activations/compressed.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/reduce.h"
 #include "profiling/theory/rehearsal/run.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/kv_cache.h"
+#include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/rehearsal/operations.h"
 #include "profiling/theory/rehearsal/run.h"
 

@@ -1,7 +1,7 @@
 // What a block keeps, by hand, and what tensor parallelism and checkpointing do to it.
 #include <gtest/gtest.h>
 
-#include "profiling/theory/forward.h"
+#include "profiling/theory/activations/forward.h"
 #include "tests/plan/rlhf/small_plan.h"
 
 namespace headroom {

@@ -1,5 +1,5 @@
 // Blocks that keep different tensors, and weights stored in another type than products compute in.
-#include "profiling/theory/blocks.h"
+#include "profiling/theory/activations/blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiling/theory/compressed.h"
+#include "profiling/theory/activations/compressed.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "cards/cards.h"
-#include "profiling/theory/disk_states.h"
-#include "profiling/theory/offloaded.h"
+#include "profiling/theory/host/disk_states.h"
+#include "profiling/theory/host/offloaded.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/residual_stream.h"
+#include "profiling/theory/activations/residual_stream.h"
 
 namespace headroom {
 namespace {

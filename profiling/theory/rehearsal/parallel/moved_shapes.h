@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiling/theory/moved.h"
+#include "profiling/theory/ranks/moved.h"
 #include "profiling/theory/rehearsal/tensor.h"
 #include "train/parallel/ranks/collective.h"
 #include "train/vocabulary/mesh.h"

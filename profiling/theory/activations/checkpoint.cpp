@@ -1,4 +1,4 @@
-#include "profiling/theory/checkpoint.h"
+#include "profiling/theory/activations/checkpoint.h"
 
 #include <algorithm>
 

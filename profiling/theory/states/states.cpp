@@ -1,12 +1,12 @@
 // What lives outside the graph: parameters, gradients, optimizer state, cast weights, tables,
 // inputs.
-#include "profiling/theory/checkpoint.h"
-#include "profiling/theory/host_parameters.h"
-#include "profiling/theory/host_update.h"
-#include "profiling/theory/kv_cache.h"
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/activations/checkpoint.h"
+#include "profiling/theory/activations/kv_cache.h"
+#include "profiling/theory/host/host_parameters.h"
+#include "profiling/theory/host/host_update.h"
 #include "profiling/theory/sheet.h"
-#include "profiling/theory/update.h"
+#include "profiling/theory/states/parameters.h"
+#include "profiling/theory/states/update.h"
 #include "train/gradient_rules.h"
 
 namespace headroom {

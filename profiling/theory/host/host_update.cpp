@@ -1,12 +1,12 @@
-#include "profiling/theory/host_update.h"
+#include "profiling/theory/host/host_update.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-#include "profiling/theory/disk_states.h"
-#include "profiling/theory/host_parameters.h"
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/host/disk_states.h"
+#include "profiling/theory/host/host_parameters.h"
+#include "profiling/theory/states/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
 #include "train/whole_units.h"

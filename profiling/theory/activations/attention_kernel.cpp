@@ -6,7 +6,7 @@
 //   compute capabilities 9 and 10, flash, memory-efficient, math. On the CPU there are flash and
 //   math. Held against what ran on virtual cards by tests/virtual_gpu/theory_test.py, refusals too.
 // Limits: cuDNN may refuse a shape that libtorch would give it; it is not asked here.
-#include "profiling/theory/attention_kernel.h"
+#include "profiling/theory/activations/attention_kernel.h"
 
 #include "profiling/theory/compute_capability.h"
 

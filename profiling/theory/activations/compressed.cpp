@@ -1,9 +1,9 @@
-#include "profiling/theory/compressed.h"
+#include "profiling/theory/activations/compressed.h"
 
 #include <algorithm>
 #include <array>
 
-#include "profiling/theory/attention_lines.h"
+#include "profiling/theory/activations/attention_lines.h"
 
 namespace headroom {
 namespace {

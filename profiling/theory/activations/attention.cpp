@@ -1,5 +1,5 @@
 // What attention keeps for backward. Read beside model/attention.cpp.
-#include "profiling/theory/attention_lines.h"
+#include "profiling/theory/activations/attention_lines.h"
 #include "profiling/theory/sheet.h"
 
 namespace headroom {

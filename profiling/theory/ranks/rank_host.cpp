@@ -1,4 +1,4 @@
-#include "profiling/theory/rank_host.h"
+#include "profiling/theory/ranks/rank_host.h"
 
 #include "cards/cublas_workspace.h"
 #include "profiling/theory/compute_capability.h"

@@ -1,4 +1,4 @@
-#include "profiling/theory/residual_stream.h"
+#include "profiling/theory/activations/residual_stream.h"
 
 #include "text/quantity.h"
 #include "train/gradient_rules.h"

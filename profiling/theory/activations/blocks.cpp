@@ -1,4 +1,4 @@
-#include "profiling/theory/blocks.h"
+#include "profiling/theory/activations/blocks.h"
 
 #include <algorithm>
 #include <iterator>

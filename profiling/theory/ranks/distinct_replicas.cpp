@@ -1,4 +1,4 @@
-#include "profiling/theory/distinct_replicas.h"
+#include "profiling/theory/ranks/distinct_replicas.h"
 
 #include <set>
 

@@ -1,8 +1,8 @@
-#include "profiling/theory/update.h"
+#include "profiling/theory/states/update.h"
 
 #include <algorithm>
 
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/states/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/optim/partition.h"
 

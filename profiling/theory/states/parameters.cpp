@@ -1,4 +1,4 @@
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/states/parameters.h"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
-#include "profiling/theory/host_parameters.h"
+#include "profiling/theory/host/host_parameters.h"
 
 #include <algorithm>
 
-#include "profiling/theory/disk_states.h"
-#include "profiling/theory/host_update.h"
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/host/disk_states.h"
+#include "profiling/theory/host/host_update.h"
+#include "profiling/theory/states/parameters.h"
 #include "train/generate/rules.h"
 #include "train/gradient_rules.h"
 #include "train/offload/block_prefetcher.h"

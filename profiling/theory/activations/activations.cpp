@@ -60,7 +60,7 @@ void add_norm(RowBuilder& sheet, const std::string& name) {
 // Approach: with BF16 weights each norm has a row for its copy, and the rows of the stream
 //   (embedded, attended, output) are not there: these tensors die within the forward.
 // Limits: a technique that keeps blocks' inputs keeps BF16 ones, and has rows for them itself
-//   (profiling/theory/checkpoint.cpp).
+//   (profiling/theory/activations/checkpoint.cpp).
 bool keeps_stream(const RowBuilder& sheet) { return sheet.weight() == DType::kFp32; }
 
 // What a norm computes with, where the stream is counted elsewhere.

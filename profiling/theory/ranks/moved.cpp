@@ -1,4 +1,4 @@
-#include "profiling/theory/moved.h"
+#include "profiling/theory/ranks/moved.h"
 
 #include <algorithm>
 #include <utility>

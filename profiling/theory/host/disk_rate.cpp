@@ -1,4 +1,4 @@
-#include "profiling/theory/disk_rate.h"
+#include "profiling/theory/host/disk_rate.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "profiling/theory/forward.h"
+#include "profiling/theory/activations/forward.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "profiling/theory/kv_cache.h"
+#include "profiling/theory/activations/kv_cache.h"
 
 #include "train/generate/rules.h"
 

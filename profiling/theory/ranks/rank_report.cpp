@@ -1,4 +1,4 @@
-#include "profiling/theory/rank_report.h"
+#include "profiling/theory/ranks/rank_report.h"
 
 #include <string>
 

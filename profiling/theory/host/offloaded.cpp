@@ -1,11 +1,11 @@
-#include "profiling/theory/offloaded.h"
+#include "profiling/theory/host/offloaded.h"
 
 #include <algorithm>
 #include <set>
 
-#include "profiling/theory/compressed.h"
-#include "profiling/theory/host_parameters.h"
-#include "profiling/theory/host_update.h"
+#include "profiling/theory/activations/compressed.h"
+#include "profiling/theory/host/host_parameters.h"
+#include "profiling/theory/host/host_update.h"
 #include "train/gradient_rules.h"
 #include "train/offload/saved_units.h"
 

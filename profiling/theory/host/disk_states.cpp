@@ -1,7 +1,7 @@
-#include "profiling/theory/disk_states.h"
+#include "profiling/theory/host/disk_states.h"
 
-#include "profiling/theory/host_parameters.h"
-#include "profiling/theory/parameters.h"
+#include "profiling/theory/host/host_parameters.h"
+#include "profiling/theory/states/parameters.h"
 #include "text/quantity.h"
 #include "train/gradient_rules.h"
 #include "train/offload/disk/disk_layout.h"
