@@ -10,7 +10,7 @@
 #include "profiling/theory/host/offloaded.h"
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "text/quantity.h"
 
 namespace headroom {

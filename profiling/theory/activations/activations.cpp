@@ -1,5 +1,5 @@
 // What is kept for backward outside attention. Read beside model/layers.cpp and model/loss.cpp.
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {

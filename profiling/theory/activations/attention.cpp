@@ -1,6 +1,6 @@
 // What attention keeps for backward. Read beside model/attention.cpp.
 #include "profiling/theory/activations/attention_lines.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {

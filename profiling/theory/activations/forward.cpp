@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {

@@ -1,5 +1,5 @@
 // What FP8 products keep of their inputs. Read beside train/techniques/fp8_linear.cpp.
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/kv_cache_shape.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 // kept in files. No torch here. Read beside train/offload/disk/disk_layout.h.
 #pragma once
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "train/offload/host_states.h"
 
 namespace headroom {

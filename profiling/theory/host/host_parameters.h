@@ -2,7 +2,7 @@
 // torch here. Read beside train/offload/offloaded_parameters.h.
 #pragma once
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
 

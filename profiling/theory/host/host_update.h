@@ -2,7 +2,7 @@
 // here. Read beside train/offload/offloaded_optimizer.h.
 #pragma once
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "train/offload/host_traffic.h"
 
 namespace headroom {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "profiling/theory/rehearsal/operations.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 

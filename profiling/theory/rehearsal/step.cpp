@@ -8,7 +8,7 @@
 #include "profiling/theory/rehearsal/offloaded.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "train/gradient_rules.h"
 #include "train/parallel/data/shard_groups.h"
 #include "train/parallel/tensor/tensor_plan.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 

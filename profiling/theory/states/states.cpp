@@ -4,7 +4,7 @@
 #include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/host/host_update.h"
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 #include "profiling/theory/states/parameters.h"
 #include "profiling/theory/states/update.h"
 #include "train/gradient_rules.h"

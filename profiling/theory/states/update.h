@@ -1,7 +1,7 @@
 // What an update keeps, makes and frees.
 #pragma once
 
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "profiling/theory/sheet.h"
+#include "profiling/theory/row_builder.h"
 
 #include <cassert>
 #include <sstream>
