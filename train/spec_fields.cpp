@@ -9,7 +9,19 @@ namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 40;
 
-using namespace field_forms;
+using field_forms::activations;
+using field_forms::checkpoint;
+using field_forms::choice;
+using field_forms::device;
+using field_forms::file;
+using field_forms::integer;
+using field_forms::mesh;
+using field_forms::number;
+using field_forms::offload;
+using field_forms::on_off;
+using field_forms::schedule;
+using field_forms::text;
+using field_forms::word;
 using R = RunSpec;
 
 // What is computed.
