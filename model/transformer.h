@@ -92,7 +92,7 @@ class TransformerImpl : public torch::nn::Module {
   // c10::Error where a token stands beyond the context length.
   void set_pass(const Pass* pass);
 
-  // Of every block.
+  // The same for every block.
   void run_core_by(const AttentionRunner& run) {
     for (TransformerBlock& block : blocks_) block->run_core_by(run);
   }

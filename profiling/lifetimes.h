@@ -27,7 +27,7 @@ struct Owned {
   Category category = Category::kOther;
   uint64_t address = 0;
   int64_t event_index = 0;
-  std::string name;  // of the tensor; "" where its claimant gave none
+  std::string name;  // of the tensor; "" where its tagger gave none
 };
 
 // All times are event indices.

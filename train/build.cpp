@@ -73,17 +73,18 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   install_saved_tensor_hooks();
   torch::manual_seed(static_cast<uint64_t>(spec.seed));
   if (spec.precision == Precision::kFp8) check_fp8_device(device);
-  const BuildRequest request{.spec = spec,
-                             .config = config,
-                             .device = device,
-                             .grid = grid,
-                             .notes = notes,
-                             .copies = make_copies(spec, device)};
+  BuildRequest request{.spec = spec,
+                       .config = config,
+                       .device = device,
+                       .grid = grid,
+                       .notes = notes,
+                       .copies = make_copies(spec, device)};
   ParameterLayout layout{.tensors = make_tensor_parallel(request),
                          .fully_sharded = make_shards(request),
                          .offloaded = make_offloaded_parameters(request)};
   std::unique_ptr<Pipeline> pipeline = make_pipeline(request);
   if (pipeline) layout.last_blocks = pipeline->last_blocks();
+  request.world = make_world(request, pipeline.get(), layout);
   Transformer model = make_model(request, pipeline.get(), layout);
   const Precision precision = apply_precision(request);
 
@@ -91,7 +92,6 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   step->layout = std::move(layout);
   step->copies = request.copies;
   step->micro_batches = passes(spec);
-  apply_world(request, pipeline.get(), *step);
   apply_checkpoint(request, *step);
   apply_generation(request, *step);
   apply_activations(request, *step);
@@ -99,7 +99,7 @@ std::unique_ptr<Step> build_step(const RunSpec& spec, const ModelConfig& config,
   apply_shards(*step);
   GradientSink* const sink = apply_update(request, *step);
   apply_replicas(request, sink, *step);
-  apply_tensor_parallel(request, sink, *step);
+  apply_tensor_parallel(request, *step);
   apply_pipeline(std::move(pipeline), *step);
   return step;
 }

@@ -10,6 +10,7 @@
 #include "model/torch.h"
 #include "train/offload/copy_queue.h"
 #include "train/parallel/ranks/device_mesh.h"
+#include "train/parallel/ranks/world.h"
 #include "train/spec.h"
 
 namespace headroom {
@@ -18,9 +19,10 @@ struct BuildRequest {
   const RunSpec& spec;
   const ModelConfig& config;  // of the whole model
   torch::Device device;
-  const DeviceMesh* grid = nullptr;        // null: one rank
-  std::vector<std::string>* notes;         // for the reader of the result
-  std::shared_ptr<CopyQueue> copies = {};  // over the host link; null: nothing is offloaded
+  const DeviceMesh* grid = nullptr;         // null: one rank
+  std::vector<std::string>* notes;          // for the reader of the result
+  std::shared_ptr<CopyQueue> copies = {};   // over the host link; null: nothing is offloaded
+  std::shared_ptr<const World> world = {};  // all ranks; null: this one is alone
 
   uint64_t seed() const { return static_cast<uint64_t>(spec.seed); }
   // Ranks along an axis.

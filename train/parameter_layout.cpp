@@ -54,10 +54,20 @@ void load_parameters(const NamedTensors& parameters, const ParameterLayout& layo
   }
 }
 
-NamedTensors masters_of_file(const NamedTensors& parameters, const ParameterLayout& layout,
-                             const std::string& path) {
-  const NamedTensors here = numbers_of_file(parameters, layout, path, torch::kFloat32);
+NamedTensors first_masters(const RunSpec& spec, const NamedTensors& parameters,
+                           const ParameterLayout& layout) {
+  if (spec.master_weights != MasterCopy::kFp32 || spec.load_weights.empty()) return NamedTensors();
+  const NamedTensors here = numbers_of_file(parameters, layout, spec.load_weights, torch::kFloat32);
   return layout.fully_sharded == nullptr ? here : layout.fully_sharded->cut(here);
+}
+
+std::vector<bool> counted_here(const ParameterLayout& layout,
+                               const std::vector<std::string>& names) {
+  std::vector<bool> counted;
+  for (const std::string& name : names) {
+    counted.push_back(layout.tensors == nullptr || layout.tensors->counts(name));
+  }
+  return counted;
 }
 
 NamedTensors whole_parameters(const NamedTensors& parameters, const ParameterLayout& layout,

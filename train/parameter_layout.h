@@ -10,6 +10,7 @@
 #include "train/offload/offloaded_parameters.h"
 #include "train/parallel/data/fully_sharded.h"
 #include "train/parallel/tensor/tensor_parallel.h"
+#include "train/spec.h"
 
 namespace headroom {
 
@@ -28,10 +29,15 @@ struct ParameterLayout {
 void load_parameters(const NamedTensors& parameters, const ParameterLayout& layout,
                      const std::string& path);
 
-// The same numbers in FP32 on the host, as the optimizer's parameters are: pieces where replicas
-// share them. Throws UsageError.
-NamedTensors masters_of_file(const NamedTensors& parameters, const ParameterLayout& layout,
-                             const std::string& path);
+// The FP32 numbers of the file of weights, on the host, in the pieces that the optimizer updates.
+// Empty unless BF16 weights are rounded from a file: then master weights begin as the weights.
+// Throws UsageError.
+NamedTensors first_masters(const RunSpec& spec, const NamedTensors& parameters,
+                           const ParameterLayout& layout);
+
+// For each parameter, whether this rank counts it in sums over all ranks.
+std::vector<bool> counted_here(const ParameterLayout& layout,
+                               const std::vector<std::string>& names);
 
 // The whole parameters of this rank's stage; `masters`, of the optimizer's parameters, in their
 // place where it has some. Every rank has to ask, and gets a copy where several of them have parts.

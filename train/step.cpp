@@ -10,7 +10,6 @@ using torch::Tensor;
 Step::Step(Transformer model, Mode mode, Precision precision, torch::Device device)
     : schedule(std::make_unique<SerialSchedule>(model->block_count())),
       update(std::make_shared<Update>()),
-      world(std::make_shared<World>()),
       model_(std::move(model)),
       mode_(mode),
       precision_(precision),

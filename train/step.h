@@ -10,7 +10,6 @@
 
 #include "model/torch.h"
 #include "train/offload/copy_queue.h"
-#include "train/parallel/ranks/world.h"
 #include "train/parameter_layout.h"
 #include "train/schedule.h"
 #include "train/spec.h"
@@ -54,7 +53,6 @@ class Step {
   std::shared_ptr<Update> update;       // what becomes of the gradients
   StepHooks hooks;                      // moments of a step
   ParameterLayout layout;               // where the parameters lie
-  std::shared_ptr<const World> world;   // all ranks
   std::shared_ptr<CopyQueue> copies;    // over the host link; null: nothing is offloaded
   int64_t micro_batches = 1;            // parts of a batch
 

@@ -94,7 +94,7 @@ TEST(Attribution, ABlockThatLivedBeforeAndItsSuccessorAreTwo) {
   EXPECT_EQ(result.categories.at("temporaries"), 100);
 }
 
-TEST(Attribution, AClaimOfWhatIsNotLiveThenIsNobodys) {
+TEST(Attribution, ATagOfWhatIsNotLiveThenIsNobodys) {
   Script script;
   script.tag(Category::kGradients, 5).alloc(5, 100).tag(Category::kWorkspaces, 99);
   EXPECT_EQ(attributed(script).categories.at("temporaries"), 100);
@@ -240,7 +240,7 @@ TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
   EXPECT_TRUE(result.blocks.empty());
 }
 
-TEST(Attribution, TheLaterOfTwoClaimsHolds) {
+TEST(Attribution, TheLaterOfTwoTagsHolds) {
   Script script;
   script.alloc(1, 10).tag(Category::kOther, 1).tag(Category::kGradients, 1);
   EXPECT_EQ(attributed(script).categories.at("gradients"), 10);

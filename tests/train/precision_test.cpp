@@ -143,7 +143,7 @@ TEST(Autocast, WeightsAndGradientsStayFp32) {
 }
 
 // Each weight is cast once, and what else is cast is nobody's.
-TEST(Autocast, ItsCopiesOfWeightsAreClaimedAsCastCacheWhereSomebodyListens) {
+TEST(Autocast, ItsCopiesOfWeightsAreTaggedAsCastCacheWhereSomebodyListens) {
   const Tensor weight = torch::ones({4, 4}, torch::requires_grad());
   const Tensor other = torch::ones({4, 4}, torch::requires_grad());
   const Tensor input = torch::ones({3, 4});

@@ -73,7 +73,7 @@ TEST(Step, AForwardSavesWhereItKeepsAGraph) {
   }
 }
 
-TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
+TEST(Step, TagsWhatIsThereWhenSomebodyBeginsToListen) {
   const TinyStep tiny(Mode::kTraining);
   tiny.step->run(tiny.data->batch(0));
   Heard heard;
@@ -88,7 +88,7 @@ TEST(Step, ClaimsWhatIsThereWhenSomebodyBeginsToListen) {
   EXPECT_THAT(heard.spaces, testing::Each(MemorySpace::kHost));
 }
 
-TEST(Step, ClaimsByTheNamesThatTheModelGives) {
+TEST(Step, TagsByTheNamesThatTheModelGives) {
   const TinyStep tiny(Mode::kTraining);
   tiny.step->run(tiny.data->batch(0));
   Heard heard;
@@ -101,7 +101,7 @@ TEST(Step, ClaimsByTheNamesThatTheModelGives) {
   EXPECT_THAT(heard.names[Category::kOptimizerState], ElementsAreArray(twice));
 }
 
-TEST(Step, ClaimsWhatItMakesAsItRuns) {
+TEST(Step, TagsWhatItMakesAsItRuns) {
   const TinyStep tiny(Mode::kTraining);
   Heard heard;
   const Listening listening(*tiny.step, nullptr, &heard);
@@ -116,7 +116,7 @@ TEST(Step, ClaimsWhatItMakesAsItRuns) {
   EXPECT_EQ(heard.tags.count(Category::kParameters), 0) << "they were tagged before";
 }
 
-TEST(Step, ABackwardThatReachesSomeParametersClaimsTheirGradientsAlone) {
+TEST(Step, ABackwardThatReachesSomeParametersTagsTheirGradientsAlone) {
   const TinyStep tiny(Mode::kForwardBackward);
   for (Tensor& parameter : tiny.step->model()->parameters()) parameter.set_requires_grad(false);
   tiny.step->model()->named_parameters()["lm_head.weight"].set_requires_grad(true);

@@ -12,7 +12,6 @@
 #include "train/offload/offloaded_optimizer.h"
 #include "train/offload/prefetching_runner.h"
 #include "train/real_device.h"
-#include "train/update/first_masters.h"
 
 namespace headroom {
 namespace {
@@ -43,14 +42,15 @@ std::shared_ptr<HostStates> make_host_states(const BuildRequest& request,
 }
 
 // names: of what the host updates.
-HostRanks host_ranks(const RunSpec& spec, const Step& step, const std::vector<std::string>& names) {
+HostRanks host_ranks(const BuildRequest& request, const Step& step,
+                     const std::vector<std::string>& names) {
   HostRanks ranks;
-  if (step.world->is_alone()) return ranks;
-  const int64_t replicas = spec.mesh.size(MeshAxis::kData);
+  if (!request.world) return ranks;
+  const int64_t replicas = request.size(MeshAxis::kData);
   if (replicas > 1) ranks.source = GradientSink::Source::kReplicas;
   ranks.share = 1.0 / static_cast<double>(replicas);
   ranks.counted = counted_here(step.layout, names);
-  ranks.add_up = [world = step.world](double here) { return world->sum(here); };
+  ranks.add_up = [world = request.world](double here) { return world->sum(here); };
   return ranks;
 }
 
@@ -64,17 +64,17 @@ std::shared_ptr<OffloadedParameters> make_offloaded_parameters(const BuildReques
   const Offload& place = request.spec.param_offload;
   if (!place.any()) return nullptr;
   const bool pinned = request.device.is_cuda();
-  std::unique_ptr<BlockStorage> homes;
+  std::unique_ptr<BlockStorage> storage;
   if (place.space == MemorySpace::kHost) {
-    homes = std::make_unique<HostBlockStorage>(pinned, request.copies);
+    storage = std::make_unique<HostBlockStorage>(pinned, request.copies);
   } else {
     const std::string directory = is_real(request.device) ? place.directory : "";
-    homes = std::make_unique<DiskBlockStorage>(
+    storage = std::make_unique<DiskBlockStorage>(
         DiskBlockStorageOptions{
             .directory = directory, .blocks = request.config.layers, .pinned = pinned},
         request.copies);
   }
-  return std::make_shared<OffloadedParameters>(std::move(homes));
+  return std::make_shared<OffloadedParameters>(std::move(storage));
 }
 
 void apply_param_offload(Step& step) {
@@ -100,7 +100,7 @@ std::shared_ptr<GradientSink> make_offloaded_update(const BuildRequest& request,
       HostAdamwOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay},
       states, step.layout.offloaded.get(),
       fills ? first_masters(spec, whole, step.layout) : NamedTensors(),
-      /*host_limit_bytes=*/0, host_ranks(spec, step, parameters.keys()));
+      /*host_limit_bytes=*/0, host_ranks(request, step, parameters.keys()));
   on_host->clip_to(spec.max_grad_norm);
   return on_host;
 }

@@ -29,16 +29,17 @@ std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request) {
                                     request.grid->group(MeshAxis::kPipeline), passes(request.spec));
 }
 
-void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& step) {
-  if (request.spec.mesh.ranks() == 1 || request.grid == nullptr) return;
+std::shared_ptr<const World> make_world(const BuildRequest& request, const Pipeline* pipeline,
+                                        const ParameterLayout& layout) {
+  if (request.grid == nullptr || request.spec.mesh.ranks() == 1) return nullptr;
   const auto world = std::make_shared<World>(request.device);
-  if (step.layout.fully_sharded) {
+  if (layout.fully_sharded) {
     world->add(request.grid->sharers());
     world->add_copies(request.grid->copies());
   }
-  if (step.layout.tensors) world->add(request.grid->group(MeshAxis::kTensor));
+  if (layout.tensors) world->add(request.grid->group(MeshAxis::kTensor));
   if (pipeline != nullptr) world->add(pipeline->stages());
-  step.world = world;
+  return world;
 }
 
 void apply_shards(Step& step) {
@@ -61,16 +62,16 @@ void apply_replicas(const BuildRequest& request, GradientSink* sink, Step& step)
   step.hooks.add(added);
 }
 
-void apply_tensor_parallel(const BuildRequest& request, GradientSink* sink, Step& step) {
+void apply_tensor_parallel(const BuildRequest& request, Step& step) {
   const auto& tensors = step.layout.tensors;
   if (!tensors || !has_backward(request.spec.profile_type)) return;
   step.loss = [tensors](const Tensor& logits_BSV, const Tensor& targets_BS) {
     return tensors->loss(logits_BSV, targets_BS);
   };
-  if (sink == nullptr) return;
-  sink->complete_by([tensors](const std::string& parameter, const Tensor& gradient) {
-    tensors->finish_gradients({parameter}, {gradient});
-  });
+  step.update->complete_by(
+      [tensors](const std::vector<std::string>& names, const std::vector<Tensor>& gradients) {
+        tensors->finish_gradients(names, gradients);
+      });
 }
 
 void apply_pipeline(std::unique_ptr<Pipeline> pipeline, Step& step) {

@@ -16,13 +16,14 @@ std::shared_ptr<TensorParallel> make_tensor_parallel(const BuildRequest& request
 std::shared_ptr<FullySharded> make_shards(const BuildRequest& request);
 std::unique_ptr<Pipeline> make_pipeline(const BuildRequest& request);
 
-// pipeline: null: there is one stage.
-void apply_world(const BuildRequest& request, const Pipeline* pipeline, Step& step);
+// All ranks; null: this one is alone. pipeline: null: there is one stage.
+std::shared_ptr<const World> make_world(const BuildRequest& request, const Pipeline* pipeline,
+                                        const ParameterLayout& layout);
 void apply_shards(Step& step);
 // Replicas that share nothing add up their gradients. sink: the update that takes gradients one by
 // one; null: it takes all of them after the last backward.
 void apply_replicas(const BuildRequest& request, GradientSink* sink, Step& step);
-void apply_tensor_parallel(const BuildRequest& request, GradientSink* sink, Step& step);
+void apply_tensor_parallel(const BuildRequest& request, Step& step);
 void apply_pipeline(std::unique_ptr<Pipeline> pipeline, Step& step);
 
 }  // namespace headroom

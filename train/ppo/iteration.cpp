@@ -60,11 +60,11 @@ IterationReport run_iteration(const PpoSpec& spec, Roles& roles, const Prompts& 
   Experience experience;
   in_phase(kGenerationPhase, [&] {
     experience = generate(*roles.actor, repeated(prompts, spec.group_size), spec, seed);
-    experience.claim_all(listener.tags);
+    experience.tag_all(listener.tags);
   });
   in_phase(kScoringPhase, [&] {
     score(experience, roles, spec);
-    experience.claim_all(listener.tags);
+    experience.tag_all(listener.tags);
     report_scores(experience, &report);
   });
   in_phase(kTrainingPhase, [&] {

@@ -44,7 +44,7 @@ torch::Tensor share_of(const torch::Tensor& loss, int64_t parts);
 // The loss of a step from those of its micro-batches.
 class TotalLoss {
  public:
-  explicit TotalLoss(MemoryTags* tags = nullptr) : tags_(tags) {}
+  explicit TotalLoss(MemoryTags* tags) : tags_(tags) {}
 
   // loss: detached, a scalar on the device; divided by `parts`.
   void add(const torch::Tensor& loss, int64_t parts);

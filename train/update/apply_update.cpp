@@ -6,7 +6,6 @@
 #include "train/offload/apply_offload.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
-#include "train/update/first_masters.h"
 #include "train/update/gradient_release.h"
 #include "train/update/optimizer_update.h"
 
@@ -51,15 +50,7 @@ std::shared_ptr<OptimizerUpdate> update_at_end(const BuildRequest& request,
   auto update = std::make_shared<OptimizerUpdate>(
       make_optimizers(request.spec, parameters.values(), of, request.seed()), of.names);
   update->clip_to(request.spec.max_grad_norm);
-  if (step.world->is_alone()) return update;
-  OptimizerUpdate::Complete complete;
-  if (const auto tensors = step.layout.tensors) {
-    complete = [tensors](const std::vector<std::string>& names,
-                         const std::vector<torch::Tensor>& gradients) {
-      tensors->finish_gradients(names, gradients);
-    };
-  }
-  update->join(step.world, counted_here(step.layout, of.names), std::move(complete));
+  if (request.world) update->join(request.world, counted_here(step.layout, of.names));
   return update;
 }
 

@@ -11,7 +11,7 @@ GradientSink::GradientSink(const torch::OrderedDict<std::string, Tensor>& parame
 }
 
 void GradientSink::give(size_t index) {
-  if (complete_) complete_(names_[index], parameters_[index].grad());
+  if (complete_) complete_({names_[index]}, {parameters_[index].grad()});
   take(index);
   ++taken_;
 }

@@ -8,7 +8,6 @@
 // (train/parallel/data/data_parallel.h, fully_sharded.h).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,8 +27,6 @@ class GradientSink : public Update {
   // kBackward: hooks on the parameters call give(). kReplicas: data parallelism calls it, with
   // sums.
   enum class Source { kBackward, kReplicas };
-  // Adds to a gradient, in place, the parts that other tensor ranks have of it.
-  using Complete = std::function<void(const std::string& parameter, const torch::Tensor& gradient)>;
 
   explicit GradientSink(const torch::OrderedDict<std::string, torch::Tensor>& parameters,
                         Source source = Source::kBackward);
@@ -40,7 +37,6 @@ class GradientSink : public Update {
 
   // The gradient of the parameter is complete.
   void give(size_t index);
-  void complete_by(Complete complete) { complete_ = std::move(complete); }
 
  protected:
   // After the last backward.
@@ -56,7 +52,6 @@ class GradientSink : public Update {
 
   Source source_;
   size_t taken_ = 0;
-  Complete complete_;
   std::optional<GradientHooks> hooks_;
 };
 

@@ -14,11 +14,9 @@ OptimizerUpdate::OptimizerUpdate(std::unique_ptr<Optimizer> optimizer,
                                  std::vector<std::string> names)
     : optimizer_(std::move(optimizer)), names_(std::move(names)) {}
 
-void OptimizerUpdate::join(std::shared_ptr<const World> world, std::vector<bool> counted,
-                           Complete complete) {
+void OptimizerUpdate::join(std::shared_ptr<const World> world, std::vector<bool> counted) {
   world_ = std::move(world);
   counted_ = std::move(counted);
-  complete_ = std::move(complete);
 }
 
 void OptimizerUpdate::listen(ScopeListener* scopes, MemoryTags* tags) {
@@ -47,7 +45,7 @@ void OptimizerUpdate::finish(size_t /*micro_batches*/, StepHook& hooks) {
 bool OptimizerUpdate::unscale() {
   if (!loss_scaler) return true;
   bool finite = loss_scaler->unscale(optimizer_->gradients());
-  if (world_->is_alone()) return finite;
+  if (!world_) return finite;
   finite = world_->all(finite);
   loss_scaler->found(finite);
   return finite;
@@ -56,7 +54,7 @@ bool OptimizerUpdate::unscale() {
 void OptimizerUpdate::clip() {
   const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
   const std::vector<Tensor> gradients = optimizer_->gradients();
-  if (world_->is_alone()) {
+  if (!world_) {
     clip_gradients(gradients, max_grad_norm_);
     return;
   }

@@ -1,7 +1,6 @@
 // One optimizer for all parameters, after the last backward: unscale, clip, update.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,18 +13,14 @@ namespace headroom {
 
 class OptimizerUpdate final : public Update {
  public:
-  // Adds to gradients, in place, the parts that other ranks have of them.
-  using Complete = std::function<void(const std::vector<std::string>& names,
-                                      const std::vector<torch::Tensor>& gradients)>;
-
   // names: of the optimizer's parameters.
   OptimizerUpdate(std::unique_ptr<Optimizer> optimizer, std::vector<std::string> names);
 
   // Gradients are clipped to this norm before each update; 0: they are not.
   void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
-  // What other ranks have. counted: of each parameter, whether this rank counts it in sums over all
+  // The other ranks. counted: of each parameter, whether this rank counts it in sums over all
   // ranks; empty: all of them.
-  void join(std::shared_ptr<const World> world, std::vector<bool> counted, Complete complete);
+  void join(std::shared_ptr<const World> world, std::vector<bool> counted);
 
   void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void finish(size_t micro_batches, StepHook& hooks) override;
@@ -42,9 +37,8 @@ class OptimizerUpdate final : public Update {
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<std::string> names_;
   double max_grad_norm_ = 0;
-  std::shared_ptr<const World> world_ = std::make_shared<World>();
+  std::shared_ptr<const World> world_;  // null: this rank is alone
   std::vector<bool> counted_;
-  Complete complete_;
 };
 
 }  // namespace headroom

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "model/torch.h"
@@ -18,6 +21,13 @@ class Optimizer;
 
 class Update : public StepHook {
  public:
+  // Adds to gradients, in place, the parts that other ranks have of them.
+  using Complete = std::function<void(const std::vector<std::string>& names,
+                                      const std::vector<torch::Tensor>& gradients)>;
+
+  // Called for every gradient before it is used.
+  void complete_by(Complete complete) { complete_ = std::move(complete); }
+
   void listen(ScopeListener* scopes, MemoryTags* tags) override {
     scopes_ = scopes;
     tags_ = tags;
@@ -47,6 +57,7 @@ class Update : public StepHook {
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
 
  protected:
+  Complete complete_;  // null: this rank has all of every gradient
   int64_t skipped_steps_ = 0;
   ScopeListener* scopes_ = nullptr;
   MemoryTags* tags_ = nullptr;

@@ -9,10 +9,10 @@
 namespace headroom {
 namespace {
 
-// Of one role: what it tags has its name before it.
-class RoleClaims final : public MemoryTags {
+// Puts a role's name before the names of its tags.
+class RoleTags final : public MemoryTags {
  public:
-  RoleClaims(Role role, MemoryTags* next) : prefix_(word_of(role) + "."), next_(next) {}
+  RoleTags(Role role, MemoryTags* next) : prefix_(word_of(role) + "."), next_(next) {}
   void tag(Category category, MemorySpace space, uint64_t address,
            const std::string& name) override {
     next_->tag(category, space, address, prefix_ + name);
@@ -23,7 +23,7 @@ class RoleClaims final : public MemoryTags {
   MemoryTags* next_;
 };
 
-// Of one role: notes that it runs.
+// Notes that a role runs.
 class RoleScopes final : public ScopeListener {
  public:
   RoleScopes(Role role, std::optional<Role>& running, ScopeListener* next)
@@ -45,7 +45,7 @@ class ListeningRoles {
   ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryTags* tags) {
     for (const Role role : roles_of(bench.setup)) {
       Step& step = *bench.roles.step_of(role);
-      if (tags != nullptr) tags_.push_back(std::make_unique<RoleClaims>(role, tags));
+      if (tags != nullptr) tags_.push_back(std::make_unique<RoleTags>(role, tags));
       scopes_.push_back(std::make_unique<RoleScopes>(role, bench.running, scopes));
       step.listen(scopes_.back().get(), tags != nullptr ? tags_.back().get() : nullptr);
       steps_.push_back(&step);
@@ -57,12 +57,12 @@ class ListeningRoles {
   ListeningRoles(const ListeningRoles&) = delete;
   ListeningRoles& operator=(const ListeningRoles&) = delete;
 
-  void claim_what_is_there() {
+  void listen_again() {
     for (Step* step : steps_) step->listen(step->scopes(), step->tags());
   }
 
  private:
-  std::vector<std::unique_ptr<RoleClaims>> tags_;
+  std::vector<std::unique_ptr<RoleTags>> tags_;
   std::vector<std::unique_ptr<RoleScopes>> scopes_;
   std::vector<Step*> steps_;
 };
@@ -148,7 +148,7 @@ IterationReport PpoBench::iterate(const char* what, ScopeListener* scopes, Memor
                          change_phase(to, tags);
                        }});
   } catch (...) {
-    listening.claim_what_is_there();
+    listening.listen_again();
     throw;
   }
   synchronize(device);

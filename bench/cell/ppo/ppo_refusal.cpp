@@ -20,11 +20,11 @@ std::string place_of(const PpoBench& bench) {
   return place + (place.empty() ? "" : ": ") + bench.failed_in;
 }
 
-// What nobody has tagged is the running role's: in a forward that is trained, what it saves.
+// Memory without a tag belongs to the running role: it is what a trained forward saves.
 std::string with_role(const std::string& component, const PpoBench& bench) {
-  const bool unclaimed = component == to_string(Category::kTemporaries) ||
-                         component == to_string(Category::kActivations);
-  if (!unclaimed || !bench.running) return component;
+  const bool untagged = component == to_string(Category::kTemporaries) ||
+                        component == to_string(Category::kActivations);
+  if (!untagged || !bench.running) return component;
   const bool saves =
       bench.phase == kTrainingPhase && (bench.failed_in == "forward" || bench.failed_in == "loss");
   return word_of(*bench.running) + " " + (saves ? to_string(Category::kActivations) : component);

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(KvCacheForm::kContiguous, KvCacheForm::kPaged),
                        ::testing::Values(0, 6, 1), ::testing::Values(0, 32, 64)));
 
-TEST(Generator, PhasesAreToldAndTheCacheIsClaimed) {
+TEST(Generator, PhasesAreToldAndTheCacheIsTagged) {
   const RunSpec spec = generating_spec(KvCacheForm::kContiguous);
   const auto step = build(spec);
   Heard heard;

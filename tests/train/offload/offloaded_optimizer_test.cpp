@@ -105,7 +105,7 @@ TEST(OffloadedOptimizer, TheUpdateIsOnePhaseBehindTheBackward) {
                                    "+backward", "-backward", "+optimizer", "-optimizer"));
 }
 
-TEST(OffloadedOptimizer, ClaimsMastersStateAndGradientsByTheNamesOfTheModel) {
+TEST(OffloadedOptimizer, TagsMastersStateAndGradientsByTheNamesOfTheModel) {
   const SmallStep small(offloading());
   Heard heard;
   {

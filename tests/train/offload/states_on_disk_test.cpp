@@ -78,8 +78,8 @@ TEST(StatesOnDisk, MastersOfBf16WeightsBeginAsTheNumbersOfAFile) {
   }
 }
 
-TEST(StatesOnDisk, NothingOfThemIsClaimedInMemory) {
-  struct Claimed final : MemoryTags {
+TEST(StatesOnDisk, NothingOfThemIsTaggedInMemory) {
+  struct Tagged final : MemoryTags {
     void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
       categories.push_back(category);
     }

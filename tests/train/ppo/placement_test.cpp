@@ -190,7 +190,7 @@ TEST(Placement, TrafficIsTheBytesOfWhatLeavesAndComesAndWhatIsOnlyReadLeavesOnce
   EXPECT_EQ(made.to_card, critic + states + frozen);
 }
 
-TEST(Placement, WhatComesBackIsClaimedWhereItIsNow) {
+TEST(Placement, WhatComesBackIsTaggedWhereItIsNow) {
   const PpoSpec ppo = ppo_to_place();
   Roles roles = all_roles(ppo, tiny_role());
   const auto placement = placement_of(roles);

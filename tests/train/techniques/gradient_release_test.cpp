@@ -53,8 +53,8 @@ TEST(GradientRelease, BothAttentionsAndGroupedHeadsTrainAsWithoutIt) {
 }
 
 // Counts the gradients that there are whenever one is tagged.
-struct CountingClaims final : MemoryTags {
-  explicit CountingClaims(Step& step) : parameters(step.model()->parameters()) {}
+struct CountingTags final : MemoryTags {
+  explicit CountingTags(Step& step) : parameters(step.model()->parameters()) {}
   void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
     if (category != Category::kGradients) return;
     const auto defined = std::count_if(parameters.begin(), parameters.end(),
@@ -67,7 +67,7 @@ struct CountingClaims final : MemoryTags {
 
 TEST(GradientRelease, OneGradientExistsAtATimeAndNoneAfterTheStep) {
   const SmallStep small(releasing());
-  CountingClaims counting(*small.step);
+  CountingTags counting(*small.step);
   const Listening listening(*small.step, nullptr, &counting);
   small.step->run(small.data.batch(0));
   EXPECT_EQ(counting.counts.size(), counting.parameters.size());
@@ -91,7 +91,7 @@ TEST(GradientRelease, UpdatesArePhasesInsideTheBackward) {
   EXPECT_THAT(heard.texts, testing::ElementsAreArray(expected));
 }
 
-TEST(GradientRelease, ClaimsGradientsAndStateByTheNamesOfTheModel) {
+TEST(GradientRelease, TagsGradientsAndStateByTheNamesOfTheModel) {
   const SmallStep small(releasing());
   Heard heard;
   {

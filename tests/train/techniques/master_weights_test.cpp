@@ -111,7 +111,7 @@ TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
   EXPECT_NEAR(weight_after(40, true), 1 + 40 * small, 0.004);
 }
 
-TEST(MasterWeights, AreClaimedWithTheNamesOfTheirParameters) {
+TEST(MasterWeights, AreTaggedWithTheNamesOfTheirParameters) {
   RunSpec spec = tiny_spec();
   spec.weights = WeightType::kBf16;
   spec.master_weights = MasterCopy::kFp32;

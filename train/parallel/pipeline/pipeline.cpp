@@ -57,7 +57,7 @@ void Pipeline::run_forward(const Action& action, const MicroBatch& part, const C
   const int64_t own = piece(action.chunk);
   Task task;
   task.data = &part;
-  task.blocks = blocks(action.chunk);
+  task.blocks = blocks_[static_cast<size_t>(action.chunk)];
   task.is_first = is_first(action.chunk);
   task.is_last = task.drops_output = is_last(action.chunk);
   task.backward_follows = backward_follows(actions_, action);

@@ -28,14 +28,8 @@ class Pipeline final : public Schedule {
   Pipeline(const PipelineOrder& order, int64_t layers, std::shared_ptr<RankGroup> stages,
            int64_t micro_batches);
 
-  bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
-  bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
-  int64_t chunks() const { return chunks_; }
   // What of the model this stage has.
   StageLayers part() const;
-  // Of the blocks that it has, those of a chunk.
-  LayerSpan blocks(int64_t chunk) const { return blocks_[static_cast<size_t>(chunk)]; }
-
   // The last one of each.
   std::vector<int64_t> last_blocks() const;
   // What goes from piece to piece: (B, S / token_parts, d_model) of the micro-batch's (B, S).
@@ -56,6 +50,8 @@ class Pipeline final : public Schedule {
 
   int64_t pieces() const { return stages_->size() * chunks_; }
   int64_t piece(int64_t chunk) const { return chunk * stages_->size() + stages_->rank(); }
+  bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
+  bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
   int tag(int64_t piece, int64_t micro_batch, ActionKind kind) const;
   // output_of: the piece whose output it is, or the gradient of whose output.
   torch::Tensor receive(int64_t output_of, const Action& action, const MicroBatch& part);

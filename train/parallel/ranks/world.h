@@ -13,17 +13,14 @@ namespace headroom {
 // All ranks call the same in the same order, and every call waits.
 class World {
  public:
-  // Of this rank alone.
-  World() = default;
   // device: of the numbers that travel.
-  explicit World(torch::Device device) : is_alone_(false), device_(device) {}
+  explicit World(torch::Device device) : device_(device) {}
 
   // Ranks whose numbers are of different parts. Null adds nothing.
   void add(std::shared_ptr<RankGroup> ranks);
   // Ranks that have the same numbers: nothing of theirs is added up.
   void add_copies(std::shared_ptr<RankGroup> ranks);
 
-  bool is_alone() const { return is_alone_; }
   torch::Device device() const { return device_; }
 
   // The sum over all ranks, in place.
@@ -33,8 +30,7 @@ class World {
   bool all(bool here) const;
 
  private:
-  bool is_alone_ = true;
-  torch::Device device_ = torch::kCPU;
+  torch::Device device_;
   std::vector<std::shared_ptr<RankGroup>> parts_;
   std::vector<std::shared_ptr<RankGroup>> all_;
 };

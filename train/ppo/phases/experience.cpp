@@ -19,7 +19,7 @@ Tensor Experience::zeros_BR() const {
   return torch::zeros(mask_BR.sizes(), mask_BR.options().dtype(torch::kFloat32));
 }
 
-void Experience::claim_all(MemoryTags* tags) const {
+void Experience::tag_all(MemoryTags* tags) const {
   tag(tags, Category::kOther,
       {tokens_BS, mask_BR, log_probs_BR, reference_log_probs_BR, values_BR, scores_B, rewards_BR,
        advantages_BR, returns_BR},

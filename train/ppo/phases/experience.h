@@ -33,7 +33,7 @@ struct Experience {
   // A (B, R) of zeros beside the mask.
   torch::Tensor zeros_BR() const;
   // All that is there, as of the category experience.
-  void claim_all(MemoryTags* tags) const;
+  void tag_all(MemoryTags* tags) const;
 };
 
 // Mask and nothing else of finished sequences. prompt_lengths, response_lengths: as above.
