@@ -30,15 +30,6 @@ const ModelConfig* find_config(std::string_view name) {
   return it == configs.end() ? nullptr : &*it;
 }
 
-int64_t parameter_count(const ModelConfig& config) {
-  const int64_t d = config.d_model;
-  const int64_t attention = 2 * d * d + 2 * d * config.kv_dim();
-  const int64_t feed_forward = 3 * d * config.d_ff;
-  const int64_t norms = 2 * d;
-  const int64_t table_and_head = (config.vocab_size + config.head_outputs()) * d;
-  return config.layers * (attention + feed_forward + norms) + table_and_head + d;
-}
-
 namespace {
 
 void check_positive(std::string_view name, int64_t value) {

@@ -35,10 +35,6 @@ const std::vector<ModelConfig>& named_configs();
 // nullptr when there is no such name.
 const ModelConfig* find_config(std::string_view name);
 
-// Exact number of parameters: L(2 d^2 + 2 d d_kv + 3 d d_ff + 2 d) + V d + O d + d, O outputs of
-// the head.
-int64_t parameter_count(const ModelConfig& config);
-
 // Throws std::invalid_argument naming the dimension that is wrong (not positive, heads that do not
 // divide the width, an odd head dimension, which rotary positions cannot pair up, outputs below 0).
 void validate(const ModelConfig& config);

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "model/parameter_table.h"
 #include "plan/closed_form/formula.h"
 #include "plan/rlhf/rank_book.h"
 #include "profiling/report/rows/cells.h"

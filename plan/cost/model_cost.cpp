@@ -100,35 +100,37 @@ int64_t ModelElements::total() const {
 
 namespace {
 
-ModelSection model_part(const Row& parameter) {
-  if (parameter.tensor.starts_with("token_embeddings")) return ModelSection::kEmbedding;
-  const bool is_final =
-      parameter.tensor.starts_with("ln_final") || parameter.tensor.starts_with("lm_head");
-  return is_final ? ModelSection::kFinal : ModelSection::kBlock;
+// A row's name is the parameter's with ".weight" and the letters of its shape behind it.
+const ParameterEntry& entry_of(const Row& row) {
+  return *std::find_if(kParameterTable.begin(), kParameterTable.end(),
+                       [&](const ParameterEntry& entry) {
+                         return row.tensor.starts_with(std::string(entry.name) + ".");
+                       });
 }
 
 // A rank has whole heads of query and key, and all output neurons of a matrix that is divided by
 // its inputs (the second of a pair).
 ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head head) {
-  ParameterTensor tensor{.part = model_part(row)};
+  const ParameterEntry& entry = entry_of(row);
+  ParameterTensor tensor{.section = entry.section};
   const int64_t elements = row.bytes_each() / element_size(row.dtype);
   const int64_t blocks =
       row.sizes.front() / rows_per_block(row.tensor, row.sizes, config.head_dim());
   if (row.sizes.size() < 2) {
     tensor.elements.whole = elements;  // a norm
     tensor.blocks.whole = blocks;
-  } else if (head == Head::kValue && row.tensor.starts_with("lm_head")) {
+  } else if (head == Head::kValue && has_letter(row, 'V') &&
+             entry.section == ModelSection::kFinal) {
     tensor.elements.whole = config.d_model;
     tensor.blocks.whole = 1;
   } else if (has_letter(row, 'V')) {
     tensor.elements.vocabulary = elements / config.vocab_size;
     tensor.blocks.vocabulary = blocks / config.vocab_size;
   } else {
-    const bool by_inputs =
-        row.tensor.starts_with("attn.output_proj") || row.tensor.starts_with("ffn.w2");
     tensor.elements.split = elements;
-    (by_inputs ? tensor.blocks.whole : tensor.blocks.split) = blocks;
+    (entry.split == Split::kColumns ? tensor.blocks.whole : tensor.blocks.split) = blocks;
   }
+  if (entry.is_hidden_matrix()) tensor.hidden = tensor.elements;
   return tensor;
 }
 
@@ -139,9 +141,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
   for (const Row& row : theory_rows(run_spec(config, {.sequences = 1, .tokens = 1}))) {
     if (row.group != kParameters) continue;
     const ParameterTensor tensor = parameter_tensor(row, config, head);
-    if (tensor.part == ModelSection::kEmbedding) model.embedding += tensor.elements;
-    if (tensor.part == ModelSection::kBlock) model.block += tensor.elements;
-    if (tensor.part == ModelSection::kFinal) model.final += tensor.elements;
+    if (tensor.section == ModelSection::kEmbedding) model.embedding += tensor.elements;
+    if (tensor.section == ModelSection::kBlock) model.block += tensor.elements;
+    if (tensor.section == ModelSection::kFinal) model.final += tensor.elements;
     model.tensors.push_back(tensor);
   }
   return model;
@@ -149,9 +151,9 @@ ModelElements model_elements(const ModelConfig& config, Head head) {
 
 int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_t stage,
                         OptimizerKind optimizer, int64_t moment_bytes) {
-  const auto copies = [&](ModelSection part) -> int64_t {
-    if (part == ModelSection::kEmbedding) return stage == 0 ? 1 : 0;
-    if (part == ModelSection::kFinal) return stage == layout.pp - 1 ? 1 : 0;
+  const auto copies = [&](ModelSection section) -> int64_t {
+    if (section == ModelSection::kEmbedding) return stage == 0 ? 1 : 0;
+    if (section == ModelSection::kFinal) return stage == layout.pp - 1 ? 1 : 0;
     return layers_of_stage(model.config.layers, layout.pp, stage);
   };
   const int64_t vocab_size = model.config.vocab_size;
@@ -159,14 +161,17 @@ int64_t optimizer_bytes(const ModelElements& model, const Layout& layout, int64_
   ParameterSize all{.elements = stage_elements(model, layout, stage).total(), .blocks = 0};
   for (const ParameterTensor& tensor : model.tensors) {
     const ParameterSize here{.elements = tensor.elements.on_rank(layout, vocab_size),
-                             .blocks = tensor.blocks.on_rank(layout, vocab_size)};
-    const int64_t tensors = copies(tensor.part);
+                             .blocks = tensor.blocks.on_rank(layout, vocab_size),
+                             .hidden = tensor.hidden.on_rank(layout, vocab_size)};
+    const int64_t tensors = copies(tensor.section);
     bytes += tensors * optimizer_state_bytes(optimizer, here, moment_bytes);
     all.blocks += tensors * here.blocks;
+    all.hidden += tensors * here.hidden;
   }
   if (layout.zero >= 1 && layout.dp > 1) {
     const ParameterSize shard{.elements = of_replica(layout, all.elements, 1),
-                              .blocks = of_replica(layout, all.blocks, 1)};
+                              .blocks = of_replica(layout, all.blocks, 1),
+                              .hidden = of_replica(layout, all.hidden, 1)};
     bytes = optimizer_state_bytes(optimizer, shard, moment_bytes);
   }
   return bytes + optimizer_shared_bytes(optimizer);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/parameter_table.h"
 #include "plan/cost/layout.h"
 #include "profiling/theory/activations/head.h"
 #include "profiling/theory/rows.h"
@@ -31,12 +32,11 @@ struct Extent {
   int64_t on_rank(const Layout& layout, int64_t vocab_size) const;
 };
 
-enum class ModelSection { kEmbedding, kBlock, kFinal };  // final: last norm and output head
-
 // One parameter tensor; of a block's, there is one in each layer.
 struct ParameterTensor {
-  ModelSection part = ModelSection::kBlock;
+  ModelSection section = ModelSection::kBlock;
   Extent elements;
+  Extent hidden;  // of the elements, those in matrices of blocks: train/optim/table.h
   Extent blocks;  // Adam-mini's: train/optim/partition.h
 };
 

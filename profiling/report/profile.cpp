@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "model/parameter_table.h"
 #include "profiling/report/generation.h"
 #include "profiling/report/out_of_memory.h"
 #include "profiling/report/ranks.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cards/cards.h"
+#include "model/parameter_table.h"
 #include "profiling/flops.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "train/gradient_rules.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "model/parameter_table.h"
 #include "profiling/report/rows/cells.h"
 #include "profiling/report/traffic.h"
 #include "profiling/theory/activations/forward.h"

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "model/parameter_table.h"
+
 namespace headroom {
 namespace {
 

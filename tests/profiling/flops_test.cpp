@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/parameter_table.h"
+
 namespace headroom {
 namespace {
 

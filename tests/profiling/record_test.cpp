@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <type_traits>
 
+#include "profiling/record_fields.h"
 #include "profiling/record_reader.h"
 #include "tests/files/scratch_directory.h"
 
@@ -111,9 +114,9 @@ TEST(Record, FiguresThatNoRunGivesAreRefused) {
   EXPECT_THAT(refused("saved_bytes", "-5"), testing::HasSubstr("-5 is no number from 0 on"));
   EXPECT_THAT(refused("phases", R"({"forward": {"allocated_bytes": -2}})"),
               testing::HasSubstr("-2 is no number from 0 on"));
-  EXPECT_THAT(refused("step_ms", "[1e306]"), testing::HasSubstr("no list of times"))
+  EXPECT_THAT(refused("step_ms", "[1e306]"), testing::HasSubstr("no time in milliseconds"))
       << "310 digits in a table";
-  EXPECT_THAT(refused("step_ms", "[-1]"), testing::HasSubstr("no list of times"));
+  EXPECT_THAT(refused("step_ms", "[-1]"), testing::HasSubstr("no time in milliseconds"));
   EXPECT_NE(refused("step_ms", "[" + std::string(310, '9') + "]"), "") << "beyond a double";
   EXPECT_THAT(refused("spec", "{}"), testing::HasSubstr("no settings of a run"));
 }
@@ -172,6 +175,35 @@ TEST(Record, OfVersion2SaysSdpaWhereItSaidFlash) {
     json["spec"]["attention"] = "eager";
     EXPECT_EQ(record_from_line(json.dump()).spec.attention, Attention::kEager);
     json["spec"]["attention"] = "flash";
+  }
+}
+
+// The struct of an item, a named or an optional member; void: it holds plain figures.
+template <typename Member>
+struct StructIn {
+  using type = std::conditional_t<HasFields<Member>, Member, void>;
+};
+template <template <typename...> typename Holder, typename Value, typename... Rest>
+struct StructIn<Holder<Value, Rest...>> : StructIn<std::remove_const_t<Value>> {};
+
+template <typename Struct>
+void add_keys(std::set<std::string>& keys, const std::string& prefix = "") {
+  for_each_field<Struct>([&]<typename Member>(const JsonField<Struct, Member>& field) {
+    using Inner = typename StructIn<Member>::type;
+    if (*field.key != '\0') keys.insert(prefix + field.key);
+    if constexpr (!std::is_void_v<Inner>) add_keys<Inner>(keys, field.prefix);
+  });
+}
+
+TEST(Record, EveryKeyStandsInItsDocument) {
+  const std::string document = read_text(HEADROOM_SOURCES "/docs/record.md");
+  std::set<std::string> keys;
+  add_keys<Record>(keys);
+  EXPECT_GT(keys.size(), 60U);
+  for (const std::string& key : keys) {
+    const bool stands = document.find("`" + key) != std::string::npos ||
+                        document.find("." + key + "`") != std::string::npos;
+    EXPECT_TRUE(stands) << key;
   }
 }
 

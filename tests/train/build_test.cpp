@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/parameter_table.h"
 #include "tests/files/scratch_directory.h"
 #include "tests/train/tiny_spec.h"
 #include "text/quantity.h"

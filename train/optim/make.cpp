@@ -3,6 +3,7 @@
 #include "train/optim/adam_mini.h"
 #include "train/optim/adamw.h"
 #include "train/optim/lion.h"
+#include "train/optim/muon.h"
 #include "train/optim/optimizer.h"
 #include "train/optim/sgd.h"
 
@@ -29,6 +30,10 @@ std::unique_ptr<Optimizer> make_optimizer(const RunSpec& spec,
                                         AdamMiniOptions{.learning_rate = spec.learning_rate,
                                                         .weight_decay = spec.weight_decay,
                                                         .head_dim = model_config(spec).head_dim()});
+    case OptimizerKind::kMuon:
+      return std::make_unique<Muon>(
+          std::move(parameters), of.names,
+          MuonOptions{.learning_rate = spec.learning_rate, .weight_decay = spec.weight_decay});
     case OptimizerKind::kAdam8bit:
       return std::make_unique<Adam8bit>(std::move(parameters),
                                         Adam8bitOptions{.learning_rate = spec.learning_rate,

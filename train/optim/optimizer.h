@@ -64,7 +64,7 @@ std::vector<torch::Tensor> state_of_all(const std::vector<const Optimizer*>& par
 
 // What the parameters are, which an optimizer may decide by.
 struct OfParameters {
-  std::vector<std::string> names = {};  // as in a state_dict; Adam-mini refuses to do without
+  std::vector<std::string> names = {};  // as in a state_dict; Adam-mini and Muon go by them
   // Elements of the tensors that they are pieces of; none: they are whole.
   std::vector<int64_t> whole_numels = {};
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kFp32 = "FP32 in every precision";
 constexpr const char* kMiniSource = "train/optim/adam_mini.cpp AdamMini::update";
+constexpr const char* kMuonSource = "train/optim/muon.cpp Muon::make_state";
 constexpr const char* k8BitSource = "train/optim/adam8bit.cpp Adam8bit::make_state";
 constexpr const char* kChunkSource = "train/optim/adam8bit.cpp update_chunk";
 constexpr int64_t kFp32Bytes = 4;
@@ -101,6 +102,13 @@ const std::vector<OptimizerInfo>& optimizers() {
                         .storages = 2,
                         .source = "train/optim/adam_mini.cpp update_one",
                         .condition = "norm of the gradient and denominator of each block"}}},
+      {.kind = OptimizerKind::kMuon,
+       .word = "muon",
+       .meaning = "Muon for the matrices of blocks, AdamW for the rest",
+       .implementations = {Impl::kReference},
+       .state = {{"momentum", StateForm::kHidden, {}, kMuonSource, "matrices of the blocks"},
+                 {"m", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"},
+                 {"v", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"}}},
   };
   return kOptimizers;
 }
@@ -141,6 +149,10 @@ int64_t state_bytes(StateForm form, const ParameterSize& parameter, int64_t mome
       return small ? kFp32Bytes * elements : elements;
     case StateForm::k8BitScale:
       return small ? 0 : kFp32Bytes * scales_of(elements, k8BitBlock);
+    case StateForm::kHidden:
+      return moment_bytes * parameter.hidden;
+    case StateForm::kOuter:
+      return moment_bytes * (elements - parameter.hidden);
     case StateForm::kOfBlock:
       return moment_bytes * parameter.blocks;
     case StateForm::kScalar:

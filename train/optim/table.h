@@ -15,7 +15,7 @@
 
 namespace headroom {
 
-enum class OptimizerKind { kAdamw, kAdam8bit, kSgd, kLion, kAdamMini };
+enum class OptimizerKind { kAdamw, kAdam8bit, kSgd, kLion, kAdamMini, kMuon };
 const EnumWords<OptimizerKind>& words_of(OptimizerKind);
 std::string to_string(OptimizerKind kind);  // "adamw"
 
@@ -39,6 +39,8 @@ enum class StateForm {
   k8Bit,       // a byte each; FP32 where the parameter is small
   k8BitScale,  // FP32, one for each block of 256; none where the parameter is small
   kOfBlock,    // a moment of each of Adam-mini's blocks (train/optim/partition.h)
+  kHidden,     // a moment where it is a matrix of a block; none of other parameters
+  kOuter,      // a moment where it is not
   kScalar,     // one FP32 number
   kMaps,       // not of a parameter but of all: the 8-bit maps, 4 x 256 FP32
 };
@@ -76,7 +78,8 @@ struct OptimizerInfo {
   const char* meaning = "";
   std::vector<OptimizerImpl> implementations;
   std::vector<OptimizerState> state;
-  std::vector<OptimizerTemporaries> temporaries;  // an implementation without a row has none
+  // An implementation without a row has none, but for Muon: profiling/theory/states/muon.h.
+  std::vector<OptimizerTemporaries> temporaries;
 };
 
 const std::vector<OptimizerInfo>& optimizers();
@@ -86,6 +89,7 @@ const OptimizerInfo& info_of(OptimizerKind kind);
 struct ParameterSize {
   int64_t elements = 0;
   int64_t blocks = 1;  // Adam-mini's
+  int64_t hidden = 0;  // of the elements, those in matrices of blocks, which Muon updates
 };
 
 // Bytes of one row for one parameter; none of what all share. moment_bytes: of one element of a

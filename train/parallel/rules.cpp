@@ -27,6 +27,9 @@ void check_zero(const RunSpec& spec) {
     refuse(
         "cuts tensors anywhere, and --optimizer adam-mini goes by their rows; allowed with it: 0");
   }
+  if (spec.optimizer == OptimizerKind::kMuon) {
+    refuse("cuts tensors anywhere, and --optimizer muon takes whole matrices; allowed with it: 0");
+  }
 }
 
 void check_shard_group(const RunSpec& spec) {
@@ -89,6 +92,9 @@ void check_tensor_parallel(const RunSpec& spec) {
   if (tp > config.vocab_size) refuse("has more ranks for the vocabulary than it has tokens");
   if (spec.optimizer == OptimizerKind::kAdamMini) {
     refuse("cuts matrices that --optimizer adam-mini goes by the rows of; allowed with it: tp=1");
+  }
+  if (spec.optimizer == OptimizerKind::kMuon) {
+    refuse("cuts matrices that --optimizer muon takes whole; allowed with it: tp=1");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "model/parameter_table.h"
 #include "plan/cost/fullest_ranks.h"
 #include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/host/disk_states.h"
@@ -75,9 +76,9 @@ class MeshFloor {
     const int64_t of_stages = spec_.param_offload.any() ? 0 : states() * stages;
     const auto share = static_cast<double>(layers_of_stage(config_.layers, stages, 0)) /
                        static_cast<double>(config_.layers);
-    const int64_t outside = (config_.vocab_size + config_.head_outputs() + 1) * config_.d_model;
-    const auto of_blocks =
-        1 - static_cast<double>(outside) / static_cast<double>(parameter_count(config_));
+    const int64_t all = parameter_count(config_);
+    const int64_t outside = all - parameter_count(config_, ModelSection::kBlock);
+    const auto of_blocks = 1 - static_cast<double>(outside) / static_cast<double>(all);
     const double stages_states = static_cast<double>(of_stages) * of_blocks * share;
     return static_cast<int64_t>(stages_states + static_cast<double>(block * ahead) * share);
   }

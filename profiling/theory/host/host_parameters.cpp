@@ -54,8 +54,8 @@ int64_t bytes_of_a_block(const std::vector<Row>& rows, const RunSpec& spec) {
 // Of a block, in the file.
 int64_t bytes_on_pages(const RowBuilder& sheet) {
   int64_t bytes = 0;
-  for (const ParameterShape& parameter : kModelParameters) {
-    if (!parameter.in_every_block) continue;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    if (!parameter.in_every_block()) continue;
     bytes += on_pages(elements(sheet, parameter) * element_size(sheet.weight()));
   }
   return bytes;
@@ -64,8 +64,8 @@ int64_t bytes_on_pages(const RowBuilder& sheet) {
 void add_disk_parameters(RowBuilder& sheet) {
   const std::string source = "train/offload/disk_block_storage.cpp DiskBlockStorage";
   sheet.begin(kDiskParameters);
-  for (const ParameterShape& parameter : kModelParameters) {
-    if (!parameter.in_every_block) continue;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    if (!parameter.in_every_block()) continue;
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
@@ -110,8 +110,8 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   const bool offloaded = spec.param_offload.any();
   const BlockMoves moves = offloaded ? block_moves(spec) : BlockMoves();
   sheet.begin(kParameters);
-  for (const ParameterShape& parameter : kModelParameters) {
-    const bool comes = offloaded && parameter.in_every_block;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    const bool comes = offloaded && parameter.in_every_block();
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
@@ -121,8 +121,8 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
   }
   if (!offloaded) return;
   sheet.begin(kHostParameters);
-  for (const ParameterShape& parameter : kModelParameters) {
-    if (!parameter.in_every_block) continue;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    if (!parameter.in_every_block()) continue;
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),

@@ -19,14 +19,14 @@ constexpr std::string_view kArrivals[] = {"ffn.w2",      "ffn.w3",           "ff
                                           "ln2",         "attn.output_proj", "attn.v_proj",
                                           "attn.k_proj", "attn.q_proj",      "ln1"};
 
-const ParameterShape& parameter_of(std::string_view name) {
-  return *std::find_if(std::begin(kModelParameters), std::end(kModelParameters),
-                       [&](const ParameterShape& each) { return each.name == name; });
+const ParameterEntry& parameter_of(std::string_view name) {
+  return *std::find_if(kParameterTable.begin(), kParameterTable.end(),
+                       [&](const ParameterEntry& each) { return each.name == name; });
 }
 
 // One block after another is as two of them.
-std::vector<const ParameterShape*> arrivals(const RowBuilder& sheet) {
-  std::vector<const ParameterShape*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
+std::vector<const ParameterEntry*> arrivals(const RowBuilder& sheet) {
+  std::vector<const ParameterEntry*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
   for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
     for (const std::string_view name : kArrivals) all.push_back(&parameter_of(name));
   }
@@ -46,8 +46,8 @@ int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
 }
 
 // The two that are largest together of those that come one after another.
-std::array<const ParameterShape*, 2> largest_neighbours(const RowBuilder& sheet) {
-  const std::vector<const ParameterShape*> all = arrivals(sheet);
+std::array<const ParameterEntry*, 2> largest_neighbours(const RowBuilder& sheet) {
+  const std::vector<const ParameterEntry*> all = arrivals(sheet);
   const auto size = [&](size_t first) {
     return elements(sheet, *all[first]) + elements(sheet, *all[first + 1]);
   };
@@ -75,7 +75,7 @@ void add_states_in_memory(RowBuilder& sheet) {
 
 void add_leaving_gradients(RowBuilder& sheet) {
   sheet.begin(kGradients);
-  for (const ParameterShape* parameter : largest_neighbours(sheet)) {
+  for (const ParameterEntry* parameter : largest_neighbours(sheet)) {
     sheet.add({.name = std::string(parameter->name) + ".grad",
                .shape = parameter->shape,
                .dtype = sheet.weight(),
@@ -100,7 +100,7 @@ void add_host_update_rows(RowBuilder& sheet) {
                    .space = MemorySpace::kHost});
   if (passes(sheet.spec()) == 1) return;
   sheet.begin(kHostAddends);
-  for (const ParameterShape* parameter : largest_neighbours(sheet)) {
+  for (const ParameterEntry* parameter : largest_neighbours(sheet)) {
     sheet.add({.name = std::string(parameter->name) + ".grad",
                .shape = parameter->shape,
                .dtype = sheet.weight(),

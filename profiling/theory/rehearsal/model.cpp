@@ -1,6 +1,7 @@
 #include "profiling/theory/rehearsal/model.h"
 
 #include "cards/cards.h"
+#include "model/parameter_table.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/rehearsal/resident_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
@@ -76,6 +77,10 @@ RotaryTables rotary_tables(Run& run, int64_t context_length, int64_t half_head) 
 
 }  // namespace
 
+std::vector<Parameter*> RehearsedBlock::parameters() {
+  return {&q_proj, &k_proj, &v_proj, &output_proj, &w1, &w2, &w3, &ln1, &ln2};
+}
+
 // Its gradient is taken over as it is where it lies as the parameter does, else copied.
 std::shared_ptr<Node> accumulate_grad(Parameter& parameter, int64_t block) {
   auto node = std::make_shared<Node>();
@@ -125,8 +130,8 @@ RehearsedModel::~RehearsedModel() = default;
 
 // What the rank has not is made all the same, and goes; what it has part of is made whole.
 void RehearsedModel::build(Head head) {
-  const int64_t d = config_.d_model;
-  make(token_embeddings_, {config_.vocab_size, d});
+  if (head == Head::kValue) config_.outputs = 1;
+  make(token_embeddings_);
   if (!stage_.has_table()) token_embeddings_.value = {};
   blocks_.resize(static_cast<size_t>(stage_.layers()));
   auto next = blocks_.begin();
@@ -141,29 +146,18 @@ void RehearsedModel::build(Head head) {
   }
   run_.memory.place.block = -1;
   if (stage_.has_head()) {
-    make(ln_final_, {d});
-    make(lm_head_, {head == Head::kValue ? 1 : config_.vocab_size, d});
+    make(ln_final_);
+    make(lm_head_);
   }
   take_rest();
 }
 
 void RehearsedModel::build_block(RehearsedBlock& block) {
-  const int64_t d = config_.d_model;
-  make(block.q_proj, {d, d});
-  make(block.k_proj, {config_.kv_dim(), d});
-  make(block.v_proj, {config_.kv_dim(), d});
-  make(block.output_proj, {d, d});
-  make(block.w1, {config_.d_ff, d});
-  make(block.w2, {d, config_.d_ff});
-  make(block.w3, {config_.d_ff, d});
-  make(block.ln1, {d});
-  make(block.ln2, {d});
+  for (Parameter* parameter : block.parameters()) make(*parameter);
 }
 
 void RehearsedModel::take_block(RehearsedBlock& block) {
-  const std::vector<Parameter*> own = {&block.q_proj,      &block.k_proj, &block.v_proj,
-                                       &block.output_proj, &block.w1,     &block.w2,
-                                       &block.w3,          &block.ln1,    &block.ln2};
+  const std::vector<Parameter*> own = block.parameters();
   for (Parameter* parameter : own) cut(*parameter);
   parameters_.insert(parameters_.end(), own.begin(), own.end());
   if (offloaded_) {
@@ -195,7 +189,11 @@ std::vector<Parameter*> RehearsedModel::parameters_that_stay() {
                     : parameters_;
 }
 
-void RehearsedModel::make(Parameter& parameter, const Dims& sizes) {
+void RehearsedModel::make(Parameter& parameter) {
+  Dims sizes;
+  for (const int64_t size : parameter_sizes(*find_parameter(parameter.name), config_)) {
+    sizes.push_back(size);
+  }
   ShapeTensor drawn;  // matrices are drawn in FP32 and rounded
   const DType dtype = spec_.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32;
   if (sizes.size() > 1 && dtype != DType::kFp32) drawn = empty(run_, sizes, DType::kFp32);

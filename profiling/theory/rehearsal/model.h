@@ -36,6 +36,8 @@ struct RehearsedBlock {
   Parameter v_proj{"attn.v_proj.weight"}, output_proj{"attn.output_proj.weight"};
   Parameter w1{"ffn.w1.weight"}, w2{"ffn.w2.weight"}, w3{"ffn.w3.weight"};
   Parameter ln1{"ln1.weight"}, ln2{"ln2.weight"};
+
+  std::vector<Parameter*> parameters();  // in the order of TransformerBlockImpl's
 };
 
 struct RotaryTables {
@@ -60,7 +62,7 @@ class RehearsedModel {
   RehearsedModel(const RehearsedModel&) = delete;
   RehearsedModel& operator=(const RehearsedModel&) = delete;
 
-  // In groups as --checkpoint says, where a forward is run so.
+  // In groups as --recompute says, where a forward is run so.
   ShapeTensor forward(const ShapeTensor& tokens_BS) { return head(hidden(tokens_BS, true)); }
   ShapeTensor hidden(const ShapeTensor& tokens_BS, bool in_groups);
   ShapeTensor head(const ShapeTensor& hidden) const;
@@ -96,7 +98,7 @@ class RehearsedModel {
   void build_block(RehearsedBlock& block);
   void take_block(RehearsedBlock& block);
   void take_rest();
-  void make(Parameter& parameter, const Dims& sizes);
+  void make(Parameter& parameter);
   void cut(Parameter& parameter);
   // Around what ranks share.
   ShapeTensor come(const ShapeTensor& x) const { return tensors_ ? tensors_->come(x) : x; }

@@ -15,47 +15,38 @@ int64_t size_of(const RowBuilder& sheet, std::string_view letters) {
 
 }  // namespace
 
-bool ParameterShape::is_matrix() const {
-  return std::string_view(shape).find(' ') != std::string_view::npos;
+int64_t copies(const RowBuilder& sheet, const ParameterEntry& parameter) {
+  return parameter.in_every_block() ? sheet.config().layers : 1;
 }
 
-std::string_view ParameterShape::rows() const {
-  const std::string_view letters = shape;
-  return letters.substr(0, letters.find(' '));
-}
-
-int64_t copies(const RowBuilder& sheet, const ParameterShape& parameter) {
-  return parameter.in_every_block ? sheet.config().layers : 1;
-}
-
-int64_t elements(const RowBuilder& sheet, const ParameterShape& parameter) {
+int64_t elements(const RowBuilder& sheet, const ParameterEntry& parameter) {
   return size_of(sheet, parameter.shape);
 }
 
-int64_t row_count(const RowBuilder& sheet, const ParameterShape& parameter) {
+int64_t row_count(const RowBuilder& sheet, const ParameterEntry& parameter) {
   return size_of(sheet, parameter.rows());
 }
 
 int64_t parameter_tensors(const RowBuilder& sheet) {
   int64_t tensors = 0;
-  for (const ParameterShape& parameter : kModelParameters) tensors += copies(sheet, parameter);
+  for (const ParameterEntry& parameter : kParameterTable) tensors += copies(sheet, parameter);
   return tensors;
 }
 
-bool is_cast(const RowBuilder& sheet, const ParameterShape& parameter) {
+bool is_cast(const RowBuilder& sheet, const ParameterEntry& parameter) {
   // Of one number to sum over, einsum makes an elementwise product, which no CPU list casts.
   const bool is_product = !sheet.cpu() || elements(sheet, parameter) > row_count(sheet, parameter);
-  return parameter.in_linear && is_product && !(sheet.fp8() && parameter.in_every_block);
+  return parameter.in_product && is_product && !(sheet.fp8() && parameter.in_every_block());
 }
 
-const ParameterShape& largest_parameter(const RowBuilder& sheet, bool cast_only) {
-  return largest_by([&](const ParameterShape& parameter) {
+const ParameterEntry& largest_parameter(const RowBuilder& sheet, bool cast_only) {
+  return largest_by([&](const ParameterEntry& parameter) {
     return cast_only && !is_cast(sheet, parameter) ? 0 : elements(sheet, parameter);
   });
 }
 
 void add_each(RowBuilder& sheet, const RowInput& row) {
-  for (const ParameterShape& parameter : kModelParameters) {
+  for (const ParameterEntry& parameter : kParameterTable) {
     RowInput of_one = row;
     of_one.name = parameter.name + row.name;
     of_one.shape = parameter.shape;
@@ -66,7 +57,7 @@ void add_each(RowBuilder& sheet, const RowInput& row) {
 }
 
 void add_largest(RowBuilder& sheet, RowInput row) {
-  const ParameterShape& largest = largest_parameter(sheet);
+  const ParameterEntry& largest = largest_parameter(sheet);
   row.name = largest.name + row.name;
   row.shape = largest.shape;
   sheet.add(row);

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 // Of what autocast casts: the token table and the norm weights meet no product.
-void add_cast(RowBuilder& sheet, const ParameterShape& parameter, int64_t storages,
+void add_cast(RowBuilder& sheet, const ParameterEntry& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
              .shape = parameter.shape,
@@ -36,25 +36,25 @@ void add_casts(RowBuilder& sheet) {
   const bool saves = builds_graph(sheet.spec().profile_type);
   const int64_t again = saves ? recomputed_blocks(sheet.spec()).count() : 0;
   const bool by_nodes = casts_are_their_nodes(sheet.spec());
-  for (const ParameterShape& parameter : kModelParameters) {
+  for (const ParameterEntry& parameter : kParameterTable) {
     if (!is_cast(sheet, parameter)) continue;
     int64_t kept = copies(sheet, parameter);
     // What is computed again has no node that would keep them.
-    if (by_nodes && parameter.in_every_block) kept = saves ? kept - again : 0;
+    if (by_nodes && parameter.in_every_block()) kept = saves ? kept - again : 0;
     if (kept == 0) continue;
     add_cast(sheet, parameter, kept, {"BmmBackward0.mat2"}, why_kept(sheet, by_nodes));
   }
   if (by_nodes && !saves) {
     sheet.begin(kPassingCast);
-    for (const ParameterShape& parameter : kModelParameters) {
-      if (!is_cast(sheet, parameter) || !parameter.in_every_block) continue;
+    for (const ParameterEntry& parameter : kParameterTable) {
+      if (!is_cast(sheet, parameter) || !parameter.in_every_block()) continue;
       add_cast(sheet, parameter, 1, {}, "of one block at a time: they go with its weights");
     }
   }
   if (again == 0) return;
   sheet.begin(kRecomputedCast);
-  for (const ParameterShape& parameter : kModelParameters) {
-    if (!is_cast(sheet, parameter) || !parameter.in_every_block) continue;
+  for (const ParameterEntry& parameter : kParameterTable) {
+    if (!is_cast(sheet, parameter) || !parameter.in_every_block()) continue;
     add_cast(sheet, parameter, recomputed_at_once(sheet.spec()), {"BmmBackward0.mat2"},
              "cast again by what is computed again, one group at a time");
   }
@@ -118,7 +118,7 @@ void add_loss_scaler(RowBuilder& sheet) {
 void add_state_rows(RowBuilder& sheet) {
   const RunSpec& spec = sheet.spec();
   const std::string stored =
-      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --weights says";
+      sheet.weight() == DType::kFp32 ? "FP32 in every precision" : "BF16, as --param-dtype says";
   add_parameter_rows(sheet, stored);
   if (releases_gradients(spec)) {
     add_released_gradient(sheet);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiling/theory/states/muon.h"
 #include "profiling/theory/states/parameters.h"
 #include "train/gradient_rules.h"
 #include "train/optim/partition.h"
@@ -31,7 +32,7 @@ DType update_type(const RowBuilder& sheet) {
 }
 
 // Of Adam-mini's blocks: "D/64", the rows that share one.
-std::string blocks_shape(const RowBuilder& sheet, const ParameterShape& parameter) {
+std::string blocks_shape(const RowBuilder& sheet, const ParameterEntry& parameter) {
   const int64_t rows = row_count(sheet, parameter);
   const std::vector<int64_t> sizes =
       parameter.is_matrix() ? std::vector<int64_t>{rows, 1} : std::vector{rows};
@@ -40,15 +41,20 @@ std::string blocks_shape(const RowBuilder& sheet, const ParameterShape& paramete
   return shared == 1 ? of_rows : of_rows + "/" + std::to_string(shared);
 }
 
+bool is_moment(StateForm form) {
+  return form == StateForm::kMoment || form == StateForm::kHidden || form == StateForm::kOuter;
+}
+
 // What a parameter's state is kept as.
-void add_state_of(RowBuilder& sheet, const OptimizerState& state, const ParameterShape& parameter) {
+void add_state_of(RowBuilder& sheet, const OptimizerState& state, const ParameterEntry& parameter) {
+  if (!keeps_state(state.form, parameter)) return;
   const bool small = elements(sheet, parameter) < k8BitSmallest;
   RowInput row{.name = std::string(parameter.name) + "." + state.name,
                .shape = parameter.shape,
                .source = state.source,
                .condition = state.condition,
                .storages = copies(sheet, parameter)};
-  if (state.form == StateForm::kMoment && moment_type(sheet) == DType::kBf16) {
+  if (is_moment(state.form) && moment_type(sheet) == DType::kBf16) {
     row.dtype = DType::kBf16;
     row.condition = "as the weights are";
   } else if (state.form == StateForm::k8Bit && small) {
@@ -76,7 +82,7 @@ void add_optimizer_state(RowBuilder& sheet, const OptimizerState& state) {
     row.shape = "1024";
     sheet.add(row);
   } else {
-    for (const ParameterShape& parameter : kModelParameters) add_state_of(sheet, state, parameter);
+    for (const ParameterEntry& parameter : kParameterTable) add_state_of(sheet, state, parameter);
   }
 }
 
@@ -100,10 +106,10 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
                             .source = made.source,
                             .condition = made.condition});
   }
-  const auto blocks = [&](const ParameterShape& parameter) {
+  const auto blocks = [&](const ParameterEntry& parameter) {
     return sheet.token_size(blocks_shape(sheet, parameter));
   };
-  const ParameterShape& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
+  const ParameterEntry& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
   const int64_t size = elements(sheet, largest);
   if (size < made.at_least || size >= made.below) return;
   // A BF16 gradient in FP32 comes to what is decoded.
@@ -120,7 +126,13 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
              .storages = made.storages + (widens ? 1 : 0)});
 }
 
-void add_master_weights(RowBuilder& sheet) {
+void add_of(RowBuilder& sheet, const ParameterEntry& parameter, RowInput row) {
+  row.name = parameter.name + row.name;
+  row.shape = parameter.shape;
+  sheet.add(row);
+}
+
+void add_master_weights(RowBuilder& sheet, const ParameterEntry& fullest) {
   const std::string source = "train/techniques/master_weights.cpp MasterWeights";
   sheet.begin(kMasterWeights);
   add_each(sheet, {.name = ".master", .source = source, .condition = "what the optimizer updates"});
@@ -129,36 +141,62 @@ void add_master_weights(RowBuilder& sheet) {
       .name = ".grad_fp32", .source = source + "::update", .condition = "all tensors at once"};
   if (sheet.spec().optimizer_impl != OptimizerImpl::kReference) return add_each(sheet, gradient);
   gradient.condition = "the optimizer works tensor by tensor; the largest";
-  add_largest(sheet, gradient);
+  add_of(sheet, fullest, gradient);
 }
 
-int64_t moments_of(const OptimizerInfo& info) {
-  return std::count_if(info.state.begin(), info.state.end(), [](const OptimizerState& state) {
-    return state.form == StateForm::kMoment;
+int64_t moments_of(const OptimizerInfo& info, const ParameterEntry& parameter) {
+  return std::count_if(info.state.begin(), info.state.end(), [&](const OptimizerState& state) {
+    return is_moment(state.form) && keeps_state(state.form, parameter);
   });
 }
 
-void add_widened(RowBuilder& sheet, const OptimizerInfo& info) {
+// Weight, gradient and moments of a parameter in FP32.
+int64_t widened_of(const RowBuilder& sheet, const OptimizerInfo& info,
+                   const ParameterEntry& parameter) {
+  return 2 + (updates_again(sheet.spec()) ? moments_of(info, parameter) : 0);
+}
+
+void add_widened(RowBuilder& sheet, const OptimizerInfo& info, const ParameterEntry& parameter) {
   sheet.begin(kOptimizerTemporaries);
-  add_largest(sheet,
-              {.name = ".widened",
-               .source = "train/techniques/stochastic_rounding.cpp StochasticRounding::update",
-               .condition = "weight, gradient and moments in FP32; the largest tensor",
-               .storages = 2 + (updates_again(sheet.spec()) ? moments_of(info) : 0)});
+  add_of(sheet, parameter,
+         {.name = ".widened",
+          .source = "train/techniques/stochastic_rounding.cpp StochasticRounding::update",
+          .condition = "weight, gradient and moments in FP32; the largest tensor",
+          .storages = widened_of(sheet, info, parameter)});
 }
 
 // When the weight is rounded, which its gradient and what the update made do not live to see.
 void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   sheet.begin(kOptimizerTemporaries);
   const std::string source = "train/techniques/stochastic_rounding.cpp round_stochastically";
-  add_largest(sheet, {.name = ".widened",
-                      .source = source,
-                      .condition = "weight and moments in FP32; the largest tensor",
-                      .storages = 1 + moments_of(info)});
-  add_largest(sheet, {.name = ".random_bits", .dtype = DType::kInt32, .source = source});
-  add_largest(sheet, {.name = ".is_finite", .dtype = DType::kBool, .source = source});
-  add_largest(sheet, {.name = ".chosen", .source = source});
-  add_largest(sheet, {.name = ".rounded", .dtype = DType::kBf16, .source = source});
+  const auto widened = [&](const ParameterEntry& parameter) {
+    return 1 + moments_of(info, parameter);
+  };
+  constexpr int64_t kRoundingBytes = 4 + 1 + 4 + 2;  // of an element: the last four rows
+  const ParameterEntry& largest = largest_by([&](const ParameterEntry& parameter) {
+    return elements(sheet, parameter) * (4 * widened(parameter) + kRoundingBytes);
+  });
+  add_of(sheet, largest,
+         {.name = ".widened",
+          .source = source,
+          .condition = "weight and moments in FP32; the largest tensor",
+          .storages = widened(largest)});
+  add_of(sheet, largest, {.name = ".random_bits", .dtype = DType::kInt32, .source = source});
+  add_of(sheet, largest, {.name = ".is_finite", .dtype = DType::kBool, .source = source});
+  add_of(sheet, largest, {.name = ".chosen", .source = source});
+  add_of(sheet, largest, {.name = ".rounded", .dtype = DType::kBf16, .source = source});
+}
+
+// Muon's rows are of one parameter, that whose update has most alive.
+const ParameterEntry& add_temporaries_of_muon(RowBuilder& sheet, const OptimizerInfo& info) {
+  const bool has_masters = sheet.spec().master_weights == MasterCopy::kFp32;
+  const auto copies_in_fp32 = [&](const ParameterEntry& parameter) {
+    if (rounds_stochastically(sheet)) return widened_of(sheet, info, parameter);
+    return int64_t{has_masters ? 1 : 0};  // the gradient
+  };
+  return add_muon_temporaries(sheet, update_type(sheet), [&](const ParameterEntry& parameter) {
+    return elements(sheet, parameter) * element_size(DType::kFp32) * copies_in_fp32(parameter);
+  });
 }
 
 // By the optimizer's row in train/optim/table.h.
@@ -173,9 +211,12 @@ void add_optimizer(RowBuilder& sheet) {
   for (const OptimizerTemporaries& made : info.temporaries) {
     if (made.impl == impl) add_optimizer_temporaries(sheet, made);
   }
-  if (sheet.spec().master_weights == MasterCopy::kFp32) add_master_weights(sheet);
+  const ParameterEntry& fullest = info.kind == OptimizerKind::kMuon
+                                      ? add_temporaries_of_muon(sheet, info)
+                                      : largest_parameter(sheet);
+  if (sheet.spec().master_weights == MasterCopy::kFp32) add_master_weights(sheet, fullest);
   if (!rounds_stochastically(sheet)) return;
-  add_widened(sheet, info);
+  add_widened(sheet, info, fullest);
   add_rounding(rounding, info);
   const auto bytes = [](const RowBuilder& of) { return total(of.rows(), kOptimizerTemporaries); };
   if (bytes(rounding) > bytes(sheet)) sheet = std::move(rounding);

@@ -10,6 +10,7 @@
 
 #include "bench/launch/cell.h"
 #include "bench/process/child_process.h"
+#include "model/parameter_table.h"
 #include "profiling/snapshot/read.h"
 #include "profiling/snapshot/validate.h"
 #include "tests/bench/cell/run_ok.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
 #include "tests/bench/cell/run_ok.h"
 #include "tests/train/tiny_spec.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
 #include "tests/train/tiny_spec.h"
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {

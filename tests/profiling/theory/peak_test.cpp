@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/parameter_table.h"
 #include "profiling/theory/rehearsal/allocator.h"
 #include "profiling/theory/rehearsal/expandable_segments.h"
 #include "profiling/theory/rehearsal/placement.h"
@@ -228,9 +229,10 @@ TEST(PredictedPeak, OfAnUpdateThatIsRoundedHoldsTheTemporariesOfTheRows) {
 }
 
 // The update is what is fullest where the context is short: every optimizer, and what stands
-// between it and BF16 weights, has its own.
+// between it and BF16 weights, has its own. The rehearsal is frozen and follows no newer one.
 TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
   for (const OptimizerInfo& info : optimizers()) {
+    if (info.kind == OptimizerKind::kMuon) continue;
     for (const bool released : {false, true}) {
       RunSpec spec = spec_of("small", Mode::kTraining);
       spec.optimizer = info.kind;
@@ -289,7 +291,7 @@ TEST(PredictedPeak, OfCheckpointingIsInARecomputedBlock) {
 // Autocast's cache, which lives as long as the forward, is emptied of what a block had cast.
 TEST(PredictedPeak, OfBlocksThatComeAndGoHoldsTheCastsOfOneBlock) {
   RunSpec spec = spec_of("2.7B", Mode::kTraining, Precision::kBf16);
-  spec.checkpoint = parse_checkpoint("--checkpoint", "full");
+  spec.checkpoint = parse_checkpoint("--recompute", "full");
   spec.optimizer_offload = spec.param_offload = parse_offload("--param-offload", "cpu");
   const int64_t casts = 2 * parameter_count(model_config(spec));
   EXPECT_LT(predicted_peak(spec).allocated, casts);

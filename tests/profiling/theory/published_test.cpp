@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/parameter_table.h"
 #include "profiling/theory/rows.h"
 
 namespace headroom {

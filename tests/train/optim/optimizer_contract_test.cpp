@@ -30,6 +30,7 @@ std::vector<Tensor> some_parameters() {
   return all;
 }
 constexpr int64_t kBlocks[] = {kHeads, 1, 3, 17};  // of Adam-mini
+constexpr bool kHidden[] = {true, false, true, false};
 
 // Sum of squared distances from one half.
 Tensor quadratic(const std::vector<Tensor>& parameters) {
@@ -97,7 +98,9 @@ TEST_P(OptimizerContract, KeepsTheStateThatItsRowsSayFromTheFirstStepOn) {
         continue;
       }
       for (size_t i = 0; i < p.size(); ++i) {
-        const ParameterSize size{.elements = p[i].numel(), .blocks = kBlocks[i]};
+        const ParameterSize size{.elements = p[i].numel(),
+                                 .blocks = kBlocks[i],
+                                 .hidden = kHidden[i] ? p[i].numel() : 0};
         EXPECT_EQ(bytes_of(state.at(next++)), state_bytes(row.form, size, 4))
             << row.name << " of " << kNames[i];
       }
@@ -213,13 +216,15 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
     }
     optimizer->step();
   }
+  // Muon orthogonalizes in BF16, which has 8 bits, and the formula does so in double precision.
+  const double tolerance = GetParam().kind == OptimizerKind::kMuon ? 2e-3 : 2e-6;
   size_t i = 0;
   for (const auto& [name, expected] : baseline(file_name(GetParam().kind))) {
     const Tensor kept = p[i++].flatten().slice(0, 0, std::nullopt, 5);
     ASSERT_EQ(kept.sizes(), expected.sizes()) << name;
     // In 8 bits a last bit may decide between two values.
     const int64_t allowed = keeps_8_bits() ? kept.numel() / 1000 : 0;
-    EXPECT_LE((kept - expected).abs().gt(2e-6).sum().item<int64_t>(), allowed) << name;
+    EXPECT_LE((kept - expected).abs().gt(tolerance).sum().item<int64_t>(), allowed) << name;
   }
   EXPECT_EQ(i, p.size());
 }

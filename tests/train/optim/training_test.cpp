@@ -1,6 +1,7 @@
 // Every optimizer on a small model: it learns, in the same way each time, and keeps what it tags.
 #include <gtest/gtest.h>
 
+#include "model/parameter_table.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 
@@ -39,11 +40,9 @@ struct Rate {
   OptimizerKind kind;
   double learning_rate;
 };
-constexpr Rate kRates[] = {{OptimizerKind::kAdamw, 1e-3},
-                           {OptimizerKind::kAdam8bit, 1e-3},
-                           {OptimizerKind::kSgd, 3e-2},
-                           {OptimizerKind::kLion, 3e-4},
-                           {OptimizerKind::kAdamMini, 1e-3}};
+constexpr Rate kRates[] = {{OptimizerKind::kAdamw, 1e-3},    {OptimizerKind::kAdam8bit, 1e-3},
+                           {OptimizerKind::kSgd, 3e-2},      {OptimizerKind::kLion, 3e-4},
+                           {OptimizerKind::kAdamMini, 1e-3}, {OptimizerKind::kMuon, 1e-3}};
 
 TEST(OptimizerTraining, EveryOptimizerLearnsABatch) {
   EXPECT_EQ(std::size(kRates), optimizers().size());

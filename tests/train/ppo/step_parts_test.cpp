@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/loss.h"
+#include "model/parameter_table.h"
 #include "tests/train/heard.h"
 #include "tests/train/ppo/close.h"
 #include "tests/train/tiny_spec.h"

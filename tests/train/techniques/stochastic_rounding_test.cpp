@@ -125,17 +125,20 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
       int64_t of_rows = 0;
       for (const OptimizerState& row : info_of(GetParam().kind).state) {
         const bool small = parameter.elements < k8BitSmallest;
-        const bool is_moment =
-            row.form == StateForm::kMoment || (row.form == StateForm::k8Bit && small);
+        const bool is_moment = row.form == StateForm::kMoment || row.form == StateForm::kHidden ||
+                               row.form == StateForm::kOuter;
         if (row.only) continue;
-        of_rows += is_moment ? 2 * parameter.elements : state_bytes(row.form, parameter, 4);
+        of_rows += row.form == StateForm::k8Bit && small
+                       ? 2 * parameter.elements
+                       : state_bytes(row.form, parameter, is_moment ? 2 : 4);
       }
       return of_rows;
     };
     const int64_t shared = optimizer_shared_bytes(GetParam().kind);
     EXPECT_EQ(bytes, state_of({.elements = 300, .blocks = 1}) +
-                         state_of({.elements = 400, .blocks = 4}) +
-                         state_of({.elements = 17 * 242, .blocks = 17}) + shared + scalars);
+                         state_of({.elements = 400, .blocks = 4, .hidden = 400}) +
+                         state_of({.elements = 17 * 242, .blocks = 17, .hidden = 17 * 242}) +
+                         shared + scalars);
     if (step > 0) {
       EXPECT_EQ(now, places);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/parameter_table.h"
 #include "train/offload/prefetching_runner.h"
 
 namespace headroom {
@@ -41,8 +42,9 @@ void FullySharded::take_rest(Transformer& model) {
   NamedTensors table;
   NamedTensors head;
   for (const auto& item : model->named_parameters()) {
-    if (item.key().rfind("layers.", 0) == 0) continue;
-    (item.key().rfind("token_embeddings.", 0) == 0 ? table : head).insert(item.key(), item.value());
+    const ModelSection section = find_parameter(item.key())->section;
+    if (section == ModelSection::kBlock) continue;
+    (section == ModelSection::kEmbedding ? table : head).insert(item.key(), item.value());
   }
   table_ = share("token_embeddings", table);
   if (table_ != nullptr) std::rotate(units_.begin(), units_.end() - 1, units_.end());

@@ -1,20 +1,14 @@
-// Tensor parallelism as a table: how each parameter is split over the ranks that share it (Shoeybi
-// et al. 2019, "Megatron-LM", section 3). No torch here.
+// Tensor parallelism: the part of each parameter that a rank holds. No torch here.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
+
+#include "model/parameter_table.h"
 
 namespace headroom {
 
-enum class Split {
-  kWhole,    // on every rank
-  kRows,     // by outputs: heads, d_ff, the vocabulary
-  kColumns,  // by inputs; the products of all ranks are added up
-};
-
-// Of a parameter by its name in a state_dict, "layers.3.attn.q_proj.weight".
+// Of a parameter by its name in a state_dict: "layers.3.attn.q_proj.weight".
 Split split_of(std::string_view parameter);
 
 // Part `index` of `total` cut into `count` equal pieces, the last ones shorter.

@@ -50,6 +50,7 @@ RehearsedOptimizerPtr rehearse_optimizer(const RunSpec& spec, std::vector<Parame
       return rehearse_sgd(std::move(parameters));
     case OptimizerKind::kLion:
       return rehearse_lion(spec, std::move(parameters));
+    case OptimizerKind::kMuon:  // refused before: flags_not_followed()
     case OptimizerKind::kAdamMini:
       break;
   }

@@ -1,0 +1,99 @@
+#include "model/parameter_table.h"
+
+#include <algorithm>
+
+namespace headroom {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kLayers = "layers.";
+
+int64_t size_of_letter(char letter, const ParameterEntry& entry, const ModelConfig& config) {
+  switch (letter) {
+    case 'V':
+      return entry.section == ModelSection::kFinal ? config.head_outputs() : config.vocab_size;
+    case 'D':
+      return config.d_model;
+    case 'F':
+      return config.d_ff;
+    case 'G':
+      return config.kv_heads;
+    case 'K':
+      return config.head_dim();
+    default:
+      return 1;  // '*'
+  }
+}
+
+std::string_view without_layer_and_ending(std::string_view name) {
+  if (name.size() >= kWeight.size() && name.substr(name.size() - kWeight.size()) == kWeight) {
+    name.remove_suffix(kWeight.size());
+  }
+  if (name.substr(0, kLayers.size()) != kLayers) return name;
+  return name.substr(name.find('.', kLayers.size()) + 1);
+}
+
+}  // namespace
+
+std::string_view ParameterEntry::rows() const {
+  const std::string_view letters = shape;
+  return letters.substr(0, letters.find(' '));
+}
+
+const ParameterEntry* find_parameter(std::string_view name) {
+  const std::string_view own = without_layer_and_ending(name);
+  const auto* const found =
+      std::find_if(kParameterTable.begin(), kParameterTable.end(),
+                   [&](const ParameterEntry& entry) { return entry.name == own; });
+  return found == kParameterTable.end() ? nullptr : found;
+}
+
+std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelConfig& config) {
+  std::vector<int64_t> sizes = {1};
+  for (const char letter : std::string_view(entry.shape)) {
+    if (letter == ' ') {
+      sizes.push_back(1);
+    } else {
+      sizes.back() *= size_of_letter(letter, entry, config);
+    }
+  }
+  return sizes;
+}
+
+std::vector<ParameterRow> parameter_table(const ModelConfig& config) {
+  std::vector<ParameterRow> rows;
+  const auto add = [&](ModelSection section, const std::string& prefix) {
+    for (const ParameterEntry& entry : kParameterTable) {
+      if (entry.section != section) continue;
+      rows.push_back({.name = prefix + entry.name + std::string(kWeight),
+                      .sizes = parameter_sizes(entry, config),
+                      .section = section,
+                      .split = entry.split});
+    }
+  };
+  add(ModelSection::kEmbedding, "");
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    add(ModelSection::kBlock, std::string(kLayers) + std::to_string(layer) + ".");
+  }
+  add(ModelSection::kFinal, "");
+  return rows;
+}
+
+int64_t parameter_count(const ModelConfig& config, ModelSection section) {
+  int64_t count = 0;
+  for (const ParameterEntry& entry : kParameterTable) {
+    if (entry.section != section) continue;
+    int64_t elements = entry.in_every_block() ? config.layers : 1;
+    for (const int64_t size : parameter_sizes(entry, config)) elements *= size;
+    count += elements;
+  }
+  return count;
+}
+
+int64_t parameter_count(const ModelConfig& config) {
+  return parameter_count(config, ModelSection::kEmbedding) +
+         parameter_count(config, ModelSection::kBlock) +
+         parameter_count(config, ModelSection::kFinal);
+}
+
+}  // namespace headroom

@@ -1,0 +1,82 @@
+// Every parameter of the model, once: name, shape, place, how ranks of tensor parallelism split it.
+// Theory, sharding, checkpoints and plans read this table. No torch here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/config.h"
+
+namespace headroom {
+
+enum class ModelSection { kEmbedding, kBlock, kFinal };  // final: the last norm and the output head
+
+// Megatron's split of a weight over the ranks of tensor parallelism (Shoeybi et al. 2019, section
+// 3).
+enum class Split {
+  kWhole,    // every rank holds all of it
+  kRows,     // by outputs: heads, d_ff, the vocabulary
+  kColumns,  // by inputs; the ranks add their products
+};
+
+struct ParameterEntry {
+  const char* name;   // in a state_dict, without "layers.N." in front and ".weight" behind
+  const char* shape;  // letters of model/layers.h, rows first: "G*K D"
+  ModelSection section;
+  Split split;
+  bool in_product;  // a matrix product reads it
+  const char* source;
+
+  bool in_every_block() const { return section == ModelSection::kBlock; }
+  bool is_matrix() const { return std::string_view(shape).find(' ') != std::string_view::npos; }
+  // Of a block, between the token table and the head: the ones that Muon is made for.
+  bool is_hidden_matrix() const { return in_every_block() && is_matrix(); }
+  std::string_view rows() const;  // the first dimension: "G*K" of "G*K D"
+};
+
+// In the order of a forward pass; one entry stands for that tensor of every block.
+inline constexpr std::array<ParameterEntry, 12> kParameterTable = {{
+    {"token_embeddings", "V D", ModelSection::kEmbedding, Split::kRows, false,
+     "model/layers.cpp Embedding"},
+    {"ln1", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+    {"attn.q_proj", "D D", ModelSection::kBlock, Split::kRows, true,
+     "model/attention.cpp CausalSelfAttention"},
+    {"attn.k_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
+     "model/attention.cpp CausalSelfAttention"},
+    {"attn.v_proj", "G*K D", ModelSection::kBlock, Split::kRows, true,
+     "model/attention.cpp CausalSelfAttention"},
+    {"attn.output_proj", "D D", ModelSection::kBlock, Split::kColumns, true,
+     "model/attention.cpp CausalSelfAttention"},
+    {"ln2", "D", ModelSection::kBlock, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+    {"ffn.w1", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
+    {"ffn.w2", "D F", ModelSection::kBlock, Split::kColumns, true, "model/layers.cpp SwiGlu"},
+    {"ffn.w3", "F D", ModelSection::kBlock, Split::kRows, true, "model/layers.cpp SwiGlu"},
+    {"ln_final", "D", ModelSection::kFinal, Split::kWhole, false, "model/layers.cpp RmsNorm"},
+    {"lm_head", "V D", ModelSection::kFinal, Split::kRows, true,
+     "model/transformer.cpp TransformerImpl"},
+}};
+
+// The entry of a name, with or without "layers.N." and ".weight"; null: the model has none such.
+const ParameterEntry* find_parameter(std::string_view name);
+
+// Sizes of one such tensor. The head's rows are its outputs, which are not always the vocabulary.
+std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelConfig& config);
+
+struct ParameterRow {
+  std::string name;  // in a state_dict: "layers.3.attn.q_proj.weight"
+  std::vector<int64_t> sizes;
+  ModelSection section = ModelSection::kBlock;
+  Split split = Split::kWhole;
+};
+
+// Every tensor of the model, one row each: the token table, block after block, the final section.
+std::vector<ParameterRow> parameter_table(const ModelConfig& config);
+
+// Exact number of parameters, of all sections or of one.
+int64_t parameter_count(const ModelConfig& config);
+int64_t parameter_count(const ModelConfig& config, ModelSection section);
+
+}  // namespace headroom

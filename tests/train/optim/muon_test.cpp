@@ -1,0 +1,90 @@
+#include "train/optim/muon.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tests/files/scratch_directory.h"
+
+namespace headroom {
+namespace {
+
+using testing::HasSubstr;
+using torch::Tensor;
+
+constexpr MuonOptions kMuon = {.learning_rate = 1e-2, .weight_decay = 0.1};
+constexpr int64_t kSteps = 4;
+
+// numbers: the weight, then a gradient for each step. Weight and momentum; empty without a torch.
+Tensor by_torch(const Tensor& numbers) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.file("numbers");
+  scratch.write("numbers",
+                std::string(static_cast<const char*>(numbers.data_ptr()), numbers.nbytes()));
+  std::ostringstream command;
+  command << HEADROOM_TORCH_PYTHON << " " HEADROOM_SOURCES "/tests/train/optim/torch_muon.py "
+          << path << ' ' << numbers.size(1) << ' ' << numbers.size(2) << ' ' << kSteps;
+  if (std::system(command.str().c_str()) != 0) return {};
+  Tensor found = torch::empty({2, numbers.size(1), numbers.size(2)});
+  std::ifstream(path, std::ios::binary)
+      .read(static_cast<char*>(found.data_ptr()), static_cast<std::streamsize>(found.nbytes()));
+  return found;
+}
+
+TEST(Muon, WeightAndMomentumAreThoseOfTorchsMuonBitForBit) {
+  if (!std::ifstream(HEADROOM_TORCH_PYTHON)) GTEST_SKIP() << "no Python with torch";
+  torch::manual_seed(5);
+  for (const auto& [rows, columns] : {std::pair{32, 32}, {48, 20}, {24, 96}}) {
+    const Tensor numbers = torch::randn({1 + kSteps, rows, columns});
+    const Tensor expected = by_torch(numbers);
+    ASSERT_TRUE(expected.defined());
+    Tensor weight = numbers[0].clone();
+    Muon optimizer({weight}, {"layers.0.ffn.w1.weight"}, kMuon);
+    for (int64_t step = 1; step <= kSteps; ++step) {
+      weight.mutable_grad() = numbers[step].clone();
+      optimizer.step();
+    }
+    EXPECT_TRUE(weight.equal(expected[0])) << rows << " x " << columns;
+    EXPECT_TRUE(optimizer.state()[0].equal(expected[1])) << rows << " x " << columns;
+  }
+}
+
+// Singular values of the update lie around 1, whatever the gradient's are.
+TEST(Muon, TheUpdateIsAboutOrthogonal) {
+  torch::manual_seed(6);
+  Tensor weight = torch::zeros({16, 40});
+  Muon optimizer({weight}, {"attn.q_proj.weight"}, {.learning_rate = 1, .weight_decay = 0});
+  weight.mutable_grad() = torch::randn({16, 40}) * torch::logspace(-1, 1, 16).unsqueeze(1);
+  optimizer.step();
+  const Tensor values = torch::linalg_svdvals(weight) / (0.2 * std::sqrt(40.0));
+  EXPECT_GT(values.min().item<double>(), 0.5);
+  EXPECT_LT(values.max().item<double>(), 1.3);
+}
+
+TEST(Muon, TableHeadAndNormsAreUpdatedByAdamw) {
+  for (const char* name : {"token_embeddings.weight", "lm_head.weight", "layers.1.ln2.weight"}) {
+    Tensor p = torch::ones({4});
+    if (std::string(name).find("ln") == std::string::npos) p = torch::ones({4, 1});
+    Muon optimizer({p}, {name}, {.learning_rate = 0.1, .weight_decay = 0});
+    p.mutable_grad() = torch::full_like(p, 7);
+    optimizer.step();
+    EXPECT_TRUE(torch::allclose(p, torch::full_like(p, 0.9))) << name;
+    EXPECT_EQ(optimizer.state()[0].numel(), 0) << name;
+    EXPECT_EQ(optimizer.state()[1].numel(), 4) << name;
+  }
+}
+
+TEST(Muon, WithoutNamesItRefuses) {
+  try {
+    Muon({torch::zeros({3, 2})}, {}, kMuon);
+    FAIL();
+  } catch (const c10::Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("muon: 0 names for 1 parameters"));
+  }
+}
+
+}  // namespace
+}  // namespace headroom
