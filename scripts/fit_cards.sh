@@ -27,8 +27,8 @@ fit_question() {
 # attention; it names no context. On a card without an end, so that the peak is seen.
 guide_configuration() {
   step guide_7b.json write_output "$output_dir/guide_7b.json" measured "$headroom" profile \
-    --model-size 7b --context-length 2048 --batch-size 16 --micro-batches 16 --profile-type training --weights bf16 \
-    --optimizer adam8bit --checkpoint full --attention sdpa --device virtual:rtx4090,bytes=unlimited \
+    --model-size 7b --context-length 2048 --batch-size 16 --micro-batches 16 --profile-type training --param-dtype bf16 \
+    --optimizer adam8bit --recompute full --attention sdpa --device virtual:rtx4090,bytes=unlimited \
     --warmup-steps 2 --measure-steps 2 --record-steps 0 --format json || return
   fit_documents+=("$output_dir/guide_7b.json")
 }

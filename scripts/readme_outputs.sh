@@ -69,7 +69,7 @@ show table.txt 0 'headroom table peak-memory runs.jsonl --format csv | cut -d , 
 show theory.txt 0 "headroom theory --model-size 2.7B >rows.txt && grep -E 'BHST|gate|q_BHSK' rows.txt | cut -c 1-109"
 show rlhf.txt 0 'headroom rlhf --model-size 7b --num-gpus 8 --card a100-80gb' setups
 show budget.txt 0 'headroom budget --card h100-80gb --model-size 7b --gpu-memory-utilization 0.4' first_table 5
-show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --weights bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
+show fit_meshes.txt 0 'headroom fit --card h100-80gb --gpus 8 --model-size 7b --context-length 2048 --batch-size 4 --param-dtype bf16 --master-weights fp32 --attention sdpa --answers 2' meshes
 show cards.txt 0 'headroom cards h200 rtx4090 | head -n 5'
 show bench.txt 0 'headroom_bench --model-size medium --context-length 128,512 --benchmark_filter=training/bf16 --benchmark_list_tests'
 

@@ -78,10 +78,6 @@ std::string near_word(std::string_view text, const std::vector<std::string>& can
   return part.empty() ? same_word(text, candidates) : part;
 }
 
-std::string without_dashes(const std::string& flag) {
-  return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-}
-
 [[noreturn]] void refuse_word(std::string_view flag, std::string_view word,
                               const std::vector<std::string>& allowed, const std::string& hint,
                               std::string_view example) {
@@ -102,6 +98,10 @@ std::string join(const std::vector<std::string>& words, std::string_view between
 std::string with_dashes(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
+}
+
+std::string without_dashes(const std::string& flag) {
+  return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
 
 bool is_one_of(std::string_view word, const std::vector<std::string>& words) {

@@ -14,6 +14,9 @@ std::string join(const std::vector<std::string>& words, std::string_view between
 // The name of a setting as flags have it: "swap-phases" of "swap_phases".
 std::string with_dashes(std::string name);
 
+// The name of a flag: "swap-phases" of "--swap-phases"; "" of "".
+std::string without_dashes(const std::string& flag);
+
 bool is_one_of(std::string_view word, const std::vector<std::string>& words);
 
 // The name in `candidates` that is at most two edits away from `text`, else "".

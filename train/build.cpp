@@ -23,8 +23,8 @@ LayerFactory layers_of(const RunSpec& spec, const ParameterLayout& layout) {
   return layout.tensors ? layout.tensors->layers(whole) : whole;
 }
 
-// Seeded, in FP32, rounded to --weights. Techniques cut and move each block when it is made: on the
-// card there need not be room for all.
+// Seeded, in FP32, rounded to --param-dtype. Techniques cut and move each block when it is made: on
+// the card there need not be room for all.
 Transformer make_model(const BuildRequest& request, const Pipeline* pipeline,
                        const ParameterLayout& layout) {
   const RunSpec& spec = request.spec;

@@ -12,7 +12,7 @@
 namespace headroom {
 
 // Builds the model on `device` and applies, in this order:
-//   1. weights: seeded initialization in FP32, rounded to --weights tensor by tensor, then
+//   1. weights: seeded initialization in FP32, rounded to --param-dtype tensor by tensor, then
 //      --load-weights over it. Each block is cut over tensor ranks, moved to the host and shared by
 //      replicas as soon as it is made; of a pipeline's stage only its own blocks are
 //   2. precision: TF32 switch; autocast dtype (BF16 becomes FP16 on a card without it); FP8 by

@@ -19,9 +19,9 @@ struct Example {
 constexpr auto kExamples = std::to_array<Example>({
     {"d_model", "--d-model 512 --heads 8"},
     {"micro_batches", "--profile-type training --micro-batches 2"},
-    {"master_weights", "--weights bf16 --master-weights fp32"},
-    {"rounding", "--weights bf16 --rounding stochastic"},
-    {"checkpoint", "--profile-type training --checkpoint full"},
+    {"master_weights", "--param-dtype bf16 --master-weights fp32"},
+    {"rounding", "--param-dtype bf16 --rounding stochastic"},
+    {"checkpoint", "--profile-type training --recompute full"},
     {"activations", "--profile-type training --activations int8"},
     {"param_offload", "--profile-type training --param-offload cpu --optimizer-offload cpu"},
     {"optimizer_offload", "--profile-type training --optimizer-offload cpu"},

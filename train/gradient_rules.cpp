@@ -82,8 +82,8 @@ void check_offloaded_update(const RunSpec& spec) {
   if (spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone) {
     refuse_offload(spec,
                    "updates FP32 numbers on the host, which BF16 weights without a master copy "
-                   "have not; allowed: with --master-weights fp32, or --weights fp32",
-                   " --weights bf16 --master-weights fp32");
+                   "have not; allowed: with --master-weights fp32, or --param-dtype fp32",
+                   " --param-dtype bf16 --master-weights fp32");
   }
 }
 

@@ -71,15 +71,16 @@ void check_optimizer(const RunSpec& spec) {
 void check_weights(const RunSpec& spec) {
   const bool bf16 = spec.weights == WeightType::kBf16;
   if (bf16 && spec.precision != Precision::kFp32) {
-    throw UsageError("--precision", to_string(spec.precision),
-                     "is arithmetic over FP32 weights; with --weights bf16 all of it is BF16 and "
-                     "nothing is cast; allowed there: fp32, which is the default",
-                     "--weights bf16 --master-weights fp32");
+    throw UsageError(
+        "--precision", to_string(spec.precision),
+        "is arithmetic over FP32 weights; with --param-dtype bf16 all of it is BF16 and "
+        "nothing is cast; allowed there: fp32, which is the default",
+        "--param-dtype bf16 --master-weights fp32");
   }
   if (!bf16 && spec.master_weights != MasterCopy::kNone) {
     throw UsageError("--master-weights", to_string(spec.master_weights),
-                     "is a copy of BF16 weights, and --weights fp32 needs none; allowed: none",
-                     "--weights bf16 --master-weights fp32");
+                     "is a copy of BF16 weights, and --param-dtype fp32 needs none; allowed: none",
+                     "--param-dtype bf16 --master-weights fp32");
   }
   if (spec.rounding == Rounding::kNearest) return;
   if (!bf16 || spec.master_weights != MasterCopy::kNone) {
@@ -87,7 +88,7 @@ void check_weights(const RunSpec& spec) {
                      std::string("is of updates of BF16 weights themselves, and here the optimizer "
                                  "updates FP32 ") +
                          (bf16 ? "master weights" : "weights") + "; allowed: nearest",
-                     "--weights bf16 --rounding stochastic");
+                     "--param-dtype bf16 --rounding stochastic");
   }
 }
 

@@ -122,19 +122,21 @@ enum class InName {
 // One setting: how it is typed, stored and printed. Whoever treats some settings differently asks
 // here and names none.
 struct Field {
-  std::string name;                  // JSON key; the flag is --name with dashes
+  std::string name;                  // JSON key
   std::string help;                  // one line, with the unit
   std::vector<std::string> choices;  // empty = any value its parser takes
   FieldGroup group = FieldGroup::kStep;
   FieldValue value = FieldValue::kText;
   InName in_name = InName::kIfChanged;
-  bool changes_result = true;  // part of the key under which a result is found again
-  bool required = false;       // has no default that anyone would want
-  bool stated = false;         // tables state it where all rows share it, a default too
-  bool timed = true;           // a setting of headroom_bench, which times and records nothing
-  bool sizes = true;           // a tensor's size or presence depends on it: a setting of theory
-  char separator = ',';        // of a list of values; '\0' = one value only
-  std::string flag_text = {};  // fields() makes it of the name
+  bool changes_result = true;   // part of the key under which a result is found again
+  bool required = false;        // has no default that anyone would want
+  bool stated = false;          // tables state it where all rows share it, a default too
+  bool timed = true;            // a setting of headroom_bench, which times and records nothing
+  bool sizes = true;            // a tensor's size or presence depends on it: a setting of theory
+  char separator = ',';         // of a list of values; '\0' = one value only
+  std::string flag_text = {};   // "--recompute"; empty: fields() makes it of the name
+  std::string old_flag = {};    // "--checkpoint": still taken, with a line that says the new one
+  std::string other_flag = {};  // as good a spelling
 
   std::string (*get)(const RunSpec&) = nullptr;
   // Whether get() gives the same of both, and a hash of it, for finding; neither makes the text.
@@ -154,7 +156,8 @@ struct Field {
 };
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);  // by JSON key; nullptr when there is none
-const Field* find_flag(std::string_view flag);   // by flag, "--context-length"; likewise
+// By flag, "--context-length", in any of its spellings; likewise.
+const Field* find_flag(std::string_view flag);
 
 // The words that --model-size takes: the named sizes, and "custom".
 std::vector<std::string> model_size_names();

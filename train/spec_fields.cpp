@@ -55,7 +55,8 @@ std::vector<Field> step_fields() {
       word<&R::profile_type>({.name = "profile_type",
                               .help = "what one step does",
                               .in_name = InName::kAlways,
-                              .stated = true}),
+                              .stated = true,
+                              .other_flag = "--mode"}),
       integer<&R::micro_batches, 1, 1 << 24>(
           {"micro_batches", "parts of the batch, one backward each; gradients add up"}),
       word<&R::precision>({.name = "precision",
@@ -66,7 +67,9 @@ std::vector<Field> step_fields() {
                            .stated = true}),
       word<&R::weights>({.name = "weights",
                          .help = "type of parameters and gradients; bf16 without any autocast",
-                         .in_name = InName::kAlways}),
+                         .in_name = InName::kAlways,
+                         .flag_text = "--param-dtype",
+                         .old_flag = "--weights"}),
       word<&R::master_weights>({.name = "master_weights",
                                 .help = "copy of BF16 weights that the optimizer updates",
                                 .in_name = InName::kAlways}),
@@ -75,7 +78,10 @@ std::vector<Field> step_fields() {
       word<&R::attention>({"attention",
                            "written-out softmax, or scaled_dot_product_attention: libtorch's "
                            "choice or one kernel"}),
-      checkpoint({"checkpoint", "what backward computes again instead of keeping it"}),
+      checkpoint({.name = "checkpoint",
+                  .help = "what backward computes again instead of keeping it",
+                  .flag_text = "--recompute",
+                  .old_flag = "--checkpoint"}),
       activations(
           {"activations", "form that autograd's saves are kept in (int8:block=64,min=64KiB)"}),
       word<&R::optimizer>({"optimizer", "optimizer of training steps"}),
@@ -224,7 +230,7 @@ std::vector<Field> make_fields() {
   const auto add = [&](FieldGroup group, std::vector<Field> rows) {
     for (Field& row : rows) {
       row.group = group;
-      row.flag_text = "--" + with_dashes(row.name);
+      if (row.flag_text.empty()) row.flag_text = "--" + with_dashes(row.name);
       if (group == FieldGroup::kMeasurement) row.sizes = false;  // nothing of the model's
       all.push_back(std::move(row));
     }
@@ -252,7 +258,8 @@ const Field* find_field(std::string_view name) {
 
 const Field* find_flag(std::string_view flag) {
   for (const Field& field : fields()) {
-    if (field.flag() == flag) return &field;
+    const bool is_other = flag == field.old_flag || flag == field.other_flag;
+    if (flag == field.flag() || (is_other && !flag.empty())) return &field;
   }
   return nullptr;
 }

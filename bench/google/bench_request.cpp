@@ -1,6 +1,7 @@
 #include "bench/google/bench_request.h"
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 
 #include "bench/google/library_flags.h"
@@ -25,6 +26,16 @@ Values default_axes(bool has_card) {
           {"--precision", "fp32,bf16"}};
 }
 
+// The flag of another spelling; an old one is told.
+std::string current_flag(const std::string& typed) {
+  const Field* const field = find_flag(typed);
+  if (field == nullptr) return typed;
+  if (typed == field->old_flag) {
+    std::cerr << "headroom_bench: " << typed << " is now " << field->flag() << "; both work\n";
+  }
+  return field->flag();
+}
+
 void check_known(const std::string& word) {
   std::vector<std::string> known = {"--help", "--host-memory", "--peak-flops"};
   for (const Field& field : fields()) {
@@ -45,7 +56,7 @@ Values split(int argc, const char* const* argv, std::vector<std::string>& librar
       continue;
     }
     const size_t equals = argument.find('=');
-    const std::string flag = argument.substr(0, equals);
+    const std::string flag = current_flag(argument.substr(0, equals));
     check_known(flag);
     std::string value;
     if (equals != std::string::npos) {
@@ -79,7 +90,7 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
         (field.group == FieldGroup::kStep || field.group == FieldGroup::kGeneration) &&
         field.in_name == InName::kIfChanged && field.get(spec) != field.get(defaults);
     if (axis.values.size() < 2 && !is_chosen) continue;
-    name += "/" + field.flag().substr(2) + ":" + field.get(spec);
+    name += "/" + with_dashes(field.name) + ":" + field.get(spec);
   }
   return name;
 }

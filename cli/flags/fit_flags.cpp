@@ -53,7 +53,7 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
                                           Open open) {
   std::vector<std::string> typed;
   for (const Field& field : fields()) {
-    if (arguments.has(field.flag().substr(2))) typed.push_back(field.name);
+    if (arguments.has(without_dashes(field.flag()))) typed.push_back(field.name);
   }
   if (arguments.has("use-mixed-precision")) typed.emplace_back("precision");
   const auto allowed = listed(arguments, "allow");

@@ -1,6 +1,7 @@
 #include "cli/flags/flags.h"
 
 #include <algorithm>
+#include <set>
 
 // The flag library's regular expressions recurse once per byte: a word of 20,000 would end the
 // program. Its other parser, for compilers without <regex>, takes the same words.
@@ -9,6 +10,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/flags/flag_example.h"
+#include "cli/log.h"
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/spec.h"
@@ -87,6 +89,28 @@ const Flag* find_flag_named(const std::vector<Flag>& flags, std::string_view nam
                    (example.empty() ? "" : " (example: " + example + ")"));
 }
 
+// The words with each other spelling of a flag replaced; an old one is told once.
+std::vector<std::string> current_words(const std::vector<Flag>& flags, int argc,
+                                       const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  std::set<std::string> told;
+  for (std::string& word : words) {
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const size_t end = word.find('=');
+    const std::string name = word.substr(2, end == std::string::npos ? end : end - 2);
+    const auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag& candidate) {
+      return candidate.old_name == name || candidate.other_name == name;
+    });
+    if (name.empty() || flag == flags.end()) continue;
+    if (flag->old_name == name && told.insert(name).second) {
+      log_line("headroom: --" + name + " is now --" + flag->name + "; both work");
+    }
+    word = "--" + flag->name + (end == std::string::npos ? "" : word.substr(end));
+  }
+  return words;
+}
+
 cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
                                  const char* const* argv) {
   cxxopts::Options options("headroom");
@@ -139,12 +163,16 @@ CommandLine::CommandLine(std::string usage, std::string summary, std::vector<Fla
   flags_ = by_group(std::move(flags_));
 }
 
-Arguments CommandLine::parse(int argc, const char* const* argv) const {
+Arguments CommandLine::parse(int argc, const char* const* typed) const {
   Arguments arguments;
-  if (asks_for_help(argc, argv)) {
+  if (asks_for_help(argc, typed)) {
     arguments.values["help"] = kOn;
     return arguments;
   }
+  const std::vector<std::string> words = current_words(flags_, argc, typed);
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  const char* const* const argv = pointers.data();
   const cxxopts::ParseResult result = parse_words(flags_, argc, argv);
   for (const auto& given : result.arguments()) {
     const Flag* const flag = find_flag_named(flags_, given.key());

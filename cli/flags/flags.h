@@ -24,6 +24,8 @@ struct Flag {
   std::string alone;  // its value where none is given behind "="; "" = it needs one
   std::string example =
       {};  // for refusals, flags that run as they stand; "" = by `value` and `name`
+  std::string old_name = {};    // taken too, with a line on stderr that says the new one
+  std::string other_name = {};  // taken too
 };
 
 // What the user typed.
@@ -44,10 +46,10 @@ class CommandLine {
   CommandLine(std::string usage, std::string summary, std::vector<Flag> flags,
               bool takes_positional = false, size_t first_file = kNoFiles);
 
-  // argv[0] is the command's own name. Throws UsageError, one line, on: an unknown flag (with the
+  // typed[0] is the command's own name. Throws UsageError, one line, on: an unknown flag (with the
   // nearest known one), a flag twice, a flag without its value, an argument that belongs to no
   // flag. --help anywhere wins over every error.
-  Arguments parse(int argc, const char* const* argv) const;
+  Arguments parse(int argc, const char* const* typed) const;
 
   std::string help() const;
 

@@ -21,7 +21,7 @@ std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
        .example = "--model-size " + usual}};
   for (const char* name : kDimensions) {
     const Field& field = *find_field(name);
-    flags.push_back({.name = field.flag().substr(2),
+    flags.push_back({.name = without_dashes(field.flag()),
                      .value = "N",
                      .help = field.help,
                      .group = group,
@@ -34,7 +34,7 @@ ModelConfig shape_from(const Arguments& arguments, const std::string& usual) {
   RunSpec spec{.model_size = usual};
   const auto set = [&](const char* name) {
     const Field& field = *find_field(name);
-    const std::string flag = field.flag().substr(2);
+    const std::string flag = without_dashes(field.flag());
     if (arguments.has(flag)) field.set(spec, arguments.get(flag));
   };
   set("model_size");

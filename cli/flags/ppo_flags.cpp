@@ -16,8 +16,6 @@
 namespace headroom {
 namespace {
 
-std::string without_dashes(const std::string& flag) { return flag.substr(2); }
-
 std::string help_of(const PpoField& field) {
   std::string help = field.help;
   if (!field.choices.empty()) help += ": " + join(field.choices);
@@ -63,7 +61,7 @@ PpoSetup setup_from(const Arguments& arguments) {
     field.set(field.flag(), setup, arguments.get(name));
   }
   for (const RoleField& one : role_fields()) {
-    const std::string name = with_dashes(one.name());
+    const std::string name = without_dashes(one.flag());
     if (!arguments.has(name)) continue;
     setup.of_role[one.role][one.field->name] = arguments.get(name);
     try {
@@ -126,14 +124,15 @@ std::vector<Flag> ppo_flags() {
                      .example = example_of_field(field)});
   }
   for (const RoleField& one : role_fields()) {
-    flags.push_back({.name = with_dashes(one.name()),
+    flags.push_back({.name = without_dashes(one.flag()),
                      .value = one.field->numeric()   ? "N"
                               : one.field->is_file() ? "FILE"
                                                      : "WORD",
                      .help = one.field->flag() + " of the " + word_of(one.role),
                      .group = "Of one role",
                      .file = one.field->is_file() ? FileUse::kRead : FileUse::kNone,
-                     .example = example_of_role(one)});
+                     .example = example_of_role(one),
+                     .old_name = without_dashes(one.old_flag())});
   }
   flags.push_back(setup_flag());
   return flags;

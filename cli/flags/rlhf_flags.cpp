@@ -142,7 +142,11 @@ std::vector<Flag> rlhf_flags() {
        join(choices_of<OptimizerImpl>()) + " (default fused where there is one, else reference)",
        kRun},
       {"attention", "WORD", choices_with_default(defaults.attention), kRun},
-      {"checkpoint", "WORD", choices_with_default(defaults.setup.checkpoint.kind), kRun},
+      {.name = "recompute",
+       .value = "WORD",
+       .help = choices_with_default(defaults.setup.checkpoint.kind),
+       .group = kRun,
+       .old_name = "checkpoint"},
       {"kv-dtype", "WORD", join(choices_of<ElementType>()) + " (default the weights')", kRun},
       {"optimizer-offload", "", "the optimizer's states and update on the host", kRun},
       {"swap-phases", "", "what a phase does not need is in host memory", kRun},
@@ -176,8 +180,8 @@ RlhfSpec rlhf_spec_from(const Arguments& arguments) {
     spec.optimizer_impl = choice(arguments, "optimizer-impl", OptimizerImpl::kFused);
   }
   spec.attention = choice(arguments, "attention", spec.attention);
-  spec.setup.checkpoint = parse_checkpoint(
-      "--checkpoint", arguments.get("checkpoint", to_string(spec.setup.checkpoint)));
+  spec.setup.checkpoint =
+      parse_checkpoint("--recompute", arguments.get("recompute", to_string(spec.setup.checkpoint)));
   const bool wide = spec.precision.low == bytes_of(ElementType::kFp32);
   spec.cache = choice(arguments, "kv-dtype", wide ? ElementType::kFp32 : ElementType::kBf16);
   if (arguments.has("optimizer-offload")) spec.setup.optimizer_space = MemorySpace::kHost;

@@ -30,17 +30,20 @@ Flag flag_of(const Field& field, bool list) {
   std::string help = field.help;
   if (!field.choices.empty()) help += ": " + join(field.choices);
   if (field.required) help += "; required";
+  if (!field.other_flag.empty()) help += "; also " + field.other_flag;
   const std::string standard = field.get(RunSpec{});
   if (!field.required && !standard.empty() && standard != "0") {
     help += " (default " + standard + ")";
   }
-  return {.name = field.flag().substr(2),
+  return {.name = without_dashes(field.flag()),
           .value = value_of(field, list),
           .help = help,
           .group = to_string(field.group),
           .file = use_of(field),
           .alone = field.is_switch() ? "true" : "",
-          .example = field.example()};
+          .example = field.example(),
+          .old_name = without_dashes(field.old_flag),
+          .other_name = without_dashes(field.other_flag)};
 }
 
 std::vector<Flag> run_flags(bool list) {
@@ -171,7 +174,7 @@ namespace {
 RunSpec typed_over(RunSpec spec, const Arguments& given) {
   const Arguments arguments = without_aliases(given);
   for (const Field& field : fields()) {
-    const std::string name = field.flag().substr(2);
+    const std::string name = without_dashes(field.flag());
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
     if (field.separator == ',' && values_of(field, value).size() > 1) refuse_list(field, value);
@@ -194,7 +197,7 @@ SweepGrid grid_from(const Arguments& given) {
   SweepGrid grid;
   grid.base.model_size = "";  // always set by its axis
   for (const Field& field : fields()) {
-    const std::string name = field.flag().substr(2);
+    const std::string name = without_dashes(field.flag());
     if (!arguments.has(name)) continue;
     const std::string value = arguments.get(name);
     std::vector<std::string> values = values_of(field, value);

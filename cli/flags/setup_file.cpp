@@ -48,8 +48,9 @@ json object_in(const std::string& path) {
 const Flag& flag_of(const std::string& key, const std::string& path,
                     const std::vector<Flag>& flags) {
   const std::string name = with_dashes(key);
-  const auto found =
-      std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) { return flag.name == name; });
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
+    return flag.name == name || flag.old_name == name;
+  });
   if (found == flags.end() || name == kName) {
     throw UsageError(kFlag, path,
                      "has the key '" + key +

@@ -64,7 +64,7 @@ std::string ppo_command(const PpoRun& run) {
   });
   const nlohmann::json settings = to_json(run.setup);
   for (const auto& [name, value] : settings.items()) {
-    command += " --" + with_dashes(name) + "=" + shell_word(value.get<std::string>());
+    command += " " + flag_of_setting(name) + "=" + shell_word(value.get<std::string>());
   }
   return command;
 }

@@ -86,7 +86,7 @@ struct Candidates {
 std::string flags_of(const Remedy& remedy) {
   std::string text;
   for (const auto& [name, value] : remedy) {
-    text += (text.empty() ? "--" : " --") + with_dashes(name);
+    text += (text.empty() ? "" : " ") + flag_of_setting(name);
     if (value != "true") text += " " + value;
   }
   return text;

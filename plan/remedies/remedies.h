@@ -14,7 +14,7 @@ namespace headroom {
 // Settings by the names of their fields: {"checkpoint", "full"}.
 using Remedy = std::vector<std::pair<std::string, std::string>>;
 
-// "--checkpoint full --swap-phases".
+// "--recompute full --swap-phases".
 std::string flags_of(const Remedy& remedy);
 
 // The same with a remedy; nullopt where that changes nothing, or where the set-up does not allow

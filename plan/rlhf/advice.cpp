@@ -97,7 +97,7 @@ std::string flags_of(const RlhfSpec& spec) {
     flags += " --micro-batch-size " + std::to_string(setup.micro_batch_size);
   }
   if (setup.checkpoint.kind != CheckpointKind::kNone) {
-    flags += " --checkpoint " + to_string(setup.checkpoint);
+    flags += " --recompute " + to_string(setup.checkpoint);
   }
   if (setup.reference == Reference::kOffload) flags += " --reference offload";
   if (setup.swap_phases) flags += " --swap-phases";

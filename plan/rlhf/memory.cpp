@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// BF16 weights compute in BF16 without autocast, as `headroom profile --weights bf16` runs them. No
-// run has FP16 weights: their activations are autocast's.
+// BF16 weights compute in BF16 without autocast, as `headroom profile --param-dtype bf16` runs
+// them. No run has FP16 weights: their activations are autocast's.
 BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens) {
   BatchShape shape{.sequences = spec.micro_batch(),
                    .tokens = tokens,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/parameter_table.h"
 #include "plan/closed_form/formula.h"
 #include "plan/rlhf/transitions.h"
 #include "profiling/report/rows/cells.h"

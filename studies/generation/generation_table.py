@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from one_run import record_of_run  # noqa: E402
 
 CARD = "virtual:h100-80gb"
-MODEL = {"model-size": "7b", "weights": "bf16", "attention": "sdpa", "context-length": "2048"}
+MODEL = {"model-size": "7b", "param-dtype": "bf16", "attention": "sdpa", "context-length": "2048"}
 GIB, MIB = 1 << 30, 1 << 20
 
 

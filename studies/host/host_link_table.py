@@ -13,7 +13,7 @@ CARD = "virtual:rtx4090"
 SIZES = ("2.7B", "7b")
 BATCHES = (1, 8)
 CONTEXT = 2048
-BF16 = {"weights": "bf16", "master-weights": "fp32", "attention": "flash", "checkpoint": "full"}
+BF16 = {"param-dtype": "bf16", "master-weights": "fp32", "attention": "flash", "recompute": "full"}
 STEPS = (f"Training steps of {CONTEXT:,} tokens a sequence on an RTX 4090: BF16 weights with FP32 "
          "masters, flash attention, every block checkpointed. ")
 OF_THE_HOST = (

@@ -18,8 +18,8 @@ GB, GIB = 10 ** 9, 1 << 30
 # No card runs out of memory: what is short is counted.
 COMMON = ("--profile-type training --warmup-steps 1 --measure-steps 1 --stacks none "
           "--rank distinct --device virtual:h100-80gb,bytes=1TiB")
-MIXED = "--weights bf16 --master-weights fp32"
-PURE = "--weights bf16"
+MIXED = "--param-dtype bf16 --master-weights fp32"
+PURE = "--param-dtype bf16"
 FUSED = "--optimizer-impl fused"
 KEPT = ("schema_version", "status", "reason", "spec", "peak_allocated_bytes", "peak_reserved_bytes",
         "peak_requested_bytes", "phases", "peak_phase", "categories_at_peak_bytes", "ranks")
@@ -28,7 +28,7 @@ KEPT = ("schema_version", "status", "reason", "spec", "peak_allocated_bytes", "p
 ZERO = [(states, stage, f"--model-size 7b --batch-size 1 --context-length 128 --attention sdpa "
                         f"--mesh dp=8 --zero {stage} {flags} {FUSED} --record-steps 1")
         for states, flags in (("bf16-pure", PURE), ("bf16-mixed", MIXED)) for stage in range(4)]
-LARGE = "--attention flash --checkpoint full --record-steps 0"
+LARGE = "--attention flash --recompute full --record-steps 0"
 OF_70B = f"--model-size 70b --context-length 4096 --batch-size 8 --micro-batches 8 {LARGE}"
 GUIDE_70B = [
     ("bf16-pure", "the guide's: 8 cards, ZeRO-3", f"{OF_70B} --mesh dp=8 --zero 3 {PURE} {FUSED}"),

@@ -17,7 +17,7 @@ closed_form=("$headroom" rlhf --formula closed-form --format md)
 "${closed_form[@]}" --model-size 7b --num-gpus 8 --gpu-memory 80 | tables 'ZeRO' | into zero_7b.md
 "$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --format md | into rlhf_70b.md
 tables 'Recommended|Why' <"$output_dir/rlhf_70b.md" | into rlhf_70b_setup.md
-"$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --sequence-parallel --checkpoint full \
+"$headroom" rlhf --model-size 70b --num-gpus 8 --gpu-memory 80 --sequence-parallel --recompute full \
   --swap-phases --optimizer-offload --output "$output_dir/rlhf_70b_swapped.svg" >/dev/null
 "$headroom" rlhf --model-size 405b --num-gpus 1024 --card h100-80gb --batch-size 16 --format md |
   tables 'Recommended|Why' | into rlhf_405b_setup.md

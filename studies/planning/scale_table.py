@@ -27,8 +27,8 @@ SCHEMES = (
     ("tp 8, ZeRO-3", ["--zero", "3", "--sequence-parallel"], 8, 1),
     ("tp 8, pp 8, ZeRO-1", ["--zero", "1", "--sequence-parallel"], 8, 8),
 )
-STATES = ["--weights", "bf16", "--master-weights", "fp32", "--attention", "sdpa",
-          "--optimizer-impl", "fused", "--checkpoint", "full"]
+STATES = ["--param-dtype", "bf16", "--master-weights", "fp32", "--attention", "sdpa",
+          "--optimizer-impl", "fused", "--recompute", "full"]
 HOW = ["--profile-type", "training", "--warmup-steps", "0", "--measure-steps", "1",
        "--record-steps", "0", "--stacks", "none"]
 WEIGHT_BYTES = 2
@@ -107,7 +107,7 @@ def rows():
 
 def arithmetic(row):
     """Seconds of a card at its dense BF16 peak: profiling/flops.h, of a stage's part of a replica;
-    backward's second forward (--checkpoint full) is not useful, but is done."""
+    backward's second forward (--recompute full) is not useful, but is done."""
     d = dimensions(row["size"])
     kv = d["G"] * d["K"]
     block = 2 * d["D"] ** 2 + 2 * d["D"] * kv + 3 * d["D"] * d["F"]

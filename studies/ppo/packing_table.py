@@ -18,7 +18,7 @@ from one_run import record_of_run  # noqa: E402
 GIB = 1 << 30
 PROMPT, RESPONSE, SEQUENCES = 1024, 256, 32
 LONGEST = PROMPT + RESPONSE
-BASE = ("--model-size medium --weights bf16 --attention sdpa --context-length 1280 "
+BASE = ("--model-size medium --param-dtype bf16 --attention sdpa --context-length 1280 "
         f"--prompt-len {PROMPT} --response-len {RESPONSE} --batch-size {SEQUENCES} --epochs 1 "
         "--device virtual:h100-80gb --stacks none --format json")
 

@@ -23,7 +23,7 @@ for section in training rollout host; do
 done
 
 # Without offload it needs more than the card has; it is measured with as much as it wants.
-iteration="--model-size 7b --reward-size 7b --weights bf16 --attention sdpa --checkpoint every:1 --prompt-len 512 --response-len 128 --batch-size 8"
+iteration="--model-size 7b --reward-size 7b --param-dtype bf16 --attention sdpa --recompute every:1 --prompt-len 512 --response-len 128 --batch-size 8"
 offload="--master-weights fp32 --optimizer-offload cpu --swap-phases --max-tokens-per-micro-batch 2560"
 # shellcheck disable=SC2086 # they are words
 {

@@ -17,9 +17,9 @@ GIB = 1 << 30
 
 SMALL = "--model-size small --batch-size 4 --context-length 256 --prompt-len 128 --response-len 64"
 LONG = "--model-size small --batch-size 8 --context-length 1024"
-LOW = "--weights bf16 --attention sdpa"
+LOW = "--param-dtype bf16 --attention sdpa"
 ON_HOST = "--optimizer-offload cpu --master-weights fp32"
-OF_7B = f"--model-size 7b {LOW} --checkpoint full"
+OF_7B = f"--model-size 7b {LOW} --recompute full"
 # Name, card, flags. A name says what is beside the defaults: FP32, eager attention, a contiguous
 # cache, PPO with a critic of the actor's size, a reference model and a rule for a reward.
 SETUPS = (
@@ -30,7 +30,7 @@ SETUPS = (
     ("small, grouped heads, cache in INT8", "h200",
      f"{SMALL} --kv-heads 4 --kv-cache-dtype int8"),
     ("small, prefill in chunks, checkpoint full", "h100-80gb",
-     f"{SMALL} --prefill-chunk 100 --checkpoint full"),
+     f"{SMALL} --prefill-chunk 100 --recompute full"),
     ("small, critic of medium, reward model", "h100-80gb",
      f"{SMALL} --critic-size medium --reward-size small"),
     ("small, packed under 400 tokens, 2 minibatches", "rtx4090",
@@ -47,7 +47,7 @@ SETUPS = (
     ("small, activations in INT8, 8-bit Adam", "h100-80gb",
      f"{SMALL} --activations int8 --optimizer adam8bit"),
     ("small, actor checkpointed every 3 blocks, entropy bonus", "a100-80gb",
-     f"{SMALL} --precision bf16 --actor-checkpoint every:3 --entropy-coef 0.01"),
+     f"{SMALL} --precision bf16 --actor-recompute every:3 --entropy-coef 0.01"),
     ("small, GRPO without a reference, BF16 weights with master copies", "b200",
      f"{SMALL} {LOW} --master-weights fp32 --algorithm grpo --group-size 2 --reference none"),
     ("small, 8 prompts of 960 tokens, responses of 64", "h200",
@@ -56,10 +56,10 @@ SETUPS = (
     ("small, 8 prompts of 64 tokens, responses of 960, packed", "h100-80gb",
      f"{LONG} {LOW} --prompt-len 64 --response-len 960 --max-tokens-per-micro-batch 4096"),
     ("2.7B on 24 GB: BF16 weights, optimizers on the host, phases swapped", "rtx4090",
-     f"--model-size 2.7B {LOW} {ON_HOST} --checkpoint full --swap-phases "
+     f"--model-size 2.7B {LOW} {ON_HOST} --recompute full --swap-phases "
      "--batch-size 4 --context-length 512 --prompt-len 256 --response-len 64"),
     ("2.7B on 24 GB: GRPO, 8-bit Adam, reference on the host", "rtx4090",
-     f"--model-size 2.7B {LOW} --checkpoint full --optimizer adam8bit --algorithm grpo "
+     f"--model-size 2.7B {LOW} --recompute full --optimizer adam8bit --algorithm grpo "
      "--group-size 4 --reference offload --batch-size 8 --context-length 512 --prompt-len 256 "
      "--response-len 64 --max-tokens-per-micro-batch 1024"),
     ("7b on 80 GB: 8-bit Adam, reference on the host, 4 of 2,048 tokens", "h100-80gb",

@@ -14,12 +14,12 @@ from one_run import record_of_run  # noqa: E402
 
 GIB = 1 << 30
 # Everything fits here, so that both sides of a difference can be measured.
-BASE = ("--model-size 7b --weights bf16 --attention sdpa --prompt-len 512 --response-len 128 "
+BASE = ("--model-size 7b --param-dtype bf16 --attention sdpa --prompt-len 512 --response-len 128 "
         "--batch-size 8 --device virtual:h100-80gb,bytes=400GB")
 
 # Section of the advice: what it says; flags beside BASE without it, and with it.
 TRAINING = [
-    ("Enable gradient checkpointing", "", "--checkpoint every:1"),
+    ("Enable gradient checkpointing", "", "--recompute every:1"),
     ("Enable activation offloading", "", "--activations offload"),
     ("Fewer tokens in a micro-batch", "--max-tokens-per-micro-batch 5120",
      "--max-tokens-per-micro-batch 1280"),

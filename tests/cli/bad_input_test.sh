@@ -71,15 +71,15 @@ expect 2 "--profile-type: 'trainin' is unknown.*did you mean training" profile "
 expect 2 "--profile-type: 'train' is unknown.*did you mean training" profile "${small[@]}" --profile-type train
 expect 2 "--profile-type: 'fwd' is unknown.*did you mean forward\?" profile "${small[@]}" --profile-type fwd
 expect 2 "--precision: 'bfloat16' is unknown.*did you mean bf16" sweep "${small[@]}" --precision bfloat16
-expect 2 "--checkpoint: 'ful' is unknown; .*did you mean full\?" profile "${small[@]}" --checkpoint ful
+expect 2 "--recompute: 'ful' is unknown; .*did you mean full\?" profile "${small[@]}" --recompute ful
 for command in profile sweep theory; do
-  expect 2 "--checkpoint: 'every:13' is more than the model's 12 blocks; allowed: every:1 to every:12" \
-    "$command" "${small[@]}" --checkpoint every:13
-  expect 2 "--checkpoint: 'blocks:101%' is no percentage; allowed: blocks:0% to blocks:100%" \
-    "$command" "${small[@]}" --checkpoint blocks:101%
+  expect 2 "--recompute: 'every:13' is more than the model's 12 blocks; allowed: every:1 to every:12" \
+    "$command" "${small[@]}" --recompute every:13
+  expect 2 "--recompute: 'blocks:101%' is no percentage; allowed: blocks:0% to blocks:100%" \
+    "$command" "${small[@]}" --recompute blocks:101%
 done
-expect 2 "--checkpoint: 'every:0' is no number of blocks" rlhf --checkpoint every:0
-expect 2 "--checkpoint: 'every:81' is more than the model's 80 blocks" rlhf --checkpoint every:81
+expect 2 "--recompute: 'every:0' is no number of blocks" rlhf --recompute every:0
+expect 2 "--recompute: 'every:81' is more than the model's 80 blocks" rlhf --recompute every:81
 expect 2 "--seed: '-1' is out of range" profile "${small[@]}" --seed -1
 expect 2 "--activations: 'int4' is unknown; allowed: exact, int8, fp8, offload, offload-int8; did you mean int8\?" profile "${small[@]}" --activations int4
 for command in profile theory; do
@@ -119,7 +119,7 @@ offloaded=("${training[@]}" --optimizer-offload cpu)
 expect 2 "--optimizer-offload: 'cpu' keeps what updates parameters, which --profile-type forward does not do; allowed: with training" profile "${small[@]}" --optimizer-offload cpu
 expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer is lion; allowed: with adamw" profile "${offloaded[@]}" --optimizer lion
 expect 2 "--optimizer-offload: 'cpu' updates by the host's AdamW, and --optimizer-impl fused is of the device's; allowed: with reference" sweep "${offloaded[@]}" --optimizer-impl fused
-expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host, which BF16 weights without a master copy have not; allowed: with --master-weights fp32" theory "${offloaded[@]}" --weights bf16
+expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host, which BF16 weights without a master copy have not; allowed: with --master-weights fp32" theory "${offloaded[@]}" --param-dtype bf16
 expect 2 "--optimizer-offload: 'cpu' has each gradient leave inside backward already" profile "${offloaded[@]}" --release-gradients
 expect 2 "--optimizer-offload: 'nvme' keeps in files what a run goes on from, and the scale of an FP16 loss is not" \
   profile "${small[@]}" --profile-type training --optimizer-offload nvme:. --precision fp16
@@ -135,7 +135,7 @@ expect 2 "--optimizer-offload: 'cpus' is unknown; allowed: none, cpu, nvme:DIR, 
 for command in profile sweep theory; do
   expect 2 "--param-offload: 'cpu' leaves no weights on the device for its optimizer to update; allowed: with --optimizer-offload cpu, or without an update \(example: --profile-type training --param-offload cpu --optimizer-offload cpu\)" "$command" "${training[@]}" --param-offload cpu
 done
-expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host" profile "${offloaded[@]}" --param-offload cpu --weights bf16
+expect 2 "--optimizer-offload: 'cpu' updates FP32 numbers on the host" profile "${offloaded[@]}" --param-offload cpu --param-dtype bf16
 expect 2 "--param-offload: 'disk' is unknown; allowed: none, cpu, nvme:DIR \(" profile "${small[@]}" --param-offload disk
 
 # Sums beyond 64 bits: refused before anything runs, as every value of a grid is that cannot be run.
@@ -166,7 +166,7 @@ expect 2 "--micro-batch-size: '9' is more than the batch of 4 sequences; allowed
 expect 2 "--precision: 'tf32' is arithmetic of NVIDIA cards.*allowed there: fp32, bf16, fp16" profile "${small[@]}" --device cpu --precision tf32
 expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of a100-80gb is 8.0; allowed there: fp32, tf32, bf16, fp16" profile "${small[@]}" --device virtual:a100-80gb --precision fp8
 expect 2 "--precision: 'fp8' needs a card of compute capability 8.9; that of rtx3090 is 8.6" theory "${small[@]}" --device virtual:rtx3090 --precision fp8
-expect 2 "--precision: 'fp8' is arithmetic over FP32 weights" profile "${small[@]}" --weights bf16 --precision fp8
+expect 2 "--precision: 'fp8' is arithmetic over FP32 weights" profile "${small[@]}" --param-dtype bf16 --precision fp8
 expect 2 "--precision: 'fp8' is unknown" rlhf --precision fp8
 expect 2 "--d-ff: '100' is no width in multiples of 16, .*--d-ff 3072" profile "${small[@]}" --d-ff 100 --precision fp8
 expect 2 "--kv-heads: '1' makes keys of 8 numbers, no multiple of 16" profile "${small[@]}" --d-model 64 --heads 8 --kv-heads 1 --precision fp8
@@ -236,7 +236,7 @@ expect 2 "--skip-host-init is of a program behind --" "${fit[@]}" --skip-host-in
 # Flags.
 expect 2 'unknown option --modle-size, did you mean --model-size\?' profile --modle-size small
 expect 2 'unknown option --context, did you mean --context-length\?' profile "${small[@]}" --context 512
-expect 2 'unknown option --checkpoint-every, did you mean --checkpoint\?' theory "${small[@]}" --checkpoint-every 2
+expect 2 'unknown option --recompute-every, did you mean --recompute\?' theory "${small[@]}" --recompute-every 2
 expect 2 'unknown option --micro-batches, did you mean --micro-batch-size\?' rlhf --micro-batches 2
 expect 2 "--attention: 'cudnn' runs on cards only; allowed on the CPU: eager, sdpa, math, flash" theory "${small[@]}" --device cpu --attention cudnn
 expect 2 'unknown option --mesh: headroom profile has it, this command has not' ppo "${small[@]}" --mesh dp=2
@@ -251,10 +251,10 @@ expect 2 '--seed: needs a value' profile "${small[@]}" --seed
 expect 2 "--seed: '--layers' is a flag" profile "${small[@]}" --seed --layers
 expect 2 "--master-weights: 'fp32' is a copy of BF16 weights.*allowed: none" profile "${small[@]}" --master-weights fp32
 expect 2 "--rounding: 'stochastic' is of updates of BF16 weights.*allowed: nearest" profile "${small[@]}" --rounding stochastic
-expect 2 "--rounding: 'stochastic'.*updates FP32 master weights" profile "${small[@]}" --weights bf16 --master-weights fp32 --rounding stochastic
-expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" sweep "${small[@]}" --weights bf16 --precision bf16
-expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" profile "${small[@]}" --weights bf16 --use-mixed-precision
-expect 2 "--weights: 'fp16' is unknown" theory "${small[@]}" --weights fp16
+expect 2 "--rounding: 'stochastic'.*updates FP32 master weights" profile "${small[@]}" --param-dtype bf16 --master-weights fp32 --rounding stochastic
+expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" sweep "${small[@]}" --param-dtype bf16 --precision bf16
+expect 2 "--precision: 'bf16' is arithmetic over FP32 weights" profile "${small[@]}" --param-dtype bf16 --use-mixed-precision
+expect 2 "--param-dtype: 'fp16' is unknown" theory "${small[@]}" --param-dtype fp16
 expect 2 "--use-mixed-precision: 'maybe' is not wanted" profile "${small[@]}" --use-mixed-precision=maybe
 expect 2 "argument 'maybe' belongs to no flag" profile "${small[@]}" --use-mixed-precision maybe
 expect 2 '--dtype: .bf16. has no effect without --use-mixed-precision' profile "${small[@]}" --dtype bf16

@@ -114,7 +114,7 @@ def values(takes, words):
 
 
 # What a value is refused without.
-BF16_WEIGHTS = "--weights bf16"
+BF16_WEIGHTS = "--param-dtype bf16"
 AUTOCAST = "--precision bf16"
 BESIDE = {
     ("rank", "0"): "--world-size 2",

@@ -39,15 +39,15 @@ for share in 0 -0.1 1.01 nan 0.5x ''; do
   refused "--gpu-memory-utilization: '$share' is (no share|out of range|not a number)" --gpu-memory-utilization "$share"
 done
 refused "--gpu-memory-utilization: '0.01' is [0-9.]* GiB for 14.016 GiB of weights, .* of context and .* of cache for one sequence; allowed: 0\.[0-9]* to 1" \
-  --model-size 7b --weights bf16 --gpu-memory-utilization 0.01
+  --model-size 7b --param-dtype bf16 --gpu-memory-utilization 0.01
 refused "--gpu-memory-utilization: '0.4' says in shares what --kv-cache-tokens says in tokens; allowed: one of them" \
   --gpu-memory-utilization 0.4 --kv-cache-tokens 4096
 refused "--gpu-memory-utilization: '0.4' is of a card, and --device cpu is none" --gpu-memory-utilization 0.4 --device cpu
 
 # Models that the card cannot hold.
 refused "--critic-size: '70b' makes the critic 12[0-9.]* GiB of weights, and the card has room for 23[0-9.]* GiB; allowed: a smaller one, or --critic-param-offload cpu" \
-  --model-size 7b --weights bf16 --critic-size 70b --device virtual:rtx4090
-refused "--reward-size: '70b' makes the reward 12" --model-size 7b --weights bf16 --reward-size 70b --device virtual:rtx4090
+  --model-size 7b --param-dtype bf16 --critic-size 70b --device virtual:rtx4090
+refused "--reward-size: '70b' makes the reward 12" --model-size 7b --param-dtype bf16 --reward-size 70b --device virtual:rtx4090
 refused "--model-size: '7b' makes the actor 28.* GiB of weights, and the card has room for 23" \
   --model-size 7b --device virtual:rtx4090
 refused "--critic-size: '7b' has a vocabulary of 128000, the actor's has 10000" --critic-size 7b
@@ -64,13 +64,13 @@ refused "--minibatches: '5' is more than the 4 sequences" --minibatches 5
 # Roles: the flag is named as it was typed.
 refused "--reference: 'disk' names no directory" --reference disk
 refused "--reference: 'dsk' is unknown; allowed: resident, offload, none, disk:DIR" --reference dsk
-refused "--actor-checkpoint: 'ful' is unknown" --actor-checkpoint ful
+refused "--actor-recompute: 'ful' is unknown" --actor-recompute ful
 refused "--actor-param-offload: 'cpu' leaves no weights on the device" --actor-param-offload cpu
 refused "--critic-optimizer-offload: 'cpu' updates by the host's AdamW, and --critic-optimizer is lion" \
   --critic-optimizer lion --critic-optimizer-offload cpu
 refused "--reward-param-offload: 'cpu' is of a reward model, and --reward-size none is a rule" --reward-param-offload cpu
-refused "--critic-checkpoint: 'full' is of a critic model, and --algorithm grpo has none" \
-  --algorithm grpo --group-size 2 --critic-checkpoint full
+refused "--critic-recompute: 'full' is of a critic model, and --algorithm grpo has none" \
+  --algorithm grpo --group-size 2 --critic-recompute full
 refused "--optimizer-offload: 'nvme:.*' would hold the states of actor and critic; allowed: a directory for each" \
   --optimizer-offload "nvme:$PWD"
 refused "--release-gradients: 'true' updates in the backward of each micro-batch" \

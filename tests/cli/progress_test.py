@@ -43,7 +43,7 @@ class Progress(unittest.TestCase):
         self.assertTrue(text.endswith("\r\033[K"), frames)
 
     def test_a_long_name_leaves_room_for_step_and_eta(self):
-        long = ("--profile-type", "training", "--micro-batches", "3", "--attention", "sdpa", "--checkpoint",
+        long = ("--profile-type", "training", "--micro-batches", "3", "--attention", "sdpa", "--recompute",
                 "every:2", "--activations", "int8:block=32,min=1MiB", "--optimizer", "adam8bit")
         text = stderr_on_a_terminal("profile", *SLOW, *long, columns=80)
         self.assertRegex(text, r"\x1b\[Ksmall_ctx512\S*\.\.\.\S+ on stub device: step 3 of 4 \(measured\), ETA \d+ s")

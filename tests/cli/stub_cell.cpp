@@ -10,6 +10,7 @@
 #include "bench/launch/request.h"
 #include "files/atomic_file.h"
 #include "files/replace_file.h"
+#include "model/parameter_table.h"
 #include "profiling/record.h"
 
 namespace {

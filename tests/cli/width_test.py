@@ -25,7 +25,7 @@ COMMANDS = "profile sweep table theory fit dryrun rlhf budget snapshot cards".sp
 HELP = [["--help"], ["--version"], ["help", "sweep"], *([name, "--help"] for name in COMMANDS)]
 STUB_RUNS = ["--model-size", "small", "--device", "virtual:h200"]
 TECHNIQUES = [*STUB_RUNS, "--profile-type", "training", "--micro-batches", "2", "--max-grad-norm", "1",
-              "--checkpoint", "every:3", "--activations", "int8:block=32,min=1MiB", "--attention", "sdpa"]
+              "--recompute", "every:3", "--activations", "int8:block=32,min=1MiB", "--attention", "sdpa"]
 TABLES = [
     ["theory", "--model-size", "small"],
     ["theory", "--model-size", "2.7B", "--profile-type", "forward"],
@@ -42,11 +42,11 @@ TABLES = [
     ["profile", *STUB_RUNS, "--context-length", "1024"],
     ["profile", *TECHNIQUES],
     ["theory", *TECHNIQUES],
-    ["theory", "--model-size", "small", "--weights", "bf16", "--rounding", "stochastic",
+    ["theory", "--model-size", "small", "--param-dtype", "bf16", "--rounding", "stochastic",
      "--release-gradients", "--optimizer", "adam-mini"],
     ["sweep", *TECHNIQUES, "--context-length", "128,1024", "--release-gradients=false",
      "--optimizer", "lion,adam8bit"],
-    ["rlhf", "--model-size", "7b", "--checkpoint", "blocks:50%", "--optimizer", "adam8bit"],
+    ["rlhf", "--model-size", "7b", "--recompute", "blocks:50%", "--optimizer", "adam8bit"],
     ["profile", *STUB_RUNS, "--snapshot", "深層学習のメモリを測った結果を入れておくとても長い名前の" * 2 + ".pickle"],
     ["sweep", *STUB_RUNS, "--context-length", "128,256,1024", "--precision", "fp32,bf16",
      "--attention", "eager,sdpa", "--batch-size", "1,4"],

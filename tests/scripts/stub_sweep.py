@@ -18,7 +18,7 @@ flags.setdefault("--precision", "fp32")
 axes = ("--model-size", "--context-length", "--profile-type", "--precision")
 
 
-techniques = ("--attention", "--checkpoint", "--activations", "--optimizer", "--weights", "--master-weights",
+techniques = ("--attention", "--recompute", "--activations", "--optimizer", "--param-dtype", "--master-weights",
               "--rounding", "--micro-batches", "--release-gradients", "--max-grad-norm")
 # What the table of techniques reads.
 FIGURES = {"peak_allocated_bytes": 1 << 31, "category_peak_bytes": {"parameters": 400, "optimizer_state": 800},

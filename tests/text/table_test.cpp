@@ -192,7 +192,7 @@ TEST(Page, NoLineIsWiderThanThePageAndNoFigureIsLost) {
 TEST(Page, AFoldedCommandIsOneCommandForAShell) {
   const std::string command =
       "headroom profile --model-size 2.7B --context-length 512 --batch-size 4 --profile-type "
-      "training --precision fp32 --checkpoint full --device virtual:rtx4090 --record-steps 0";
+      "training --precision fp32 --recompute full --device virtual:rtx4090 --record-steps 0";
   const Table table{.notes = {"this is " + command}, .columns = {{"command"}}, .rows = {{command}}};
   std::string page = to_string({table}, TableFormat::kText, 80);
   EXPECT_THAT(page, HasSubstr(" \\\n"));

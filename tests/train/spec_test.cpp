@@ -176,7 +176,7 @@ TEST(Spec, Bf16WeightsGoWithNoAutocastAndMastersWithNothingElse) {
     EXPECT_THAT(refusal({.precision = precision, .weights = kBf16}),
                 HasSubstr("is arithmetic over FP32 weights"));
   }
-  EXPECT_THAT(refusal({.master_weights = kMaster}), HasSubstr("--weights fp32 needs none"));
+  EXPECT_THAT(refusal({.master_weights = kMaster}), HasSubstr("--param-dtype fp32 needs none"));
   EXPECT_THAT(refusal({.rounding = kByChance}), HasSubstr("updates FP32 weights"));
   EXPECT_THAT(refusal({.weights = kBf16, .master_weights = kMaster, .rounding = kByChance}),
               HasSubstr("updates FP32 master weights"));

@@ -70,7 +70,7 @@ class GenerateTest(unittest.TestCase):
             for batch in ("1", "8", "64"):
                 record = profile("--model-size", "small", "--context-length", "256",
                                  "--prompt-len", "100", "--response-len", "5", "--batch-size",
-                                 batch, "--attention", "sdpa", "--weights", "bf16", "--kv-cache",
+                                 batch, "--attention", "sdpa", "--param-dtype", "bf16", "--kv-cache",
                                  form, "--decode-graph", "--device", "virtual:h200")
                 self.assertEqual(record["status"], "ok", record["reason"])
                 self.assertEqual(theory_test.differences(record), [])
@@ -106,7 +106,7 @@ class GenerateTest(unittest.TestCase):
                         1.01 * record["step_ms"][0])
 
     def test_a_large_models_cache_is_its_formula_and_8_bits_make_it_fit(self):
-        flags = ["--model-size", "7b", "--weights", "bf16", "--attention", "sdpa",
+        flags = ["--model-size", "7b", "--param-dtype", "bf16", "--attention", "sdpa",
                  "--context-length", "2048", "--prompt-len", "2000", "--response-len", "3",
                  "--batch-size", "10", "--prefill-chunk", "2000", "--device", "virtual:rtx4090",
                  "--kv-cache", "paged"]

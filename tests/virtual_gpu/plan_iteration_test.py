@@ -16,13 +16,13 @@ import unittest
 HEADROOM = sys.argv[1]
 PHASES = ("generation", "scoring", "training")
 CARD = "h100-80gb"
-MIXED = "--weights bf16 --master-weights fp32"  # the plan's bf16-mixed, its default
+MIXED = "--param-dtype bf16 --master-weights fp32"  # the plan's bf16-mixed, its default
 # What both take; what only the plan takes; what only the run takes.
 SETUPS = {
     "small": ("--model-size small --attention sdpa --optimizer-impl fused", "", MIXED),
     "phases swapped, reference on the host":
         ("--model-size small --attention sdpa --optimizer-impl fused --swap-phases "
-         "--reference offload --checkpoint full", "", MIXED),
+         "--reference offload --recompute full", "", MIXED),
     "FP32, eager attention, a larger critic, a reward model":
         ("--model-size small --attention eager --optimizer-impl foreach --critic-size medium",
          "--precision fp32 --kv-dtype fp32 --reward-size small", "--reward-size actor"),
@@ -32,7 +32,7 @@ SETUPS = {
     "GRPO": ("--model-size small --attention sdpa --optimizer-impl fused", "--critic-size none",
              f"{MIXED} --algorithm grpo --group-size 4"),
     "2.7B, AdamW on the host":
-        ("--model-size 2.7B --attention sdpa --checkpoint full", "--optimizer-offload",
+        ("--model-size 2.7B --attention sdpa --recompute full", "--optimizer-offload",
          f"{MIXED} --optimizer-offload cpu"),
 }
 

@@ -100,8 +100,8 @@ def plan(record, *arguments):
 
 def states(name):
     """Flags of a run that keeps its states as `headroom rlhf --precision` says."""
-    return {"bf16-pure": ("--weights", "bf16"),
-            "bf16-mixed": ("--weights", "bf16", "--master-weights", "fp32")}.get(
+    return {"bf16-pure": ("--param-dtype", "bf16"),
+            "bf16-mixed": ("--param-dtype", "bf16", "--master-weights", "fp32")}.get(
                 name, ("--precision", name))
 
 
@@ -130,12 +130,12 @@ MESHES = [
     (shape(4, layers=3), {"dp": 3}, 2, "bf16", ("--zero", "1")),
     (shape(4, layers=4, vocab_size=1001), {"tp": 4}, 1, "bf16-pure", ("--sequence-parallel",)),
     (shape(4, layers=5), {"pp": 2, "dp": 2}, 4, "bf16-mixed", ("--zero", "2")),
-    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--checkpoint", "full")),
+    (LARGE, {"dp": 8}, 2, "bf16-mixed", ("--zero", "3", "--recompute", "full")),
 ]
 WIDE_MESHES = [
     (shape(4), {"dp": 2}, 1, "fp32", ()),
     (LARGE, {"dp": 8}, 1, "bf16-mixed", ()),
-    (LARGE, {"dp": 8}, 1, "bf16-mixed", ("--zero", "1", "--checkpoint", "full")),
+    (LARGE, {"dp": 8}, 1, "bf16-mixed", ("--zero", "1", "--recompute", "full")),
     (LARGE, {"tp": 2, "pp": 2, "dp": 2}, 4, "bf16-mixed", ("--zero", "1", "--sequence-parallel")),
 ]
 
@@ -148,7 +148,7 @@ def draw_mesh(draw):
         layout["dp"] = 2
     model = draw.choice((("--model-size", "small"),
                          shape(4, draw.randint(3, 6), draw.choice((1000, 32001)))))
-    setting = ["--checkpoint", draw.choice(CHECKPOINTS[:4])]
+    setting = ["--recompute", draw.choice(CHECKPOINTS[:4])]
     if layout["dp"] > 1:
         setting += ["--zero", str(draw.randrange(4))]
     if layout["tp"] > 1 and draw.random() < 0.5:
@@ -175,7 +175,7 @@ class Plan(unittest.TestCase):
         phases = set()
         for precision, attention, checkpoint, optimizer, implementation, words, batch in CELLS:
             setting = (*shape(4, layers=3, vocab_size=words), "--attention", attention,
-                       "--checkpoint", checkpoint, "--optimizer", optimizer,
+                       "--recompute", checkpoint, "--optimizer", optimizer,
                        "--optimizer-impl", implementation, "--batch-size", str(batch))
             with self.subTest(precision=precision, setting=setting[-10:]):
                 record = step(*setting, *states(precision))
@@ -193,7 +193,7 @@ class Plan(unittest.TestCase):
             ("full", "bf16-mixed", "fused", "optimizer"),
             ("none", "bf16", "reference", "optimizer"),
         ):
-            setting = ("--model-size", "7b", "--attention", "sdpa", "--checkpoint", checkpoint,
+            setting = ("--model-size", "7b", "--attention", "sdpa", "--recompute", checkpoint,
                        "--optimizer-impl", implementation, "--batch-size", "1")
             with self.subTest(precision=precision, setting=setting):
                 record = step(*setting, *states(precision), "--context-length", "2048",
@@ -205,7 +205,7 @@ class Plan(unittest.TestCase):
 
     def test_on_one_gpu_micro_batches_are_the_steps(self):
         for words, checkpoint in ((1000, "none"), (64000, "full")):
-            setting = (*shape(16, vocab_size=words), "--checkpoint", checkpoint, "--attention",
+            setting = (*shape(16, vocab_size=words), "--recompute", checkpoint, "--attention",
                        "sdpa", "--precision", "bf16", "--batch-size", "8")
             with self.subTest(words=words):
                 record = step(*setting, "--micro-batches", "4")

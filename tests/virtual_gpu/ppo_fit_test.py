@@ -38,7 +38,7 @@ class Fit(unittest.TestCase):
         self.assertIn("out of memory", cheaper)
 
     def test_a_card_that_is_too_small_is_an_answer_too(self):
-        done = run(f"fit --workload ppo --card rtx4090 --bytes 640MiB {SMALL} --weights fp32 "
+        done = run(f"fit --workload ppo --card rtx4090 --bytes 640MiB {SMALL} --param-dtype fp32 "
                    "--forbid param-offload,optimizer-offload")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("No set-up of an iteration fits rtx4090", done.stdout)

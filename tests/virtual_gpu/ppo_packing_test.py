@@ -11,7 +11,7 @@ import sys
 import unittest
 
 HEADROOM = ""
-BASE = ("--model-size small --layers 4 --weights bf16 --attention sdpa --context-length 320 --prompt-len 256 "
+BASE = ("--model-size small --layers 4 --param-dtype bf16 --attention sdpa --context-length 320 --prompt-len 256 "
         "--response-len 64 --batch-size 16 --epochs 1 --device virtual:h100-80gb --format json")
 
 

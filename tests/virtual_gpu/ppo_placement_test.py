@@ -74,8 +74,8 @@ class PpoPlacementTest(unittest.TestCase):
         self.assertLess(pinned, changed + read + 2 * SLAB)
 
     def test_what_leaves_are_the_idle_components_and_the_rest_of_a_phase_is_what_it_was(self):
-        for flags in ((), ("--weights", "bf16"), ("--optimizer", "adam8bit"),
-                      ("--weights", "bf16", "--master-weights", "fp32"),
+        for flags in ((), ("--param-dtype", "bf16"), ("--optimizer", "adam8bit"),
+                      ("--param-dtype", "bf16", "--master-weights", "fp32"),
                       ("--optimizer-impl", "foreach", "--max-tokens-per-micro-batch", "128")):
             with self.subTest(flags=flags):
                 self.check_link_and_host(*self.compare(*flags))
@@ -108,8 +108,8 @@ class PpoPlacementTest(unittest.TestCase):
         self.assertLess(left["reserved_bytes"], 1.1 * left["allocated_bytes"])
 
     def test_four_models_of_7b_fit_80_gb_because_they_are_not_there_at_once(self):
-        flags = ("--model-size", "7b", "--reward-size", "7b", "--weights", "bf16", "--attention",
-                 "sdpa", "--optimizer", "adam8bit", "--checkpoint", "full", "--batch-size", "4",
+        flags = ("--model-size", "7b", "--reward-size", "7b", "--param-dtype", "bf16", "--attention",
+                 "sdpa", "--optimizer", "adam8bit", "--recompute", "full", "--batch-size", "4",
                  "--prompt-len", "512", "--response-len", "8", "--max-tokens-per-micro-batch",
                  "1040", "--minibatches", "2", "--epochs", "1", "--device", "virtual:h100-80gb")
         refused = ppo(*flags)

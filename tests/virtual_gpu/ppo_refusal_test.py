@@ -76,7 +76,7 @@ class PpoRefusalTest(unittest.TestCase):
             "--model-size", "small", "--prompt-len", "128", "--response-len", "128", "--epochs",
             "1", "--algorithm", "grpo", "--group-size", "2", "--reference", "none", "--batch-size",
             "96", "--max-tokens-per-micro-batch", "512", "--optimizer-offload", "cpu",
-            "--checkpoint", "full", "--prefill-chunk", "1024", "--device", "virtual:h200,bytes=2300MiB")
+            "--recompute", "full", "--prefill-chunk", "1024", "--device", "virtual:h200,bytes=2300MiB")
         self.assertEqual(record["out_of_memory"]["phase"], "generation")
         self.assertEqual(record["out_of_memory"]["grew_last"], "actor kv_cache")
         self.assertIn("--kv-cache-tokens", words)

@@ -53,7 +53,7 @@ class OnTheCpu(WithFolders):
         plain = self.scores()
         self.assertNotEqual(plain[1][1], 0)
         for flags in (["--swap-phases"], ["--empty-cache-between-phases"],
-                      ["--actor-checkpoint", "full"], ["--critic-checkpoint", "every:2"],
+                      ["--actor-recompute", "full"], ["--critic-recompute", "every:2"],
                       ["--actor-activations", "offload:min=1B"],
                       ["--critic-activations", "offload:min=1B"],
                       ["--reward-param-offload", "cpu"],
@@ -135,7 +135,7 @@ class OnAVirtualCard(WithFolders):
         for form, share in (("contiguous", 0.15), ("paged", 0.2)):
             with self.subTest(form=form):
                 record = ppo("--model-size", "small", "--batch-size", "64", "--prompt-len", "128",
-                             "--response-len", "128", "--epochs", "1", "--checkpoint", "full",
+                             "--response-len", "128", "--epochs", "1", "--recompute", "full",
                              "--max-tokens-per-micro-batch", "2048", "--kv-cache", form,
                              "--gpu-memory-utilization", str(share), "--device",
                              "virtual:h200,bytes=10GiB")
@@ -154,7 +154,7 @@ class OnAVirtualCard(WithFolders):
                    "param-offload cpu")
         flags = [word for role in ("actor", "critic") for text in trained
                  for word in f"--{role}-{text}".split()]
-        record = ppo("--model-size", "7b", "--reward-size", "actor", "--weights", "bf16",
+        record = ppo("--model-size", "7b", "--reward-size", "actor", "--param-dtype", "bf16",
                      "--master-weights", "fp32", "--attention", "sdpa", "--batch-size", "4",
                      "--prompt-len", "512", "--response-len", "8", "--minibatches", "2", "--epochs",
                      "1", "--max-tokens-per-micro-batch", "1040", "--device", "virtual:rtx4090",

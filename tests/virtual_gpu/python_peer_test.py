@@ -74,7 +74,7 @@ class SameMemory(unittest.TestCase):
                         "--profile-type", "training")
                 theirs = python_peak("tests/train/techniques/bf16_peer.py",
                                      implementation, master, *cell)
-                ours = cpp_peak(*cell, "--weights", "bf16", "--master-weights", master,
+                ours = cpp_peak(*cell, "--param-dtype", "bf16", "--master-weights", master,
                                 "--optimizer-impl", implementation)
                 self.assert_same(theirs, ours, "bf16 weights", context, implementation, master)
 
@@ -85,7 +85,7 @@ class SameMemory(unittest.TestCase):
             with self.subTest(every=every, precision=precision):
                 flags = (*CELL, "--profile-type", "forward-backward", "--precision", precision)
                 theirs = python_peak(program, every, *flags)
-                self.assert_same(theirs, cpp_peak(*flags, "--checkpoint", flag), flag, precision)
+                self.assert_same(theirs, cpp_peak(*flags, "--recompute", flag), flag, precision)
 
 
 if __name__ == "__main__":

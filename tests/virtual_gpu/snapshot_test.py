@@ -117,9 +117,9 @@ def theory(*arguments):
 class Stacks(unittest.TestCase):
     def test_every_tensor_of_theory_is_found_with_its_line(self):
         for options in ((), ("--precision", "bf16"), ("--attention", "sdpa"),
-                        ("--attention", "sdpa", "--precision", "bf16"), ("--weights", "bf16"),
+                        ("--attention", "sdpa", "--precision", "bf16"), ("--param-dtype", "bf16"),
                         ("--activations", "int8"),
-                        ("--activations", "fp8", "--attention", "sdpa", "--weights", "bf16")):
+                        ("--activations", "fp8", "--attention", "sdpa", "--param-dtype", "bf16")):
             with self.subTest(options=options):
                 _, snapshot = record(*options)
                 in_block, outside = theory(*options)
@@ -142,8 +142,8 @@ class Stacks(unittest.TestCase):
             self.assertEqual(without, [])
 
     def test_what_backward_allocates_has_the_line_whose_backward_it_is(self):
-        for options in ((), ("--precision", "bf16", "--attention", "sdpa"), ("--weights", "bf16"),
-                        ("--checkpoint", "full"), ("--precision", "fp8")):
+        for options in ((), ("--precision", "bf16", "--attention", "sdpa"), ("--param-dtype", "bf16"),
+                        ("--recompute", "full"), ("--precision", "fp8")):
             with self.subTest(options=options):
                 _, snapshot = record(*options)
                 events = [event for event, scope in allocations(snapshot) if scope == "backward"]

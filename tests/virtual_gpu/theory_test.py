@@ -152,11 +152,11 @@ def quick_grids():
     for shape in ({"d_ff": "48"}, {"d_model": "130", "heads": "5", "d_ff": "100"},
                   {"d_model": "130", "heads": "5", "kv_heads": "1", "d_ff": "31"}):
         yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32",
-               "optimizer": "lion,adam8bit,adam-mini", "context_length": "7", **shape}
+               "optimizer": "lion,adam8bit,adam-mini,muon", "context_length": "7", **shape}
     for how in ({"weights": "bf16", "master_weights": "none,fp32"},
                 {"weights": "bf16", "rounding": "stochastic"}, {"release_gradients": "true"}):
         yield {"device": "virtual:h200", "profile_type": "training", "context_length": "7",
-               "optimizer": "lion,adam8bit,adam-mini", **how}
+               "optimizer": "lion,adam8bit,adam-mini,muon", **how}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",
            "attention": "eager,sdpa", "context_length": "33", "checkpoint": CHECKPOINTS}
     yield {"device": "virtual:h200", "profile_type": "training", "precision": "fp32,bf16",

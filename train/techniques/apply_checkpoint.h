@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-// --checkpoint: wraps groups of blocks, or the core of each attention. The scope of a block is the
+// --recompute: wraps groups of blocks, or the core of each attention. The scope of a block is the
 // step's own, opened inside them.
 void apply_checkpoint(const BuildRequest& request, Step& step);
 

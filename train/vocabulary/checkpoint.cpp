@@ -98,7 +98,7 @@ Checkpoint parse_checkpoint(const std::string& flag, std::string_view typed) {
 
 void check_checkpoint(const Checkpoint& checkpoint, int64_t layers) {
   if (checkpoint.kind != CheckpointKind::kEvery || checkpoint.number <= layers) return;
-  refuse("--checkpoint", to_string(checkpoint),
+  refuse("--recompute", to_string(checkpoint),
          "is more than the model's " + std::to_string(layers) +
              " blocks; allowed: every:1 to every:" + std::to_string(layers),
          "every:" + std::to_string(std::min<int64_t>(layers, 2)));

@@ -18,7 +18,7 @@ from shapes import SHAPES, make_rank_parser
 CARD = "h100-80gb"
 STATES = ("parameters", "master_weights", "gradients", "optimizer_state")
 SETTINGS = (
-    "--profile-type training --batch-size 1 --weights bf16 --master-weights fp32 --attention sdpa"
+    "--profile-type training --batch-size 1 --param-dtype bf16 --master-weights fp32 --attention sdpa"
 )
 STEPS = "--warmup-steps 2 --measure-steps 1 --record-steps 1 --stacks none"
 
@@ -37,7 +37,7 @@ def command_of(options) -> list[str]:
         "mesh": f"dp={options.ranks}",
         "zero": options.mode.removeprefix("own-zero"),
         "rank": "distinct",
-        "checkpoint": "full" if options.checkpointed else "none",
+        "recompute": "full" if options.checkpointed else "none",
         "device": f"virtual:{CARD}",
     }
     flags = [word for name, value in values.items() for word in (f"--{name}", str(value))]

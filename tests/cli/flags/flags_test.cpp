@@ -35,6 +35,22 @@ std::string refusal(const std::function<void()>& action) {
   return "accepted";
 }
 
+TEST(Flags, AnOldSpellingIsTakenAndTellsTheNewOneOnce) {
+  testing::internal::CaptureStderr();
+  const RunSpec spec = cell({"--mode", "training", "--checkpoint", "every:2", "--weights=bf16"});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "headroom: --checkpoint is now --recompute; both work\n"
+            "headroom: --weights is now --param-dtype; both work\n");
+  EXPECT_EQ(spec.profile_type, Mode::kTraining);
+  EXPECT_EQ(to_string(spec.checkpoint), "every:2");
+  EXPECT_EQ(spec.weights, WeightType::kBf16);
+  EXPECT_THAT(refusal([] {
+                cell({"--checkpoint", "full", "--recompute", "full"});
+              }),
+              HasSubstr("--recompute: 'full' is a second value"));
+  EXPECT_THAT(refusal([] { cell({"--weights"}); }), HasSubstr("--param-dtype: needs a value"));
+}
+
 TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
   // Input files are read before a cell starts, so they must be real ones.
   const ScratchDirectory scratch;
@@ -88,7 +104,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (is_one_of(field.name, {"top_k", "top_p"}))
       words.insert(words.end(), {"--temperature", "1"});
     if (is_one_of(field.name, {"master_weights", "rounding"})) {
-      words.insert(words.end(), {"--weights", "bf16"});
+      words.insert(words.end(), {"--param-dtype", "bf16"});
     }
     EXPECT_EQ(field.get(cell(words)), value) << flag;
   }

@@ -269,7 +269,7 @@ TEST(MeshSets, HaveWhatLiesOnTheHostAndReleasedGradientsWhereTheStepDoes) {
 // With whatever is done about activations.
 int64_t least_need(const RunSpec& spec) {
   RunSpec least = spec;
-  least.checkpoint = parse_checkpoint("--checkpoint", "full");
+  least.checkpoint = parse_checkpoint("--recompute", "full");
   least.attention = Attention::kSdpa;
   least.activations = parse_activations("int8");
   least.precision = Precision::kFp8;

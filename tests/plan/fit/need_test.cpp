@@ -106,7 +106,7 @@ TEST(Need, WeightsOnTheHostLeaveTheFloorBelowThePeak) {
   for (const char* checkpoint : {"none", "full", "every:2"}) {
     RunSpec spec = small_training();
     const int64_t before = floor_bytes(spec);
-    spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+    spec.checkpoint = parse_checkpoint("--recompute", checkpoint);
     spec.optimizer_offload = parse_offload("--optimizer-offload", "cpu");
     spec.param_offload = spec.optimizer_offload;
     EXPECT_LT(floor_bytes(spec), before);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <random>
 
+#include "model/parameter_table.h"
 #include "plan/closed_form/formula.h"
 #include "tests/at_night.h"
 #include "tests/plan/rlhf/small_plan.h"

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "model/parameter_table.h"
 #include "plan/rlhf/rehearsed.h"
 #include "tests/plan/rlhf/small_plan.h"
 

@@ -49,7 +49,7 @@ TEST_P(PackedTechnique, GradientsAreTheSameToTheBitUnderCheckpointingAndOffload)
   };
   for (const char* checkpoint : {"full", "every:2", "selective"}) {
     RunSpec other = spec;
-    other.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+    other.checkpoint = parse_checkpoint("--recompute", checkpoint);
     expect_same(other);
   }
   RunSpec offloaded = spec;

@@ -280,7 +280,7 @@ TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
       RunSpec spec = tiny_spec();
       spec.layers = 5;
       spec.activations = parse_activations(activations);
-      spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+      spec.checkpoint = parse_checkpoint("--recompute", checkpoint);
       SCOPED_TRACE(std::string(activations) + ", checkpoint " + checkpoint);
       const std::vector<double> expected = SmallStep(spec).run_steps(5);
       const std::vector<double> losses = SmallStep(offloading(spec)).run_steps(5);

@@ -18,7 +18,7 @@ RunSpec of_five_blocks(Mode mode, const char* checkpoint = "none") {
   RunSpec spec = tiny_spec();
   spec.layers = 5;
   spec.profile_type = mode;
-  spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+  spec.checkpoint = parse_checkpoint("--recompute", checkpoint);
   return spec;
 }
 

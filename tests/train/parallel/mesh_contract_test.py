@@ -84,16 +84,16 @@ TECHNIQUES = {
     "FP32": "",
     "two micro-batches, clipped": "--micro-batches 2 --max-grad-norm 0.1",
     "BF16 weights and FP32 masters, checkpointing":
-        "--weights bf16 --master-weights fp32 --checkpoint full",
+        "--param-dtype bf16 --master-weights fp32 --recompute full",
     "8-bit Adam": "--optimizer adam8bit",
     "fused AdamW, autocast": "--optimizer-impl fused --precision bf16",
 }
 # What is kept elsewhere, or goes as it is made: mesh, its flags, technique.
 HOST = "--optimizer-offload cpu"
-MASTERS = "--weights bf16 --master-weights fp32"
+MASTERS = "--param-dtype bf16 --master-weights fp32"
 ELSEWHERE = (
     ("dp=2", "--bucket-bytes 1000", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
-    ("dp=2", "--zero 2", f"{HOST} {MASTERS} --checkpoint full"),
+    ("dp=2", "--zero 2", f"{HOST} {MASTERS} --recompute full"),
     ("dp=2,tp=2", "--zero 3 --sequence-parallel", f"{HOST} --max-grad-norm 0.1"),
     ("pp=2,tp=2", "--micro-batches 2", f"{HOST} --activations offload:min=0"),
     ("dp=2", "", f"{HOST} --param-offload cpu"),
@@ -105,7 +105,7 @@ ELSEWHERE = (
 WIDE_ELSEWHERE = (
     ("dp=2", "--zero 1", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
     ("dp=4", "--zero 2", f"{HOST} --micro-batches 2 --max-grad-norm 0.1"),
-    ("dp=8", "--zero 3", f"{HOST} --micro-batches 2 --checkpoint full"),
+    ("dp=8", "--zero 3", f"{HOST} --micro-batches 2 --recompute full"),
     ("pp=3,dp=2", "--micro-batches 3 --zero 2", f"{HOST} --max-grad-norm 0.1"),
     ("pp=2,dp=2", "--micro-batches 2 --schedule interleaved:2 --layers 5",
      f"{HOST} --max-grad-norm 0.1"),
@@ -114,29 +114,29 @@ WIDE_ELSEWHERE = (
     ("pp=2,dp=2,tp=2", "--zero 1 --sequence-parallel", f"{HOST} {MASTERS}"),
     ("tp=4", "--sequence-parallel", f"{HOST} --max-grad-norm 0.1"),
     ("pp=2", "--micro-batches 4 --schedule gpipe", "--activations offload:min=0"),
-    ("pp=2", "--micro-batches 4", "--activations offload:min=0 --checkpoint every:2 --layers 6"),
+    ("pp=2", "--micro-batches 4", "--activations offload:min=0 --recompute every:2 --layers 6"),
     ("pp=2", "--micro-batches 4 --schedule interleaved:2 --layers 5",
-     "--activations offload:min=0 --checkpoint full"),
+     "--activations offload:min=0 --recompute full"),
     ("pp=3,dp=2", "--micro-batches 4 --zero 3", "--activations offload:min=0"),
     ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule gpipe",
      f"{HOST} --activations offload:min=0"),
     ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:2 --layers 6 --prefetch 2",
-     f"{HOST} {MASTERS} --checkpoint every:2"),
+     f"{HOST} {MASTERS} --recompute every:2"),
     ("pp=2,dp=4", "--micro-batches 2 --zero 3 --schedule interleaved:2 --layers 5 --shard-group 2",
-     "--activations offload:min=0 --checkpoint full"),
+     "--activations offload:min=0 --recompute full"),
     ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:2 --layers 5"
      " --reshard-after-forward never", "--optimizer adam8bit --max-grad-norm 0.1"),
     ("pp=2,dp=2", "--micro-batches 4 --zero 3 --schedule interleaved:3 --layers 9 --prefetch 0",
-     "--precision bf16 --checkpoint every:3"),
+     "--precision bf16 --recompute every:3"),
     ("dp=2,tp=2", "--zero 3 --sequence-parallel", "--activations offload:min=0"),
     ("dp=2", "--zero 1", "--activations offload-int8:min=0"),
     ("pp=2", "--micro-batches 4", "--activations offload-int8:min=0"),
     ("dp=2,tp=2", "--sequence-parallel", f"{HOST} --param-offload cpu --max-grad-norm 0.1"),
     ("pp=2,dp=2", "--micro-batches 4 --layers 5",
      f"{HOST} --param-offload cpu --micro-batches 2 --activations offload:min=0"),
-    ("tp=2", "", f"{HOST} --param-offload cpu --checkpoint every:2 {MASTERS}"),
+    ("tp=2", "", f"{HOST} --param-offload cpu --recompute every:2 {MASTERS}"),
     ("pp=2,dp=2", "--micro-batches 4 --schedule interleaved:2 --layers 6",
-     f"{HOST} --param-offload cpu --checkpoint every:2 --max-grad-norm 0.1"),
+     f"{HOST} --param-offload cpu --recompute every:2 --max-grad-norm 0.1"),
     ("pp=2", "--micro-batches 4 --schedule interleaved:2 --layers 7",
      f"{HOST} --param-offload cpu --activations offload:min=0"),
     ("pp=2", "--micro-batches 4 --schedule gpipe --layers 5", f"{HOST} --param-offload cpu"),
@@ -274,7 +274,7 @@ class Prefetch(unittest.TestCase):
         outer = MovedBytes.flat(MovedBytes.table, 2) + MovedBytes.flat(MovedBytes.head, 2)
         for ahead in (0, 1, 2):
             flags = settings(MODEL, MEASURED, "--mesh dp=2 --zero 3 --measure-steps 3 --batch-size 4",
-                             f"--checkpoint every:3 --prefetch {ahead}")
+                             f"--recompute every:3 --prefetch {ahead}")
             with tempfile.TemporaryDirectory() as directory:
                 record = profiled(flags, Path(directory) / "weights.safetensors")
             losses.append(record["losses"])

@@ -34,7 +34,7 @@ CASES = {
     "AdamW, fused": ("--optimizer-impl fused", f"{STAGES} --sequence-parallel", [f"{DP} --zero 1"]),
     "Lion": ("--optimizer lion --learning-rate 1e-4", ONE, [f"{DP} --zero 2"]),
     "SGD with momentum": ("--optimizer sgd", "--mesh pp=2 --micro-batches 2", [DP]),
-    "BF16 weights and FP32 masters": ("--weights bf16 --master-weights fp32", f"{DP} --zero 2",
+    "BF16 weights and FP32 masters": ("--param-dtype bf16 --master-weights fp32", f"{DP} --zero 2",
                                       [ONE]),
     "8-bit Adam": ("--optimizer adam8bit --d-model 64", f"{DP} --zero 1", [ONE]),
 }
@@ -51,19 +51,19 @@ WIDE_CASES = {
     "Lion, foreach": ("--optimizer lion --learning-rate 1e-4 --optimizer-impl foreach", TP, [ONE]),
     "SGD, fused": ("--optimizer sgd --optimizer-impl fused", f"{DP} --zero 3", [TP]),
     "Adam-mini": ("--optimizer adam-mini", DP, [ONE]),
-    "masters, fused": ("--weights bf16 --master-weights fp32 --optimizer-impl fused",
+    "masters, fused": ("--param-dtype bf16 --master-weights fp32 --optimizer-impl fused",
                        f"{DP} --zero 3", [STAGES]),
-    "BF16 alone": ("--weights bf16", f"{DP} --zero 1", [ONE]),
-    "rounded by chance": ("--weights bf16 --rounding stochastic", ONE, []),
-    "rounded by chance, 8-bit Adam": ("--weights bf16 --rounding stochastic --optimizer adam8bit",
+    "BF16 alone": ("--param-dtype bf16", f"{DP} --zero 1", [ONE]),
+    "rounded by chance": ("--param-dtype bf16 --rounding stochastic", ONE, []),
+    "rounded by chance, 8-bit Adam": ("--param-dtype bf16 --rounding stochastic --optimizer adam8bit",
                                       f"{DP} --zero 3", []),
     "gradients released": ("--release-gradients --micro-batches 1", ONE, []),
     "gradients released, masters": (
-        "--release-gradients --weights bf16 --master-weights fp32 --micro-batches 1", ONE, []),
+        "--release-gradients --param-dtype bf16 --master-weights fp32 --micro-batches 1", ONE, []),
     "8-bit Adam under tp": ("--optimizer adam8bit --d-model 64", TP, ["--mesh pp=2,tp=2"]),
     "FP16": ("--precision fp16", f"{DP} --zero 1", [ONE]),
     "clipped": ("--max-grad-norm 0.1", f"{DP} --zero 3", [STAGES, ONE]),
-    "checkpointing": ("--checkpoint full", f"{DP} --zero 3", [ONE]),
+    "checkpointing": ("--recompute full", f"{DP} --zero 3", [ONE]),
 }
 
 

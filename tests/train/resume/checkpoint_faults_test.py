@@ -236,7 +236,7 @@ class CheckpointFaults(unittest.TestCase):
                              ("--heads 2 --kv-heads 2", "--heads 4"), ("--d-ff 96", "--d-ff 64"),
                              ("--vocab-size 101", "--vocab-size 97"),
                              ("--optimizer lion", "--optimizer adamw"),
-                             ("--weights bf16", "--weights fp32")):
+                             ("--param-dtype bf16", "--param-dtype fp32")):
             flag = other.split()[0]
             self.refused(f"{load} {other}", f"is of a run with {there}", f"this one has {flag}")
         self.refused(f"--load-checkpoint {self.directory.parent / 'none'}", "is no directory")

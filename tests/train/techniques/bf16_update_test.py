@@ -58,7 +58,7 @@ class Updates(unittest.TestCase):
         saved = Path(self.folder.name, "saved.safetensors")
         done = subprocess.run(
             [HEADROOM, "profile", "--model-size", "custom", *CELL, "--tokens", self.tokens,
-             "--load-weights", self.weights, "--save-weights", saved, "--weights", "bf16",
+             "--load-weights", self.weights, "--save-weights", saved, "--param-dtype", "bf16",
              "--master-weights", master, "--optimizer-impl", implementation,
              *steps_flag(steps), "--record-steps", "0", "--format", "json"],
             check=True, capture_output=True, text=True)

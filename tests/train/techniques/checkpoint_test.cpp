@@ -256,7 +256,7 @@ RunSpec spec_of(const Cell& cell, bool is_checkpointed) {
   spec.kv_heads = 2;
   spec.precision = cell.precision;
   spec.attention = cell.attention;
-  if (is_checkpointed) spec.checkpoint = parse_checkpoint("--checkpoint", cell.checkpoint);
+  if (is_checkpointed) spec.checkpoint = parse_checkpoint("--recompute", cell.checkpoint);
   return spec;
 }
 
@@ -367,9 +367,8 @@ TEST(CheckpointedStep, SaysWhereTheSettingChangesNothing) {
   spec.checkpoint = {CheckpointKind::kFull};
   spec.profile_type = Mode::kForward;
   build_step(spec, torch::kCPU, &notes);
-  EXPECT_THAT(notes,
-              testing::ElementsAre(HasSubstr("--checkpoint selective computes nothing again"),
-                                   HasSubstr("--checkpoint full changes nothing")));
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("--recompute selective computes nothing again"),
+                                          HasSubstr("--recompute full changes nothing")));
 }
 
 }  // namespace

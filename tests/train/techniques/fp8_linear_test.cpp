@@ -231,9 +231,9 @@ TEST_F(Fp8Linear, WhatIsComputedAgainOrReleasedIsTheSameToTheBit) {
   SmallStep plain(spec);
   const auto losses = plain.run_steps(4);
   std::vector<RunSpec> same(5, spec);
-  same[0].checkpoint = parse_checkpoint("--checkpoint", "full");
-  same[1].checkpoint = parse_checkpoint("--checkpoint", "every:2");
-  same[2].checkpoint = parse_checkpoint("--checkpoint", "selective");
+  same[0].checkpoint = parse_checkpoint("--recompute", "full");
+  same[1].checkpoint = parse_checkpoint("--recompute", "every:2");
+  same[2].checkpoint = parse_checkpoint("--recompute", "selective");
   same[3].release_gradients = true;
   same[4].activations = parse_activations("int8:min=1GiB");
   for (const RunSpec& other : same) {

@@ -1,5 +1,5 @@
-// Whole models of BF16 weights: --weights, --master-weights and --rounding as build_step applies
-// them.
+// Whole models of BF16 weights: --param-dtype, --master-weights and --rounding as build_step
+// applies them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -42,7 +42,7 @@ TYPED_TEST(Vocabulary, TheListIsInTheOrderOfTheValues) {
 
 std::string refusal_of_checkpoint(const std::string& checkpoint, int64_t layers) {
   try {
-    check_checkpoint(parse_checkpoint("--checkpoint", checkpoint), layers);
+    check_checkpoint(parse_checkpoint("--recompute", checkpoint), layers);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -52,16 +52,16 @@ std::string refusal_of_checkpoint(const std::string& checkpoint, int64_t layers)
 TEST(Checkpoint, EverySettingIsPrintedAsItIsTyped) {
   for (const char* word : {"none", "selective", "full", "every:1", "every:4", "blocks:0%",
                            "blocks:50%", "blocks:100%"}) {
-    EXPECT_EQ(to_string(parse_checkpoint("--checkpoint", word)), word);
+    EXPECT_EQ(to_string(parse_checkpoint("--recompute", word)), word);
   }
-  EXPECT_EQ(parse_checkpoint("--checkpoint", "every:4"), (Checkpoint{CheckpointKind::kEvery, 4}));
+  EXPECT_EQ(parse_checkpoint("--recompute", "every:4"), (Checkpoint{CheckpointKind::kEvery, 4}));
 }
 
 TEST(Checkpoint, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
   EXPECT_THAT(refusal_of_checkpoint("ful", 12), HasSubstr("did you mean full?"));
   for (const char* word : {"every:0", "every:", "every:-1", "every:2x"}) {
     EXPECT_THAT(refusal_of_checkpoint(word, 12),
-                HasSubstr(std::string("--checkpoint: '") + word + "' is no number of blocks"));
+                HasSubstr(std::string("--recompute: '") + word + "' is no number of blocks"));
   }
   for (const char* word : {"blocks:101%", "blocks:50", "blocks:%", "blocks:-1%", "blocks:5.5%"}) {
     EXPECT_THAT(refusal_of_checkpoint(word, 12),
@@ -69,15 +69,15 @@ TEST(Checkpoint, WhatIsNoSettingIsRefusedInOneLineWithWhatIsAllowed) {
   }
   EXPECT_EQ(refusal_of_checkpoint("every:12", 12), "accepted");
   EXPECT_EQ(refusal_of_checkpoint("every:13", 12),
-            "--checkpoint: 'every:13' is more than the model's 12 blocks; allowed: every:1 to "
-            "every:12 (example: --checkpoint every:2)");
+            "--recompute: 'every:13' is more than the model's 12 blocks; allowed: every:1 to "
+            "every:12 (example: --recompute every:2)");
 }
 
 // "0-2r 2-3r": recomputed [0, 2), then [2, 3).
 std::string groups_in_words(const std::string& checkpoint, int64_t layers) {
   std::vector<std::string> words;
   for (const BlockGroup& group :
-       block_groups(parse_checkpoint("--checkpoint", checkpoint), layers)) {
+       block_groups(parse_checkpoint("--recompute", checkpoint), layers)) {
     words.push_back(std::to_string(group.first) + "-" + std::to_string(group.end) +
                     (group.recomputed ? "r" : ""));
   }

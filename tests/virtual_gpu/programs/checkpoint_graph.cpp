@@ -65,7 +65,7 @@ int main() {
   for (const char* checkpoint : {"none", "full", "every:2", "blocks:50%", "selective"}) {
     for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
       for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
-        spec.checkpoint = parse_checkpoint("--checkpoint", checkpoint);
+        spec.checkpoint = parse_checkpoint("--recompute", checkpoint);
         spec.attention = attention;
         spec.precision = precision;
         capture_a_step(spec);

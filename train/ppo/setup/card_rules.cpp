@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/parameter_table.h"
 #include "text/quantity.h"
 #include "train/generate/rules.h"
 #include "train/ppo/setup/role_rules.h"

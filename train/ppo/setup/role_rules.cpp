@@ -115,7 +115,7 @@ std::string said_of_role(std::string line, Role role, const PpoSetup& setup) {
   if (own == setup.of_role.end()) return line;
   for (const RoleField& one : role_fields()) {
     if (one.role != role || !own->second.contains(one.field->name)) continue;
-    replace_flag(line, one.field->flag(), "--" + word_of(role) + "-" + one.field->flag().substr(2));
+    replace_flag(line, one.field->flag(), one.flag());
   }
   if (role == Role::kReward && setup.reward_size == "none") add_reward_model(line);
   return line;

@@ -50,6 +50,20 @@ const EnumWords<Role>& words_of(Role) {
 
 std::string PpoField::flag() const { return "--" + with_dashes(name); }
 
+std::string RoleField::flag() const { return "--" + word_of(role) + field->flag().substr(1); }
+
+std::string RoleField::old_flag() const {
+  return field->old_flag.empty() ? "" : "--" + word_of(role) + field->old_flag.substr(1);
+}
+
+std::string flag_of_setting(const std::string& name) {
+  if (const Field* field = find_field(name)) return field->flag();
+  for (const RoleField& one : role_fields()) {
+    if (one.name() == name) return one.flag();
+  }
+  return "--" + with_dashes(name);
+}
+
 const std::vector<RoleField>& role_fields() {
   static const std::vector<RoleField> kFields = [] {
     std::vector<RoleField> all;

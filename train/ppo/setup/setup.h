@@ -68,13 +68,18 @@ const std::vector<PpoField>& ppo_fields();
 struct RoleField {
   Role role = Role::kActor;
   const Field* field = nullptr;
-  std::string name() const { return word_of(role) + "_" + field->name; }
+  std::string name() const { return word_of(role) + "_" + field->name; }  // key in a file
+  std::string flag() const;                                               // "--actor-recompute"
+  std::string old_flag() const;  // "--actor-checkpoint", still taken; "" where it has none
 };
 const std::vector<RoleField>& role_fields();
 
 // Whether a setting of RunSpec is one of an iteration: steps have others, which it has otherwise or
 // not at all.
 bool is_of_iterations(const Field& field);
+
+// The flag of a setting by its key: a PpoField, a RoleField or a Field.
+std::string flag_of_setting(const std::string& name);
 
 // Sets what a file calls so: a PpoField, a RoleField or, of a run, a Field. The first returns false
 // where it is none of the first two. Throws UsageError where the text does not parse.
