@@ -16,6 +16,7 @@
 #include "bench/launch/progress.h"
 #include "bench/launch/request.h"
 #include "bench/process/child_process.h"
+#include "bench/process/fork_server.h"
 
 namespace headroom {
 namespace {
@@ -117,10 +118,12 @@ int main(int argc, char** argv) {
     return headroom::print_alloc_conf_keys();
   }
   const bool serves = argc == 2 && std::strcmp(argv[1], "--serve") == 0;
-  if (argc != 1 && !serves) {
+  const bool forks = argc == 2 && std::strcmp(argv[1], "--forks") == 0;
+  if (argc != 1 && !serves && !forks) {
     std::fputs("headroom-cell: reads JSON requests on stdin; started by headroom\n", stderr);
     return 2;
   }
+  if (forks && !headroom::serve_forks()) headroom::end(0);
   try {
     headroom::end(serves ? headroom::serve() : headroom::run_requests());
   } catch (const std::exception& error) {

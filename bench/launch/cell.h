@@ -38,6 +38,7 @@
 #include "bench/launch/progress.h"
 #include "bench/launch/worker.h"
 #include "bench/process/child_process.h"
+#include "bench/process/fork_server.h"
 #include "bench/process/host_memory.h"
 #include "profiling/record.h"
 #include "train/ppo/setup/setup.h"
@@ -74,6 +75,7 @@ struct CellOptions {
   std::function<void(const std::string& line)> on_talk;
   OnProgress on_progress;  // asked of the cell where it is set; these lines are no talk
   std::shared_ptr<WarmWorkers> workers;  // null: every cell gets a process of its own
+  std::shared_ptr<ForkServers> forks;    // start such a process; null: it is exec'd
   KernelPaths kernel;                    // where the out-of-memory killer's counters are
 };
 

@@ -91,6 +91,12 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const StderrRelay
           with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
 }
 
+// Cells on a real card are exec'd, and those whose times on the CPU are of a process by itself.
+bool may_be_forked(const RunSpec& spec) {
+  const bool is_rank = spec.mesh.ranks() > 1;
+  return is_virtual(spec) || (is_rank && spec.device.kind == DeviceKind::kCpu);
+}
+
 }  // namespace
 
 int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
@@ -117,6 +123,7 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
                           .arguments = {},
                           .environment = environment_,
                           .input = std::move(input),
+                          .forks = may_be_forked(specs.front()) ? options_.forks.get() : nullptr,
                           .deadline_seconds = options_.deadline_seconds,
                           .stop = options_.stop,
                           .on_output_line = on_output_line,

@@ -17,7 +17,9 @@ namespace {
 // Runs ranks once each.
 class LoneRanks {
  public:
-  LoneRanks(const RunSpec& spec, const CellOptions& options) : spec_(spec), options_(options) {}
+  LoneRanks(const RunSpec& spec, const CellOptions& options) : spec_(spec), options_(options) {
+    if (!options_.forks) options_.forks = forks_of_cells();
+  }
 
   const Record& record(int64_t rank) {
     const auto [place, is_new] = records_.try_emplace(rank);
@@ -60,7 +62,7 @@ class LoneRanks {
   static constexpr int kNoPort = 1;  // nobody listens, and nobody calls
 
   const RunSpec& spec_;
-  const CellOptions& options_;
+  CellOptions options_;
   std::map<int64_t, Record> records_;
 };
 

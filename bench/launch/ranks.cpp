@@ -125,7 +125,15 @@ CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_
   return own;
 }
 
-Record run_ranks(const RunSpec& spec, const CellOptions& options) {
+std::shared_ptr<ForkServers> forks_of_cells() {
+  return std::make_shared<ForkServers>(std::vector<std::string>{
+      "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+      "TORCHELASTIC_USE_AGENT_STORE", "HEADROOM_VIRTUAL_ABSENT", kRankAlone, kRankPatience});
+}
+
+Record run_ranks(const RunSpec& spec, const CellOptions& given) {
+  CellOptions options = given;
+  if (!options.forks) options.forks = forks_of_cells();
   const int64_t ranks = spec.mesh.ranks();
   check_loopback();
   const int port = free_port();

@@ -26,6 +26,9 @@ namespace headroom {
 // What a launcher of all ranks on this machine tells one of them; what it says is under its number.
 CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_t ranks, int port);
 
+// Servers whose cells differ by what launchers tell a rank.
+std::shared_ptr<ForkServers> forks_of_cells();
+
 // As run_cell(), of a spec whose mesh is more than one rank.
 Record run_ranks(const RunSpec& spec, const CellOptions& options);
 

@@ -21,6 +21,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "bench/process/fork_server.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/line_splitter.h"
 
@@ -88,8 +89,7 @@ bool working_directory_is_gone() {
   return getcwd(folder.data(), folder.size()) == nullptr && errno == ENOENT;
 }
 
-// Returns 0 or the errno of the failure.
-int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
+int exec_now(const Command& command, int in, int out, int err, pid_t* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -284,6 +284,17 @@ void StopSignal::raise() const {
 bool StopSignal::raised() const {
   pollfd watched = {descriptor_, POLLIN, 0};
   return poll(&watched, 1, 0) == 1;
+}
+
+int spawn(const Command& command, int in, int out, int err, pid_t* pid) {
+  if (command.forks != nullptr && command.arguments.empty()) {
+    const auto forked = command.forks->start(command.program, command.environment, in, out, err);
+    if (forked) {
+      *pid = *forked;
+      return 0;
+    }
+  }
+  return exec_now(command, in, out, err, pid);
 }
 
 Outcome run_command(const Command& command) {

@@ -1,5 +1,5 @@
-// A program run to its end with its output caught: exec'd (never a bare fork), in a process group
-// of its own, with a deadline. Knows nothing of Records.
+// A program run to its end with its output caught: exec'd, or forked by a server (fork_server.h),
+// in a process group of its own, with a deadline. Knows nothing of Records.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace headroom {
+
+class ForkServers;
 
 // Ends programs that run on other threads.
 class StopSignal {
@@ -33,6 +35,7 @@ struct Command {
   std::vector<std::string> environment;  // "NAME=value"; see changed_environment()
   std::string input;                     // what it reads on stdin
   int input_descriptor = -1;             // what it reads there instead, closed here; -1 = `input`
+  ForkServers* forks = nullptr;          // start it, where they can and `arguments` are none
   double deadline_seconds = 0;           // its process group is killed after this; 0 = never
   const StopSignal* stop = nullptr;      // its process group is killed when this is raised
   // One line of its stdout, without the newline, as it comes, after what it said on stderr before
@@ -63,6 +66,9 @@ struct Outcome {
 // std::runtime_error when this process is out of file descriptors or memory, and what on_error_line
 // throws; nothing that was started lives on then.
 Outcome run_command(const Command& command);
+
+// Starts it, with these standard streams. Returns 0, or the errno of the failure.
+int spawn(const Command& command, int in, int out, int err, pid_t* pid);
 
 // This process's environment without `unset`, and with `set` ("NAME=value") added or put in place;
 // a "NAME" alone is taken away.

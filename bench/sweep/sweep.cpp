@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "bench/launch/ranks.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/forecast.h"
 #include "bench/sweep/lanes.h"
@@ -159,6 +160,7 @@ class Sweep {
     const size_t at_once = most_at_once(stages);
     forecast_ = Forecast(at_once);
     if (options_.warm) workers_ = std::make_shared<WarmWorkers>(at_once);
+    if (places.size() > 1) forks_ = forks_of_cells();
     if (at_once > 1) {
       for (const size_t i : places) {
         if (is_virtual(*cells_[i].spec)) rows_.expect(i);
@@ -175,6 +177,7 @@ class Sweep {
         interrupted);
     rows_.finish();
     workers_.reset();
+    forks_.reset();
   }
 
   void run_in_one_process() {
@@ -201,6 +204,7 @@ class Sweep {
   CellOptions telling(const size_t& i) {
     CellOptions options = options_.cell;
     options.workers = workers_;
+    options.forks = forks_;
     if (options_.on_status) {
       options.on_progress = [this, &i](const Progress& progress) { status(i, progress); };
     }
@@ -264,6 +268,7 @@ class Sweep {
   SweepResult result_;
   size_t to_run_ = 0;
   std::shared_ptr<WarmWorkers> workers_;
+  std::shared_ptr<ForkServers> forks_;
   std::mutex mutex_;  // of the file, of what is said, and of what follows
   RowsInOrder rows_{[this](size_t i) {
     if (log_) log_->append(*cells_[i].record);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bench/launch/ranks.h"
 #include "bench/process/cores.h"
 #include "bench/process/interrupt.h"
 #include "bench/sweep/remembered_cells.h"
@@ -85,6 +86,7 @@ int fit(const Arguments& arguments) {
   }
   CellOptions options = limits_from(arguments);
   options.workers = std::make_shared<WarmWorkers>(kKindsOfWorkers * cores());
+  options.forks = forks_of_cells();
   options.virtual_host_memory_bytes = host_limit_of_a_rank(question).value_or(0);
   options.on_talk = log_line;
   check_alloc_confs({question.base}, options);

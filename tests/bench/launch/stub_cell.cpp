@@ -13,6 +13,7 @@
 
 #include "bench/launch/request.h"
 #include "bench/process/child_process.h"
+#include "bench/process/fork_server.h"
 #include "files/atomic_file.h"
 #include "profiling/record.h"
 
@@ -24,6 +25,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "(unset)" : value;
 }
 
+bool is_forked = false;
+
 Record ok_record(const CellRequest& request) {
   const RunSpec& spec = request.spec;
   Record record;
@@ -33,6 +36,7 @@ Record ok_record(const CellRequest& request) {
   record.peak = MemoryBytes{bytes, bytes, bytes};
   record.environment = {{"pid", getpid()},
                         {"group", getpgrp()},
+                        {"is_forked", is_forked},
                         {"host_memory_bytes", request.host_memory_bytes},
                         {"cuda_alloc_conf", variable("PYTORCH_CUDA_ALLOC_CONF")},
                         {"alloc_conf", variable("PYTORCH_ALLOC_CONF")}};
@@ -123,6 +127,10 @@ int run(int argc, char** argv) {
     std::cout << (identity != nullptr ? identity : R"({"build": "b1", "libtorch": "2.11.0"})")
               << "\n";
     return 0;
+  }
+  if (argc > 1 && std::string(argv[1]) == "--forks") {
+    is_forked = serve_forks();
+    if (!is_forked) return 0;
   }
   for (std::string line; std::getline(std::cin, line);) {
     const CellRequest request = request_from_json(line);

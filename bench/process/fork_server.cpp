@@ -1,0 +1,238 @@
+#include "bench/process/fork_server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "bench/process/child_process.h"
+
+namespace headroom {
+namespace {
+
+constexpr int kStreams = 3;
+constexpr int kServerSocket = STDIN_FILENO;
+constexpr pid_t kNone = -1;
+// What a server says first, loaded: a program that is none says nothing, or something else.
+constexpr std::string_view kReady = "headroom-cell: forks 1\n";
+constexpr int kLoadingMs = 30000;  // a busy machine takes seconds
+
+// Sizes of the request's parts; the descriptors come with it.
+struct Head {
+  uint64_t environment_bytes = 0;
+};
+
+bool send_all(int socket, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t sent = send(socket, data, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    data += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_all(int socket, char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t received = recv(socket, data, size, 0);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) return false;
+    data += received;
+    size -= static_cast<size_t>(received);
+  }
+  return true;
+}
+
+bool send_head(int socket, const Head& head, const std::array<int, kStreams>& streams) {
+  iovec content = {const_cast<Head*>(&head), sizeof(head)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(streams))> control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(streams));
+  std::memcpy(CMSG_DATA(rights), streams.data(), sizeof(streams));
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == ssize_t{sizeof(head)};
+}
+
+bool receive_head(int socket, Head& head, std::array<int, kStreams>& streams) {
+  iovec content = {&head, sizeof(head)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(streams))> control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t received = 0;
+  do {
+    received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  if (received != ssize_t{sizeof(head)} || rights == nullptr ||
+      rights->cmsg_len != CMSG_LEN(sizeof(streams))) {
+    return false;
+  }
+  std::memcpy(streams.data(), CMSG_DATA(rights), sizeof(streams));
+  return true;
+}
+
+std::string joined(const std::vector<std::string>& environment) {
+  std::string text;
+  for (const std::string& variable : environment) text += variable + '\0';
+  return text;
+}
+
+// Its own process, alive until the next one is set: what `environ` points to.
+void set_environment(const std::string& text) {
+  static std::vector<std::string> variables;
+  static std::vector<char*> pointers;
+  variables.clear();
+  for (size_t at = 0; at < text.size(); at = text.find('\0', at) + 1) {
+    variables.emplace_back(text.c_str() + at);
+  }
+  pointers = exec_pointers(variables);
+  environ = pointers.data();
+}
+
+// In the new process. False where it has lost the parent that asked for it.
+bool settle(pid_t between, pid_t home, const std::array<int, kStreams>& streams,
+            const std::string& environment, int ready) {
+  setpgid(0, 0);
+  while (getppid() == between) sched_yield();
+  die_with_parent();
+  if (getppid() != home) return false;
+  set_environment(environment);
+  for (int stream = 0; stream < kStreams; ++stream) dup2(streams[stream], stream);
+  for (const int stream : streams) close(stream);
+  const pid_t own = getpid();
+  return write(ready, &own, sizeof(own)) == ssize_t{sizeof(own)};
+}
+
+enum class Side { kServer, kStarted };
+
+// Of a start, on both sides. pid: of what was started, kNone where that failed.
+Side fork_twice(pid_t home, const std::array<int, kStreams>& streams,
+                const std::string& environment, pid_t& pid) {
+  std::array<int, 2> ready{};
+  pid = kNone;
+  if (pipe2(ready.data(), O_CLOEXEC) != 0) return Side::kServer;
+  const pid_t between = fork();
+  if (between == 0) {
+    const pid_t self = getpid();
+    if (const pid_t started = fork(); started != 0) _exit(started < 0 ? 1 : 0);
+    if (!settle(self, home, streams, environment, ready[1])) _exit(1);
+    close(ready[0]);
+    close(ready[1]);
+    return Side::kStarted;
+  }
+  close(ready[1]);
+  if (between > 0) {
+    while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    if (read(ready[0], &pid, sizeof(pid)) != ssize_t{sizeof(pid)}) pid = kNone;
+  }
+  close(ready[0]);
+  return Side::kServer;
+}
+
+bool differs_there(const std::string& variable, const std::vector<std::string>& names) {
+  const std::string name = variable.substr(0, variable.find('='));
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+ForkServer::ForkServer(const std::string& program, const std::vector<std::string>& environment) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw std::runtime_error(std::string("cannot make a socket: ") + strerror(errno));
+  }
+  socket_ = ends[0];
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const Command command{.program = program, .arguments = {"--forks"}, .environment = environment};
+  if (nowhere < 0 || spawn(command, ends[1], nowhere, nowhere, &pid_) != 0) pid_ = kNone;
+  if (nowhere >= 0) close(nowhere);
+  close(ends[1]);
+}
+
+ForkServer::~ForkServer() {
+  close(socket_);
+  if (pid_ <= 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Waits until it has loaded.
+bool ForkServer::is_ready() {
+  if (ready_ || pid_ <= 0) return ready_;
+  std::string said(kReady.size(), '\0');
+  pollfd news = {socket_, POLLIN, 0};
+  ready_ = poll(&news, 1, kLoadingMs) == 1 && receive_all(socket_, said.data(), said.size()) &&
+           said == kReady;
+  return ready_;
+}
+
+std::optional<pid_t> ForkServer::start(const std::vector<std::string>& environment, int in, int out,
+                                       int err) {
+  const std::string text = joined(environment);
+  pid_t pid = kNone;
+  const bool answered = is_ready() && send_head(socket_, {text.size()}, {in, out, err}) &&
+                        send_all(socket_, text.data(), text.size()) &&
+                        receive_all(socket_, reinterpret_cast<char*>(&pid), sizeof(pid));
+  if (!answered || pid == kNone) return std::nullopt;
+  return pid;
+}
+
+std::optional<pid_t> ForkServers::start(const std::string& program,
+                                        const std::vector<std::string>& environment, int in,
+                                        int out, int err) {
+  std::vector<std::string> kind = {program};
+  std::copy_if(environment.begin(), environment.end(), std::back_inserter(kind),
+               [&](const std::string& variable) { return !differs_there(variable, own_); });
+  const std::lock_guard lock(mutex_);
+  auto [server, is_new] = servers_.try_emplace(kind);
+  if (is_new) server->second = std::make_unique<ForkServer>(program, environment);
+  if (!server->second) return std::nullopt;
+  const std::optional<pid_t> pid = server->second->start(environment, in, out, err);
+  if (!pid) server->second.reset();
+  return pid;
+}
+
+bool serve_forks() {
+  const pid_t home = getppid();
+  if (!send_all(kServerSocket, kReady.data(), kReady.size())) return false;
+  Head head;
+  std::array<int, kStreams> streams{};
+  while (receive_head(kServerSocket, head, streams)) {
+    std::string environment(head.environment_bytes, '\0');
+    if (!receive_all(kServerSocket, environment.data(), environment.size())) return false;
+    pid_t pid = kNone;
+    if (fork_twice(home, streams, environment, pid) == Side::kStarted) return true;
+    for (const int stream : streams) close(stream);
+    if (!send_all(kServerSocket, reinterpret_cast<const char*>(&pid), sizeof(pid))) return false;
+  }
+  return false;
+}
+
+}  // namespace headroom
