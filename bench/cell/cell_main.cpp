@@ -1,9 +1,11 @@
 // headroom-cell: runs in a process of their own. See Note [The cell program] and Note [Cells in one
 // process] in bench/launch/cell.h.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -93,6 +95,12 @@ int serve() {
   return 0;
 }
 
+// What `ps` and `top` show of a rank: "headroom-rank3".
+void take_a_ranks_name() {
+  const char* const rank = std::getenv("RANK");
+  if (rank != nullptr) prctl(PR_SET_NAME, (std::string("headroom-rank") + rank).c_str());
+}
+
 // Without libtorch's destructors, which take longer than a small cell's step. The run's own objects
 // are gone.
 [[noreturn]] void end(int code) {
@@ -124,6 +132,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (forks && !headroom::serve_forks()) headroom::end(0);
+  headroom::take_a_ranks_name();
   try {
     headroom::end(serves ? headroom::serve() : headroom::run_requests());
   } catch (const std::exception& error) {

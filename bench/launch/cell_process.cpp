@@ -8,6 +8,7 @@
 
 #include "bench/launch/request.h"
 #include "bench/process/child_process.h"
+#include "bench/process/program_folder.h"
 #include "text/quantity.h"
 
 namespace headroom {
@@ -91,8 +92,10 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const StderrRelay
           with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
 }
 
-// Cells on a real card are exec'd, and those whose times on the CPU are of a process by itself.
-bool may_be_forked(const RunSpec& spec) {
+// Cells on a real card are exec'd, and a cell whose times on the CPU count. So is a program that
+// somebody put in the place of ours: it may treat each cell in another way.
+bool may_be_forked(const RunSpec& spec, const std::string& program) {
+  if (program != program_folder() + "/headroom-cell") return false;
   const bool is_rank = spec.mesh.ranks() > 1;
   return is_virtual(spec) || (is_rank && spec.device.kind == DeviceKind::kCpu);
 }
@@ -119,15 +122,16 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
     input += request_for(streams.emplace_back(spec).spec());
   }
   const auto kills_before = oom_kills(options_.kernel);
-  outcome_ = run_command({.program = program_,
-                          .arguments = {},
-                          .environment = environment_,
-                          .input = std::move(input),
-                          .forks = may_be_forked(specs.front()) ? options_.forks.get() : nullptr,
-                          .deadline_seconds = options_.deadline_seconds,
-                          .stop = options_.stop,
-                          .on_output_line = on_output_line,
-                          .on_error_line = [this](const std::string& line) { hear(line); }});
+  outcome_ =
+      run_command({.program = program_,
+                   .arguments = {},
+                   .environment = environment_,
+                   .input = std::move(input),
+                   .forks = may_be_forked(specs.front(), program_) ? options_.forks.get() : nullptr,
+                   .deadline_seconds = options_.deadline_seconds,
+                   .stop = options_.stop,
+                   .on_output_line = on_output_line,
+                   .on_error_line = [this](const std::string& line) { hear(line); }});
   const auto kills_after = oom_kills(options_.kernel);
   oom_killer_ran_ = kills_before && kills_after && *kills_after > *kills_before;
 }

@@ -7,7 +7,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from processes import processor_seconds, until  # noqa: E402
 
+NAME = "headroom-rank"  # of a rank's process, its number behind it
 AT_WORK = 1.5  # seconds of processor: libtorch takes 0.7 to load
+FORKED_AT_WORK = 0.8  # where a process that had loaded it was forked
 
 
 def free_port():
@@ -31,21 +33,20 @@ def cells_of(pid):
         one = below.pop()
         below += children.get(one, [])
         try:
-            if not Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")[0].endswith(b"-cell"):
-                continue
-            variables = Path(f"/proc/{one}/environ").read_bytes().split(b"\0")
+            name = Path(f"/proc/{one}/comm").read_text().strip()
         except OSError:
             continue
-        cells.update({int(name[5:]): one for name in variables if name.startswith(b"RANK=")})
+        if name.startswith(NAME):
+            cells[int(name.removeprefix(NAME))] = one
     return cells
 
 
-def met(process, count, seconds=120):
-    """Its cells, when all are there and each has used so much of the processor that it has met the others: one
-    that waits for them uses nearly none."""
+def met(process, count, seconds=120, used=AT_WORK):
+    """Its cells, when all are there and each has used so many seconds of processor that it has met the others:
+    one that waits for them uses nearly none."""
     def at_work():
         cells = cells_of(process.pid)
-        met_all = len(cells) == count and all(processor_seconds(pid) >= AT_WORK for pid in cells.values())
+        met_all = len(cells) == count and all(processor_seconds(pid) >= used for pid in cells.values())
         return cells if met_all else None
     return until(at_work, "the ranks have met", seconds)
 

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cells import gone, met
+from cells import FORKED_AT_WORK, gone, met
 
 HEADROOM = sys.argv[1]
 CELL = str(Path(HEADROOM).parent / "headroom-cell")
@@ -43,7 +43,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_a_rank_that_is_killed_ends_all_and_is_named(self):
         process = profile("--mesh", "dp=2", *LONG)
-        pids = met(process, 2, SOON)
+        pids = met(process, 2, SOON, FORKED_AT_WORK)
         os.kill(pids[1], signal.SIGKILL)
         out, _ = self.ended(process, pids.values())
         record = json.loads(out)
@@ -53,7 +53,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_a_rank_that_hangs_is_named_before_the_deadline(self):
         process = profile("--mesh", "dp=2", *LONG, "--deadline", "24")
-        pids = met(process, 2, SOON)
+        pids = met(process, 2, SOON, FORKED_AT_WORK)
         os.kill(pids[1], signal.SIGSTOP)
         out, _ = self.ended(process, pids.values())
         self.assertIn("no answer from rank 1", json.loads(out)["reason"])
@@ -61,7 +61,7 @@ class MeshFaults(unittest.TestCase):
     def test_a_rank_that_hangs_is_named_without_a_deadline_too(self):
         fast = {"HEADROOM_RANK_PATIENCE_MS": "12000", "HEADROOM_RANK_SILENCE_MS": "2000"}
         process = profile("--mesh", "dp=2", *LONG, env={**os.environ, **fast})
-        pids = met(process, 2, SOON)
+        pids = met(process, 2, SOON, FORKED_AT_WORK)
         os.kill(pids[1], signal.SIGSTOP)
         out, err = self.ended(process, pids.values())
         self.assertIn("no answer from rank 1", json.loads(out)["reason"])
@@ -80,7 +80,7 @@ class MeshFaults(unittest.TestCase):
         for mesh in ("dp=2", "pp=2"):
             with self.subTest(mesh):
                 process = profile("--mesh", mesh, *LONG)
-                pids = met(process, 2, SOON)
+                pids = met(process, 2, SOON, FORKED_AT_WORK)
                 os.kill(pids[0], signal.SIGKILL)
                 out, _ = self.ended(process, pids.values())
                 record = json.loads(out)
@@ -142,7 +142,7 @@ class MeshFaults(unittest.TestCase):
 
     def test_control_c_leaves_nothing(self):
         process = profile("--mesh", "dp=2", *LONG)
-        pids = met(process, 2, SOON)
+        pids = met(process, 2, SOON, FORKED_AT_WORK)
         process.send_signal(signal.SIGINT)
         self.ended(process, pids.values())
         self.assertEqual(process.returncode, 130)
