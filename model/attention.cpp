@@ -8,18 +8,18 @@
 namespace headroom {
 namespace {
 
-// (B, S, heads * K) -> (B, heads, S, K), a view: of so many heads as the projection has rows for.
+// (B, S, heads * K) -> (B, heads, S, K), a view. The projection's rows give the number of heads.
 Tensor split_heads(const Tensor& x, int64_t head_dim) {
   return x.unflatten(-1, {x.size(-1) / head_dim, head_dim}).transpose(1, 2);
 }
 
-// Each key/value head once per query head of its group: (B, G, T, K) -> (B, H, T, K).
+// Repeats each key/value head for every query head of its group: (B, G, T, K) -> (B, H, T, K).
 Tensor repeat_heads(const Tensor& x_BGTK, int64_t heads) {
   const int64_t groups = x_BGTK.size(1);
   return groups == heads ? x_BGTK : x_BGTK.repeat_interleave(heads / groups, 1);
 }
 
-// Of the keys: 0, 1, ... T - 1.
+// Positions of the keys: 0, 1, ... T - 1.
 Tensor positions_of(const Tensor& k_BGTK) {
   return torch::arange(k_BGTK.size(2), k_BGTK.options().dtype(torch::kInt64));
 }
@@ -52,7 +52,7 @@ Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor&
 
 Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
                       int64_t first_position) {
-  // is_causal lets the first query see the first key only, so queries that stand later need a mask.
+  // is_causal aligns the first query with the first key, so later queries need a mask.
   std::optional<Tensor> mask_11ST;
   if (first_position > 0) {
     mask_11ST = causal_mask(positions_of(k_BGTK), q_BHSK.size(2), first_position);
@@ -90,7 +90,7 @@ Tensor CausalSelfAttention::eager(const Tensor& q_BHSK, const Tensor& k_BHTK,
       q_BHSK, k_BHTK, v_BHTK);
 }
 
-// Of sequences from their first token on, without a cache.
+// Attention over sequences from their first token on, without a cache.
 Tensor CausalSelfAttention::whole(const Tensor& q_BHSK, const Tensor& k_BGTK,
                                   const Tensor& v_BGTK) const {
   const int64_t heads = q_BHSK.size(1);
@@ -103,8 +103,8 @@ Tensor CausalSelfAttention::forward(const Tensor& x_BSD) {
   Tensor q_BHSK = split_heads(q_proj_->forward(x_BSD), head_dim_);
   Tensor k_BGTK = split_heads(k_proj_->forward(x_BSD), head_dim_);
   const Tensor v_BGTK = split_heads(v_proj_->forward(x_BSD), head_dim_);
-  // Rotated in the tables' FP32, then in the type of the layer's input again: BF16 in a model of
-  // BF16 weights, FP32 under autocast, which casts for the products itself.
+  // The rotation runs in the tables' FP32. The result is cast to the type of the layer's input:
+  // BF16 with BF16 weights, FP32 under autocast, which casts for the products itself.
   q_BHSK = positions_->rotate(q_BHSK).to(x_BSD.scalar_type());
   k_BGTK = positions_->rotate(k_BGTK).to(x_BSD.scalar_type());
   if (positions_->pass != nullptr) {

@@ -11,18 +11,18 @@
 
 namespace headroom {
 
-// Which keys a query may see, (1, 1, S, T): its own position and those before it. positions_T
-// counts from 0; the S queries stand at [first_position, first_position + S) of it.
+// Mask of the keys that each query may see, (1, 1, S, T): its own position and earlier ones.
+// positions_T counts from 0; the S queries stand at [first_position, first_position + S).
 Tensor causal_mask(const Tensor& positions_T, int64_t queries, int64_t first_position = 0);
 
-// softmax(q k^T / sqrt(K)) v under that mask. Eager wants as many key heads as query heads;
-// scaled_dot_product_attention takes fewer (G) as they are.
+// softmax(q k^T / sqrt(K)) v under that mask. eager_attention needs as many key heads as query
+// heads; scaled_dot_product_attention takes fewer (G).
 Tensor eager_attention(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK,
                        int64_t first_position = 0);
 Tensor sdpa_attention(const Tensor& q_BHSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
                       int64_t first_position = 0);
-// Of whole sequences, by the kernel that `kind` names or, for kSdpa, that libtorch chooses. Throws
-// UnsupportedAttention where the named one does not run (model/forced_kernel.h).
+// Attention over whole sequences, by the kernel that `kind` names or, for kSdpa, by libtorch's
+// choice. Throws UnsupportedAttention where the named kernel does not run (model/forced_kernel.h).
 Tensor fused_attention(Attention kind, const Tensor& q_BHSK, const Tensor& k_BGTK,
                        const Tensor& v_BGTK);
 
@@ -32,7 +32,7 @@ class CausalSelfAttention : public LayerModule {
                       const Positions* positions, const torch::TensorOptions& options);
   Tensor forward(const Tensor& x_BSD) override;
 
-  // The fused kernels write no scores down, and are run as they are.
+  // Only eager attention uses `run`: the fused kernels store no scores.
   void run_core_by(const AttentionRunner& run) override { run_core_ = run; }
 
  private:
@@ -43,7 +43,7 @@ class CausalSelfAttention : public LayerModule {
   Attention kind_;
   const Positions* positions_;  // owned by the transformer
   Layer q_proj_, k_proj_, v_proj_, output_proj_;
-  AttentionRunner run_core_;  // null: as it is
+  AttentionRunner run_core_;  // null: called directly
 };
 
 }  // namespace headroom

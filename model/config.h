@@ -28,15 +28,15 @@ struct ModelConfig {
   int64_t head_outputs() const { return outputs != 0 ? outputs : vocab_size; }
 };
 
-// Every named shape, in the order the tables print them: the six sizes of the profiling assignment,
-// then the Llama shapes of the RLHF documents (with those documents' vocabulary of 128,000).
+// Every named shape, in the tables' print order: the six sizes of the profiling assignment, then
+// the Llama shapes of the RLHF documents (with those documents' vocabulary of 128,000).
 const std::vector<ModelConfig>& named_configs();
 
 // nullptr when there is no such name.
 const ModelConfig* find_config(std::string_view name);
 
-// Throws std::invalid_argument naming the dimension that is wrong (not positive, heads that do not
-// divide the width, an odd head dimension, which rotary positions cannot pair up, outputs below 0).
+// Throws std::invalid_argument naming the wrong dimension: not positive, heads that do not divide
+// the width, an odd head dimension (rotary positions need pairs), outputs below 0.
 void validate(const ModelConfig& config);
 
 }  // namespace headroom

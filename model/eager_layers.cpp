@@ -1,4 +1,4 @@
-// The set of layers of --kernels eager.
+// The layers of --kernels eager.
 #include "model/attention.h"
 #include "model/layer_factory.h"
 #include "model/layers.h"

@@ -9,12 +9,12 @@
 namespace headroom {
 namespace {
 
-// What libtorch calls a kernel.
+// libtorch's names for a kernel.
 struct Kernel {
   Attention attention;
-  const char* word;       // of --attention
-  const char* operation;  // how the operations that compute it begin
-  const char* title;      // of its reasons among the warnings
+  const char* word;       // value of --attention
+  const char* operation;  // prefix of the operations that compute it
+  const char* title;      // prefix of the title above its reasons in the warnings
 };
 constexpr Kernel kKernels[] = {
     {Attention::kMath, "math", "aten::_scaled_dot_product_attention_math", "Math"},
@@ -31,8 +31,8 @@ const Kernel& named(Attention attention) {
   TORCH_INTERNAL_ASSERT(false, "no kernel of scaled_dot_product_attention");
 }
 
-// Which kernels libtorch may choose from. "Overrideable" is of other devices; where the choice
-// comes to it on a card, libtorch fails ("Invalid backend") and says no reason.
+// The kernels that libtorch may choose from. "Overrideable" is for other devices; if libtorch comes
+// to it on a card, it fails ("Invalid backend") without a reason.
 struct Allowed {
   bool math, flash, efficient, cudnn, overrideable;
 };
@@ -67,7 +67,7 @@ class OnlyKernel {
   Allowed before_;
 };
 
-// Keeps what libtorch warns of on this thread.
+// Keeps libtorch's warnings on this thread.
 class Warnings : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override { texts_.push_back(warning.msg()); }
@@ -101,7 +101,7 @@ class SeenOperation {
 };
 thread_local std::string SeenOperation::seen_;
 
-// libtorch warns of every kernel in turn, each under a title of its own.
+// libtorch warns about every kernel in turn, each under its own title.
 std::string reason_among(const std::vector<std::string>& warnings, const Kernel& kernel) {
   constexpr std::string_view kTitleEnd = "not used because:";
   std::string reasons;
@@ -116,7 +116,7 @@ std::string reason_among(const std::vector<std::string>& warnings, const Kernel&
   return reasons;
 }
 
-// Whether libtorch found no kernel, and not that memory ran out or an operation failed.
+// True if libtorch found no kernel; false for other errors (out of memory, a failed operation).
 bool says_no_kernel(const std::string& error) {
   return error.starts_with("No available kernel") || error.starts_with("No viable backend");
 }

@@ -17,20 +17,20 @@ torch::Dtype stored_as(KvCacheType type) {
     case KvCacheType::kFp16:
       return torch::kFloat16;
     case KvCacheType::kFp8:
-      return torch::kUInt8;  // e4m3 by its bits: indexing knows no FP8
+      return torch::kUInt8;  // the bits of e4m3: indexing does not support FP8
     case KvCacheType::kInt8:
       break;
   }
   return torch::kInt8;
 }
 
-// Codes of 8 bits and the scale of each (token, head).
+// 8-bit codes and the scale of each (token, head).
 std::pair<Tensor, Tensor> encode(const Tensor& x_TGK, KvCacheType type) {
   const bool int8 = type == KvCacheType::kInt8;
   const double largest_code = int8 ? 127 : 448;
   const Tensor numbers = x_TGK.to(torch::kFloat32);
   const Tensor scales_TG = numbers.abs().amax(-1) / largest_code;
-  // Of a vector of zeros every code is zero, whatever it is divided by.
+  // A vector of zeros has zero codes for any divisor.
   const Tensor divisors_TG1 = torch::where(scales_TG == 0, 1.0, scales_TG).unsqueeze(-1);
   const Tensor codes = numbers / divisors_TG1;
   if (int8) return {codes.round().to(torch::kInt8), scales_TG};
@@ -113,7 +113,7 @@ class PagedCache final : public KvCache {
         const int64_t block = blocks[static_cast<size_t>(i / kKvCacheBlock)];
         slots.push_back(block * kKvCacheBlock + i % kKvCacheBlock);
       }
-      // What is beyond the end of a sequence is masked, so any block does; it must be finite.
+      // Positions past the end of a sequence are masked: any block with finite values does.
       for (int64_t i = 0; i < widest; ++i) {
         table.push_back(i < static_cast<int64_t>(blocks.size()) ? blocks[static_cast<size_t>(i)]
                                                                 : blocks.front());
@@ -146,9 +146,9 @@ class PagedCache final : public KvCache {
     }
   }
 
-  std::vector<int64_t> free_;                    // the next one at the end
-  std::vector<std::vector<int64_t>> blocks_of_;  // by row, in the order of its tokens
-  Tensor slots_T_;                               // where this pass's tokens go
+  std::vector<int64_t> free_;                    // the next one is at the end
+  std::vector<std::vector<int64_t>> blocks_of_;  // by row, in token order
+  Tensor slots_T_;                               // places of this pass's tokens
   Tensor table_BN_;                              // blocks of each stretch's sequence
 };
 
@@ -157,7 +157,7 @@ class PagedCache final : public KvCache {
 KvCache::KvCache(const KvCacheShape& shape, std::vector<int64_t> sizes, torch::Device device)
     : shape_(shape), device_(device), lengths_(static_cast<size_t>(shape.sequences)) {
   sizes.insert(sizes.begin(), {shape.layers, 2});
-  // Zeros: what is read beyond the end of a sequence must be finite, though it is masked.
+  // Zeros: values read past the end of a sequence must be finite, though masked.
   if (has_scales(shape.type)) {
     scales_ = torch::zeros(sizes, torch::dtype(torch::kFloat32).device(device));
   }

@@ -1,4 +1,4 @@
-// Which implementation of each layer a model is made of: what --kernels chooses.
+// Factory of a model's layers: --kernels chooses it.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Positions;
 using AttentionCore =
     std::function<Tensor(const Tensor& q_BHSK, const Tensor& k_BHTK, const Tensor& v_BHTK)>;
 
-// Runs the core of an attention. May do more around it, and run it again.
+// Runs the core of an attention. May add work around it and run it again.
 using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Tensor& q_BHSK,
                                              const Tensor& k_BHTK, const Tensor& v_BHTK)>;
 
@@ -26,20 +26,19 @@ using AttentionRunner = std::function<Tensor(const AttentionCore& core, const Te
 class LayerModule : public torch::nn::Module {
  public:
   virtual Tensor forward(const Tensor& x) = 0;
-  // How an attention in it runs its written-out softmax; layers without one ignore it.
+  // Sets the runner of the layer's written-out softmax; layers without attention ignore it.
   virtual void run_core_by(const AttentionRunner& /*run*/) {}
 };
 using Layer = std::shared_ptr<LayerModule>;
 
 // Note [Layers by kernels]
 // Rationale: the assignment's operation sequence and a faster one compute the same from the same
-//   parameters; they differ inside the layers and nowhere else.
-// Approach: one function per layer. A model asks its factory for each of them, and a layer made of
+//   parameters; they differ only inside the layers.
+// Approach: one function per layer. A model asks its factory for each layer, and a layer made of
 //   layers asks the factory it was given. A set of kernels is one file with such functions, and a
 //   row in train/build.cpp.
-// Limits: parameters keep their names and shapes (attn.q_proj.weight is (D, D)), by which files of
-//   weights, optimizers and theory know them. The rotary tables and the loss are the same in every
-//   set.
+// Limits: parameters keep their names and shapes (attn.q_proj.weight is (D, D)): weight files,
+//   optimizers and theory rely on them. The rotary tables and the loss are the same in every set.
 struct LayerFactory {
   using Options = torch::TensorOptions;
 
@@ -50,7 +49,7 @@ struct LayerFactory {
   std::function<Layer(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
                       const Options& options)>
       feed_forward;
-  // `positions` outlive the layer.
+  // `positions` must outlive the layer.
   std::function<Layer(const LayerFactory& layers, const ModelConfig& config, Attention kind,
                       const Positions* positions, const Options& options)>
       attention;

@@ -6,9 +6,8 @@ namespace headroom {
 namespace {
 
 // Normal with the given deviation, cut at three deviations, drawn on the weight's own device by the
-// inverse of the cumulative distribution. Nothing is ever made on the host first. Drawn in FP32 and
-// rounded to the type of the weights, so that a seed is one model in every type; of one weight at a
-// time.
+// inverse of the cumulative distribution; never made on the host first. One weight at a time is
+// drawn in FP32 and rounded to the type of the weights, so a seed gives one model in every type.
 Tensor truncated_normal(at::IntArrayRef sizes, double deviation,
                         const torch::TensorOptions& options) {
   const double edge = std::erf(3 / std::sqrt(2.0));
@@ -53,8 +52,8 @@ SwiGlu::SwiGlu(const LayerFactory& layers, int64_t d_model, int64_t d_ff,
 
 Tensor SwiGlu::forward(const Tensor& x_BSD) {
   const auto silu = [](const Tensor& x) { return x * torch::sigmoid(x); };
-  // Gate first, then the product, each in its own statement: a tensor that backward does not need
-  // dies where it dies in the reference.
+  // Gate first, then the product, each in its own statement, so that a tensor that backward does
+  // not need is freed at the same point as in the reference.
   Tensor gate_BSF = silu(w1_->forward(x_BSD));
   gate_BSF = gate_BSF * w3_->forward(x_BSD);
   return w2_->forward(gate_BSF);

@@ -1,5 +1,5 @@
-// The layers of the transformer other than attention, each the assignment's operation sequence: one
-// ATen operation per line, so that the memory it keeps can be counted line by line.
+// The transformer's layers other than attention, each as the assignment's operation sequence: one
+// ATen operation per line, so that its memory can be counted line by line.
 //
 // Shape suffixes used in model/, train/ and profiling/theory:
 //   B batch   S positions   T key positions   D d_model   F d_ff   V vocabulary
@@ -29,7 +29,7 @@ class Embedding : public LayerModule {
   Tensor weight;
 };
 
-// Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), computed in FP32 whatever the input.
+// Root-mean-square norm (Zhang and Sennrich 2019, eq. 4), always computed in FP32.
 class RmsNorm : public LayerModule {
  public:
   RmsNorm(int64_t d_model, double eps, const torch::TensorOptions& options);
@@ -55,7 +55,7 @@ class SwiGlu : public LayerModule {
 // Rotary positions (Su et al. 2021): pairs of even and odd elements are rotated by an angle that
 // grows with the position. FP32 tables (context, R), shared by every block. The rotated halves are
 // concatenated, not interleaved back: queries and keys are permuted alike, so scores are unchanged.
-// What comes out is FP32, whatever went in.
+// The output is always FP32.
 Tensor rotate(const Tensor& x_BHSK, const Tensor& cos_SR, const Tensor& sin_SR);
 
 class RotaryTable {

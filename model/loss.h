@@ -1,4 +1,4 @@
-// Next-token cross entropy, written out as the assignment does.
+// Next-token cross entropy, written out as in the assignment.
 #pragma once
 
 #include "model/torch.h"

@@ -1,5 +1,5 @@
-// Every parameter of the model, once: name, shape, place, how ranks of tensor parallelism split it.
-// Theory, sharding, checkpoints and plans read this table. No torch here.
+// Every parameter of the model once: name, shape, place, split over tensor-parallel ranks. Theory,
+// sharding, checkpoints and plans read this table. No torch here.
 #pragma once
 
 #include <array>
@@ -14,17 +14,16 @@ namespace headroom {
 
 enum class ModelSection { kEmbedding, kBlock, kFinal };  // final: the last norm and the output head
 
-// Megatron's split of a weight over the ranks of tensor parallelism (Shoeybi et al. 2019, section
-// 3).
+// Megatron's split of a weight over tensor-parallel ranks (Shoeybi et al. 2019, section 3).
 enum class Split {
   kWhole,    // every rank holds all of it
-  kRows,     // by outputs: heads, d_ff, the vocabulary
-  kColumns,  // by inputs; the ranks add their products
+  kRows,     // split by outputs: heads, d_ff, the vocabulary
+  kColumns,  // split by inputs; the ranks add their products
 };
 
 struct ParameterEntry {
-  const char* name;   // in a state_dict, without "layers.N." in front and ".weight" behind
-  const char* shape;  // letters of model/layers.h, rows first: "G*K D"
+  const char* name;   // in a state_dict, without the prefix "layers.N." and the suffix ".weight"
+  const char* shape;  // the letters of model/layers.h, rows first: "G*K D"
   ModelSection section;
   Split split;
   bool in_product;  // a matrix product reads it
@@ -32,12 +31,12 @@ struct ParameterEntry {
 
   bool in_every_block() const { return section == ModelSection::kBlock; }
   bool is_matrix() const { return std::string_view(shape).find(' ') != std::string_view::npos; }
-  // Of a block, between the token table and the head: the ones that Muon is made for.
+  // A matrix of a block, between the token table and the head. Muon is made for these.
   bool is_hidden_matrix() const { return in_every_block() && is_matrix(); }
   std::string_view rows() const;  // the first dimension: "G*K" of "G*K D"
 };
 
-// In the order of a forward pass; one entry stands for that tensor of every block.
+// In the order of a forward pass; a block entry stands for that tensor in every block.
 inline constexpr std::array<ParameterEntry, 12> kParameterTable = {{
     {"token_embeddings", "V D", ModelSection::kEmbedding, Split::kRows, false,
      "model/layers.cpp Embedding"},
@@ -59,10 +58,10 @@ inline constexpr std::array<ParameterEntry, 12> kParameterTable = {{
      "model/transformer.cpp TransformerImpl"},
 }};
 
-// The entry of a name, with or without "layers.N." and ".weight"; null: the model has none such.
+// The entry of a name, with or without "layers.N." and ".weight"; null if unknown.
 const ParameterEntry* find_parameter(std::string_view name);
 
-// Sizes of one such tensor. The head's rows are its outputs, which are not always the vocabulary.
+// Sizes of one such tensor. The head has head_outputs() rows, not always the vocabulary.
 std::vector<int64_t> parameter_sizes(const ParameterEntry& entry, const ModelConfig& config);
 
 struct ParameterRow {
@@ -75,7 +74,7 @@ struct ParameterRow {
 // Every tensor of the model, one row each: the token table, block after block, the final section.
 std::vector<ParameterRow> parameter_table(const ModelConfig& config);
 
-// Exact number of parameters, of all sections or of one.
+// Exact number of parameters, in all sections or in one.
 int64_t parameter_count(const ModelConfig& config);
 int64_t parameter_count(const ModelConfig& config, ModelSection section);
 

@@ -26,7 +26,7 @@ Tensor repeated(const Tensor& x_BGTK, int64_t heads) {
   return groups == heads ? x_BGTK : x_BGTK.repeat_interleave(heads / groups, 1);
 }
 
-// Written out, under a mask that broadcasts to the scores.
+// Written-out attention under a mask that broadcasts to the scores.
 Tensor eager_masked(const Tensor& q_BGSK, const Tensor& k_BGTK, const Tensor& v_BGTK,
                     const Tensor& mask) {
   Tensor scores = torch::einsum("bgsk,bgtk->bgst", {q_BGSK, k_BGTK}) /
@@ -38,11 +38,11 @@ Tensor eager_masked(const Tensor& q_BGSK, const Tensor& k_BGTK, const Tensor& v_
   return torch::einsum("bgst,bgtk->bgsk", {weights, v_BGTK});
 }
 
-// Each query sees the keys of its own sequence, and all of them.
+// Each query sees all keys of its own sequence.
 Tensor decode(const Pass& pass, int64_t layer, Attention kind, const Tensor& q_1HTK) {
   const KeysValues cached = pass.cache->read(layer, 0, q_1HTK.size(2), q_1HTK.scalar_type());
   const int64_t groups = cached.k_BGTK.size(1);
-  // The H / G query heads of a group as its queries.
+  // The H / G query heads of a group become its queries.
   const Tensor q_BGSK = q_1HTK.squeeze(0).transpose(0, 1).unflatten(1, {groups, -1});
   const Tensor& mask_B11T = pass.cache->mask_B11T();
   Tensor heads_BGSK;
@@ -56,7 +56,7 @@ Tensor decode(const Pass& pass, int64_t layer, Attention kind, const Tensor& q_1
   return heads_BGSK.flatten(1).unsqueeze(0);
 }
 
-// Of stretches [begin, end), which are of one length and one first position; their tokens begin at
+// Attention of stretches [begin, end), of one length and one first position. Their tokens begin at
 // `token`.
 Tensor attend_batch(const Pass& pass, int64_t layer, Attention kind, const WholeAttention& whole,
                     int64_t begin, int64_t end, int64_t token, const Tensor& q_1HTK,

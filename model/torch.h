@@ -1,5 +1,5 @@
-// The part of libtorch that a step uses: tensors, autograd, modules, CUDA. Without data loaders,
-// torch's own optimizers and serialization it is parsed in three quarters of the time of
+// The part of libtorch that a step uses: tensors, autograd, modules, CUDA. It omits data loaders,
+// torch's own optimizers and serialization, and parses in three quarters of the time of
 // torch/torch.h.
 #pragma once
 

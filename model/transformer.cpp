@@ -9,7 +9,7 @@ namespace headroom {
 TransformerBlockImpl::TransformerBlockImpl(const LayerFactory& layers, const ModelConfig& config,
                                            Attention attention, const Positions* positions,
                                            const torch::TensorOptions& options) {
-  // The reference's order of parameters: initialization, optimizer and allocator follow it.
+  // The reference's order of parameters: it fixes initialization, optimizer and allocator order.
   attn_ = register_module("attn", layers.attention(layers, config, attention, positions, options));
   ffn_ = register_module("ffn", layers.feed_forward(layers, config.d_model, config.d_ff, options));
   ln1_ = register_module("ln1", layers.rms_norm(config.d_model, config.norm_eps, options));
@@ -35,7 +35,7 @@ TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& 
     : TransformerImpl(layers, config, whole_model(config), context_length, attention, device,
                       weights, made) {}
 
-// What the model has not is made all the same, for its random numbers, and goes.
+// The table and blocks that `part` lacks are created too, for their random numbers, and freed.
 TransformerImpl::TransformerImpl(const LayerFactory& layers, const ModelConfig& config,
                                  const StageLayers& part, int64_t context_length,
                                  Attention attention, torch::Device device, torch::Dtype weights,
@@ -90,7 +90,7 @@ Tensor TransformerImpl::norm(Tensor x_BSD) {
   return x_BSD;
 }
 
-// Moved on from one block to the next: without a graph nobody else holds it.
+// The activation moves from block to block: without a graph nothing else holds it.
 Tensor TransformerImpl::hidden(const Tensor& tokens_BS, const BlockRunner& run_block,
                                const GroupRunner& run_groups) {
   return norm(blocks(0, block_count(), embed(tokens_BS), run_block, run_groups));
