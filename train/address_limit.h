@@ -1,12 +1,12 @@
-// The host's limit on the addresses of a process, RLIMIT_AS. No torch here.
+// The host's limit on the address space of a process, RLIMIT_AS. No torch here.
 #pragma once
 
 #include <string>
 
 namespace headroom {
 
-// "ulimit -v allows this process 2.861 GiB of addresses"; "" where nothing limits them. A limit
-// reaches from a program to its children.
+// "ulimit -v allows this process 2.861 GiB of addresses"; "" without a limit. Child processes
+// inherit the limit.
 std::string address_limit_in_words();
 
 }  // namespace headroom

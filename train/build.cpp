@@ -23,8 +23,8 @@ LayerFactory layers_of(const RunSpec& spec, const ParameterLayout& layout) {
   return layout.tensors ? layout.tensors->layers(whole) : whole;
 }
 
-// Seeded, in FP32, rounded to --param-dtype. Techniques cut and move each block when it is made: on
-// the card there need not be room for all.
+// Seeded, in FP32, rounded to --param-dtype. Techniques shard and move each block as soon as it is
+// made, so the card never needs room for all blocks.
 Transformer make_model(const BuildRequest& request, const Pipeline* pipeline,
                        const ParameterLayout& layout) {
   const RunSpec& spec = request.spec;
@@ -49,7 +49,7 @@ Transformer make_model(const BuildRequest& request, const Pipeline* pipeline,
   return model;
 }
 
-// The precision that runs on this device.
+// Switches the precision and returns the one that runs on this device.
 Precision apply_precision(const BuildRequest& request) {
   const RunSpec& spec = request.spec;
   std::string note = spec.weights == WeightType::kBf16 ? bf16_weights_note(request.device) : "";

@@ -1,4 +1,4 @@
-// What a step is built from: the argument of every apply_*() that train/build.cpp lists.
+// Inputs for building a step: the argument of every apply_*() that train/build.cpp lists.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ struct BuildRequest {
   torch::Device device;
   const DeviceMesh* grid = nullptr;         // null: one rank
   std::vector<std::string>* notes;          // for the reader of the result
-  std::shared_ptr<CopyQueue> copies = {};   // over the host link; null: nothing is offloaded
-  std::shared_ptr<const World> world = {};  // all ranks; null: this one is alone
+  std::shared_ptr<CopyQueue> copies = {};   // the host link's queue; null: nothing is offloaded
+  std::shared_ptr<const World> world = {};  // all ranks; null: a single rank
 
   uint64_t seed() const { return static_cast<uint64_t>(spec.seed); }
-  // Ranks along an axis.
+  // Number of ranks along an axis.
   int64_t size(MeshAxis axis) const { return grid == nullptr ? 1 : grid->size(axis); }
-  // Adds each note once: states and weights may lie in one directory.
+  // Adds each note once: states and weights may use one directory.
   void note(const std::vector<std::string>& more) const {
     for (const std::string& one : more) {
       if (std::find(notes->begin(), notes->end(), one) == notes->end()) notes->push_back(one);

@@ -1,4 +1,4 @@
-// What a refusal of a setting gives as its example: flags that run as they stand. No torch here.
+// Example flags for the error messages of settings; each example runs as it stands. No torch here.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -15,7 +15,7 @@ struct Example {
   std::string_view flags;
 };
 
-// Of settings that mean something beside others only, or whose first choice is not a typical value.
+// Settings that need other flags, or whose first choice is not a typical value.
 constexpr auto kExamples = std::to_array<Example>({
     {"d_model", "--d-model 512 --heads 8"},
     {"micro_batches", "--profile-type training --micro-batches 2"},

@@ -12,7 +12,7 @@
 
 namespace headroom::field_forms {
 
-// How two values of a member are told apart.
+// Compares and hashes the member.
 template <auto kMember>
 Field compared(Field field) {
   using Value = std::remove_reference_t<decltype(std::declval<RunSpec>().*kMember)>;
@@ -21,7 +21,7 @@ Field compared(Field field) {
   return field;
 }
 
-// Likewise of a member of several parts, by its text.
+// For a member of several parts: compares and hashes its text.
 template <auto kMember>
 Field of_parts(Field field) {
   field.value = FieldValue::kWord;
@@ -58,7 +58,7 @@ Field number(Field field) {
   return field;
 }
 
-// Any text; what it may be is checked by validate() or by who opens the file.
+// Any text; validate() or the code that opens the file checks it.
 template <auto kMember>
 Field text(Field field) {
   field = compared<kMember>(std::move(field));
@@ -69,7 +69,7 @@ Field text(Field field) {
   return field;
 }
 
-// A path: one at a time, nothing that is timed or that a size depends on.
+// A path: one value, not timed, and no size depends on it.
 template <auto kMember>
 Field file(FieldValue value, Field field) {
   field.value = value;

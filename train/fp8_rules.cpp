@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kMultiple = 16;  // numbers: cuBLAS wants rows of whole 16 bytes
+constexpr int64_t kMultiple = 16;  // elements: cuBLAS needs rows of whole 16 bytes
 
 void check_width(const std::string& flag, int64_t size, const std::string& example) {
   if (size % kMultiple == 0) return;

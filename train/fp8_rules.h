@@ -1,4 +1,4 @@
-// Where --precision fp8 runs. No torch here.
+// The configurations in which --precision fp8 runs. No torch here.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace headroom {
 
-// Throws UsageError where a virtual card has no FP8, and on a size that FP8 products do not take:
-// d_model, d_ff and the width of keys in multiples of 16, with a backward the tokens of one pass
-// too.
+// Throws UsageError on a virtual card without FP8, and on sizes that FP8 products do not take:
+// d_model, d_ff and the key width must be multiples of 16, and with a backward so must the tokens
+// of one pass.
 void check_fp8(const RunSpec& spec);
 
-// Throws UsageError below compute capability 8.9, the lowest with FP8 in its matrix units.
-// `capability`: "8.0"; `card`: its name, for people.
+// Throws UsageError below compute capability 8.9, the lowest with FP8 matrix units. `capability`:
+// "8.0"; `card`: its name, for the message.
 void check_fp8_capability(const std::string& capability, const std::string& card);
 
 }  // namespace headroom

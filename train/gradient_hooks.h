@@ -1,5 +1,5 @@
-// Calls somebody for each parameter whose gradient a backward has completed, on autograd's thread,
-// which whoever runs the backward waits for.
+// While alive, calls back for each parameter whose gradient a backward has completed. The call is
+// on autograd's thread; the caller of backward waits for it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace headroom {
 
 class GradientHooks {
  public:
-  // `completed` gets the parameter's index. As long as this lives; one such object to a parameter.
+  // `completed` gets the parameter's index. At most one such object per parameter.
   GradientHooks(std::vector<torch::Tensor> parameters, std::function<void(size_t index)> completed);
   ~GradientHooks();
   GradientHooks(const GradientHooks&) = delete;

@@ -34,7 +34,7 @@ void check_clipping(const RunSpec& spec) {
 constexpr const char* kRelease = "--release-gradients";
 std::string release_example() { return find_field("release_gradients")->example(); }
 
-// Releasing needs an update that one gradient is enough for.
+// Releasing needs an update that uses one gradient at a time.
 void check_release(const RunSpec& spec) {
   if (!spec.release_gradients) return;
   const auto refuse = [](const std::string& problem) {
@@ -64,7 +64,7 @@ constexpr const char* kOffloadExample = "--profile-type training --optimizer-off
   throw UsageError(kOffload, to_string(spec.optimizer_offload), problem, kOffloadExample + more);
 }
 
-// What the host updates, and by what.
+// Checks which parameters the host updates, and with which optimizer.
 void check_offloaded_update(const RunSpec& spec) {
   if (spec.profile_type != Mode::kTraining) {
     refuse_offload(spec, "keeps what updates parameters, which --profile-type " +
@@ -87,7 +87,7 @@ void check_offloaded_update(const RunSpec& spec) {
   }
 }
 
-// Each gradient is gone from the device before the next but one is there.
+// Each gradient leaves the device before the next but one exists.
 void check_offload(const RunSpec& spec) {
   if (!spec.optimizer_offload.any()) return;
   check_offloaded_update(spec);

@@ -1,5 +1,5 @@
-// What becomes of the gradients of a step: added up over micro-batches, clipped, released as they
-// come, sent to the host. What follows of it for the rest of a run, and what contradicts it. No
+// How a step treats its gradients: accumulated over micro-batches, clipped, released inside
+// backward, sent to the host. The consequences for the rest of a run, and the contradictions. No
 // torch here.
 #pragma once
 
@@ -7,19 +7,19 @@
 
 namespace headroom {
 
-// How often a step goes forward and backward.
+// Number of forward-backward passes per step.
 int64_t passes(const RunSpec& spec);
-// Sequences of one of them.
+// Sequences per pass.
 int64_t sequences_of_a_pass(const RunSpec& spec);
 
-// Whether every parameter is updated inside backward, which no gradient outlives.
+// True if backward updates every parameter and frees its gradient at once.
 bool releases_gradients(const RunSpec& spec);
-// Whether the host updates every parameter, by gradients that leave the card inside backward.
+// True if the host updates every parameter, with gradients that leave the card inside backward.
 bool offloads_optimizer(const RunSpec& spec);
 
 // Throws UsageError.
 void check_gradient_rules(const RunSpec& spec);
-// Also where BF16 becomes FP16 on a card without it.
+// Thrown too when BF16 becomes FP16 on a card without BF16.
 [[noreturn]] void refuse_release_of_scaled_gradients();
 [[noreturn]] void refuse_files_beside_a_loss_scale();
 

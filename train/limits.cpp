@@ -9,8 +9,8 @@ constexpr double kMost = 4611686018427387904.0;  // 2^62: two such sums still fi
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-// Whether a (context, context) square of every head is kept: always but in fused attention, which
-// libtorch gives up for its math kernel where FP32 heads are grouped.
+// True if a (context, context) square of every head may be kept: all but fused attention, and fused
+// attention too if libtorch falls back to its math kernel, with grouped FP32 heads.
 bool may_keep_scores(const RunSpec& spec, const ModelConfig& config) {
   if (spec.attention == Attention::kSdpa) {
     return !uses_autocast(spec.precision) && config.kv_heads != config.heads;

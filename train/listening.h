@@ -1,4 +1,4 @@
-// Listens to a step while alive.
+// Attaches listeners to a step while alive.
 #pragma once
 
 #include "train/step.h"

@@ -26,7 +26,7 @@ class LossScaler {
   // gradient is finite, so the optimizer may step. Waits for the device.
   bool unscale(const std::vector<torch::Tensor>& gradients);
 
-  // The same from who divides them himself: whether every gradient is finite.
+  // Reports gradients that the caller has divided itself: whether every one is finite.
   void found(bool finite) { found_inf_.fill_(finite ? 0 : 1); }
 
   // Grows or backs off the scale according to the last unscale() or found().
@@ -35,7 +35,7 @@ class LossScaler {
   std::vector<torch::Tensor> state() const { return {scale_, growth_tracker_, found_inf_}; }
   double current_scale() const { return scale_.item<double>(); }
   int64_t finite_steps() const { return growth_tracker_.item<int>(); }  // in a row
-  // Goes on where another run's scaler was.
+  // Continues from another run's state.
   void resume(double scale, int64_t finite_steps) {
     scale_.fill_(scale);
     growth_tracker_.fill_(finite_steps);

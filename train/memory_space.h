@@ -1,4 +1,4 @@
-// Where bytes lie. Peaks, categories and theory rows are kept for each apart. No torch here.
+// Where bytes are. Peaks, categories and theory rows are kept per space. No torch here.
 #pragma once
 
 #include "text/enum_words.h"

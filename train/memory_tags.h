@@ -1,18 +1,18 @@
 // The purpose of memory: a step tags the tensors that it makes. No torch header.
 //
 // Note [Tags]
-// Rationale: an allocator knows addresses and sizes. Only the code that makes a tensor knows its
+// Rationale: an allocator sees addresses and sizes. Only the code that makes a tensor has its
 //   purpose; a guess from lifetimes would hold for one workload and one optimizer.
-// Approach: code that makes a tensor which stays tags it with a category, where it makes it or at
-//   the latest before it lets go of it. A tag belongs to the storage that lives at that address at
-//   that moment, for all of its life; the later of two tags holds. Memory without a tag is either
-//   saved for backward or temporary, which profiling/lifetimes.h tells.
-//   When a profiler begins to listen, the step tags the memory that is there: parameters, master
-//   weights, rotary tables, the loss scaler's numbers, gradients, optimizer state and cuBLAS's
-//   workspaces. While it runs it tags the batch, gradients after each backward, optimizer state
-//   after an update and workspaces at the end; AutocastGuard (train/precision.h) tags the copies
-//   that autocast makes. A GradientSink tags gradients and states as it takes them.
-// Limits: views and shares of one storage are one.
+// Approach: code that makes a lasting tensor tags it with a category, at creation or before it
+//   drops the tensor. A tag applies to the storage at that address at that moment, for all of its
+//   life; the later of two tags wins. Memory without a tag is either saved for backward or
+//   temporary; profiling/lifetimes.h decides which.
+//   When a profiler begins to listen, the step tags existing memory: parameters, master weights,
+//   rotary tables, the loss scaler's numbers, gradients, optimizer state and cuBLAS's workspaces.
+//   While it runs it tags the batch, gradients after each backward, optimizer state after an update
+//   and workspaces at the end; AutocastGuard (train/precision.h) tags the copies that autocast
+//   makes. A GradientSink tags gradients and states as it takes them.
+// Limits: all views of one storage share one tag.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class Category {
   kCastCache,
   kKvCache,
   kWorkspaces,
-  kTemporaries,  // likewise
+  kTemporaries,  // also from lifetimes, not tagged
   kOther,
 };
 
@@ -61,20 +61,20 @@ inline std::string to_string(Category category) { return word_of(category); }
 class MemoryTags {
  public:
   virtual ~MemoryTags() = default;
-  // `name` is for people: "layers.0.ffn.w1.weight"; "" where the tensor has none.
+  // `name` is for display: "layers.0.ffn.w1.weight"; "" if the tensor has none.
   virtual void tag(Category category, MemorySpace space, uint64_t address,
                    const std::string& name) = 0;
 };
 
-// Tags the storage of each tensor that is defined. Nothing where nobody listens. The names are of
-// the tensors in turn, and begin anew where there are more tensors; none: they have no names.
+// Tags the storage of each defined tensor; does nothing if `tags` is null. `names` go to the
+// tensors in turn and repeat if there are more tensors; empty: no names.
 void tag(MemoryTags* tags, Category category, const at::Tensor& tensor,
          const std::string& name = "");
 void tag(MemoryTags* tags, Category category, const std::vector<at::Tensor>& tensors,
          const std::vector<std::string>& names = {});
 
-// cuBLAS's and cuBLASLt's workspaces, which libtorch keeps in its caching allocator. Nothing where
-// no CUDA is in use.
+// cuBLAS's and cuBLASLt's workspaces, which libtorch keeps in its caching allocator. Does nothing
+// without CUDA.
 void tag_workspaces(MemoryTags* tags);
 
 }  // namespace headroom

@@ -20,7 +20,7 @@ NamedTensors numbers_of_file(const NamedTensors& parameters, const ParameterLayo
   return layout.tensors == nullptr ? whole : layout.tensors->own(whole);
 }
 
-// Of a rank of several that share matrices, its part of them.
+// The parameters gathered over replicas, still this rank's part of each matrix.
 NamedTensors without_replicas(const NamedTensors& parameters, const ParameterLayout& layout,
                               const std::vector<Tensor>& masters) {
   if (layout.fully_sharded != nullptr) return layout.fully_sharded->whole_weights(masters);

@@ -1,5 +1,5 @@
-// Where the numbers of a model's parameters lie: whole on the device, or cut and moved away by
-// techniques. Reads them from files of weights and puts them together again.
+// Where a model's parameters are: whole on the device, or sharded and moved by techniques. Loads
+// them from weight files and puts them together again.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ namespace headroom {
 
 // Null: the technique is not in use.
 struct ParameterLayout {
-  std::shared_ptr<TensorParallel> tensors;         // this rank has a part of each matrix
-  std::shared_ptr<FullySharded> fully_sharded;     // and shares that with replicas (ZeRO)
-  std::shared_ptr<OffloadedParameters> offloaded;  // blocks are on the host or on a disk
-  // Where other stages have the rest of the model: the last block of each piece that this one has.
+  std::shared_ptr<TensorParallel> tensors;         // TP: this rank's part of each matrix
+  std::shared_ptr<FullySharded> fully_sharded;     // ZeRO: that part, sharded over replicas
+  std::shared_ptr<OffloadedParameters> offloaded;  // blocks on the host or on a disk
+  // Under pipeline parallelism: the last block of each piece of the model on this stage.
   std::vector<int64_t> last_blocks = {};
 
   bool has_all() const { return last_blocks.empty(); }
@@ -29,18 +29,18 @@ struct ParameterLayout {
 void load_parameters(const NamedTensors& parameters, const ParameterLayout& layout,
                      const std::string& path);
 
-// The FP32 numbers of the file of weights, on the host, in the pieces that the optimizer updates.
-// Empty unless BF16 weights are rounded from a file: then master weights begin as the weights.
-// Throws UsageError.
+// The weight file's FP32 numbers, on the host, in the pieces that the optimizer updates. Empty
+// unless BF16 weights with FP32 masters come from a file; otherwise master weights start from the
+// weights. Throws UsageError.
 NamedTensors first_masters(const RunSpec& spec, const NamedTensors& parameters,
                            const ParameterLayout& layout);
 
-// For each parameter, whether this rank counts it in sums over all ranks.
+// For each parameter, true if this rank counts it in sums over all ranks.
 std::vector<bool> counted_here(const ParameterLayout& layout,
                                const std::vector<std::string>& names);
 
-// The whole parameters of this rank's stage; `masters`, of the optimizer's parameters, in their
-// place where it has some. Every rank has to ask, and gets a copy where several of them have parts.
+// The whole parameters of this rank's stage, or their `masters` if the optimizer has some. Every
+// rank must call this; where several have parts, each gets a copy.
 NamedTensors whole_parameters(const NamedTensors& parameters, const ParameterLayout& layout,
                               const std::vector<torch::Tensor>& masters, torch::Device device);
 

@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-// Autocast's cache cannot be asked, so the operation that fills it is watched: a copy is tagged
-// when it ends, its source having been looked up when it began.
+// Autocast's cache cannot be read, so this watches the operation that fills it. The source is
+// looked up when the copy begins, and the copy is tagged when it ends.
 class AutocastGuard::CastWatch {
  public:
   using Weights = std::shared_ptr<const std::unordered_set<const void*>>;
@@ -38,7 +38,7 @@ class AutocastGuard::CastWatch {
     for (const torch::Tensor& weight : weights) storages->insert(storage_of(weight));
     return storages;
   }
-  // Fills in what is tagged on this thread now.
+  // Stores this thread's tags and weights in `state`.
   static void describe(AutocastState& state) {
     if (current == nullptr) return;
     state.tags = &current->tags_;
@@ -46,7 +46,7 @@ class AutocastGuard::CastWatch {
   }
 
  private:
-  // Not its address: a weight's memory may come and go.
+  // The storage, not its address: a weight's memory may come and go.
   static const void* storage_of(const torch::Tensor& tensor) {
     return tensor.storage().unsafeGetStorageImpl();
   }

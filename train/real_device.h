@@ -1,4 +1,4 @@
-// Whether what a device holds are numbers.
+// Whether a device holds real numbers.
 #pragma once
 
 #include "model/torch.h"
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// A virtual card only keeps the books: nothing is computed there, and no time passes.
+// A virtual card only accounts memory: it computes nothing, and no time passes.
 inline bool is_real(torch::Device device) { return !device.is_cuda() || !under_virtual_card(); }
 
 // A scalar's value; 0 on a virtual card, which has none to read.

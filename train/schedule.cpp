@@ -6,7 +6,7 @@ Task SerialSchedule::run(const std::vector<MicroBatch>& parts, const Compute& fo
                          const Compute& backward) {
   Task task;
   for (const MicroBatch& part : parts) {
-    task.release();  // of the micro-batch before
+    task.release();  // frees the previous micro-batch
     task.data = &part;
     task.blocks = {0, blocks_};
     task.drops_output = part.output == MicroBatch::Output::kHidden;

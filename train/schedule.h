@@ -1,4 +1,4 @@
-// In which order parts of the model go forward and backward with the micro-batches of a step.
+// The order of forwards and backwards of model parts and micro-batches in a step.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // One step. Returns the task whose logits and loss are to live until the step ends.
+  // Runs one step. Returns the task whose logits and loss must live until the step ends.
   virtual Task run(const std::vector<MicroBatch>& parts, const Compute& forward,
                    const Compute& backward) = 0;
 
-  // What CUDA graphs of the last run took of the card.
+  // Device memory of the last run's CUDA graphs.
   virtual int64_t graph_pool_bytes() const { return 0; }
 };
 
-// One micro-batch after the other: the whole model forward, then backward where it has a loss.
+// One micro-batch after another: the whole model forward, then backward if there is a loss.
 class SerialSchedule final : public Schedule {
  public:
   explicit SerialSchedule(int64_t blocks) : blocks_(blocks) {}

@@ -1,14 +1,14 @@
-// Named stretches of a step, told to whoever listens. No torch header.
+// Named scopes of a step, reported to a listener. No torch header.
 //
 // Note [Phases belong to the workload]
 // Rationale: training runs forward, loss, backward and optimizer once each; accumulation runs some
-//   of them many times, inference one, PPO generation and scoring besides. A list of names that
-//   profiling knows would be wrong for the next workload.
-// Approach: whoever runs a phase opens a scope and says what kind of phase it is. The kind says
-//   what the phase does to the graph of autograd, and that is all that is asked of it; its name is
-//   for people. A scope shows as a record_function range to any profiler of libtorch, too.
-// Limits: phases may nest, each byte belongs to the innermost; scopes open and close one at a time,
-//   so those of autograd's threads only while the step waits for them.
+//   of them many times, inference one, PPO generation and scoring besides. A fixed list of names in
+//   profiling would be wrong for the next workload.
+// Approach: the code that runs a phase opens a scope with the kind of the phase. Profiling uses
+//   only the kind: the effect of the phase on the autograd graph. The name is for display. A scope
+//   is also a record_function range for libtorch's profilers.
+// Limits: phases may nest, and each byte belongs to the innermost. Scopes open and close one at a
+//   time, so autograd's threads may open them only while the step waits.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ namespace headroom {
 enum class ScopeKind {
   kPhase,      // keeps nothing for a backward: inference, generation, scoring, the optimizer
   kSaving,     // a phase that builds the graph: forward with gradients, loss
-  kBackward,   // a phase that uses the graph up; what is recomputed in it is saved for nobody
+  kBackward,   // a phase that consumes the graph; recomputation inside it saves nothing for later
   kBlock,      // one block of the model, inside any phase
-  kRecompute,  // what is computed again inside a backward; ends when all that it needs is there
+  kRecompute,  // recomputation inside a backward; ends when all that backward needs is there
 };
 
 struct Scope {
   ScopeKind kind = ScopeKind::kPhase;
   std::string name;
-  int64_t index = -1;  // of a block, counted from 0 at the input
+  int64_t index = -1;  // of a block, from 0 at the input
 
   static Scope block(int64_t index) { return {ScopeKind::kBlock, "block", index}; }
   bool is_phase() const { return kind != ScopeKind::kBlock && kind != ScopeKind::kRecompute; }
@@ -45,7 +45,7 @@ class ScopeListener {
   virtual void on_scope(const Scope& scope, bool begins) = 0;
 };
 
-// The stretch from here to the end of the C++ scope. Nobody listens where `listener` is null.
+// A scope from here to the end of the C++ scope. A null `listener` gets no reports.
 class StepScope {
  public:
   StepScope(ScopeListener* listener, Scope scope);
@@ -56,7 +56,7 @@ class StepScope {
  private:
   ScopeListener* listener_;
   Scope scope_;
-  std::unique_ptr<at::RecordFunction> range_;  // null where no profiler of libtorch runs
+  std::unique_ptr<at::RecordFunction> range_;  // null if no libtorch profiler runs
 };
 
 }  // namespace headroom

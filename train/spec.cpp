@@ -105,7 +105,7 @@ std::string precision_in_words(const RunSpec& spec) {
 }
 
 void validate(const RunSpec& spec) {
-  check_computable(spec);  // first the dimensions themselves
+  check_computable(spec);  // checks the dimensions first
   check_optimizer(spec);
   check_weights(spec);
   check_gradient_rules(spec);

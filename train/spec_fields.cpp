@@ -1,4 +1,4 @@
-// The one list of settings: fields(). The order is the order of --help and of the table columns.
+// The one list of settings: fields(). Its order is that of --help and of the table columns.
 #include <vector>
 
 #include "train/field_forms.h"
@@ -24,7 +24,7 @@ using field_forms::text;
 using field_forms::word;
 using R = RunSpec;
 
-// What is computed.
+// What to compute.
 std::vector<Field> model_fields() {
   return {
       text<&R::model_size>({.name = "model_size",
@@ -49,7 +49,7 @@ std::vector<Field> model_fields() {
   };
 }
 
-// How one step runs, on which data.
+// How one step runs, and its data.
 std::vector<Field> step_fields() {
   return {
       word<&R::profile_type>({.name = "profile_type",
@@ -161,7 +161,7 @@ std::vector<Field> step_fields() {
   };
 }
 
-// What --profile-type generate does.
+// Settings of --profile-type generate.
 std::vector<Field> generation_fields() {
   return {
       integer<&R::prompt_len, 0, 1 << 24>(
@@ -187,7 +187,7 @@ std::vector<Field> generation_fields() {
   };
 }
 
-// What is measured and written.
+// What to measure and write.
 std::vector<Field> measurement_fields() {
   return {
       integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",
@@ -231,7 +231,7 @@ std::vector<Field> make_fields() {
     for (Field& row : rows) {
       row.group = group;
       if (row.flag_text.empty()) row.flag_text = "--" + with_dashes(row.name);
-      if (group == FieldGroup::kMeasurement) row.sizes = false;  // nothing of the model's
+      if (group == FieldGroup::kMeasurement) row.sizes = false;  // never a model property
       all.push_back(std::move(row));
     }
   };

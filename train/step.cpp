@@ -41,7 +41,7 @@ Tensor Step::run(const std::vector<MicroBatch>& parts) {
   tag_tokens(tags_, parts);
   free_gradients();
   TotalLoss total(tags_);
-  // What it returns lives until the step ends.
+  // The returned task lives until the step ends.
   const Task last = schedule->run(
       parts, [&](Task& task) { forward(task); }, [&](Task& task) { backward(task, total); });
   if (has_backward(mode_)) {
@@ -73,7 +73,7 @@ void Step::forward(Task& task) {
 
 Tensor Step::run_model(const Task& task) {
   Tensor x_BSD = task.is_first ? model_->embed(task.data->tokens_BS) : task.input;
-  // A pipeline's stage holds its input until its blocks have run.
+  // A pipeline stage holds its input until its blocks have run.
   const Tensor held_BSD = task.is_last ? Tensor() : x_BSD;
   x_BSD = model_->blocks(task.blocks.first, task.blocks.end, std::move(x_BSD), block_in_scope(),
                          run_groups);
@@ -103,8 +103,8 @@ void Step::backward(Task& task, TotalLoss& total) {
   total.add(loss_of_part, task.data->parts);
 }
 
-// As a run begins, not as it ends: zero_grad() opens the turn of a training loop, and what the
-// allocator has cached when a step begins is part of its peak.
+// Frees at the start of a run, not at its end: zero_grad() starts the body of a training loop, and
+// memory that the allocator has cached when a step begins is part of its peak.
 void Step::free_gradients() {
   for (Tensor& parameter : parameters_) parameter.mutable_grad() = Tensor();
 }

@@ -1,7 +1,7 @@
 // One step of the workload. Start here.
 //
-// A step is a sequence of phases, each a named scope, and tags the memory that it makes.
-// Profilers listen to both. build_step() in train/build.h makes a step from a RunSpec.
+// A step is a sequence of phases, each a named scope, and tags the memory that it makes. Profilers
+// listen to both. build_step() in train/build.h makes a step from a RunSpec.
 #pragma once
 
 #include <memory>
@@ -23,43 +23,43 @@ class Step {
  public:
   Step(Transformer model, Mode mode, Precision precision, torch::Device device);
 
-  // Runs one step and returns the mean loss of the batch: a detached scalar, FP32 but for BF16
-  // weights and for autocast on the CPU, whose lists leave it in the low precision; undefined in
-  // modes without a loss. Does not wait for the device. The gradients stay until the next run.
+  // Runs one step and returns the mean loss of the batch: a detached scalar, undefined in modes
+  // without a loss. It is FP32 except with BF16 weights and with autocast on the CPU, whose lists
+  // leave it in low precision. Does not wait for the device. The gradients stay until the next run.
   torch::Tensor run(const Batch& batch);
-  // The same of micro-batches with losses of their own, which are added up.
+  // For micro-batches with their own losses; adds the losses up.
   torch::Tensor run(const std::vector<MicroBatch>& parts);
 
-  // A forward without gradients, in any mode, and what `use` makes of the final norm's output, in a
-  // scope `forward`. pass: how the tokens are laid out; null: rows of equal length.
+  // A forward without gradients, in any mode, in a scope `forward`; returns `use` of the final
+  // norm's output. pass: the layout of the tokens; null: rows of equal length.
   torch::Tensor infer(const torch::Tensor& tokens_BS, const LossOfOutput& use,
                       const Pass* pass = nullptr);
-  // The logits of one pass, without guards and scopes of its own.
+  // The logits of one pass, without guards or scopes.
   torch::Tensor logits(const torch::Tensor& tokens_BS);
 
-  // Frees the gradients of the last run, which the next one would free as it begins.
+  // Frees the gradients of the last run; the next run would free them when it begins.
   void free_gradients();
 
-  // From now on these hear the scopes and tags of every run; null: nobody. Tags the memory that
-  // is there, at once.
+  // Sets the listeners of every later run's scopes and tags; null: none. Tags existing memory at
+  // once.
   void listen(ScopeListener* scopes, MemoryTags* tags);
 
-  // The seams where the techniques of train/build.h attach; null: as it is.
+  // Attachment points for the techniques of train/build.h; null: none attached.
   BlockRunner run_block;                // runs one block
   GroupRunner run_groups;               // runs groups of blocks
-  std::shared_ptr<SavedTensors> saved;  // forms of the activations that autograd saves
+  std::shared_ptr<SavedTensors> saved;  // format of the activations that autograd saves
   LossOfBatch loss;                     // of logits and targets; null: no loss
   std::unique_ptr<Schedule> schedule;   // order of forwards and backwards
-  std::shared_ptr<Update> update;       // what becomes of the gradients
+  std::shared_ptr<Update> update;       // use of the gradients
   StepHooks hooks;                      // moments of a step
-  ParameterLayout layout;               // where the parameters lie
+  ParameterLayout layout;               // placement of the parameters
   std::shared_ptr<CopyQueue> copies;    // over the host link; null: nothing is offloaded
   int64_t micro_batches = 1;            // parts of a batch
 
   Transformer& model() { return model_; }
   const Transformer& model() const { return model_; }
-  // The contents of a file of weights: the master weights, or else the parameters. Where ranks have
-  // parts of them each has to ask, and gets a copy.
+  // The contents of a weight file: the master weights, or else the parameters. If ranks have parts
+  // of them, every rank must call this and gets a copy.
   NamedTensors weights() const {
     return whole_parameters(model_->named_parameters(), layout, update->master_weights(), device_);
   }

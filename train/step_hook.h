@@ -1,11 +1,11 @@
-// When something happens in a step: what a technique does at each moment.
+// Callbacks for the moments of a step: techniques act in them.
 //
 // Note [Moments of a step]
-// Rationale: a technique that the step called by its name would cost every reader of the step one
+// Rationale: if the step called each technique by name, every reader of the step would pay for one
 //   more branch.
-// Approach: the step announces its moments to the hooks that train/build.cpp lists. What begins is
-//   announced in the order of the list, what ends in the reverse order, as scopes nest.
-// Limits: a hook changes no number that another one reads at the same moment.
+// Approach: the step announces its moments to the hooks that train/build.cpp lists: beginnings in
+//   list order, ends in reverse order, as scopes nest.
+// Limits: a hook must not change a number that another hook reads at the same moment.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct Task;
 class MemoryTags;
 class ScopeListener;
 
-// Every moment does nothing unless a technique says otherwise.
+// Every moment does nothing by default.
 class StepHook {
  public:
   StepHook() = default;
@@ -25,21 +25,21 @@ class StepHook {
   StepHook(const StepHook&) = delete;
   StepHook& operator=(const StepHook&) = delete;
 
-  // From now on these hear scopes and tags; null: nobody. Tags the memory that is there.
+  // Sets the listeners of scopes and tags; null: none. Tags existing memory.
   virtual void listen(ScopeListener* /*scopes*/, MemoryTags* /*tags*/) {}
-  // Before everything else. The step before may have failed in the middle.
+  // Runs first. The previous step may have failed midway.
   virtual void begin_step() {}
   virtual void begin_forward(const Task& /*task*/) {}
   virtual void end_forward(const Task& /*task*/) {}  // before the loss
   virtual void begin_backward(const Task& /*task*/) {}
   virtual void end_backward(const Task& /*task*/) {}
-  // After the last backward and before the update. Throws c10::Error where a gradient is missing.
+  // After the last backward and before the update. Throws c10::Error if a gradient is missing.
   virtual void gradients_ready() {}
-  // The optimizer has updated the parameters.
+  // Runs after the optimizer has updated the parameters.
   virtual void end_update() {}
 };
 
-// The hooks of a step, as one.
+// Passes each moment to a list of hooks.
 class StepHooks final : public StepHook {
  public:
   // Null adds nothing.

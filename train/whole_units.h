@@ -1,4 +1,4 @@
-// An amount as what takes it in whole units takes it. No torch here.
+// Rounds an amount up to whole units. No torch here.
 #pragma once
 
 #include <cstdint>

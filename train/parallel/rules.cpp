@@ -82,7 +82,7 @@ void check_tensor_parallel(const RunSpec& spec) {
            " key/value heads and d_ff " + std::to_string(config.d_ff) + " of " + config.name +
            "; allowed: tp that divides both");
   }
-  constexpr int64_t kFp8Unit = 16;  // elements, of every side of an FP8 product
+  constexpr int64_t kFp8Unit = 16;  // elements; every side of an FP8 product is a multiple
   for (const int64_t width : {config.d_model, config.kv_dim(), config.d_ff}) {
     if (spec.precision != Precision::kFp8 || width / tp % kFp8Unit == 0) continue;
     refuse("cuts a width of " + std::to_string(width) + " into parts of " +
@@ -148,7 +148,7 @@ void check_mesh_param_offload(const RunSpec& spec) {
   }
 }
 
-// What has a way of its own for gradients or parameters.
+// Checks features that handle gradients or parameters in their own way.
 void check_others(const RunSpec& spec) {
   const auto refuse = [&](const std::string& flag) {
     throw UsageError("--mesh", to_string(spec.mesh),

@@ -1,4 +1,4 @@
-// What a mesh of ranks can run, and what contradicts it. No torch here.
+// Checks the meshes of ranks: what can run, and what contradicts. No torch here.
 #pragma once
 
 #include "train/spec.h"

@@ -1,4 +1,4 @@
-// Which gradients replicas send together. No torch here: the rehearsal of theory cuts the same.
+// Gradient buckets of replicas. No torch here: the rehearsal of theory uses the same buckets.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-// Parameters by their index, in the reverse of their order; a bucket is full from `bucket_bytes`
-// on. bytes: of each parameter. blocks: which block each is of; where it says so no bucket has
-// parameters of two.
+// Buckets of parameter indices, in reverse order; a bucket is full at `bucket_bytes` or more.
+// bytes: of each parameter. blocks: the block of each parameter; if not empty, no bucket spans two
+// blocks.
 std::vector<std::vector<size_t>> buckets_of(const std::vector<int64_t>& bytes,
                                             const std::vector<int64_t>& blocks,
                                             int64_t bucket_bytes);

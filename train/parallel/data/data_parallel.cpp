@@ -12,7 +12,7 @@ using torch::Tensor;
 
 namespace {
 
-// 7 of "layers.7.ln1.weight"; -1 of what is in no block.
+// 7 for "layers.7.ln1.weight"; -1 outside all blocks.
 int64_t block_of(const std::string& name) {
   const std::string prefix = "layers.";
   if (name.rfind(prefix, 0) != 0) return -1;
@@ -67,7 +67,7 @@ void DataParallel::begin_step() {
   adding_up_ = nullptr;
 }
 
-// On autograd's thread, which the step waits for.
+// Runs on autograd's thread; the step waits for it.
 void DataParallel::completed(size_t parameter) {
   if (!sends_) return;
   --buckets_[bucket_of_[parameter]].missing;
@@ -83,7 +83,7 @@ void DataParallel::begin_sum(Bucket& bucket) {
   bucket.sum = group_->all_reduce(std::move(gradients));
 }
 
-// A backward may be of some of the blocks: whoever is complete goes.
+// A backward may cover only some blocks, so each complete bucket is sent at once.
 void DataParallel::completed_for_sink(size_t parameter) {
   tag(tags_, Category::kGradients, parameters_[parameter].grad(), names_[parameter]);
   Bucket& bucket = buckets_[bucket_of_[parameter]];

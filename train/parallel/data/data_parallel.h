@@ -45,7 +45,7 @@ class DataParallel final : public StepHook {
  private:
   struct Bucket {
     std::vector<size_t> parameters;
-    size_t missing = 0;  // gradients that are not complete
+    size_t missing = 0;  // gradients not complete yet
     RankGroup::Work sum;
     bool was_given = false;  // in this step
   };
@@ -64,7 +64,7 @@ class DataParallel final : public StepHook {
   std::shared_ptr<RankGroup> group_;
   int64_t bucket_bytes_;
   std::vector<Bucket> buckets_;
-  std::vector<size_t> bucket_of_;  // of each parameter
+  std::vector<size_t> bucket_of_;  // by parameter
   size_t begun_ = 0;               // buckets
   bool sends_ = false;
   GradientSink* sink_ = nullptr;

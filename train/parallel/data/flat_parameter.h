@@ -1,13 +1,12 @@
-// Parameters that lie one behind the other in one tensor, cut into equal parts, one for each
-// replica. No torch here.
+// Parameters concatenated in one tensor, cut into equal parts, one for each replica. No torch here.
 //
 // Note [Flat units]
-// Rationale: what replicas share of a model is gathered and scattered in large pieces. One tensor
-//   of all parameters of a block is one call and needs no copies beside it.
-// Approach: every parameter begins at a multiple of kFlatAlignment elements, and so does every
-//   part, behind which the tensor is padded. A replica owns what of each parameter lies in its
-//   part: an optimizer is given these pieces under their parameters' names, so that what it decides
-//   by blocks of a tensor (8-bit moments) it decides as one of the whole tensor does.
+// Rationale: replicas gather and scatter their shards in large pieces. With one tensor for all
+//   parameters of a block, this is one call without extra copies.
+// Approach: every parameter and every part begins at a multiple of kFlatAlignment elements; the
+//   tensor is padded behind each part. A replica owns the piece of each parameter inside its part.
+//   The optimizer gets these pieces under their parameters' names, so decisions per block of a
+//   tensor (8-bit moments) equal those for the whole tensor.
 // Limits: less than 256 elements are lost for each parameter and each replica of a unit.
 #pragma once
 
@@ -17,17 +16,17 @@
 
 namespace headroom {
 
-// Elements. A multiple of the blocks of 8-bit moments and of what kernels want to begin at.
+// In elements. A multiple of the blocks of 8-bit moments and of the alignment that kernels want.
 inline constexpr int64_t kFlatAlignment = 256;
 
 class FlatParameter {
  public:
-  // What of one parameter lies in a part.
+  // The piece of one parameter inside a part.
   struct Piece {
     size_t parameter = 0;
     int64_t begin = 0;    // elements, in the parameter
     int64_t length = 0;   // elements
-    int64_t in_part = 0;  // where it begins in the part
+    int64_t in_part = 0;  // where the piece begins in the part
   };
 
   // numels: elements of each parameter; parts: replicas.

@@ -88,7 +88,7 @@ void FsdpUnit::drop() {
 }
 
 bool FsdpUnit::take(size_t parameter) {
-  // Of the backward before this one, where no other unit has come between.
+  // Settles the previous backward's sum, if no other unit has since.
   if (missing_ == parameters_.size()) settle();
   Tensor& gradient = parameters_[parameter].mutable_grad();
   if (!gradients_.defined()) {
@@ -97,7 +97,7 @@ bool FsdpUnit::take(size_t parameter) {
   }
   const Tensor place = place_in(gradients_, parameter);
   if (!gradient.is_alias_of(place)) place.copy_(gradient);
-  // Where more of them come, autograd adds them to it.
+  // autograd adds later micro-batches' gradients to it.
   gradient = sends_ ? Tensor() : place;
   if (--missing_ > 0) return false;
   missing_ = parameters_.size();
@@ -137,7 +137,7 @@ void FsdpUnit::settle() {
   if (sum_is_last_ && ranks_.copies) adding_up_copies_ = ranks_.copies->all_reduce({sum_});
 }
 
-// What is left of the sum is the pieces' to let go.
+// The pieces own what remains of the sum and free it.
 void FsdpUnit::give() {
   set_gradients(std::exchange(summing_, Tensor()));
   has_given_ = true;

@@ -107,7 +107,7 @@ void FullySharded::set(const NamedTensors& numbers) const {
   }
 }
 
-// Backward has come to the last block: it is through with the head, whose gradients may wait.
+// Backward has reached the last block, so the head is no longer needed; its gradients may wait.
 void FullySharded::wait_for(int64_t index) {
   if (in_backward() && index + 1 == count() && head_ != nullptr) head_->drop();
   block(index).wait();
@@ -159,8 +159,8 @@ void FullySharded::begin_forward(const Task& task) {
   table_->wait();
 }
 
-// What a backward sent last has had the blocks of a forward to arrive in, and makes room for the
-// head's weights and gradients.
+// Waits for the last backward's sums: a forward's blocks ran meanwhile. Frees room for the head's
+// weights and gradients.
 void FullySharded::settle_sums() {
   for (FsdpUnit* one : std::exchange(adding_up_, {})) one->settle();
 }
@@ -170,13 +170,13 @@ void FullySharded::begin_backward(const Task& task) {
   for (const auto& unit : units_) {
     unit->begin_backward(task.ends_step || zero_ > 1, task.ends_step);
   }
-  // Other forwards and backwards may have come since the head's forward.
+  // Other forwards and backwards may have run since the head's forward.
   if (!task.is_last || head_ == nullptr) return;
   head_->fetch();
   head_->wait();
 }
 
-// Two neighbours' gradients are there at most.
+// At most two neighbouring units' gradients are on the card.
 void FullySharded::completed(FsdpUnit& unit, size_t parameter) {
   if (!unit.take(parameter)) return;
   if (&unit == head_) head_->drop();

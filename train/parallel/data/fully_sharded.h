@@ -31,27 +31,27 @@ namespace headroom {
 
 class FullySharded final : public StepHook, public BlockPrefetcher {
  public:
-  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): of 3.
+  // zero: 1 to 3. reshard_after_forward, prefetch (blocks): for 3.
   FullySharded(int64_t zero, Reshard reshard_after_forward, int64_t prefetch, SharingRanks ranks);
 
-  // Shares a block that has just been made, one after the other; then what else the model has.
+  // Shards each block as soon as it is made; take_rest() shards the rest of the model.
   void take(int64_t layer, TransformerBlock& block);
   void take_rest(Transformer& model);
 
-  bool come_and_go() const { return zero_ == 3; }  // the parameters
-  // What this replica's optimizer updates, by the names of the parameters that it is of.
+  bool come_and_go() const { return zero_ == 3; }  // the parameters do
+  // The pieces that this replica's optimizer updates, by parameter name.
   NamedTensors pieces() const;
-  // Where in its parameter each of pieces() lies.
+  // The range of each of pieces() in its parameter.
   std::vector<FlatParameter::Piece> ranges() const;
-  // Elements of the parameter that each of pieces() is of.
+  // Elements of each piece's whole parameter.
   std::vector<int64_t> whole_numels() const;
-  // Of tensors like the parameters, by their names, what each of pieces() is of them.
+  // The parts of each of pieces(), cut from tensors like the parameters, by name.
   NamedTensors cut(const NamedTensors& whole) const;
-  // Gives all replicas' parameters these numbers, of which each replica takes its pieces; one that
-  // has whole parameters takes all.
+  // Loads the parameters of all replicas: each replica takes its pieces, or everything if it has
+  // whole parameters.
   void set(const NamedTensors& numbers) const;
 
-  // `inner`, with the block's parameters there.
+  // `inner`, with the block's parameters gathered.
   BlockRunner around(BlockRunner inner);
 
   // As DataParallel::send_to().
@@ -65,8 +65,8 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   void gradients_ready() override;
   void end_update() override;
 
-  // The whole weights on the host, put together of every replica's; `masters`: of the optimizer's
-  // copies of its pieces instead, if it has some. All replicas have to ask at once.
+  // The whole weights on the host, gathered from every replica; `masters`: gathers the optimizer's
+  // copies of the pieces instead, if it has some. All replicas must call this at once.
   NamedTensors whole_weights(const std::vector<torch::Tensor>& masters) const;
 
  private:
@@ -82,12 +82,12 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   SharingRanks ranks_;
   std::vector<std::unique_ptr<FsdpUnit>> units_;  // the token table, every block, the head
   std::vector<FsdpUnit*> blocks_;
-  FsdpUnit* table_ = nullptr;  // both null in a part of a model that has none
+  FsdpUnit* table_ = nullptr;  // both null if this part of a model has none
   FsdpUnit* head_ = nullptr;
-  FsdpUnit* with_table_ = nullptr;  // the block whose gradients leave with the token table's
-  std::vector<std::unique_ptr<GradientHooks>> hooks_;  // of each unit
-  std::vector<FsdpUnit*> adding_up_;                   // whose sum began last, and may not be there
-  bool gives_ = false;                                 // sums to a sink, as they come
+  FsdpUnit* with_table_ = nullptr;  // the block whose gradients are sent with the token table's
+  std::vector<std::unique_ptr<GradientHooks>> hooks_;  // by unit
+  std::vector<FsdpUnit*> adding_up_;                   // their sum began last; it may be incomplete
+  bool gives_ = false;                                 // sums go to a sink as they come
 };
 
 }  // namespace headroom

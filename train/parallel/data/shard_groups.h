@@ -1,17 +1,16 @@
-// Which replicas share with which, and which are copies of each other. No torch here.
+// Which replicas shard together, and which are copies of each other. No torch here.
 //
 // Note [Groups that share]
 // Rationale: weights that all replicas share are gathered from all of them, block by block, several
-//   times a step: over the slowest link between any two (hybrid sharding: PyTorch FSDP, Zhao et al.
-//   2023, section 3.2.2). Replicas of one machine that share among themselves gather inside it, and
-//   only their parts of the gradients' sum go further, once a step.
-// Approach: neighbouring replicas are a group, in which each has a part of everything that is
-//   shared; the groups are copies of each other. Gradients are summed and cut in the group
-//   (reduce-scatter), and the parts' sums over the ranks that have the same part in the other
-//   groups (all-reduce). Then copies have the same gradients, and what they do with them is the
-//   same: the norm of all gradients is a sum over one group.
-// Limits: all groups are of one size. Copies are never compared: what adds numbers up in another
-//   order on another machine makes their weights differ in the last bit.
+//   times a step, over the slowest link (hybrid sharding: PyTorch FSDP, Zhao et al. 2023, section
+//   3.2.2). If the replicas of one machine share only among themselves, they gather inside it, and
+//   only their parts of the summed gradients leave it, once a step.
+// Approach: a group is a run of neighbouring replicas, each with a part of everything that is
+//   sharded; the groups are copies of each other. Gradients are reduce-scattered in the group, then
+//   all-reduced over the ranks with the same part in the other groups. Copies then have the same
+//   gradients and do the same with them: the norm of all gradients is a sum over one group.
+// Limits: all groups have one size. Copies are never compared: if machines sum in different orders,
+//   their weights differ in the last bit.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +22,15 @@ namespace headroom {
 
 class ShardGroups {
  public:
-  // size: replicas of a group, which divides all of them; 0 = one group of all.
+  // size: replicas per group, a divisor of their number; 0 = one group of all.
   ShardGroups(const Mesh& mesh, int64_t size);
 
   int64_t size() const { return size_; }
   int64_t groups() const { return mesh_.size(MeshAxis::kData) / size_; }
-  // Which part a rank has, and in which group.
+  // A rank's part, and its group.
   int64_t part(int64_t rank) const { return mesh_.place(rank, MeshAxis::kData) % size_; }
   int64_t group(int64_t rank) const { return mesh_.place(rank, MeshAxis::kData) / size_; }
-  // With this rank in one group, by their parts; and all that have its part, by their groups.
+  // The ranks of this rank's group, by part; and all ranks with its part, by group.
   std::vector<int64_t> sharers(int64_t rank) const;
   std::vector<int64_t> copies(int64_t rank) const;
 

@@ -1,4 +1,4 @@
-// What comes after an action of a pipeline's stage. No torch here.
+// The successor of an action on a pipeline stage. No torch here.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// forward: one of `actions`. Whether the backward of the same is the next one.
+// forward: an element of `actions`. True if the next action is its backward.
 inline bool backward_follows(const std::vector<Action>& actions, const Action& forward) {
   const Action* const next = &forward + 1;
   return next != actions.data() + actions.size() && next->kind == ActionKind::kBackward &&

@@ -32,7 +32,7 @@ std::vector<int64_t> Pipeline::last_blocks() const {
   return last;
 }
 
-// One for everything that goes between two pieces in a step.
+// A unique tag for each message between two pieces in a step.
 int Pipeline::tag(int64_t piece, int64_t micro_batch, ActionKind kind) const {
   const int64_t way = kind == ActionKind::kForward ? 0 : 1;
   return static_cast<int>((piece * micro_batches_ + micro_batch) * 2 + way);
@@ -40,7 +40,7 @@ int Pipeline::tag(int64_t piece, int64_t micro_batch, ActionKind kind) const {
 
 Task Pipeline::run(const std::vector<MicroBatch>& parts, const Compute& forward,
                    const Compute& backward) {
-  waiting_.clear();  // of a step that failed in the middle
+  waiting_.clear();  // from a step that failed midway
   for (const Action& action : actions_) {
     if (action.kind == ActionKind::kForward) {
       run_forward(action, parts[static_cast<size_t>(action.micro_batch)], forward);
@@ -90,7 +90,7 @@ Tensor Pipeline::receive(int64_t output_of, const Action& action, const MicroBat
 }
 
 void Pipeline::send(int64_t output_of, const Action& action, Tensor tensor) {
-  // Waited for even so: a Work that nobody has waited for keeps its tensors.
+  // wait() even when completed: a Work that was never waited for keeps its tensors.
   const auto has_left = [](const auto& one) {
     return one.first->isCompleted() && one.first->wait();
   };

@@ -1,12 +1,12 @@
 // Runs a pipeline's schedule on one stage: one loop for every schedule.
 //
 // Note [One loop]
-// Rationale: schedules differ in the order of forwards and backwards and in nothing else.
-// Approach: the list of schedule.h, one action after the other. A forward waits for the output of
-//   the piece before it and sends its own, a backward waits for the gradient of the piece behind it
-//   and sends that of its input. What is sent is kept until it has left; what a forward keeps for
-//   backward goes with its backward.
-// Limits: a stage waits where it has nothing to do; nothing is computed in the gaps.
+// Rationale: schedules differ only in the order of forwards and backwards.
+// Approach: run the list of schedule.h, one action after the other. A forward waits for the output
+//   of the previous piece and sends its own; a backward waits for the gradient from the next piece
+//   and sends that of its input. Sent tensors are kept until they have left; a forward's saved
+//   tensors are freed with its backward.
+// Limits: a stage with nothing to do waits; nothing is computed in the gaps (bubbles).
 #pragma once
 
 #include <map>
@@ -24,15 +24,15 @@ namespace headroom {
 
 class Pipeline final : public Schedule {
  public:
-  // layers: of the whole model.
+  // layers: the whole model's count.
   Pipeline(const PipelineOrder& order, int64_t layers, std::shared_ptr<RankGroup> stages,
            int64_t micro_batches);
 
-  // What of the model this stage has.
+  // This stage's part of the model.
   StageLayers part() const;
-  // The last one of each.
+  // The last block of each of its chunks.
   std::vector<int64_t> last_blocks() const;
-  // What goes from piece to piece: (B, S / token_parts, d_model) of the micro-batch's (B, S).
+  // A tensor sent from piece to piece: (B, S / token_parts, d_model) of the micro-batch's (B, S).
   struct Sent {
     int64_t d_model = 0;
     int64_t token_parts = 1;
@@ -53,7 +53,7 @@ class Pipeline final : public Schedule {
   bool is_first(int64_t chunk) const { return piece(chunk) == 0; }
   bool is_last(int64_t chunk) const { return piece(chunk) + 1 == pieces(); }
   int tag(int64_t piece, int64_t micro_batch, ActionKind kind) const;
-  // output_of: the piece whose output it is, or the gradient of whose output.
+  // output_of: the piece whose output, or whose output's gradient, is sent.
   torch::Tensor receive(int64_t output_of, const Action& action, const MicroBatch& part);
   void send(int64_t output_of, const Action& action, torch::Tensor tensor);
   void run_forward(const Action& action, const MicroBatch& part, const Compute& forward);
@@ -62,10 +62,10 @@ class Pipeline final : public Schedule {
 
   std::shared_ptr<RankGroup> stages_;
   int64_t chunks_, micro_batches_;
-  std::vector<int64_t> layers_;    // that this stage has
-  std::vector<LayerSpan> blocks_;  // of its chunks, counted among these
+  std::vector<int64_t> layers_;    // on this stage
+  std::vector<LayerSpan> blocks_;  // of its chunks, as indices into layers_
   std::vector<Action> actions_;
-  std::map<Key, Task> waiting_;  // for their backward
+  std::map<Key, Task> waiting_;  // tasks before their backward
   std::vector<std::pair<RankGroup::Work, torch::Tensor>> leaving_;
   Sent sent_;
 };

@@ -18,7 +18,7 @@ Action backward(int64_t micro_batch, int64_t chunk = 0) {
   return {ActionKind::kBackward, micro_batch, chunk};
 }
 
-// `ahead` forwards, then one of each in turn, then the backwards that are left.
+// `ahead` forwards, then one of each in turn, then the remaining backwards.
 template <typename Forward, typename Backward>
 std::vector<Action> in_turn(int64_t count, int64_t ahead, const Forward& nth_forward,
                             const Backward& nth_backward) {
@@ -33,8 +33,8 @@ std::vector<Action> in_turn(int64_t count, int64_t ahead, const Forward& nth_for
   return actions;
 }
 
-// The n-th run of a chunk: so many micro-batches as there are stages go through one chunk, then
-// through the next one.
+// The n-th run of a chunk: as many micro-batches as stages go through one chunk, then through the
+// next one.
 Action nth_of_chunks(ActionKind kind, int64_t n, int64_t stages, int64_t chunks) {
   const int64_t in_round = n % (stages * chunks);
   const int64_t chunk = in_round / stages;

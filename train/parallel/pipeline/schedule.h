@@ -1,8 +1,8 @@
-// Pipeline schedules as data: what each stage does, in its order. No torch here.
+// Pipeline schedules as data: each stage's actions in order. No torch here.
 //
 // A model's layers are cut into stages x chunks contiguous pieces; piece number chunk * stages +
-// stage is chunk `chunk` of stage `stage`. What a piece needs of others follows from its number: a
-// forward the output of the piece before, a backward the gradient from the piece behind.
+// stage is chunk `chunk` of stage `stage`. A piece's inputs follow from its number: a forward needs
+// the output of the previous piece, a backward the gradient from the next.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PipelineOrder {
   bool operator==(const PipelineOrder&) const = default;
 };
 std::string to_string(const PipelineOrder& schedule);
-// Throws UsageError on what is no setting.
+// Throws UsageError on any other text.
 PipelineOrder parse_schedule(const std::string& flag, std::string_view typed);
 
 enum class ActionKind { kForward, kBackward };
@@ -34,15 +34,14 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-// Of one stage. gpipe: all forwards, then all backwards (Huang et al. 2019). 1f1b: as many forwards
-// as there are stages behind, then one of each in turn (Narayanan et al. 2021, section 2.2).
-// interleaved: the same of chunks (section 2.2 there, too); the stages divide the micro-batches.
+// The actions of one stage. gpipe: all forwards, then all backwards (Huang et al. 2019). 1f1b: one
+// forward per later stage, then one of each in turn (Narayanan et al. 2021, section 2.2).
+// interleaved: the same with chunks (also section 2.2); the stages must divide the micro-batches.
 std::vector<Action> actions_of(const PipelineOrder& schedule, int64_t stages, int64_t stage,
                                int64_t micro_batches);
 
-// Layers of one of `stages` contiguous pieces. What does not divide goes to the pieces in the
-// middle first: the first has the token table besides, the last the output head. They sum to
-// `layers`.
+// Layers of one of `stages` contiguous pieces; they sum to `layers`. A remainder goes to the middle
+// pieces first: the first piece also has the token table, the last the output head.
 int64_t layers_of_stage(int64_t layers, int64_t stages, int64_t stage);
 
 // Layers [first, end) of a piece.

@@ -24,10 +24,10 @@ std::string key_of_difference(int64_t index) { return "differs/" + std::to_strin
 
 std::string in_words(const std::string& value) { return value.empty() ? "nothing" : value; }
 
-// As it comes out of the store.
+// The value after a round trip through the store.
 std::string as_told(const std::string& value) { return json::parse(json_line(value)); }
 
-// The first thing that this rank says and rank 0 does not, or the other way round. "" where none.
+// A line about the first setting in which this rank and rank 0 differ; "" if none.
 std::string difference(int64_t rank, const std::vector<AgreedSetting>& own, const json& first) {
   const auto line = [&](const std::string& what, const std::string& here,
                         const std::string& there) {
@@ -44,7 +44,7 @@ std::string difference(int64_t rank, const std::vector<AgreedSetting>& own, cons
   return "";
 }
 
-// Ranks that have not come, a few of them.
+// Up to kMost ranks that have not come.
 std::string absent(c10d::Store& store, int64_t ranks) {
   constexpr size_t kMost = 8;
   std::vector<std::string> names;
@@ -54,7 +54,7 @@ std::string absent(c10d::Store& store, int64_t ranks) {
   return join(names);
 }
 
-// The store's own word for it names keys.
+// Waits for `key`. The store's own error names keys; this one names ranks.
 void wait_for(c10d::Store& store, const char* key, int64_t ranks,
               std::chrono::milliseconds patience) {
   try {
@@ -95,7 +95,7 @@ void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<Ag
   wait_for(store, kAllHeard, ranks, patience);
   if (store.add(kDiffering, 0) == 0) return;
   const std::string line = "--mesh: " + store.get_to_str(key_of_difference(1));
-  // The store may be rank 0's, and goes with it.
+  // Rank 0 may host the store, which ends with it.
   if (store.add(kTold, 1) == ranks) store.set(kAllTold, "yes");
   if (rank == 0) wait_for(store, kAllTold, ranks, patience);
   throw UsageError(line);

@@ -1,13 +1,13 @@
-// What ranks tell each other when they meet.
+// How ranks agree on their settings when they meet.
 //
 // Note [Ranks agree before they begin]
-// Rationale: ranks that were started with other settings, or of another build, wait for each other
-//   in collectives that do not fit together: they hang until their patience ends, or add up what
-//   is not the same thing.
-// Approach: before any group is made rank 0 says in the store what it runs, every other rank holds
-//   its own against that, and nobody goes on before all have. Who differs is named, with what
-//   differs, in one line that every rank ends with. Ranks that do not come are named likewise.
-// Limits: files are compared by nothing: their names may differ between machines.
+// Rationale: ranks that were started with other settings, or from another build, wait for each
+//   other in collectives that do not match: they hang until the timeout, or add up different
+//   things.
+// Approach: before any group is made, rank 0 writes its settings to the store, every other rank
+//   compares its own, and no rank continues before all have. Every rank ends with one line that
+//   names the differing rank and setting. Missing ranks are named too.
+// Limits: files are not compared: their names may differ between machines.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@
 
 namespace headroom {
 
-// One thing that all ranks have to have alike: {"--zero", "3"}.
+// One setting that must be equal on all ranks: {"--zero", "3"}.
 struct AgreedSetting {
   std::string what;
   std::string value;
 };
 
-// Every setting that no rank has for itself.
+// Every setting that is not local to a rank.
 std::vector<AgreedSetting> said_by(const RunSpec& spec);
 
-// Returns when all ranks have said the same. Throws UsageError, on all ranks the same line, where
-// one differs, and c10::Error where one does not come.
+// Returns when all ranks have reported equal settings. Throws UsageError, with the same line on all
+// ranks, if one differs, and c10::Error if one does not come.
 void agree(c10d::Store& store, int64_t rank, int64_t ranks, const std::vector<AgreedSetting>& own,
            std::chrono::milliseconds patience);
 

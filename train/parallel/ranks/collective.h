@@ -1,4 +1,4 @@
-// What ranks do together, as words. No torch here.
+// Names of collective operations. No torch here.
 #pragma once
 
 #include "text/enum_words.h"

@@ -1,4 +1,4 @@
-#define USE_C10D_GLOO  // as libtorch was built: its headers are empty without
+#define USE_C10D_GLOO  // as in libtorch's build: without it the headers are empty
 #define USE_C10D_NCCL
 #include "train/parallel/ranks/device_mesh.h"
 
@@ -31,7 +31,7 @@ int64_t number(const char* what, const Names& names, int64_t most) {
   return parse_integer(*names.begin(), text, 0, most);
 }
 
-// Ranks that differ from `rank` along the axis alone have one name together.
+// One name for all ranks that differ from `rank` only along the axis.
 std::string name_of_group(const Mesh& mesh, int64_t rank, MeshAxis axis) {
   return to_string(axis) + "/" + std::to_string(mesh.neighbour(rank, axis, 0));
 }
@@ -41,11 +41,11 @@ c10::intrusive_ptr<c10d::Store> meet(const Launched& launched, std::chrono::mill
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(launched.port);
   options.isServer = launched.rank == 0 && !launched.launcher_has_store;
-  options.waitWorkers = false;  // agree() does, and says who is missing
+  options.waitWorkers = false;  // agree() waits, and names missing ranks
   options.timeout = patience;
   auto store = c10::make_intrusive<c10d::TCPStore>(launched.address, options);
   if (!launched.launcher_has_store) return store;
-  // It is there for others too, and for what a launcher starts anew.
+  // The launcher's store also serves others and restarted runs.
   const std::string name = "headroom/" + from_environment({"TORCHELASTIC_RUN_ID"}) + "/" +
                            from_environment({"TORCHELASTIC_RESTART_COUNT"});
   return c10::make_intrusive<c10d::PrefixStore>(name, std::move(store));
@@ -148,7 +148,7 @@ std::vector<DeviceMesh::NamedGroup> DeviceMesh::groups() const {
 }
 
 bool DeviceMesh::all(bool here) const {
-  constexpr int64_t kSlowDisk = 12;  // times as long as a collective: an hour
+  constexpr int64_t kSlowDisk = 12;  // times a collective's timeout: an hour
   const std::string name = "said/" + std::to_string(++said_);
   if (!here) store_->add(name + "/no", 1);
   if (store_->add(name, 1) == mesh_.ranks()) {

@@ -1,4 +1,4 @@
-// What a launcher of ranks tells them beside what torchrun does. No torch here.
+// Variables that our launcher sets beside torchrun's. No torch here.
 #pragma once
 
 #include <array>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-// What launchers call a rank: torchrun, Open MPI, others' MPI.
+// The rank's variable: torchrun, Open MPI, other MPIs.
 inline constexpr std::array kRankVariables = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
 
-// The first of these variables that is set; "" where none is.
+// The value of the first of these variables that is set; "" if none.
 template <typename Names>
 std::string first_set(const Names& names) {
   for (const char* name : names) {
@@ -19,13 +19,13 @@ std::string first_set(const Names& names) {
   return "";
 }
 
-// 1: a launcher has started this process as one rank of many; it starts no others.
+// 1: a launcher started this process as one rank of many; it starts no others.
 inline constexpr const char* kLaunchedRank = "HEADROOM_LAUNCHED";
 
-// How long ranks wait for each other, in milliseconds; without it, 5 minutes.
+// Timeout of waits for other ranks, in milliseconds; default 5 minutes.
 inline constexpr const char* kRankPatience = "HEADROOM_RANK_PATIENCE_MS";
 
-// 1: of all ranks only this one runs. Note [A rank alone]
+// 1: only this rank runs. Note [A rank alone]
 inline constexpr const char* kRankAlone = "HEADROOM_RANK_ALONE";
 
 }  // namespace headroom

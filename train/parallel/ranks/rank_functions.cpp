@@ -24,8 +24,8 @@ Tensor summed(Tensor x, RankGroup& ranks) {
   return x;
 }
 
-// (B, s, D) of each rank to (B, S, D). Of one sequence the parts lie as the whole does, and it is
-// no view: what autograd saves of it may be kept in another form.
+// (B, s, D) of each rank to (B, S, D). With one sequence the gathered parts already are the whole,
+// and the result is no view, so autograd's saves of it may be compressed.
 Tensor gathered(const Tensor& x_BsD, RankGroup& ranks) {
   const int64_t count = ranks.size();
   const auto sizes = x_BsD.sizes();
@@ -60,7 +60,7 @@ struct Spread : torch::autograd::Function<Spread> {
   }
 };
 
-// What nobody else uses is not copied: autograd sees another tensor of the same memory.
+// No copy of memory that nothing else uses: autograd gets another tensor of the same memory.
 struct SumOfRanks : torch::autograd::Function<SumOfRanks> {
   static Tensor forward(AutogradContext*, const Tensor& x, RankGroup* ranks) {
     return summed(at::_unsafe_view(x, x.sizes()), *ranks);

@@ -1,6 +1,6 @@
-// What tensors do between the ranks that share a layer, with their gradients (Shoeybi et al. 2019,
-// section 3; by tokens: Korthikanti et al. 2022, "Reducing Activation Recomputation", section 4.2).
-// The group outlives every graph.
+// Communication between tensor-parallel ranks, with gradients (Shoeybi et al. 2019, section 3; by
+// tokens: Korthikanti et al. 2022, "Reducing Activation Recomputation", section 4.2). The group
+// must outlive every graph.
 #pragma once
 
 #include "model/torch.h"
@@ -8,14 +8,14 @@
 
 namespace headroom {
 
-// Before a layer that is split: the tensor itself; its gradient is the sum of all ranks'.
+// Before a split layer: the tensor itself; its gradient is the sum over all ranks.
 torch::Tensor spread(const torch::Tensor& x, RankGroup& ranks);
-// Behind it: the sum of all ranks' tensors; the gradient is what comes. Takes the tensor's memory:
-// nothing else may use it.
+// After a split layer: the sum over all ranks; the gradient passes unchanged. Sums in the tensor's
+// memory: nothing else may use it.
 torch::Tensor sum_of_ranks(const torch::Tensor& x, RankGroup& ranks);
 
-// The same two where x is split by tokens between layers, (B, S / ranks, D): what comes to the
-// layer is (B, S, D), gathered; what leaves it is this rank's part of the sum.
+// The same with x split by tokens between layers, (B, S / ranks, D): gather_tokens() makes the
+// layer's input (B, S, D); sum_by_tokens() returns this rank's part of the sum.
 torch::Tensor gather_tokens(const torch::Tensor& x_BsD, RankGroup& ranks);
 torch::Tensor sum_by_tokens(const torch::Tensor& x_BSD, RankGroup& ranks);
 

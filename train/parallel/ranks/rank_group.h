@@ -1,4 +1,4 @@
-// The ranks along one axis of a mesh: what they do together, and how many bytes it moves.
+// The ranks along one axis of a mesh: their collectives, and the bytes moved.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 namespace headroom {
 
-// Every call returns at once; the tensors are whole when its Work has been waited for, and are to
-// be left alone until then. All ranks call the same in the same order. Throws c10::Error where
-// another one is gone, or did not come in the time that the group waits.
+// Every call returns at once. The tensors are complete after waiting for its Work and must not be
+// touched before. All ranks make the same calls in the same order. Throws c10::Error if another
+// rank is gone or does not come within the timeout.
 class RankGroup {
  public:
   using Work = c10::intrusive_ptr<c10d::Work>;
-  // Of the whole of what is added up, gathered or scattered, not of one rank's part of it: what the
-  // formulas of the schemes are in.
+  // Counts the whole tensor that is summed, gathered or scattered, not one rank's part, as the
+  // formulas of the schemes do.
   struct Moved {
     int64_t calls = 0;
     int64_t bytes = 0;
@@ -31,27 +31,27 @@ class RankGroup {
 
   // Sums in place.
   Work all_reduce(std::vector<torch::Tensor> tensors);
-  // The highest of each element, in place.
+  // The maximum of each element, in place.
   Work all_max(torch::Tensor tensor);
-  // Whether it is so for every rank; waits. device: of the tensor that says it.
+  // True if `here` is true on every rank; waits. device: where the flag tensor is.
   bool all(bool here, torch::Device device);
-  // own: the sum of this rank's part of `whole`, which is of equal parts; one of those, or
+  // own: this rank's part of the sum of `whole`, which has equal parts; inside `whole` or
   // elsewhere.
   // Both contiguous, as in all_gather().
   Work reduce_scatter(torch::Tensor own, torch::Tensor whole);
-  // Of several pairs at once, in one call.
+  // Several pairs in one call.
   Work reduce_scatter(std::vector<torch::Tensor> own, std::vector<torch::Tensor> whole);
-  // own: this rank's part of `whole`; one of it, or elsewhere.
+  // own: this rank's part of `whole`; inside it or elsewhere.
   Work all_gather(torch::Tensor whole, torch::Tensor own);
 
-  // To and from one rank of the group; `tag` tells what is under way between two of them at once.
+  // To and from one rank of the group; `tag` separates concurrent messages of two ranks.
   Work send(torch::Tensor tensor, int64_t to, int tag);
   Work receive(torch::Tensor tensor, int64_t from, int tag);
 
   const Moved& moved(Collective kind) const { return moved_.at(static_cast<size_t>(kind)); }
 
  private:
-  // One call, and the bytes of these.
+  // Counts one call, and the bytes of the tensors.
   void count(Collective kind, const std::vector<torch::Tensor>& tensors);
 
   c10::intrusive_ptr<c10d::Backend> backend_;

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// What the absent rank 0 of a communicator would have drawn.
+// Stands in for the identity that the absent rank 0 of a communicator would have drawn.
 SingleRankStore::Bytes identity(const std::string& key) {
   constexpr size_t kNcclIdentity = 128;  // bytes; NCCL_UNIQUE_ID_BYTES
   std::mt19937_64 random(std::hash<std::string>()(key));

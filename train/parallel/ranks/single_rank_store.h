@@ -1,11 +1,11 @@
 // A store for a rank that runs without the others.
 //
 // Note [A rank alone]
-// Rationale: one rank of a large mesh says what that rank needs; the others need not run.
-// Approach: what nobody set is what an absent rank would have set: 128 bytes, as NCCL's identity of
-//   a communicator is, the same for one key every time. Nobody is waited for. On the cards the
-//   virtual NCCL answers for the others (HEADROOM_VIRTUAL_ABSENT).
-// Limits: identities are all that our ranks tell each other through a store; virtual cards only.
+// Rationale: one rank of a large mesh is enough to measure that rank; the others need not run.
+// Approach: an unset key reads as an absent rank's value: 128 bytes, like NCCL's identity of a
+//   communicator, always the same for one key. Waits return at once. On cards the virtual NCCL
+//   answers for the others (HEADROOM_VIRTUAL_ABSENT).
+// Limits: our ranks exchange only identities through a store; virtual cards only.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class SingleRankStore final : public c10d::Store {
   void wait(const std::vector<std::string>&, const std::chrono::milliseconds&) override {}
 
  private:
-  std::mutex mutex_;  // process groups watch from threads of their own
+  std::mutex mutex_;  // process groups watch the store from their own threads
   std::map<std::string, Bytes> known_;
 };
 

@@ -1,5 +1,4 @@
-// All ranks of a run: sums of numbers that each of them has of its own part of the gradients, and
-// what they agree on.
+// All ranks of a run: sums of numbers over the ranks' parts of the gradients, and agreement.
 #pragma once
 
 #include <memory>
@@ -10,15 +9,15 @@
 
 namespace headroom {
 
-// All ranks call the same in the same order, and every call waits.
+// All ranks make the same calls in the same order, and every call waits.
 class World {
  public:
-  // device: of the numbers that travel.
+  // device: of the numbers that are sent.
   explicit World(torch::Device device) : device_(device) {}
 
-  // Ranks whose numbers are of different parts. Null adds nothing.
+  // Adds ranks with different parts. Null adds nothing.
   void add(std::shared_ptr<RankGroup> ranks);
-  // Ranks that have the same numbers: nothing of theirs is added up.
+  // Adds ranks with the same numbers, which must not be summed.
   void add_copies(std::shared_ptr<RankGroup> ranks);
 
   torch::Device device() const { return device_; }
@@ -26,7 +25,7 @@ class World {
   // The sum over all ranks, in place.
   void add_up(torch::Tensor& number) const;
   double sum(double here) const;
-  // Whether it is so on every rank.
+  // True if `here` is true on every rank.
   bool all(bool here) const;
 
  private:

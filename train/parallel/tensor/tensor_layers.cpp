@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Around a layer that is split; its parameters are this one's, under their names.
+// Wraps a split layer, and has its parameters under the same names.
 class Around : public LayerModule {
  public:
   Around(Layer inner, RankGroup& ranks, bool by_tokens)
@@ -51,7 +51,7 @@ class AroundHead final : public Around {
   Tensor forward(const Tensor& x_BSD) override { return inner().forward(come(x_BSD)); }
 };
 
-// Each rank has some rows of the table; a token whose row is elsewhere is zeros here.
+// Each rank has some rows of the table; tokens whose row is elsewhere give zeros here.
 class AroundTable final : public Around {
  public:
   AroundTable(Layer inner, RankGroup& ranks, bool by_tokens, int64_t vocab_size)
@@ -102,7 +102,7 @@ Tensor cross_entropy_of_ranks(const Tensor& logits_BSV, const Tensor& targets_BS
                               int64_t first_token, RankGroup& ranks) {
   Tensor highest_BS1;
   {
-    const torch::NoGradGuard no_grad;  // a constant, whatever it is
+    const torch::NoGradGuard no_grad;  // a constant: its value cancels
     highest_BS1 = std::get<0>(logits_BSV.max(-1, /*keepdim=*/true));
     ranks.all_max(highest_BS1)->wait();
   }

@@ -1,4 +1,4 @@
-// The layers of a model as one rank of several has them that share every matrix.
+// The layers of a model on one tensor-parallel rank.
 #pragma once
 
 #include "model/layer_factory.h"
@@ -6,13 +6,13 @@
 
 namespace headroom {
 
-// The layers of `layers`, each made whole and with what it has to say to the other ranks around it;
-// by_tokens: between them activations are split by tokens (sequence parallelism). Who makes a model
-// of these cuts its parameters before it runs (TensorParallel). The group outlives the model.
+// Wraps each layer of `layers`, made whole, in its communication with the other ranks. by_tokens:
+// activations between layers are split by tokens (sequence parallelism). The model's owner cuts its
+// parameters before it runs (TensorParallel). The group must outlive the model.
 LayerFactory tensor_parallel_layers(const LayerFactory& layers, RankGroup& ranks, bool by_tokens);
 
-// Mean over all tokens of -log softmax(logits)[target], of logits (B, S, V / ranks) that are split
-// by the vocabulary; the first of them is `first_token`. The same number on every rank.
+// Mean over all tokens of -log softmax(logits)[target]. The logits (B, S, V / ranks) are split by
+// the vocabulary; this rank's begin at `first_token`. The result is equal on every rank.
 torch::Tensor cross_entropy_of_ranks(const torch::Tensor& logits_BSV,
                                      const torch::Tensor& targets_BS, int64_t first_token,
                                      RankGroup& ranks);

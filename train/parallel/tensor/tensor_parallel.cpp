@@ -86,7 +86,7 @@ NamedTensors TensorParallel::whole(const NamedTensors& own, torch::Device device
       all.insert(item.key(), item.value());
       continue;
     }
-    // Parts of one size travel: the last one is padded.
+    // All parts must have one size: the last one is padded.
     const auto [dim, total] = cut->second;
     const int64_t piece = part_of(total, ranks_->size(), 0).length;
     const Tensor part = item.value().transpose(0, dim);

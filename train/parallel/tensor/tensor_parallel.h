@@ -1,13 +1,12 @@
-// Ranks that share every matrix of a model (tensor parallelism): cuts the parameters, and puts them
-// together again.
+// Tensor parallelism: cuts every matrix of a model over ranks, and gathers it again.
 //
 // Note [Drawn whole and cut]
 // Rationale: a model on any mesh should be the model that one rank would have from the same seed.
-// Approach: every rank makes a block whole, by the same random numbers, and keeps what
-//   train/parallel/tensor/tensor_plan.h says; then comes the next block. A parameter stays the
-//   tensor it is, of a smaller shape.
-// Limits: what does not divide evenly leaves the last rank with less (the vocabulary), or is
-//   refused (heads, d_ff: train/parallel/rules.h).
+// Approach: every rank makes a block whole, from the same random numbers, and keeps the part that
+//   train/parallel/tensor/tensor_plan.h assigns, before it makes the next block. A parameter stays
+//   the same tensor object, with a smaller shape.
+// Limits: an uneven division leaves the last rank with less (the vocabulary), or is refused (heads,
+//   d_ff: train/parallel/rules.h).
 #pragma once
 
 #include <map>
@@ -29,34 +28,34 @@ class TensorParallel {
       : ranks_(std::move(ranks)), by_tokens_(by_tokens) {}
 
   LayerFactory layers(const LayerFactory& whole) const;
-  // Cuts a block that has just been made, one after the other; then what else the model has.
+  // Cuts each block as soon as it is made; take_rest() cuts the rest of the model.
   void take(int64_t layer, TransformerBlock& block);
   void take_rest(Transformer& model);
 
   torch::Tensor loss(const torch::Tensor& logits_BSV, const torch::Tensor& targets_BS) const;
 
-  // Whether every rank has all of it, and so all of its gradient.
+  // True if every rank has the whole parameter, and so its whole gradient.
   bool is_whole(const std::string& parameter) const;
-  // Whether this rank counts it where all ranks' are counted: of what all have, one does.
+  // True if this rank counts it in sums over all ranks: one rank counts whole parameters.
   bool counts(const std::string& parameter) const {
     return !is_whole(parameter) || ranks_->rank() == 0;
   }
-  // Of whole tensors by the parameters' names, this rank's.
+  // This rank's parts of whole tensors, by parameter name.
   NamedTensors own(const NamedTensors& whole) const;
   // The shape of the whole parameter.
   std::vector<int64_t> whole_sizes(const std::string& parameter, const torch::Tensor& own) const;
-  // Where in it the rank's part begins, along each dimension.
+  // The offsets of this rank's part in it, along each dimension.
   std::vector<int64_t> offsets(const std::string& parameter, const torch::Tensor& own) const;
-  // Puts together what every rank has of `own`, which are as the parameters, there or on the host;
-  // what is put together lies where they did. device: the ranks'. All of them have to ask.
+  // Gathers whole tensors from every rank's `own`, shaped as the parameters, on the device or the
+  // host; results are where the inputs are. device: the ranks'. All ranks must call this.
   NamedTensors whole(const NamedTensors& own, torch::Device device) const;
 
-  // With sequence parallelism every rank has the gradient that its tokens give of what is whole:
-  // they are added up. names: of the parameters that the gradients are of.
+  // With sequence parallelism each rank's gradient of a whole parameter covers only its tokens:
+  // this sums them. names: the parameters of the gradients.
   void finish_gradients(const std::vector<std::string>& names,
                         const std::vector<torch::Tensor>& gradients) const;
 
-  // Into how many parts tokens are split between layers.
+  // Number of parts that tokens are split into between layers.
   int64_t token_parts() const { return by_tokens_ ? ranks_->size() : 1; }
   RankGroup& ranks() const { return *ranks_; }
 
@@ -71,7 +70,7 @@ class TensorParallel {
 
   std::shared_ptr<RankGroup> ranks_;
   bool by_tokens_;
-  std::map<std::string, Cut> cuts_;  // by parameter; what is not here is whole
+  std::map<std::string, Cut> cuts_;  // by parameter; parameters not here are whole
 };
 
 }  // namespace headroom

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// Of a parameter by its name in a state_dict: "layers.3.attn.q_proj.weight".
+// By the parameter's name in a state_dict: "layers.3.attn.q_proj.weight".
 Split split_of(std::string_view parameter);
 
 // Part `index` of `total` cut into `count` equal pieces, the last ones shorter.
