@@ -54,11 +54,11 @@ struct RunSpec {
   Checkpoint checkpoint;    // recomputation in backward
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   OptimizerImpl optimizer_impl = OptimizerImpl::kReference;
-  Offload param_offload;      // where the blocks' weights are while other blocks compute
-  Offload optimizer_offload;  // where states and FP32 masters are, and the update runs
-  double learning_rate = 1e-3;  // constant over the run
-  double weight_decay = 0.01;   // decoupled, on every parameter
-  double max_grad_norm = 0;     // clips all gradients to this global L2 norm; 0 = off
+  Offload param_offload;           // where the blocks' weights are while other blocks compute
+  Offload optimizer_offload;       // where states and FP32 masters are, and the update runs
+  double learning_rate = 1e-3;     // constant over the run
+  double weight_decay = 0.01;      // decoupled, on every parameter
+  double max_grad_norm = 0;        // clips all gradients to this global L2 norm; 0 = off
   bool release_gradients = false;  // backward updates each parameter and frees its gradient
   Mesh mesh;                       // ranks; batch_size is per replica
   int64_t zero = 0;  // shards over replicas: 1 the optimizer, 2 gradients too, 3 parameters too

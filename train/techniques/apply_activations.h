@@ -5,7 +5,7 @@
 
 namespace headroom {
 
-// --activations: the form in which the forward's activations wait for backward.
+// --activations: compresses or offloads saved activations until backward.
 void apply_activations(const BuildRequest& request, Step& step);
 
 }  // namespace headroom

@@ -5,8 +5,8 @@
 
 namespace headroom {
 
-// --recompute: wraps groups of blocks, or the core of each attention. The scope of a block is the
-// step's own, opened inside them.
+// --recompute: wraps groups of blocks, or the core of each attention. The step opens a block's
+// scope inside the wrapper.
 void apply_checkpoint(const BuildRequest& request, Step& step);
 
 }  // namespace headroom

@@ -15,7 +15,7 @@ namespace {
 
 using torch::Tensor;
 
-// One run of a checkpointed function. Held by its slots.
+// One run of a checkpointed function. Its slots own it.
 class Frame final : public SavedTensors, public std::enable_shared_from_this<Frame> {
  public:
   Frame(TensorFunction function, const std::vector<Tensor>& inputs, RecomputeListener listener)
@@ -52,7 +52,7 @@ class Frame final : public SavedTensors, public std::enable_shared_from_this<Fra
     Tensor value;         // between a recomputation and its use
   };
 
-  // What a node has instead of the tensor it saved.
+  // Replaces a node's saved tensor.
   class Held final : public PackedTensor {
    public:
     Held(std::shared_ptr<Frame> frame, size_t slot) : frame_(std::move(frame)), slot_(slot) {}
@@ -69,12 +69,12 @@ class Frame final : public SavedTensors, public std::enable_shared_from_this<Fra
     size_t slot_;
   };
 
-  // Thrown out of the function when all is there. Of no type that anybody else catches.
+  // Thrown out of the function when every held slot is filled. No other code catches this type.
   struct Enough {
     const Frame* frame;
   };
 
-  // The slots, filled in the order in which they were made.
+  // Fills the slots in the order in which they were made.
   class Refill final : public SavedTensors {
    public:
     explicit Refill(Frame& frame) : frame_(frame) {
@@ -90,7 +90,7 @@ class Frame final : public SavedTensors, public std::enable_shared_from_this<Fra
                   tensor.scalar_type(), " where it was ", slot.elements, " ", slot.dtype);
       if (slot.is_held) slot.value = tensor;
       if (next_ >= needed_) throw Enough{&frame_};
-      return nullptr;  // for the graph that nobody uses
+      return nullptr;  // for the unused graph
     }
 
    private:
@@ -110,7 +110,7 @@ class Frame final : public SavedTensors, public std::enable_shared_from_this<Fra
   void recompute() {
     std::vector<Tensor> inputs;
     for (const Input& input : inputs_) {
-      // Before the scope: a checkpoint around this one may have to compute it first.
+      // Before the scope opens: an outer checkpoint may have to recompute it first.
       inputs.push_back(input.value->unpack().detach());
       if (input.requires_grad) inputs.back().requires_grad_(true);
     }
@@ -139,7 +139,7 @@ class Frame final : public SavedTensors, public std::enable_shared_from_this<Fra
   RecomputeListener listener_;
   torch::Device device_;
   AutocastState autocast_;
-  std::optional<RandomState> random_;  // where the function draws
+  std::optional<RandomState> random_;  // only if the function draws
   std::vector<Input> inputs_;
   std::vector<Slot> slots_;
 };

@@ -9,7 +9,7 @@ using torch::Tensor;
 
 namespace {
 
-// The norms of the tensors are gone when it returns.
+// Frees the norms of the tensors on return.
 Tensor norm_of_all(const std::vector<Tensor>& gradients) {
   const std::vector<Tensor> norms = at::_foreach_norm(gradients, 2);
   return at::linalg_vector_norm(at::stack(norms), 2);

@@ -1,4 +1,4 @@
-// Letters of shapes: N tokens, I inputs, O outputs of a projection.
+// Shape letters: N tokens, I inputs, O outputs of a projection.
 #include "train/techniques/fp8_linear.h"
 
 #include <ATen/autocast_mode.h>
@@ -16,19 +16,19 @@ using torch::autograd::variable_list;
 
 constexpr auto kForwardType = torch::kFloat8_e4m3fn;
 constexpr auto kGradientType = torch::kFloat8_e5m2;
-constexpr double kSmallestMagnitude = 1e-12;  // so that zeros have a scale; torchao's
+constexpr double kSmallestMagnitude = 1e-12;  // gives zeros a scale; torchao's value
 
 double largest_code(at::ScalarType type) { return type == kForwardType ? 448 : 57344; }
 
 // (..., width) -> (N, width).
 Tensor as_matrix(const Tensor& codes) { return codes.view({-1, codes.size(-1)}); }
 
-// Its codes are (I, N) then.
+// Makes the codes (I, N).
 Fp8Tensor transposed(const Fp8Tensor& matrix) {
   return {.codes = matrix.codes.t().contiguous(), .scale = matrix.scale};
 }
 
-// Of (..., I), as (N, I).
+// Converts (..., I) numbers to an (N, I) matrix.
 Fp8Tensor matrix_of(const Tensor& numbers, at::ScalarType type) {
   Fp8Tensor matrix = to_fp8(numbers, type);
   matrix.codes = as_matrix(matrix.codes);
@@ -40,7 +40,7 @@ Tensor forward_product(const Tensor& x, const Fp8Tensor& x_NI, const Tensor& wei
   sizes.back() = weight_OI.size(0);
   const Tensor y_NO =
       fp8_product(x_NI, to_fp8(weight_OI, kForwardType), /*fast_accumulation=*/true);
-  return at::_unsafe_view(y_NO, sizes);  // a tensor of its own to autograd
+  return at::_unsafe_view(y_NO, sizes);  // a separate tensor to autograd
 }
 
 class Fp8Product : public torch::autograd::Function<Fp8Product> {
@@ -80,7 +80,7 @@ class Fp8Linear final : public Linear {
   Tensor forward(const Tensor& x) override { return fp8_linear(x, weight); }
 };
 
-// What attention and feed-forward are made of.
+// The layers inside attention and feed-forward.
 const LayerFactory& layers_in_blocks() {
   static const LayerFactory kLayers = [] {
     LayerFactory layers = eager_layers();

@@ -1,15 +1,14 @@
-// Gradient accumulation: a batch goes forward and backward in parts, one after another, and their
+// Gradient accumulation: the batch runs forward and backward in parts, one after another, and the
 // gradients add up.
 //
 // Note [Micro-batches]
-// Rationale: what backward needs grows with the sequences that go forward together; gradients do
-//   not.
+// Rationale: activation memory grows with the sequences of one forward; gradients do not.
 // Approach: the parts are equally long views of the batch. A part's loss, the mean over its own
-//   tokens, is divided by their number before its backward, so that what adds up in the parameters
-//   is the gradient of the batch's mean. Each part has a forward under an autocast guard (a cast
-//   cache) of its own; loss scaling, clipping and the update come once, after the last.
-//   Whatever one part has made but gradients is gone when the next begins: its graph with its
-//   backward, its logits before the next forward.
+//   tokens, is divided by the number of parts before its backward, so that the accumulated gradient
+//   is that of the batch's mean. Each part has a forward under its own autocast guard (a cast
+//   cache); loss scaling, clipping and the update come once, after the last part.
+//   Everything of a part except gradients is freed before the next: its graph by its backward, its
+//   logits before the next forward.
 // Limits: a sum over parts is rounded in another order than one over the batch.
 #pragma once
 
@@ -31,17 +30,17 @@ namespace headroom {
 using LossOfBatch =
     std::function<torch::Tensor(const torch::Tensor& logits_BSV, const torch::Tensor& targets_BS)>;
 
-// The batch as `count` equally long micro-batches; as it is where that is 1. loss: null: none.
+// The batch as `count` equally long micro-batches; unchanged if that is 1. loss: null: none.
 std::vector<MicroBatch> split(const Batch& batch, int64_t count, const LossOfBatch& loss);
 
-// Throws c10::Error where there is no part, where `mode` has no backward for a loss, and where the
-// gradients of several parts do not add up.
+// Throws c10::Error if there is no part, if `mode` has no backward for a loss, or if the gradients
+// of several parts do not add up.
 void check(const std::vector<MicroBatch>& parts, Mode mode, const Update& update);
 
-// The share of a micro-batch's loss in the step's.
+// The contribution of a micro-batch's loss to the step's.
 torch::Tensor share_of(const torch::Tensor& loss, int64_t parts);
 
-// The loss of a step from those of its micro-batches.
+// The loss of a step, from its micro-batches' losses.
 class TotalLoss {
  public:
   explicit TotalLoss(MemoryTags* tags) : tags_(tags) {}
@@ -49,7 +48,7 @@ class TotalLoss {
   // loss: detached, a scalar on the device; divided by `parts`.
   void add(const torch::Tensor& loss, int64_t parts);
 
-  // Undefined before the first.
+  // Undefined before the first add().
   const torch::Tensor& loss() const { return total_; }
 
  private:

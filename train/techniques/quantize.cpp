@@ -11,7 +11,7 @@ using torch::Tensor;
 constexpr double kLargestInt8 = 127;
 constexpr double kLargestE4m3 = 448;
 
-// Some whole blocks, or the short one at the end.
+// Several whole blocks, or the short one at the end.
 struct Part {
   int64_t begin;  // in numbers
   int64_t count;
@@ -32,7 +32,7 @@ void for_each_part(int64_t numbers, int64_t block, const Visit& visit) {
   if (whole < numbers) visit(Part{whole, numbers - whole, numbers - whole});
 }
 
-// As a column beside the part's rows.
+// The part's scales as a column beside its rows.
 Tensor scales_of(const Quantized& quantized, const Part& part) {
   return quantized.scales.narrow(0, part.begin / quantized.block, part.count / part.width)
       .unsqueeze(1);
@@ -43,7 +43,7 @@ void encode(const Tensor& x, double largest_code, const Tensor& scale, const Ten
   const Tensor largest = at::maximum(high, low.neg()).to(torch::kFloat32);
   at::div_out(const_cast<Tensor&>(scale), largest, largest_code);
   scale.clamp_min_(std::numeric_limits<float>::min());
-  scale.add_(largest - largest);  // NaN where the block has an infinity, as where it has a NaN
+  scale.add_(largest - largest);  // NaN if the block has an infinity, as with a NaN
   Tensor scaled = x / scale;
   if (codes.scalar_type() == torch::kInt8) scaled.round_();
   codes.copy_(scaled);

@@ -1,19 +1,19 @@
-// Numbers held in 8 bits, with one FP32 scale for every block of them.
+// Numbers in 8 bits, with one FP32 scale per block.
 //
 // Note [Block-wise 8 bit]
-// Rationale: what autograd saves is mostly read once more, in backward, where an error of a
-//   fraction of a percent is lost in the gradient's own noise; a quarter of the bytes holds it.
-// Approach: a block is so many numbers that follow each other in memory. Its scale is its largest
-//   magnitude over the largest code: 127 for int8; 448 for e4m3 (Micikevicius et al. 2022, table 1;
-//   sign, 4 bits of exponent, 3 of mantissa). code = x / scale, rounded to the nearest, ties to
-//   even; back: code * scale. Both in FP32. With M the largest magnitude of the block,
+// Rationale: most saved activations are read once more, in backward, where an error of a fraction
+//   of a percent is lost in the gradient's own noise; a quarter of the bytes is enough.
+// Approach: a block is a run of consecutive numbers in memory. Its scale is its largest magnitude
+//   over the largest code: 127 for int8; 448 for e4m3 (Micikevicius et al. 2022, table 1; sign, 4
+//   bits of exponent, 3 of mantissa). code = x / scale, rounded to the nearest, ties to even; back:
+//   code * scale. Both in FP32. With M the largest magnitude of the block,
 //     int8:  |decoded - x| <= M / 254
 //     fp8:   |decoded - x| <= the larger of |x| / 16 and M / 458752 (half the smallest e4m3 step)
-//   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16,
-//   |x| / 2048 for FP16 (2^-25 below its normal numbers). Zero is zero. A block with a NaN or an
-//   infinity in it decodes as NaN, all of it; no other block changes.
-//   The work is done kQuantizeChunk numbers at a time: encoding and decoding need no more memory
-//   beside their results than that many FP32 numbers (the CPU's casts take as much again).
+//   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16, |x|
+//   / 2048 for FP16 (2^-25 below its normal numbers). Zero stays zero. A block with a NaN or an
+//   infinity decodes to NaN entirely; no other block changes.
+//   The work is done kQuantizeChunk numbers at a time: encoding and decoding need no more extra
+//   memory than that many FP32 numbers (the CPU's casts take as much again).
 // Limits: magnitudes below 2^-126 * 127 may become zero. A block of the largest FP32 numbers may
 //   decode as infinity.
 #pragma once
@@ -30,10 +30,10 @@ struct Quantized {
   int64_t block = 0;
 };
 
-// Of a contiguous vector in FP32, FP16 or BF16. `form` is not kExact.
+// Takes a contiguous vector in FP32, FP16 or BF16. `form` is not kExact.
 Quantized quantize(const torch::Tensor& numbers, ActivationForm form, int64_t block);
 
-// Into a contiguous vector of as many numbers, whatever it held.
+// Overwrites a contiguous vector of as many numbers.
 void dequantize(const Quantized& quantized, const torch::Tensor& numbers);
 
 }  // namespace headroom

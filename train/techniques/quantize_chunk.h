@@ -1,4 +1,4 @@
-// How much of a storage is encoded, or decoded, at once. No torch here.
+// Number of elements that are encoded or decoded at once. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ std::optional<RandomState::OfCard> RandomState::of_card(torch::Device device) {
   if (!device.is_cuda()) return std::nullopt;
   at::CUDAGeneratorImpl& generator = card_generator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex_);
-  // Of no numbers, which moves nothing: the one reading that a capture allows too.
+  // Zero numbers move nothing, and a capture allows this read too.
   const at::PhiloxCudaState now = generator.philox_cuda_state(0);
   if (now.captured_) return OfCard{.offset = now.offset_intragraph_, .captured = true};
   return OfCard{.seed = now.seed_.val, .offset = now.offset_.val};
@@ -78,7 +78,7 @@ RandomStateGuard::RandomStateGuard(const RandomState& state)
 RandomStateGuard::~RandomStateGuard() {
   try {
     before_.set();
-  } catch (const std::exception&) {  // a capture that was refused, or has failed: nothing to keep
+  } catch (const std::exception&) {  // a refused or failed capture: nothing to keep
   }
 }
 

@@ -1,14 +1,14 @@
-// Where the generators of random numbers stand, so that what was drawn can be drawn again.
+// The state of the random number generators, so that draws can be repeated.
 //
 // Note [Random numbers in a recomputation]
-// Rationale: a mask that was drawn in the forward must be the same when it is computed again, and
-//   whoever draws after a recomputation must not notice it.
-// Approach: the libtorch default generators of the CPU and of one card, read without a tensor and
-//   without waiting for the card. Only where a function has moved them is their state kept, and set
-//   and put back around its recomputation.
-// Limits: generators of one's own are not seen. Inside a captured CUDA graph a card's generator can
-//   be read but not set back: a function that draws there is refused when it is computed again;
-//   those that do not draw are captured as they are.
+// Rationale: a recomputation must repeat the forward's random masks, and must not change later
+//   draws.
+// Approach: reads libtorch's default generators of the CPU and of one card, without a tensor and
+//   without waiting for the card. Their state is kept only if a function has moved them; then it is
+//   set, and restored, around the recomputation.
+// Limits: a user's own generators are not covered. Inside a captured CUDA graph a card's generator
+//   can be read but not set back: recomputing a function that draws there is refused; functions
+//   that do not draw are captured normally.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -22,10 +22,10 @@ namespace headroom {
 
 class RandomState {
  public:
-  // Of now, of the CPU and, where `device` is a card, of that card.
+  // The current state of the CPU's generator and, if `device` is a card, of that card's.
   static RandomState now(torch::Device device);
 
-  // Whether something has been drawn, or a seed set, since.
+  // True if a draw or a new seed has changed a generator since.
   bool has_moved() const;
 
  private:
@@ -45,7 +45,7 @@ class RandomState {
   std::optional<OfCard> card_;
 };
 
-// While alive, random numbers are drawn from `state` on; then from where they were.
+// While alive, draws start from `state`; afterwards from where they were.
 class RandomStateGuard {
  public:
   explicit RandomStateGuard(const RandomState& state);

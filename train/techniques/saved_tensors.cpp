@@ -25,7 +25,7 @@ class Hooks final : public torch::autograd::SavedVariableHooks {
  private:
   SavedTensors& saves_;
   std::unique_ptr<PackedTensor> packed_;
-  at::Tensor value_;  // kept as it is
+  at::Tensor value_;  // kept unchanged
 };
 
 class HookedEngine final : public torch::autograd::Engine {

@@ -1,14 +1,14 @@
-// What becomes of the tensors that autograd saves for backward: recomputed, compressed, moved away.
+// Replaces the tensors that autograd saves for backward: recomputed, compressed, moved away.
 //
 // Note [Saved-tensor hooks in C++]
 // Rationale: techniques that keep less than autograd saves are applied from outside the model, so
-//   they must stand between a node and what it saves. Python has hooks for that; libtorch's C++ API
-//   has none, but every save asks the default engine for hooks.
-// Approach: an Engine whose answer is the innermost SavingGuard of the thread that saves. It is
-//   made the default engine when a step is built, with a technique or without, so that one backward
-//   thread (and its cuBLAS workspace) serves all steps of a process.
-// Limits: autograd's check that a saved tensor was not changed in place since is lost for what goes
-//   through a SavedTensors. Python programs bring an engine of their own.
+//   they must intercept a node's saves. Python has hooks for that; libtorch's C++ API has none, but
+//   every save asks the default engine for hooks.
+// Approach: an Engine that answers with the innermost SavingGuard of the saving thread. Building a
+//   step makes it the default engine, with or without a technique, so that one backward thread (and
+//   its cuBLAS workspace) serves all steps of a process.
+// Limits: tensors that go through a SavedTensors lose autograd's check for later in-place changes.
+//   Python programs have their own engine.
 #pragma once
 
 #include <memory>
@@ -18,30 +18,30 @@
 
 namespace headroom {
 
-// One saved tensor, in whatever form it is kept.
+// One saved tensor, in its stored form.
 class PackedTensor {
  public:
   virtual ~PackedTensor() = default;
-  // The tensor that was saved: its shape, strides and dtype, its values as near as the form keeps
-  // them. In backward, once or more often, on autograd's thread.
+  // The saved tensor: its shape, strides and dtype; its values as exact as the form keeps them.
+  // Called in backward, once or more often, on autograd's thread.
   virtual torch::Tensor unpack() = 0;
 };
 
 class SavedTensors {
  public:
   virtual ~SavedTensors() = default;
-  // Whether pack() is asked of a tensor that a node saves; it is still in its graph here.
+  // True if pack() should get this tensor of a node; here it is still in its graph.
   virtual bool takes(const torch::Tensor& /*tensor*/) { return true; }
-  // Whether it packs what something inside keeps to be computed again, too: the inputs of a
-  // checkpoint in a checkpoint. In 8 bits they would be a forward of their own.
+  // True if it also packs the inputs that a nested recomputation keeps: a checkpoint's inputs
+  // inside a checkpoint. With 8 bits these would change the forward.
   virtual bool takes_inputs() const { return false; }
-  // Of a tensor (detached; the storage is the saved one's) that a node saves. Null: kept as it is.
-  // Under NoGradGuard.
+  // Packs a tensor that a node saves (detached; its storage is the saved one's). Null: kept
+  // unchanged. Called under NoGradGuard.
   virtual std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) = 0;
 };
 
-// While alive, what this thread's operations save goes through `saves`; the innermost guard holds.
-// Null: saved as autograd does.
+// While alive, this thread's saves go through `saves`; the innermost guard wins. Null: autograd's
+// normal saves.
 class SavingGuard {
  public:
   explicit SavingGuard(SavedTensors* saves);
@@ -53,12 +53,12 @@ class SavingGuard {
   SavedTensors* outer_;
 };
 
-// Keeps a tensor that something will be computed again from: the innermost guard's way where that
-// takes inputs, else as it is. Never null.
+// Saves an input of a recomputation: through the innermost guard if that takes inputs, else
+// unchanged. Never null.
 std::unique_ptr<PackedTensor> save(const torch::Tensor& tensor);
 
-// Makes the engine that asks SavingGuard the default one; every time but the first does nothing.
-// Not while a backward runs.
+// Makes the engine with SavingGuard support the default; repeated calls do nothing. Not while a
+// backward runs.
 void install_saved_tensor_hooks();
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Autograd's nodes behind which a parameter is still that parameter. No torch here.
+// Autograd nodes that only change a parameter's shape or type. No torch here.
 #pragma once
 
 #include <algorithm>

@@ -18,20 +18,20 @@ at::Generator make_generator(torch::Device device, uint64_t seed) {
 
 }  // namespace
 
-// A BF16 number is the upper half of an FP32 one. Sixteen random bits are added to the lower half
-// and what it is then is cut off: the carry comes with the probability of the lower half.
+// A BF16 number is the upper half of an FP32 one. Sixteen random bits are added to the lower half,
+// which is then cut off: a carry's probability is the lower half's fraction.
 Tensor round_stochastically(const Tensor& fp32, const at::Generator& generator) {
   constexpr int64_t kLowerHalf = 0xFFFF;
   Tensor bits =
       torch::randint(kLowerHalf + 1, fp32.sizes(), generator, fp32.options().dtype(torch::kInt32));
   bits.add_(fp32.view(torch::kInt32)).bitwise_and_(~kLowerHalf);
-  // A carry would make another number of NaN.
+  // A carry would turn NaN into another number.
   return torch::where(fp32.isfinite(), bits.view(torch::kFloat32), fp32).to(torch::kBFloat16);
 }
 
 namespace {
 
-// One of very many replicas may have no part of anything.
+// One of very many replicas may own no piece of any parameter.
 torch::Device device_of(const std::vector<Tensor>& parameters) {
   return parameters.empty() ? torch::Device(torch::kCPU) : parameters.front().device();
 }
@@ -75,7 +75,7 @@ void StochasticRounding::make_state(int64_t updates) {
 }
 
 void StochasticRounding::update() {
-  constexpr uint64_t kApart = 1000003;  // of two updates; parameters' seeds may be neighbours
+  constexpr uint64_t kApart = 1000003;  // between two updates; parameters' seeds may be neighbours
   generator_.set_current_seed(seed_ + kApart * static_cast<uint64_t>(updates()));
   for (size_t i = 0; i < parts_.size(); ++i) update(parameters_[i], parts_[i]);
 }
@@ -87,7 +87,7 @@ void StochasticRounding::update(Tensor& parameter, Part& part) {
   for (size_t k = 0; k < part.kept.size(); ++k) {
     if (part.kept[k].defined()) state[k].set_data(part.kept[k].to(torch::kFloat32));
   }
-  state.clear();  // the optimizer may let its old values go
+  state.clear();  // the optimizer may free its old values
   part.optimizer->step();
   part.weight.mutable_grad() = Tensor();
   parameter.copy_(round_stochastically(part.weight, generator_));

@@ -1,18 +1,18 @@
-// Stochastic rounding of updates of BF16 weights that have no master copy.
+// Stochastic rounding of updates of BF16 weights without a master copy.
 //
 // Note [Stochastic rounding]
-// Rationale: rounded to nearest, an update smaller than half the distance to the next BF16 number
-//   is lost every time. Rounded up with the probability of what is cut off, it is right on average
-//   (Gupta et al. 2015, "Deep Learning with Limited Numerical Precision", section 3; of BF16
-//   weights: Zamirai et al. 2021, "Revisiting BFloat16 Training").
+// Rationale: with rounding to nearest, an update smaller than half the distance to the next BF16
+//   number is lost every time. Rounded up with the probability of the part that is cut off, it is
+//   right on average (Gupta et al. 2015, "Deep Learning with Limited Numerical Precision", section
+//   3; for BF16 weights: Zamirai et al. 2021, "Revisiting BFloat16 Training").
 // Approach: tensor by tensor, weight, gradient and moments are widened to FP32, the optimizer
-//   updates these, and weight and moments are rounded back into where they are kept. Between steps
-//   there are as many bytes as with plain BF16 updates; within one, FP32 copies of one tensor. The
-//   moments as well, because a moment that decays by a thousandth a step would stand still.
-// Limits: state of another shape than the parameter's (scales, step counts) stays as the optimizer
-//   keeps it. Tensor by tensor in every --optimizer-impl. Random bits from a generator of its own,
-//   seeded anew for each update, so that the same seed gives the same run and one that goes on from
-//   a checkpoint draws what it would have drawn; they differ between devices.
+//   updates these, and weight and moments are rounded back in place. Between steps memory equals
+//   that of plain BF16 updates; within a step one tensor has FP32 copies. Moments are rounded
+//   stochastically too: one that decays by a thousandth a step would stand still.
+// Limits: state with another shape than the parameter's (scales, step counts) is not rounded. Works
+//   tensor by tensor in every --optimizer-impl. Random bits come from an own generator, reseeded
+//   for each update: equal seeds give equal runs, and a run resumed from a checkpoint makes the
+//   draws it would have made. The bits differ between devices.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace headroom {
 
-// FP32 to BF16: of the two BF16 neighbours the one away from zero with the probability that makes
-// the mean the number itself. BF16 numbers, infinities and NaN stay what they are.
+// FP32 to BF16: takes the BF16 neighbour away from zero with the probability that makes the mean
+// exact. BF16 numbers, infinities and NaN stay unchanged.
 torch::Tensor round_stochastically(const torch::Tensor& fp32, const at::Generator& generator);
 
 class StochasticRounding : public Optimizer {
@@ -35,12 +35,12 @@ class StochasticRounding : public Optimizer {
   std::vector<torch::Tensor> state() const override;
 
  private:
-  // One parameter's optimizer. Its weight and moments are FP32 while it updates and share the
-  // memory of what is kept at all other times.
+  // One parameter's optimizer. Its weight and moments are FP32 during the update; at all other
+  // times they share the memory of the BF16 values.
   struct Part {
     torch::Tensor weight;
     std::unique_ptr<Optimizer> optimizer;
-    std::vector<torch::Tensor> kept;  // of its state: BF16; undefined where it stays as it is
+    std::vector<torch::Tensor> kept;  // BF16 copies of its state; undefined where not rounded
   };
   void update() override;
   void make_state(int64_t updates) override;

@@ -20,7 +20,7 @@ Tensor numbers_of(const Tensor& tensor) {
   return tensor.as_strided({count}, {1}, 0);
 }
 
-// Whether it is a parameter, seen or cast in whatever way.
+// True if it is a parameter, or a view or cast of one.
 bool is_parameters(const Tensor& tensor) {
   if (tensor.is_leaf() || (tensor.is_view() && tensor._base().is_leaf())) return true;
   std::shared_ptr<torch::autograd::Node> node = tensor.grad_fn();
@@ -55,8 +55,8 @@ class WholeStorages::Storage {
  private:
   std::unique_ptr<StorageForm> form_;
   at::ScalarType type_;
-  int64_t saves_ = 0;    // that have not been released
-  int64_t waiting_ = 0;  // of these, for what is restored
+  int64_t saves_ = 0;    // not released yet
+  int64_t waiting_ = 0;  // of these, the saves that wait for restored_
   Tensor restored_;
 };
 
@@ -87,11 +87,11 @@ class WholeStorages::View final : public PackedTensor {
   int64_t offset_;
 };
 
-// A storage that was packed. Held weakly on both sides; the weak reference keeps the address from
-// being another storage's.
+// A packed storage. Both sides are held weakly; the weak reference keeps the address from being
+// reused by another storage.
 struct WholeStorages::Known {
   c10::weak_intrusive_ptr<c10::StorageImpl> original;
-  int64_t version;  // it may have been written to since
+  int64_t version;  // the storage may have been written to since
   std::weak_ptr<Storage> packed;
 };
 

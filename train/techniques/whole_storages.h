@@ -1,20 +1,20 @@
-// Saved tensors kept by storage: whole and once, however many nodes save it or views of it.
+// Saved tensors kept by storage: whole and once, however many nodes save it or its views.
 //
 // Note [Whole storages]
-// Rationale: a storage is saved by several nodes, as it is and as views. Kept in another form save
-//   by save, it would be kept several times.
+// Rationale: several nodes save one storage, directly and as views. Packed once per save, it would
+//   be kept several times.
 // Approach: the first save makes the storage's form; each save remembers its shape, strides and
 //   offset and gets them back. A storage is restored when the first of its saves is needed, and
-//   kept so until the last that was waiting then has had it, so that neighbours (the three
-//   projections behind a norm) share one. What is alive restored would be alive without this class
-//   too. Asked for is what all of this holds for:
-//     - a storage of at least min_bytes;
-//     - a gradient goes through it: tables and masks are none of these;
-//     - it is no parameter, view of one, or cast of one. Casts live as long as autocast's cache
-//       anyway, so that another form would add and not save.
-// Limits: a storage that is kept alive by something else, or saved by one node in a way that is
-//   taken and by another in one that is not, takes both forms. What lies in a storage beside the
-//   saved view goes with it. One thread at a time saves.
+//   stays restored until every save waiting at that time has used it, so that neighbours (the three
+//   projections behind a norm) share one copy. A live restored copy would be live without this
+//   class too. A tensor is packed if all of this holds:
+//     - its storage has at least min_bytes;
+//     - a gradient goes through it, unlike tables and masks;
+//     - it is not a parameter, a view of one, or a cast of one. Casts live as long as autocast's
+//       cache anyway, so packing would add memory.
+// Limits: a storage that something else keeps alive, or that is saved both packed and unpacked,
+//   takes memory twice. The rest of a saved view's storage is kept with it. One thread at a time
+//   saves.
 #pragma once
 
 #include <memory>
@@ -25,11 +25,11 @@
 
 namespace headroom {
 
-// What is kept of one storage.
+// The kept form of one storage.
 class StorageForm {
  public:
   virtual ~StorageForm() = default;
-  // Its numbers, as one vector of what they were. In backward, once or more often.
+  // Its numbers, as one vector of their original type. In backward, once or more often.
   virtual torch::Tensor restore() = 0;
 };
 
@@ -46,13 +46,13 @@ class WholeStorages : public SavedTensors {
   class View;
   struct Known;
 
-  // Of a whole storage, as one vector of the saved tensor's type.
+  // Makes the form of a whole storage, given as one vector of the saved tensor's type.
   virtual std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) = 0;
   void forget_the_dead();
 
   int64_t min_bytes_;
   std::unordered_map<const void*, Known> known_;  // by StorageImpl
-  size_t look_at_ = 64;  // that many known: time to forget those that are gone
+  size_t look_at_ = 64;                           // at this many entries, erase the dead ones
 };
 
 }  // namespace headroom

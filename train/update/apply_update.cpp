@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// The optimizer, and what stands between it and BF16 weights. `seed`: of what it rounds by chance.
+// The optimizer, wrapped for BF16 weights. `seed`: of stochastic rounding.
 std::unique_ptr<Optimizer> make_optimizers(const RunSpec& spec, std::vector<torch::Tensor> weights,
                                            const OfParameters& of, uint64_t seed) {
   const MakeOptimizer make = [&](std::vector<torch::Tensor> parameters, size_t first) {
@@ -36,7 +36,7 @@ std::shared_ptr<GradientSink> release_gradients(const BuildRequest& request,
                                                 const NamedTensors& parameters,
                                                 const OfParameters& of, bool is_scaled) {
   if (is_scaled) refuse_release_of_scaled_gradients();
-  // A seed of its own for the random bits of each parameter.
+  // Each parameter's random bits get their own seed.
   return std::make_shared<GradientRelease>(
       parameters, [&](std::vector<torch::Tensor> of_one, size_t first) {
         return make_optimizers(request.spec, std::move(of_one), of.part(first, 1),
@@ -54,7 +54,7 @@ std::shared_ptr<OptimizerUpdate> update_at_end(const BuildRequest& request,
   return update;
 }
 
-// Master weights are the numbers of the file, not what BF16 left of them.
+// Master weights start from the file's numbers, not from their BF16 rounding.
 void fill_masters(const RunSpec& spec, const Step& step, const std::vector<std::string>& names) {
   const NamedTensors masters = first_masters(spec, step.model()->named_parameters(), step.layout);
   if (masters.is_empty()) return;

@@ -6,10 +6,10 @@
 
 namespace headroom {
 
-// The update of a run that trains, and loss scaling (FP16 with a backward): one optimizer after the
-// last backward, behind clipping; one for each parameter inside backward; or the host's. What
-// stands between it and BF16 weights: master weights, or stochastic rounding. Returns the update
-// where it takes gradients one by one, else null. Throws UsageError.
+// The update of a training run, and loss scaling (FP16 with a backward): one optimizer after the
+// last backward, behind clipping; one for each parameter inside backward; or the host's. Wraps it
+// for BF16 weights: master weights, or stochastic rounding. Returns the update if it takes
+// gradients one by one, else null. Throws UsageError.
 GradientSink* apply_update(const BuildRequest& request, Step& step);
 
 }  // namespace headroom

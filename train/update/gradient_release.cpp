@@ -12,7 +12,7 @@ GradientRelease::GradientRelease(const torch::OrderedDict<std::string, Tensor>& 
   }
 }
 
-// An optimizer's state is several tensors, all of one parameter here.
+// One parameter's optimizer has several state tensors, all with that parameter's name.
 void GradientRelease::listen(ScopeListener* scopes, MemoryTags* tags) {
   Update::listen(scopes, tags);
   for (size_t i = 0; i < optimizers_.size(); ++i) {

@@ -16,7 +16,7 @@ void GradientSink::give(size_t index) {
   ++taken_;
 }
 
-// Replicas have looked for themselves whether gradients are missing.
+// With replicas, data parallelism has already checked for missing gradients.
 void GradientSink::finish(size_t micro_batches, StepHook& hooks) {
   if (source_ == Source::kBackward) check_complete(micro_batches);
   finish_step(hooks);

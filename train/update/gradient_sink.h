@@ -1,9 +1,9 @@
-// An update that takes gradients one by one, when backward completes them, in place of an optimizer
+// An update that takes gradients one by one, as backward completes them, instead of an optimizer
 // that takes all of them after the last backward.
 //
-// Autograd calls a hook on a parameter whose gradient is complete, on a thread of its own, and the
-// step waits for that thread. A GradientSink either updates the parameter at once
-// (gradient_release.h), or sends the gradient to the host and updates after backward
+// Autograd calls a hook on a parameter whose gradient is complete, on its own thread, and the step
+// waits for that thread. A GradientSink either updates the parameter at once (gradient_release.h),
+// or sends the gradient to the host and updates after backward
 // (train/offload/offloaded_optimizer.h). With data parallelism it gets the sums over the replicas
 // (train/parallel/data/data_parallel.h, fully_sharded.h).
 #pragma once
@@ -47,7 +47,7 @@ class GradientSink : public Update {
   std::vector<torch::Tensor> parameters_;
 
  private:
-  // Throws c10::Error where a parameter had no gradient in one of the backwards.
+  // Throws c10::Error if a parameter had no gradient in one of the backwards.
   void check_complete(size_t micro_batches) const;
 
   Source source_;

@@ -41,7 +41,7 @@ void OptimizerUpdate::finish(size_t /*micro_batches*/, StepHook& hooks) {
   if (tags_ != nullptr) tag(tags_, Category::kOptimizerState, optimizer_->state(), names_);
 }
 
-// Whether all ranks' gradients are finite: they skip a step together.
+// True if all ranks' gradients are finite: ranks skip a step together.
 bool OptimizerUpdate::unscale() {
   if (!loss_scaler) return true;
   bool finite = loss_scaler->unscale(optimizer_->gradients());
@@ -58,7 +58,7 @@ void OptimizerUpdate::clip() {
     clip_gradients(gradients, max_grad_norm_);
     return;
   }
-  // What several ranks have is one's of them to count.
+  // Gradients that several ranks have are counted by one of them.
   std::vector<Tensor> counted;
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (counted_.empty() || counted_[i]) counted.push_back(gradients[i]);

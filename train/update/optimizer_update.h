@@ -16,9 +16,9 @@ class OptimizerUpdate final : public Update {
   // names: of the optimizer's parameters.
   OptimizerUpdate(std::unique_ptr<Optimizer> optimizer, std::vector<std::string> names);
 
-  // Gradients are clipped to this norm before each update; 0: they are not.
+  // Clips gradients to this norm before each update; 0: no clipping.
   void clip_to(double max_norm) { max_grad_norm_ = max_norm; }
-  // The other ranks. counted: of each parameter, whether this rank counts it in sums over all
+  // Sets the other ranks. counted: for each parameter, true if this rank counts it in sums over all
   // ranks; empty: all of them.
   void join(std::shared_ptr<const World> world, std::vector<bool> counted);
 
@@ -37,7 +37,7 @@ class OptimizerUpdate final : public Update {
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<std::string> names_;
   double max_grad_norm_ = 0;
-  std::shared_ptr<const World> world_;  // null: this rank is alone
+  std::shared_ptr<const World> world_;  // null: a single rank
   std::vector<bool> counted_;
 };
 

@@ -1,4 +1,4 @@
-// What becomes of the gradients. This one does nothing: for steps that do not train.
+// How a step uses its gradients. The base class does nothing: for steps that do not train.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Optimizer;
 
 class Update : public StepHook {
  public:
-  // Adds to gradients, in place, the parts that other ranks have of them.
+  // Adds the other ranks' parts to gradients, in place.
   using Complete = std::function<void(const std::vector<std::string>& names,
                                       const std::vector<torch::Tensor>& gradients)>;
 
@@ -37,19 +37,19 @@ class Update : public StepHook {
   torch::Tensor scale(const torch::Tensor& loss) const {
     return loss_scaler ? loss_scaler->scale(loss) : loss;
   }
-  // After the last of `micro_batches` backwards, and after StepHook::gradients_ready(). Tells
-  // `hooks` when the parameters are updated; a step whose gradients are not finite is skipped.
+  // Called after the last of `micro_batches` backwards and StepHook::gradients_ready(). Calls
+  // hooks.end_update() after the update; skips a step whose gradients are not finite.
   virtual void finish(size_t /*micro_batches*/, StepHook& /*hooks*/) {}
 
-  // Whether the gradients of several backwards of one step add up before they are used.
+  // True if the gradients of several backwards of one step add up before their use.
   virtual bool adds_up() const { return true; }
 
-  // As an Optimizer's.
+  // See Optimizer.
   virtual std::vector<torch::Tensor> state() const { return {}; }
   virtual std::vector<torch::Tensor> master_weights() const { return {}; }
-  // Those on the device, each with the parameters behind those of the one before.
+  // The optimizers on the device, in parameter order: each continues after the previous one.
   virtual std::vector<Optimizer*> optimizers() const { return {}; }
-  // Where the state is on the host; null: on the device.
+  // The state if it is on the host; null: on the device.
   virtual const HostStates* host_states() const { return nullptr; }
 
   int64_t skipped_steps() const { return skipped_steps_; }
@@ -57,7 +57,7 @@ class Update : public StepHook {
   std::unique_ptr<LossScaler> loss_scaler;  // FP16 with a backward only
 
  protected:
-  Complete complete_;  // null: this rank has all of every gradient
+  Complete complete_;  // null: this rank has every whole gradient
   int64_t skipped_steps_ = 0;
   ScopeListener* scopes_ = nullptr;
   MemoryTags* tags_ = nullptr;
