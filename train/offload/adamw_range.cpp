@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// Into each of the functions that are compiled for a kind of processor.
+// Inlined into each function that is compiled for a kind of processor.
 #define HEADROOM_INLINE [[gnu::always_inline]] inline
 
 HEADROOM_INLINE float widened(float value) { return value; }
@@ -22,7 +22,7 @@ HEADROOM_INLINE void round_to(float value, uint16_t& out) {
   out = static_cast<uint16_t>(nan ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-// Number: of the gradient and of the weight, which may be one buffer.
+// Number: the type of gradient and weight, which may be one buffer.
 template <typename Number, bool first>
 HEADROOM_INLINE void update(const HostAdamwPart& part, const AdamwFactors& factors, int64_t begin,
                             int64_t end) {

@@ -1,15 +1,14 @@
-// The arithmetic of train/offload/host_adamw.h over some numbers of a part, in the vectors of one
-// kind of processor. No torch here.
+// The arithmetic of train/offload/host_adamw.h on a range of a part, for one vector width. No torch
+// here.
 //
 // Note [The same bits on every processor]
-// Rationale: weights that a run left on one machine are gone on with on another; what is learnt
-//   must not hang on the width of its vectors.
-// Approach: one text, compiled for each kind of processor and chosen at run time. Sums, products,
+// Rationale: a run may continue on another machine from the weights of the first; the result must
+//   not depend on the vector width.
+// Approach: one source, compiled for each kind of processor and chosen at run time. Sums, products,
 //   quotients and roots are those of IEEE 754, each rounded by itself: -ffp-contract=off keeps the
-//   compiler from joining a product and a sum into one, which only some processors could. Each
-//   number is a function of its own m, v, p and g: neither the vectors' width nor the number of
-//   threads enters.
-// Limits: a NaN stays one, but which of its bits are set may differ in FP32 (in BF16 it is 7fc0).
+//   compiler from fusing a product and a sum, which only some processors support. Each number
+//   depends only on its own m, v, p and g, not on the vector width or the number of threads.
+// Limits: a NaN stays one, but its bits may differ in FP32 (in BF16 it is 7fc0).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ inline constexpr HostVectors kHostVectors[] = {HostVectors::kBaseline, HostVecto
 bool processor_has(HostVectors vectors);
 HostVectors widest_vectors();
 
-// What one step multiplies by.
+// The factors of one step.
 struct AdamwFactors {
   float rate;  // lr * sqrt(1 - b2^t) / (1 - b1^t)
   float kept;  // 1 - lr * decay
@@ -34,11 +33,11 @@ struct AdamwFactors {
   float beta2;
   float rest2;
   float eps;
-  float scale;  // of the gradients
+  float scale;  // for the gradients
 };
 AdamwFactors adamw_factors(const HostAdamwOptions& options, int64_t step);
 
-// Numbers begin to end of `part`. first: m and v are taken to be zeros. The processor must have
+// Updates numbers begin to end of `part`. first: treats m and v as zeros. The processor must have
 // `vectors`.
 void update_range(HostVectors vectors, const HostAdamwPart& part, const AdamwFactors& factors,
                   bool first, int64_t begin, int64_t end);

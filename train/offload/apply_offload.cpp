@@ -22,7 +22,7 @@ bool offloads(const RunSpec& spec) {
          (spec.activations.offloaded() && saves);
 }
 
-// Where the host's update keeps its numbers. A virtual card's are counted, not kept.
+// The storage of the host's update. A virtual card's states are only accounted.
 std::shared_ptr<HostStates> make_host_states(const BuildRequest& request,
                                              const NamedTensors& parameters) {
   const RunSpec& spec = request.spec;
@@ -41,7 +41,7 @@ std::shared_ptr<HostStates> make_host_states(const BuildRequest& request,
   return states;
 }
 
-// names: of what the host updates.
+// names: the parameters that the host updates.
 HostRanks host_ranks(const BuildRequest& request, const Step& step,
                      const std::vector<std::string>& names) {
   HostRanks ranks;
@@ -92,7 +92,7 @@ std::shared_ptr<GradientSink> make_offloaded_update(const BuildRequest& request,
   if (is_scaled && in_files) refuse_files_beside_a_loss_scale();
   const bool computes = is_real(step.device());
   const auto states = make_host_states(request, parameters);
-  // Masters on the host of a virtual card are no numbers.
+  // A virtual card's masters on the host have no values.
   const bool fills = computes && states->steps_done() < 0;
   const NamedTensors whole = step.model()->named_parameters();
   auto on_host = std::make_shared<OffloadedOptimizer>(

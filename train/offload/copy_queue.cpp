@@ -15,7 +15,7 @@ namespace {
 
 using torch::Tensor;
 
-// Within the current stream.
+// Runs on the current stream.
 void copy_parts(const HostArena::Buffer& buffer, const Tensor& vector, bool out) {
   out ? scatter(vector, buffer) : gather(buffer, vector);
 }
@@ -94,7 +94,7 @@ class ThreadQueue final : public CopyQueue {
     Direction direction = Direction::kToHost;
     std::promise<void> done;
 
-    // Whoever waited may let go of the memory: nothing here holds it any longer.
+    // Drops its references before done: after its wait the caller may free the memory.
     void run() {
       try {
         copy_parts(*buffer, vector, direction == Direction::kToHost);
@@ -137,7 +137,7 @@ class ThreadQueue final : public CopyQueue {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Task> tasks_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last member: it uses the others
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Copies between the card and the host that run beside the arithmetic.
+// Copies between card and host that overlap with computation.
 #pragma once
 
 #include <memory>
@@ -9,29 +9,28 @@
 
 namespace headroom {
 
-// One copy that was asked for.
+// One copy in the queue.
 class Copy {
  public:
   virtual ~Copy() = default;
-  // What the calling thread gives its stream from now on runs after it. (On the CPU: waits.)
+  // Later work on the calling thread's stream runs after the copy. (On the CPU: waits.)
   virtual void wait() = 0;
-  // The calling thread itself may read or write the buffer from now on.
+  // Waits until the calling thread itself may read or write the buffer.
   virtual void wait_on_host() = 0;
 };
 
 // Note [Beside the arithmetic]
-// Rationale: a copy that the arithmetic waits for costs its whole time; on a stream of its own it
-//   costs what the link lacks.
-// Approach: one stream for both directions, so that the copies run in the order in which they were
-//   asked for: a buffer that is filled again is not filled before it was read. A copy begins when
-//   what the asking thread's stream was given before it is done. On the CPU a thread stands in for
-//   the stream, with the same order and the same freedom, so that what holds there is no accident
-//   of being synchronous.
-// Limits: memory of the card must live until its copy was waited for; the caller sees to it (no
-//   record_stream(), which makes the time at which memory comes back depend on the card's speed).
+// Rationale: a copy that the computation waits for costs its whole time; on its own stream it costs
+//   only the time that the link is too slow.
+// Approach: one stream for both directions, so copies run in the order of the requests, and a
+//   refilled buffer has been read before. A copy begins after the earlier work of the requesting
+//   thread's stream. On the CPU a thread stands in for the stream, with the same order and the same
+//   asynchrony, so that CPU runs test both.
+// Limits: the caller must keep card memory alive until its copy was waited for (no record_stream():
+//   it makes the time at which memory is freed depend on the card's speed).
 class CopyQueue {
  public:
-  // What the marking thread's stream had been given.
+  // A point in the marking thread's stream.
   class Mark {
    public:
     virtual ~Mark() = default;
@@ -39,18 +38,18 @@ class CopyQueue {
 
   virtual ~CopyQueue() = default;
 
-  // Of a contiguous vector of uint8 as many bytes as the buffer has.
+  // `from`: a contiguous vector of uint8, of the buffer's size.
   std::unique_ptr<Copy> out(const torch::Tensor& from, std::shared_ptr<HostArena::Buffer> to) {
     traffic_.to_host += from.numel();
     return copy(std::move(to), from, Direction::kToHost, nullptr);
   }
-  // given: begins when that is done, as if it had been asked for then; null: now.
+  // given: the copy begins after that mark, as if requested then; null: now.
   std::unique_ptr<Copy> in(std::shared_ptr<HostArena::Buffer> from, const torch::Tensor& to,
                            const Mark* given = nullptr) {
     traffic_.to_card += to.numel();
     return copy(std::move(from), to, Direction::kToCard, given);
   }
-  // Null where a copy need not wait for anything.
+  // Null if a copy need not wait for anything.
   virtual std::unique_ptr<Mark> mark() const { return nullptr; }
 
   HostTraffic traffic() const { return traffic_; }  // so far
@@ -68,8 +67,8 @@ class CopyQueue {
 
 std::unique_ptr<CopyQueue> make_copy_queue(torch::Device device);
 
-// A contiguous tensor as a queue takes it, with a count of changes of its own: a weight that comes
-// back is the one that nodes of the graph have saved.
+// A contiguous tensor as the queue's bytes, with its own version counter: a refetched weight counts
+// as the one that graph nodes have saved.
 inline torch::Tensor bytes_of(const torch::Tensor& tensor) {
   return tensor.variable_data().view({-1}).view(torch::kUInt8);
 }

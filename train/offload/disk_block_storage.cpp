@@ -18,7 +18,7 @@ DiskBlockStorage::DiskBlockStorage(DiskBlockStorageOptions options,
       arena_(HostArena::make(options_.pinned, /*limit_bytes=*/0, /*page_aligned=*/true)) {}
 
 DiskBlockStorage::~DiskBlockStorage() {
-  transfers_.reset();  // waits for what is under way: memory and file go
+  transfers_.reset();  // waits for transfers in flight, which use memory and file
   for (const Copies& copies : on_the_way_) {
     for (const auto& copy : copies) copy->wait();
   }
@@ -44,7 +44,7 @@ void DiskBlockStorage::add_slot() {
   for (size_t i = 0; i < sizes_.size(); ++i) {
     slot.buffers.push_back(arena_->take(sizes_[i]));
     for (const Tensor& part : slot.buffers[i]->parts()) {
-      // Behind the last part the arena's unit, a page, is nobody else's.
+      // The arena's unit is a page, so the rest of the last page is free for this transfer.
       const int64_t end = on_pages(part.numel());
       for (int64_t at = 0; at < end; at += options_.transfer_bytes) {
         const int64_t bytes = std::min(options_.transfer_bytes, end - at);
@@ -68,14 +68,14 @@ void DiskBlockStorage::make_transfers() {
   sums_.resize(static_cast<size_t>(options_.blocks) * pieces_.size() / slots_.size());
 }
 
-// Of the block that its slot is for.
+// The checksum of the piece for its slot's current block.
 uint64_t& DiskBlockStorage::sum_of(size_t piece) {
   const size_t of_block = pieces_.size() / slots_.size();
   const auto block = static_cast<size_t>(slots_[pieces_[piece].slot].block);
   return sums_[block * of_block + piece % of_block];
 }
 
-// Throws where the disk gave back other bytes than it was given.
+// Throws if the disk returned other bytes than were written.
 void DiskBlockStorage::check_read(size_t piece) {
   const Piece& read = pieces_[piece];
   if (checksum(read.memory, read.bytes) == sum_of(piece)) return;
@@ -124,10 +124,10 @@ void DiskBlockStorage::wait(int64_t block) {
 }
 
 void DiskBlockStorage::leave(int64_t block) {
-  if (Slot* const slot = reading(block)) {  // nobody waited: the step failed
+  if (Slot* const slot = reading(block)) {  // no wait(): the step failed
     try {
       settle(*slot);
-    } catch (...) {  // who asks for something next hears of it
+    } catch (...) {  // the next request throws it again
       slot->under_way = 0;
     }
     release(*slot);
@@ -156,7 +156,7 @@ void DiskBlockStorage::finish_stores() {
 
 void DiskBlockStorage::read(Place place, const Tensor& to) {
   if (!file_) {
-    to.zero_();  // there are no numbers
+    to.zero_();  // a virtual card has no values
     return;
   }
   check();
@@ -182,7 +182,7 @@ void DiskBlockStorage::check() const {
   if (broken_) std::rethrow_exception(broken_);
 }
 
-// A slot that is in use for nothing, or, when that has ended, the one that has been longest.
+// An unused slot, or the one acquired longest ago, after its use has ended.
 DiskBlockStorage::Slot& DiskBlockStorage::acquire(Use use, int64_t block) {
   while (take_ended(/*wait=*/false)) {
   }
@@ -203,7 +203,7 @@ DiskBlockStorage::Slot& DiskBlockStorage::acquire(Use use, int64_t block) {
   return slot;
 }
 
-// Where that parameter's new numbers may be put.
+// A slot for that parameter's new numbers.
 DiskBlockStorage::Slot& DiskBlockStorage::writable(Place place) {
   check();
   for (Slot& slot : slots_) {
@@ -246,7 +246,7 @@ void DiskBlockStorage::start(Slot& slot, size_t index, bool writes) {
   }
 }
 
-// False where nothing is under way, or nothing has ended.
+// False if nothing is in flight, or nothing has ended.
 bool DiskBlockStorage::take_ended(bool wait) {
   if (!transfers_) return false;
   try {

@@ -1,21 +1,19 @@
-// The blocks' parameters in a file.
+// Stores the blocks' parameters in a file.
 //
 // Note [Weights in a file]
-// Rationale: a disk holds what the host's memory cannot, and a step wants few blocks at a time.
-// Approach: a scratch file (disk/scratch_file.h) of one block after another, each parameter on
-//   pages of its own. kStagedBlocks blocks of pinned memory are all that the host has. A block that
-//   is asked for is read into one of them, in transfers of kTransferBytes that are all under way at
-//   once (io_uring with O_DIRECT and registered buffers; threads where the kernel refuses the
-//   ring). Its copy to the card is asked for as soon as somebody looks and it is there, at the
-//   latest where the block runs; it runs as if it had been asked for with the block
-//   (CopyQueue::mark), so beside the arithmetic of the block before. So reading overlaps the
-//   arithmetic and the copies of the block before it, and where the disk is slower the host waits
-//   for it. New weights of the host's update are copied into a staged block and written while the
-//   next ones are computed; the step ends when all of them are in the file. Every transfer that was
-//   written has a sum (files/checksum.h), which is compared when it has been read.
-// Limits: all blocks alike. The host's thread waits for a block that is not read yet, so it does
-//   not run ahead of the card then. An error of the disk ends the run: what it was told last is
-//   thrown again at every use.
+// Rationale: a disk holds more than the host's memory, and a step needs few blocks at a time.
+// Approach: a scratch file (disk/scratch_file.h) holds one block after another, each parameter on
+//   its own pages. The host has only kStagedBlocks blocks of pinned memory. A requested block is
+//   read into one of them, with all its transfers of kTransferBytes in flight at once (io_uring
+//   with O_DIRECT and registered buffers; threads if the kernel refuses the ring). Its copy to the
+//   card is requested at the next call after the read has ended, at the latest when the block runs;
+//   the copy starts as if requested with the block (CopyQueue::mark), beside the previous block's
+//   arithmetic. So reading overlaps with the previous block's arithmetic and copies; with a slower
+//   disk the host waits. New weights of the host's update are copied into a staged block and
+//   written while the next ones are computed; the step ends when all are in the file. Every written
+//   transfer has a checksum (files/checksum.h), which is compared after reading.
+// Limits: all blocks alike. The host's thread waits for an unread block, so it does not run ahead
+//   of the card then. A disk error ends the run: every later use throws it again.
 #pragma once
 
 #include <exception>
@@ -33,10 +31,10 @@ namespace headroom {
 struct DiskBlockStorageOptions {
   static constexpr int64_t kTransferBytes = 16 << 20;
 
-  std::string directory;  // is there already; empty: only the books are kept, for a virtual card
+  std::string directory;  // must exist; empty: accounting only, for a virtual card
   int64_t blocks = 0;
   bool pinned = false;
-  int64_t transfer_bytes = kTransferBytes;  // of the longest; whole pages
+  int64_t transfer_bytes = kTransferBytes;  // longest transfer; whole pages
 };
 
 // Throws what ScratchFile and WholeTransfers throw.
@@ -63,17 +61,16 @@ class DiskBlockStorage final : public BlockStorage {
  private:
   using Copies = std::vector<std::shared_ptr<Copy>>;
 
-  // What a slot's memory is for.
+  // What a slot's memory holds.
   enum class Use {
     kNothing,
-    kRead,   // from the file, then to be copied to the card
-    kCopy,   // to the card
-    kWrite,  // to the file
-    kHost    // read from the file for the host
+    kRead,   // being read from the file, then copied to the card
+    kCopy,   // being copied to the card
+    kWrite,  // being written to the file
+    kHost    // being read from the file for the host
   };
 
-  // A part of a parameter that is moved at once: a buffer of the queue. Those of a slot follow one
-  // another.
+  // One transfer: a part of a parameter in a buffer of the queue. A slot's pieces are consecutive.
   struct Piece {
     size_t slot = 0;
     std::byte* memory = nullptr;
@@ -85,11 +82,11 @@ class DiskBlockStorage final : public BlockStorage {
   struct Slot {
     Use use = Use::kNothing;
     int64_t block = 0;
-    int64_t since = 0;                                        // the larger, the later it was taken
-    int under_way = 0;                                        // transfers
-    std::vector<std::shared_ptr<HostArena::Buffer>> buffers;  // of each parameter
-    std::vector<std::vector<size_t>> pieces;                  // of each parameter
-    std::vector<bool> started;                                // of each parameter: its write
+    int64_t since = 0;                                        // grows with each acquire()
+    int under_way = 0;                                        // transfers in flight
+    std::vector<std::shared_ptr<HostArena::Buffer>> buffers;  // by parameter
+    std::vector<std::vector<size_t>> pieces;                  // by parameter
+    std::vector<bool> started;                                // by parameter: its transfer
     Tensors to;
     std::unique_ptr<CopyQueue::Mark> asked;
     Copies copies;
@@ -114,13 +111,13 @@ class DiskBlockStorage final : public BlockStorage {
   DiskBlockStorageOptions options_;
   std::shared_ptr<CopyQueue> copies_;
   std::shared_ptr<HostArena> arena_;
-  std::vector<int64_t> sizes_;  // of the parameters of a block, in bytes
+  std::vector<int64_t> sizes_;  // bytes of each parameter of a block
   int64_t block_bytes_ = 0;     // in the file
   std::unique_ptr<ScratchFile> file_;
   std::vector<Slot> slots_;
   std::vector<Piece> pieces_;
-  std::vector<uint64_t> sums_;      // of what was written last, of each block's pieces
-  std::vector<Copies> on_the_way_;  // to the card, of each block
+  std::vector<uint64_t> sums_;      // checksums of the last writes, by block and piece
+  std::vector<Copies> on_the_way_;  // copies to the card, by block
   std::unique_ptr<WholeTransfers> transfers_;
   std::exception_ptr broken_;
   int64_t uses_ = 0;

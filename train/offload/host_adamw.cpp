@@ -12,9 +12,8 @@
 namespace headroom {
 namespace {
 
-// Numbers that a thread takes at once: 2 MiB of what is read and written, so that one that was
-// kept waiting by another process holds back no more; and whole lines of the cache, so that no two
-// threads write one.
+// Numbers per thread and turn: 2 MiB of reads and writes, so a thread delayed by another process
+// holds back little; and whole cache lines, so no two threads write one.
 constexpr int64_t kChunk = 1 << 16;
 
 double widened(float value) { return value; }

@@ -1,4 +1,4 @@
-// AdamW on the host's processor, over states that lie in host memory. No torch here.
+// AdamW on the host's processor, with states in host memory. No torch here.
 //
 // The update is train/optim/adamw.h's:
 //   p -= lr * decay * p
@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// What the card's copies of a number are: the gradient that comes, the weight that goes.
+// Type of the card's numbers: the incoming gradient, the outgoing weight.
 enum class HostNumber { kFp32, kBf16 };
 
 // `elements` numbers of one parameter.
@@ -30,14 +30,14 @@ struct HostAdamwOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  double gradient_scale = 1;  // g is the gradient times this, as clipping asks for
+  double gradient_scale = 1;  // g is the gradient times this, for clipping
 };
 
-// step: t, from 1 on. At the first one m and v are taken to be zeros and only written, so that
-// memory that nobody has touched need not be cleared.
+// step: t, from 1 on. Step 1 treats m and v as zeros and only writes them, so untouched memory need
+// not be cleared.
 void host_adamw(const HostAdamwPart& part, const HostAdamwOptions& options, int64_t step);
 
-// In FP64, and the same for every number of threads.
+// In FP64, with the same result for every number of threads.
 double sum_of_squares(const void* numbers, HostNumber type, int64_t elements);
 
 }  // namespace headroom

@@ -8,8 +8,8 @@
 namespace headroom {
 namespace {
 
-// A refusal of pinned memory is an error of CUDA's like any other, and says "out of memory" as the
-// card's does.
+// CUDA reports refused pinned memory as a general error with the same "out of memory" as the
+// card's.
 torch::Tensor pinned_slab(int64_t bytes, int64_t taken) {
   HostBudget& budget = HostBudget::instance();
   TORCH_CHECK_WITH(OutOfMemoryError, budget.lets(bytes),
@@ -89,7 +89,7 @@ void scatter(const torch::Tensor& from, const HostArena::Buffer& to) {
 void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
                           const std::function<void(torch::Tensor&, torch::Tensor&)>& use) {
   size_t i = 0;
-  int64_t used = 0;  // of other's part i
+  int64_t used = 0;  // in other's part i
   for (const torch::Tensor& part : one.parts()) {
     int64_t at = 0;
     while (at < part.numel()) {

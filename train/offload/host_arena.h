@@ -1,5 +1,5 @@
-// Host memory that takes in what leaves the card: slabs from libtorch's allocator, so that its
-// books and its events know them. Note [One arena in slabs] in host_ranges.h
+// Host memory for tensors that leave the card: slabs from libtorch's allocator, so that its
+// accounting and events cover them. Note [One arena in slabs] in host_ranges.h
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace headroom {
 
 class HostArena : public std::enable_shared_from_this<HostArena> {
  public:
-  // Bytes of the arena, given back when it dies.
+  // Bytes of the arena, returned by the destructor.
   class Buffer {
    public:
     Buffer(std::shared_ptr<HostArena> arena, int64_t bytes);
@@ -23,7 +23,7 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    // One after another the bytes that were asked for: tensors of uint8.
+    // Tensors of uint8; concatenated they are the requested bytes.
     const std::vector<torch::Tensor>& parts() const { return parts_; }
 
    private:
@@ -32,8 +32,8 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
     std::vector<torch::Tensor> parts_;
   };
 
-  // pinned: for copies to and from a card. limit_bytes: of all slabs; 0 = none. page_aligned: what
-  // is pinned is anyhow; each buffer begins at a page then, which O_DIRECT asks for.
+  // pinned: for copies to and from a card. limit_bytes: for all slabs; 0 = none. page_aligned: each
+  // buffer begins at a page, as O_DIRECT needs; pinned buffers always do.
   static std::shared_ptr<HostArena> make(bool pinned, int64_t limit_bytes,
                                          bool page_aligned = false);
 
@@ -41,8 +41,8 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  // Throws c10::OutOfMemoryError where the limit, that of the run (host_budget.h) or the host has
-  // no more.
+  // Throws c10::OutOfMemoryError beyond limit_bytes, the run's limit (host_budget.h) or the host's
+  // memory.
   std::shared_ptr<Buffer> take(int64_t bytes) {
     return std::make_shared<Buffer>(shared_from_this(), bytes);
   }
@@ -62,12 +62,12 @@ class HostArena : public std::enable_shared_from_this<HostArena> {
   std::vector<torch::Tensor> slabs_;
 };
 
-// A buffer's parts, one after another, to or from a vector of as many bytes (uint8). Where one of
-// them is on a card the copies are asked for only, in the current stream.
+// Copies a buffer's parts, one after another, to or from a vector of as many bytes (uint8). With a
+// card on one side the copies are only queued, on the current stream.
 void gather(const HostArena::Buffer& from, const torch::Tensor& to);
 void scatter(const torch::Tensor& from, const HostArena::Buffer& to);
 
-// Two buffers of as many bytes, in pieces that lie in one part of both.
+// Visits two buffers of equal size, in pieces that lie in one part of both.
 void for_each_common_part(const HostArena::Buffer& one, const HostArena::Buffer& other,
                           const std::function<void(torch::Tensor&, torch::Tensor&)>& use);
 

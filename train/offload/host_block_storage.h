@@ -1,4 +1,4 @@
-// The blocks' parameters in host memory, pinned for a card.
+// Stores the blocks' parameters in host memory, pinned for a card.
 #pragma once
 
 #include "train/offload/block_storage.h"

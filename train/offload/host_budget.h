@@ -1,4 +1,4 @@
-// What of the host's memory a run may take, ordinary and pinned together. No torch here.
+// Limit on a run's host memory, ordinary and pinned together. No torch here.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,12 @@
 namespace headroom {
 
 // Note [One budget of host memory]
-// Rationale: pinned memory is the host's like any other; two limits, one for each kind, would let
-//   a run take twice what it was given.
-// Approach: whoever allocates says what is taken and looks at what the other has taken: the books
-//   of ordinary memory (profiling/tracker/host_books.h), the arenas of what is pinned
-//   (host_arena.h).
-// Limits: pinned memory of others than the arenas is not counted. Two that allocate at one time may
-//   go beyond the limit together, by one allocation.
+// Rationale: pinned memory is host memory too; with a limit for each kind, a run could take twice
+//   its limit.
+// Approach: each allocator records its own bytes here and checks the other's: ordinary memory's
+//   accounting (profiling/tracker/host_books.h), and the arenas of pinned memory (host_arena.h).
+// Limits: pinned memory outside the arenas is not counted. Two concurrent allocations may together
+//   exceed the limit by one of them.
 struct HostBudget {
   std::atomic<int64_t> limit = 0;  // bytes; 0 = none
   std::atomic<int64_t> ordinary = 0;
@@ -24,7 +23,7 @@ struct HostBudget {
     return most == 0 || more <= most - ordinary - pinned;
   }
 
-  // Of this process.
+  // One per process.
   static HostBudget& instance() {
     static HostBudget budget;
     return budget;

@@ -1,11 +1,11 @@
-// Where the host's update keeps its numbers, wherever that is. No torch here.
+// Storage of the host update's states, in memory or in files. No torch here.
 //
 // Note [Homes of the states]
-// Rationale: the host's AdamW is the same whether its states lie in memory or in files; what
-//   differs is when they are there.
-// Approach: whoever keeps them (memory_states.h, disk/disk_states.h) brings them into memory piece
-//   by piece, in an order that it is given, and takes back what became of them. A piece is some
-//   numbers of one parameter; the pieces of a parameter come one after another, in ascending order.
+// Rationale: the host's AdamW is the same for states in memory and in files; only the time when
+//   they are available differs.
+// Approach: the storage (memory_states.h, disk/disk_states.h) brings states into memory piece by
+//   piece, in a given order, and stores them again after the update. A piece is some numbers of one
+//   parameter; a parameter's pieces are consecutive, in ascending order.
 // Limits: masters and both moments come and go together.
 #pragma once
 
@@ -16,20 +16,20 @@
 
 namespace headroom {
 
-// States of some numbers of a parameter, in memory until `visit` returns.
+// States of some numbers of a parameter, valid until `visit` returns.
 struct StatesInMemory {
   int region = 0;     // index of the parameter
-  int64_t first = 0;  // of the numbers, counted in the parameter
+  int64_t first = 0;  // first number's index in the parameter
   int64_t numbers = 0;
   float* master = nullptr;
   float* m = nullptr;
   float* v = nullptr;
 };
 
-// What is kept in files takes, in bytes.
+// Sizes and traffic of the files, in bytes.
 struct DiskFigures {
   int64_t files = 0;
-  int64_t buffers = 0;  // of host memory, through which they go
+  int64_t buffers = 0;  // host memory that the data passes through
   int64_t read = 0;     // so far
   int64_t written = 0;
 
@@ -45,20 +45,20 @@ class HostStates {
 
   virtual ~HostStates() = default;
 
-  // How many steps the states have seen; -1 where there are none yet and fill() comes first.
+  // Number of steps in the states; -1 if there are none yet and fill() must come first.
   virtual int64_t steps_done() const = 0;
 
-  // The states before the first step: `masters` writes all masters that it is given; m and v begin
-  // as zeros.
+  // Makes the states before the first step: `masters` must write all masters it is given; m and v
+  // begin as zeros.
   virtual void fill(const Visit& masters) = 0;
 
-  // Every state once, in the order of the parameters; changes are lost.
+  // Visits every state once, in the order of the parameters; changes are lost.
   virtual void read(const Visit& look) = 0;
 
-  // One step. order: every parameter once, in the order in which they are to be updated.
+  // Runs one step. order: every parameter once, in the order of the updates.
   virtual void step(std::span<const int> order, const Visit& update) = 0;
 
-  // All of them, a piece for each parameter, where they are in memory for good; else none.
+  // All states, a piece for each parameter, if they stay in memory; else none.
   virtual std::vector<StatesInMemory> resident() const { return {}; }
 
   virtual DiskFigures disk() const { return {}; }

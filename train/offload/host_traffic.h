@@ -1,4 +1,4 @@
-// What went over the host link. No torch here.
+// Traffic over the host link. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The states of the host's update in ordinary host memory.
+// Keeps the states of the host's update in ordinary host memory.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-// No page is touched before it is written: at the first step m and v are only written (host_adamw),
-// and fill() leaves them alone.
+// No page is touched before it is written: the first step only writes m and v (host_adamw), and
+// fill() skips them.
 class MemoryStates final : public HostStates {
  public:
   explicit MemoryStates(const std::vector<torch::Tensor>& parameters);
@@ -22,7 +22,7 @@ class MemoryStates final : public HostStates {
 
  private:
   std::vector<torch::Tensor> tensors_;  // masters, m and v of each parameter
-  std::vector<StatesInMemory> pieces_;  // the same, of each parameter
+  std::vector<StatesInMemory> pieces_;  // the same, by parameter
   int64_t steps_done_ = -1;
 };
 

@@ -10,7 +10,7 @@ namespace headroom {
 
 using torch::Tensor;
 
-// Vectors that are on the card, on the host, or on the way.
+// Vectors that are on the card, on the host, or being copied.
 class OffloadedActivations::Moved final : public SavedUnits::Moved {
  public:
   Moved(std::vector<Tensor> vectors, HostArena& arena, CopyQueue& copies)
@@ -22,7 +22,7 @@ class OffloadedActivations::Moved final : public SavedUnits::Moved {
       on_the_way_.push_back(copies_.out(bytes_of(vector), buffers_.back()));
     }
   }
-  // The card's memory is anybody's from here on: not before its copies are done.
+  // Afterwards the card's memory may be reused, so the copies must be done.
   ~Moved() override { wait(); }
   Moved(const Moved&) = delete;
   Moved& operator=(const Moved&) = delete;
@@ -40,7 +40,7 @@ class OffloadedActivations::Moved final : public SavedUnits::Moved {
     }
   }
 
-  // Whoever asks again gets them from the host.
+  // Gives the vectors away; the next call fetches them again.
   std::vector<Tensor> take() {
     fetch();
     wait();
@@ -53,7 +53,7 @@ class OffloadedActivations::Moved final : public SavedUnits::Moved {
     on_the_way_.clear();
   }
 
-  std::vector<Tensor> vectors_;  // empty: on the host alone
+  std::vector<Tensor> vectors_;  // empty: only on the host
   std::vector<int64_t> sizes_;
   std::vector<torch::TensorOptions> options_;
   std::vector<std::shared_ptr<HostArena::Buffer>> buffers_;
@@ -114,7 +114,7 @@ void OffloadedActivations::listen(ScopeListener* /*scopes*/, MemoryTags* tags) {
   tag(tags_, Category::kOther, arena_->slabs(), {"activations on the host"});
 }
 
-// What it saves into may have grown.
+// The arena may have grown.
 void OffloadedActivations::end_forward(const Task& /*task*/) {
   tag(tags_, Category::kOther, arena_->slabs(), {"activations on the host"});
 }
@@ -137,7 +137,7 @@ bool OffloadedActivations::takes(const Tensor& tensor) {
 }
 
 std::unique_ptr<PackedTensor> OffloadedActivations::pack(const Tensor& tensor) {
-  // An input is not asked after before.
+  // save() calls pack() for inputs without takes().
   const auto bytes = static_cast<int64_t>(tensor.storage().nbytes());
   if (is_last() || bytes < activations_.min_bytes) return nullptr;
   return WholeStorages::pack(tensor);

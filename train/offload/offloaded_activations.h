@@ -1,16 +1,16 @@
-// What the blocks save for backward, held in host memory until backward comes to them.
+// Keeps the blocks' saved activations in host memory until their backward.
 //
 // Note [Activations on the host]
-// Rationale: between a block's forward and its backward lies most of a step, and nobody reads what
-//   it saved. The host link is slower than the card by tens of times, but the copies run beside the
-//   arithmetic.
-// Approach: by Note [Whole storages]; with --activations offload-int8 what is copied are codes and
-//   scales (quantize.h). Copies are asked for while a block saves; the arithmetic waits for them
-//   when the card's memory goes, by Note [Units of saves]. What the last block and what no block
-//   saves (embedding, final norm, head, loss) stays: backward begins with it, or it is small. In a
-//   pipeline's stage the last block of a piece does where that piece's backward comes next.
-// Limits: card memory that a unit made on the way is freed by the allocator as without offload; a
-//   step that runs out of host memory is out of memory.
+// Rationale: most of a step lies between a block's forward and its backward, and its saved tensors
+//   are unused meanwhile. The host link is tens of times slower than the card, but the copies run
+//   beside the arithmetic.
+// Approach: by Note [Whole storages]; --activations offload-int8 copies codes and scales
+//   (quantize.h). Copies are requested while a block saves; the arithmetic waits for them when the
+//   card's memory is freed, by Note [Units of saves]. Saves of the last block and outside all
+//   blocks (embedding, final norm, head, loss) stay: backward begins with them, or they are small.
+//   On a pipeline stage, saves of a piece's last block stay if that piece's backward comes next.
+// Limits: a unit's other card memory is freed as without offload; running out of host memory is an
+//   out-of-memory error.
 #pragma once
 
 #include <memory>
@@ -31,13 +31,13 @@ namespace headroom {
 
 class OffloadedActivations final : public WholeStorages, public StepHook {
  public:
-  // `layers`: of the model. host_limit_bytes: of the host memory taken; 0 = none.
+  // `layers`: of the model. host_limit_bytes: on the host memory taken; 0 = none.
   OffloadedActivations(const Activations& activations, torch::Device device, int64_t layers,
                        std::shared_ptr<CopyQueue> copies, int64_t host_limit_bytes = 0);
   ~OffloadedActivations() override;
 
-  // For a pipeline's stage: the last block of each of its pieces. Several forwards may come before
-  // a backward.
+  // For a pipeline stage: the last block of each of its pieces. Several forwards may come before a
+  // backward.
   void end_at(std::vector<int64_t> last_blocks);
 
   void listen(ScopeListener* scopes, MemoryTags* tags) override;
@@ -48,7 +48,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   bool takes(const torch::Tensor& tensor) override;
   std::unique_ptr<PackedTensor> pack(const torch::Tensor& tensor) override;
 
-  // `inner`, which saves for the block that it is called for.
+  // `inner`, with saves assigned to its block.
   BlockRunner around(BlockRunner inner);
 
  private:
@@ -56,7 +56,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   class Form;
 
   void begin_pass(bool backward_follows);
-  bool is_last() const;  // the block that runs, and backward is to begin with it
+  bool is_last() const;  // the running block is one that backward begins with
   std::unique_ptr<StorageForm> form_of(const torch::Tensor& numbers) override;
 
   Activations activations_;
@@ -67,7 +67,7 @@ class OffloadedActivations final : public WholeStorages, public StepHook {
   std::shared_ptr<HostArena> arena_;
   std::shared_ptr<CopyQueue> copies_;
   SavedUnits units_;
-  int64_t block_ = SavedUnits::kNoBlock;  // that runs
+  int64_t block_ = SavedUnits::kNoBlock;  // the running block
 };
 
 }  // namespace headroom

@@ -99,7 +99,7 @@ void OffloadedOptimizer::let_go(size_t index) {
   if (held_[index].more) add_up(index);
 }
 
-// As autograd adds them: each sum rounded to the gradient's type.
+// Rounds each sum to the gradient's type, like autograd.
 void OffloadedOptimizer::add_up(size_t index) {
   Held& held = held_[index];
   held.on_the_way->wait_on_host();
@@ -139,13 +139,13 @@ void OffloadedOptimizer::finish_step(StepHook& hooks) {
   }
 }
 
-// What the update multiplies gradients by. False where they are not finite: no update then.
-// Clipping is that of train/techniques/clipping.cpp, in FP64.
+// Sets the update's gradient factor. False if the gradients are not finite: no update then. Clips
+// as train/techniques/clipping.cpp, in FP64.
 bool OffloadedOptimizer::settle_factor() {
   const double scale = loss_scaler ? loss_scaler->current_scale() : 1;
-  const double share = ranks_.share / scale;  // of what came, in the gradient
+  const double share = ranks_.share / scale;  // from received values to the gradient
   options_.gradient_scale = share;
-  double norm = 0;  // of the gradients as they came
+  double norm = 0;  // of the gradients as received
   if (max_grad_norm_ > 0) {
     const StepScope phase(scopes_, {ScopeKind::kPhase, "clipping"});
     norm = norm_of_all();
@@ -166,7 +166,7 @@ double OffloadedOptimizer::norm_of_all() {
   return std::sqrt(ranks_.add_up ? ranks_.add_up(here) : here);
 }
 
-// No sum of FP32 numbers' squares is too large for FP64.
+// The sum fits FP64 for any FP32 numbers.
 double OffloadedOptimizer::sum_of_all_squares() {
   for (const size_t index : arrived_) held_[index].on_the_way->wait_on_host();
   double sum = 0;
@@ -220,7 +220,7 @@ void OffloadedOptimizer::compute(const StatesInMemory& piece) {
 }
 
 void OffloadedOptimizer::masters_from_weights(const NamedTensors& masters) {
-  Tensor numbers;  // of the parameter whose pieces come
+  Tensor numbers;  // of the parameter whose pieces are being filled
   states_->fill([&](const StatesInMemory& piece) {
     const auto index = static_cast<size_t>(piece.region);
     if (piece.first == 0) {

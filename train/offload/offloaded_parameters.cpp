@@ -32,7 +32,7 @@ struct OffloadedParameters::Block {
   }
 
   std::vector<Tensor> parameters;
-  std::vector<std::string> names;  // of the parameters
+  std::vector<std::string> names;  // by parameter
 };
 
 OffloadedParameters::OffloadedParameters(std::unique_ptr<BlockStorage> homes)

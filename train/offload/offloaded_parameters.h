@@ -1,15 +1,15 @@
-// The blocks' parameters in host memory or in a file, on the card while their block computes.
+// Keeps the blocks' parameters in host memory or in a file, and on the card while a block computes.
 //
 // Note [Parameters on the host]
-// Rationale: a step reads one block's weights at a time. What the other blocks have on the card is
-//   idle, and is most of what a large model needs.
-// Approach: a parameter stays the tensor it is; its storage's memory comes and goes, so that
-//   modules, graphs and optimizers know nothing of it. When, says Note [Blocks that come and go];
-//   with_prefetch() keeps the books. Embedding, final norm and head stay on the card. Autocast's
-//   copies of a block's weights go with the block.
-// Limits: for updates that are made on the host, or none. What backward saves of those copies is
-//   kept, as ever: with BF16 products of FP32 weights a copy of all weights is on the card unless
-//   blocks are computed again. One backward at a time.
+// Rationale: a step reads one block's weights at a time. The other blocks' weights would be idle on
+//   the card, and are most of a large model's memory.
+// Approach: a parameter stays the same tensor; its storage's memory comes and goes, which modules,
+//   graphs and optimizers do not notice. Note [Blocks that come and go] sets the times;
+//   with_prefetch() applies them. Embedding, final norm and head stay on the card. Autocast's
+//   copies of a block's weights are freed with the block.
+// Limits: only with updates on the host, or without updates. Copies that backward saves are kept as
+//   always: with BF16 products of FP32 weights a copy of all weights is on the card unless blocks
+//   are recomputed. One backward at a time.
 #pragma once
 
 #include <memory>
@@ -31,28 +31,28 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   explicit OffloadedParameters(std::unique_ptr<BlockStorage> homes);
   ~OffloadedParameters() override;
 
-  // Moves out the parameters of a block that has just been made, one block after the other.
+  // Moves out the parameters of each block as soon as it is made.
   void take(TransformerBlock& block);
 
-  // The names of the model's parameters, for tags.
+  // Sets the names of the model's parameters, for tags.
   void name(const NamedTensors& parameters);
 
-  // Tags the host's memory now, and what is fetched as it comes.
+  // Tags the host's memory now, and fetched memory later.
   void listen(ScopeListener* scopes, MemoryTags* tags) override;
   void begin_step() override { BlockPrefetcher::begin_step(); }
 
-  // Whether it is one that comes and goes.
+  // True if the parameter comes and goes.
   bool is_offloaded(const torch::Tensor& parameter) const { return find(parameter).index != kNone; }
-  // Where new numbers of it may be written; null: store() takes them, or it stays on the card.
+  // Memory for writing its new numbers; null: use store(), or it stays on the card.
   std::shared_ptr<HostArena::Buffer> home(const torch::Tensor& parameter) const;
   void store(const torch::Tensor& parameter, const HostArena::Buffer& numbers);
-  // All that was stored is where it lies.
+  // Waits until everything stored is in place.
   void finish_stores() { homes_->finish_stores(); }
 
-  // The numbers of a parameter that lies elsewhere, as a tensor of its own on the host; the
-  // parameter itself where it stays on the card.
+  // The numbers of an offloaded parameter, as a new tensor on the host; the parameter itself if it
+  // stays on the card.
   torch::Tensor on_host(const torch::Tensor& parameter) const;
-  // The other way: numbers of the parameter's type and shape become its own, where it lies there.
+  // Sets an offloaded parameter's numbers, in its type and shape.
   void set(const torch::Tensor& parameter, const torch::Tensor& numbers);
 
   DiskFigures disk() const { return homes_->disk(); }
@@ -62,7 +62,7 @@ class OffloadedParameters final : public BlockPrefetcher, public StepHook {
   static constexpr size_t kNone = -1;
   struct Block;
 
-  // Its index is kNone where it stays on the card.
+  // index is kNone if the parameter stays on the card.
   BlockStorage::Place find(const torch::Tensor& parameter) const;
   void fetch(int64_t index) override;
   void drop(int64_t index) override;

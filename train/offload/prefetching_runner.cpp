@@ -19,7 +19,7 @@ BlockRunner with_prefetch(BlockPrefetcher& books, BlockRunner inner) {
       bool with_graph;
       ~Running() {
         books.end_run(index, with_graph);
-        // With a block's weights go autocast's copies of them; who saved one for backward keeps it.
+        // Frees autocast's copies of the block's weights, except those saved for backward.
         at::autocast::clear_cache();
       }
     };

@@ -1,4 +1,4 @@
-// What makes blocks come and go by their books while a model runs.
+// Runs a BlockPrefetcher's fetches and drops while a model runs.
 #pragma once
 
 #include "model/transformer.h"
@@ -6,10 +6,10 @@
 
 namespace headroom {
 
-// `inner`, with the block's parameters there. In backward a hook on the gradient of a block's
-// output says that its backward begins and that of the block after it is done: the engine runs the
-// newest node that is ready, and what takes a parameter's gradient before all others. `books`
-// outlives what it returns.
+// `inner`, with the block's parameters on the card. In backward, a hook on the gradient of a
+// block's output marks the begin of its backward and the end of the next block's: the engine runs
+// the newest ready node, and nodes that accumulate a parameter's gradient first. `books` must
+// outlive the returned runner.
 BlockRunner with_prefetch(BlockPrefetcher& books, BlockRunner inner);
 
 }  // namespace headroom

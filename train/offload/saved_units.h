@@ -1,17 +1,16 @@
-// Which saves are on the card, and when they leave and come back. No torch here: the step and the
-// rehearsal of theory follow the same books.
+// Tracks which saves are on the card, and when they leave and come back. No torch here: the step
+// and theory's rehearsal use the same accounting.
 //
 // Note [Units of saves]
-// Rationale: what a block saved should be gone from the card soon and be back in time, a block at a
-//   time: copies one by one would wait for each other.
-// Approach: what one block saves is a unit, in the order in which they save; a save outside of any
-//   block (the input of a checkpointed group) is one of its own. When a unit begins, the one before
-//   the one before it leaves: on the card are at most the unit that saves and the one before it. In
-//   backward the first use of a unit asks for all of the one before it, so that one is fetched
-//   while one is used. What is still on the card when backward comes is used as it is.
-// Several forwards: where others come before a forward's backward (the stages of a pipeline), each
-//   forward and each backward is a pass, and nothing of one is a unit with, or fetched for, what is
-//   of another.
+// Rationale: a block's saves should leave the card soon and be back in time, a block at a time:
+//   single copies would wait for each other.
+// Approach: the saves of one block are a unit, in the order of saving; a save outside all blocks
+//   (the input of a checkpointed group) is its own unit. When a unit begins, the second to last
+//   unit before it leaves: at most the saving unit and the one before it are on the card. In
+//   backward the first use of a unit fetches the whole previous unit, so that one is fetched while
+//   one is used. Saves that are still on the card in backward are used directly.
+// Several forwards: if others come before a forward's backward (pipeline stages), each forward and
+//   each backward is a pass. Units and fetches never span two passes.
 #pragma once
 
 #include <cstddef>
@@ -24,27 +23,27 @@ namespace headroom {
 class SavedUnits {
  public:
   static constexpr int64_t kNoBlock = -1;
-  // Units that have not left when backward begins.
+  // Number of units that have not left when backward begins.
   static constexpr int64_t kStillOnCard = 2;
 
-  // What one save moves.
+  // The tensors of one save.
   class Moved {
    public:
     virtual ~Moved() = default;
     virtual void leave() = 0;
-    virtual void fetch() = 0;  // nothing where it has not left
+    virtual void fetch() = 0;  // does nothing if it has not left
   };
 
-  // The unit of a save that is made while `block` runs, or in none.
+  // The unit of a save made while `block` runs, or outside all blocks.
   size_t of_a_save(int64_t block);
   void add(size_t unit, const std::shared_ptr<Moved>& moved) {
     units_[unit].moved.push_back(moved);
   }
 
-  // What is saved from now on is of another forward, or of another backward.
+  // Later saves belong to another forward, or to another backward.
   void begin_pass() { ++pass_; }
 
-  // Backward needs something of it.
+  // Fetches the unit for backward.
   void use(size_t unit);
 
  private:
@@ -52,7 +51,7 @@ class SavedUnits {
     int64_t block = kNoBlock;
     int64_t pass = 0;
     std::vector<std::weak_ptr<Moved>> moved;
-    bool fetched = false;  // a first time
+    bool fetched = false;  // at least once
   };
 
   void fetch(Unit& unit);

@@ -8,7 +8,7 @@ using torch::Tensor;
 
 namespace {
 
-// The whole storage as a queue takes it.
+// The whole storage as the queue's bytes.
 Tensor bytes_of(const c10::Storage& storage) {
   const auto options = torch::dtype(torch::kUInt8).device(storage.device());
   return torch::empty({0}, options).set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
@@ -39,7 +39,7 @@ void TensorsAway::leave(const std::vector<Tensor>& tensors) {
   for (size_t i = 0; i < leaving.size(); ++i) {
     const auto bytes = static_cast<int64_t>(leaving[i].nbytes());
     if (home_bytes_[i] == bytes) continue;
-    homes_[i].reset();  // an optimizer's state may be of other sizes than it was
+    homes_[i].reset();  // an optimizer's state may have changed size
     homes_[i] = arena_->take(bytes);
     home_bytes_[i] = bytes;
   }

@@ -1,7 +1,7 @@
-// Tensors that leave the card together and come back together.
+// Moves tensors off the card together and brings them back together.
 //
-// They stay the tensors they are: the memory of their storages goes and comes, so that modules and
-// optimizers that hold them know nothing of it. Nobody may compute with them meanwhile.
+// They stay the same tensors: only their storages' memory goes and comes, which modules and
+// optimizers do not notice. Nothing may compute with them meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ namespace headroom {
 class TensorsAway {
  public:
   enum class Numbers {
-    kConstant,  // the host's copy, once made, stays good: afterwards leaving copies nothing
-    kChange,    // every leaving is a copy
+    kConstant,  // the host's copy stays valid: only the first leave() copies
+    kChange,    // every leave() copies
   };
   TensorsAway(Numbers numbers, std::shared_ptr<CopyQueue> copies, std::shared_ptr<HostArena> arena)
       : numbers_(numbers), copies_(std::move(copies)), arena_(std::move(arena)) {}
 
-  // Each storage once, whole; what has no memory of its own there is left out. Afterwards that
-  // memory is anybody's. Constant ones are the same every time. Throws what HostArena::take throws,
-  // before anything has left.
+  // Moves each storage once, whole; skips storages without memory there. Afterwards that memory may
+  // be reused. Constant tensors must be the same every time. Throws as HostArena::take, before
+  // anything has left.
   void leave(const std::vector<torch::Tensor>& tensors);
-  // What the calling thread gives its stream from now on finds the numbers there. Throws the card's
-  // out-of-memory before anything is copied.
+  // Later work on the calling thread's stream sees the numbers. Throws the card's out-of-memory
+  // error before copying anything.
   void come_back();
 
   bool are_away() const { return !away_.empty(); }
@@ -37,7 +37,7 @@ class TensorsAway {
   Numbers numbers_;
   std::shared_ptr<CopyQueue> copies_;
   std::shared_ptr<HostArena> arena_;
-  std::vector<std::shared_ptr<HostArena::Buffer>> homes_;  // of each storage, kept
+  std::vector<std::shared_ptr<HostArena::Buffer>> homes_;  // by storage, kept
   std::vector<int64_t> home_bytes_;                        // their sizes
   std::vector<c10::Storage> away_;                         // without memory now
 };

@@ -1,5 +1,4 @@
-// States in files of which only the books are kept: for a virtual card, whose numbers are none.
-// No torch here.
+// States in files, accounted only: for a virtual card, which has no values. No torch here.
 #pragma once
 
 #include <vector>
@@ -9,8 +8,8 @@
 
 namespace headroom {
 
-// Visits what DiskStates would visit, with nothing in it, and counts what it would move. Nothing is
-// opened, read or written.
+// Visits the pieces that DiskStates would visit, without data, and counts their transfers. Opens,
+// reads and writes no file.
 class CountedStates final : public HostStates {
  public:
   explicit CountedStates(const std::vector<StateRegion>& regions)

@@ -40,7 +40,7 @@ OwnedFile open_direct(const std::string& path, int flags, const std::string& dir
   OwnedFile file(descriptor);
   if (descriptor < 0) return file;
   struct statfs system {};
-  // Newer kernels take O_DIRECT there and do nothing with it.
+  // Newer kernels accept O_DIRECT on tmpfs and ignore it.
   const bool in_memory = fstatfs(descriptor, &system) == 0 &&
                          (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
   if (in_memory) {

@@ -1,4 +1,4 @@
-// Files that are read and written past the page cache. No torch here.
+// Files read and written past the page cache. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// A descriptor that closes itself.
+// A file descriptor, closed by the destructor.
 class OwnedFile {
  public:
   OwnedFile() = default;
@@ -22,13 +22,13 @@ class OwnedFile {
   int descriptor_ = -1;
 };
 
-// With O_DIRECT where the file system knows it; that it does not is a note, once for a directory.
-// No descriptor and an errno where it cannot be opened.
+// Opens with O_DIRECT if the file system supports it, else adds a note, once per directory. No
+// descriptor and an errno if it cannot be opened.
 OwnedFile open_direct(const std::string& path, int flags, const std::string& directory,
                       std::vector<std::string>& notes);
 
-// Room for so many bytes, so that a full disk shows now. 0 or an errno; where the file system
-// reserves none, that is a note.
+// Reserves the bytes, so that a full disk fails now. 0 or an errno; adds a note if the file system
+// reserves nothing.
 int reserve_room(const OwnedFile& file, int64_t bytes, const std::string& directory,
                  std::vector<std::string>& notes);
 

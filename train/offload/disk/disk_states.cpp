@@ -13,9 +13,9 @@
 namespace headroom {
 namespace {
 
-constexpr int kFewestBuffers = 3;  // one is read into, one updated, one written
+constexpr int kFewestBuffers = 3;  // one to read into, one to update, one to write
 
-// Memory of its own pages, which nothing has touched.
+// Own pages of memory, untouched.
 class MappedBuffers {
  public:
   MappedBuffers(size_t count, size_t bytes) : bytes_(count * bytes) {
@@ -30,7 +30,7 @@ class MappedBuffers {
   MappedBuffers(const MappedBuffers&) = delete;
   MappedBuffers& operator=(const MappedBuffers&) = delete;
 
-  size_t bytes() const { return bytes_; }  // of all
+  size_t bytes() const { return bytes_; }  // of all buffers
   const std::vector<TransferMemory>& get() const { return buffers_; }
 
  private:
@@ -56,7 +56,7 @@ std::vector<int> all_regions(int regions) {
 
 }  // namespace
 
-// The buffers go last: until the queue is gone something may still be under way into them.
+// Buffers are destroyed last: the queue may still have transfers in flight to or from them.
 struct DiskStates::Engine {
   Engine(const DiskStatesOptions& options, int64_t block_bytes, std::vector<std::string>& notes)
       : buffers(static_cast<size_t>(std::max(options.buffers, kFewestBuffers)),
@@ -79,7 +79,7 @@ struct DiskStates::Engine {
 
 namespace {
 
-// One pass: which block is in which buffer, and what becomes of it.
+// One pass: tracks the block and state of each buffer.
 class Pass {
  public:
   Pass(WholeTransfers& transfers, const std::vector<TransferMemory>& buffers,
@@ -115,8 +115,8 @@ class Pass {
  private:
   struct Buffer {
     const StateBlock* block = nullptr;
-    bool read = false;     // its block is there
-    bool written = false;  // ... and has been visited, and is on its way out
+    bool read = false;     // its block is in memory
+    bool written = false;  // ... was visited, and is being written
   };
 
   void start_reads() {
@@ -157,7 +157,7 @@ class Pass {
     }
   }
 
-  // False where nothing is under way, or nothing has ended.
+  // False if nothing is in flight, or nothing has ended.
   bool take_ended(bool wait) {
     const std::optional<size_t> buffer = transfers_.next(wait);
     if (!buffer) return false;
@@ -174,10 +174,10 @@ class Pass {
   StateDirectory& directory_;
   bool reads_;
   bool writes_;
-  std::vector<Buffer> is_;  // of each buffer
+  std::vector<Buffer> is_;  // by buffer
   const DiskLayout& layout_;
   std::deque<size_t> free_;
-  std::deque<size_t> in_order_;  // buffers whose blocks are still to be visited
+  std::deque<size_t> in_order_;  // buffers whose blocks have not been visited
   std::vector<const StateBlock*> blocks_;
   size_t started_ = 0;
   size_t visited_ = 0;
@@ -187,14 +187,14 @@ class Pass {
 
 DiskStates::DiskStates(DiskStatesOptions options, const std::vector<StateRegion>& regions)
     : options_(std::move(options)), layout_(regions, options_.block_bytes) {
-  // Memory first: where it is refused, what lies in the directory is left as it is.
+  // Memory first: if it is refused, the directory stays unchanged.
   engine_ = std::make_unique<Engine>(options_, layout_.block_bytes(), notes_);
   directory_ = std::make_unique<StateDirectory>(options_.directory, options_.identity, layout_,
                                                 options_.keep);
   notes_.insert(notes_.begin(), directory_->notes().begin(), directory_->notes().end());
 }
 
-DiskStates::~DiskStates() { engine_.reset(); }  // before the files
+DiskStates::~DiskStates() { engine_.reset(); }  // before the files close
 
 int64_t DiskStates::steps_done() const { return directory_->step(); }
 

@@ -16,7 +16,7 @@ void check_disk_places(const std::vector<RunSpec>& specs) {
   for (const RunSpec& spec : specs) {
     if (spec.optimizer_offload.space == MemorySpace::kDisk) {
       std::vector<std::string>& runs = of_states[spec.optimizer_offload.directory];
-      if (!is_virtual(spec)) runs.push_back(run_identity(spec));  // others only count states
+      if (!is_virtual(spec)) runs.push_back(run_identity(spec));  // virtual runs only count states
     }
     if (spec.param_offload.space == MemorySpace::kDisk) {
       of_weights.insert(spec.param_offload.directory);

@@ -1,4 +1,4 @@
-// The directories in which runs keep something. No torch here.
+// Checks the directories in which runs keep files. No torch here.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace headroom {
 
-// Before anything runs: whether states could be kept where --optimizer-offload says, and weights
-// where --param-offload does, a virtual card's too; and whether states that an earlier run kept are
-// of one of these runs at least. Devices are settled by now. Throws WriteError
-// (files/replace_file.h), and of kept states what StateDirectory throws.
+// Call before anything runs, after devices are resolved. Checks that states can be kept at
+// --optimizer-offload's directory and weights at --param-offload's, a virtual card's too, and that
+// states from an earlier run belong to one of these runs. Throws WriteError (files/replace_file.h),
+// and as StateDirectory for kept states.
 void check_disk_places(const std::vector<RunSpec>& specs);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Always said; of the others what is not the default.
+// Always included; kIfChanged only if not the default.
 constexpr const char* kSaid[] = {"model_size", "context_length", "batch_size",
                                  "precision",  "optimizer",      "seed"};
 constexpr const char* kIfChanged[] = {"d_model",      "d_ff",          "layers",  "heads",

@@ -1,4 +1,4 @@
-// Which run states in files are of. No torch here.
+// Identifies the run that states in files belong to. No torch here.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-// Equal for two runs of which the second may go on where the first ended: the same model, data,
-// optimizer and precision of weights. As people read it: "model_size=small context_length=512 ...".
-// How a step is computed (checkpointing, offload, kernels), where and how often is not in it.
+// Equal for two runs if the second may continue from the first: the same model, data, optimizer and
+// precision of weights. Readable: "model_size=small context_length=512 ...". Leaves out how a step
+// is computed (checkpointing, offload, kernels), where and how often.
 std::string run_identity(const RunSpec& spec);
 
 }  // namespace headroom

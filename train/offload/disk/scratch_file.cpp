@@ -21,7 +21,7 @@ namespace {
 OwnedFile open_nameless(const std::string& directory, std::vector<std::string>& notes) {
   OwnedFile file = open_direct(directory + "/.", O_RDWR | O_TMPFILE, directory, notes);
   if (file.get() >= 0) return file;
-  // File systems that know no O_TMPFILE; kernels that do not take it for a directory.
+  // For file systems without O_TMPFILE, and kernels that reject it for a directory.
   if (errno != EOPNOTSUPP && errno != EISDIR) refuse_file(directory, errno);
   const std::string path = directory + "/headroom-scratch." + std::to_string(getpid());
   file = open_direct(path, O_RDWR | O_CREAT | O_EXCL, directory, notes);

@@ -1,12 +1,12 @@
 // A file without a name. No torch here.
 //
 // Note [Files without a name]
-// Rationale: what lies there can be made again, so it is worth nothing once the run has ended, and
-//   a killed run removes nothing.
-// Approach: the file never has a name (O_TMPFILE), or loses it right after it was opened; the
-//   kernel takes its room back when its last descriptor goes, whatever ends the process. The room
-//   is reserved at once.
-// Limits: `ls` does not show it: `df` does, and /proc/PID/fd.
+// Rationale: the contents can be made again, so they are worthless after the run, and a killed run
+//   removes nothing.
+// Approach: the file never has a name (O_TMPFILE), or loses it right after opening. The kernel
+//   frees its space with its last descriptor, however the process ends. The space is reserved at
+//   once.
+// Limits: `ls` does not show the file; `df` and /proc/PID/fd do.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace headroom {
 
 class ScratchFile {
  public:
-  // Finds out before anything runs whether there could be one. Throws WriteError
+  // Checks before anything runs whether such a file can be made. Throws WriteError
   // (files/replace_file.h), one line.
   static void check(const std::string& directory);
 
-  // what: that lies there, for messages. Throws WriteError, where there is no room too.
+  // what: the contents, for messages. Throws WriteError, also if there is no space.
   ScratchFile(const std::string& directory, const std::string& what, int64_t bytes);
 
   int descriptor() const { return file_.get(); }
   const std::string& name() const { return name_; }  // for messages
-  // What the user should know, a line each: no O_DIRECT, no space is reserved.
+  // Notes for the user, a line each: no O_DIRECT, no space reserved.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

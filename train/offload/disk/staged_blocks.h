@@ -1,4 +1,4 @@
-// What blocks' parameters in a file take, there and in host memory. No torch here.
+// Sizes of blocks' parameters in a file, there and in host memory. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace headroom {
 
-// One is copied to the card, one is read, and the one whose copy came before need not be waited
+// One block is copied to the card, one is read, and the third's earlier copy need not be waited
 // for.
 inline constexpr int64_t kStagedBlocks = 3;
 
-// Whole pages, as O_DIRECT moves them.
+// Rounded up to whole pages, for O_DIRECT.
 inline int64_t on_pages(int64_t bytes) { return whole_units(bytes, DiskLayout::kPage); }
 
 }  // namespace headroom

@@ -44,13 +44,13 @@ bool exists(const std::string& path) {
   return lstat(path.c_str(), &status) == 0;
 }
 
-// A file's first page, at an address that O_DIRECT takes.
+// A file's first page, at an address that suits O_DIRECT.
 struct alignas(DiskLayout::kPage) FirstPage {
   char text[DiskLayout::kPage] = {};
 };
 
-// The whole first page, with pread or pwrite; 0 or an errno. Some tries, as a signal may cut one
-// short.
+// Moves the whole first page, with pread or pwrite; 0 or an errno. Retries, because a signal may
+// cut a call short.
 template <typename Call>
 int move_page(const Call& call, int file, char* text) {
   constexpr int kTries = 100;
@@ -62,7 +62,7 @@ int move_page(const Call& call, int file, char* text) {
   return EIO;
 }
 
-// The lock on the directory: it goes with its descriptor, so with the process too.
+// Locks the directory until the descriptor closes, so at most until the process ends.
 OwnedFile lock_directory(const std::string& directory, std::vector<std::string>* notes) {
   OwnedFile handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.get() < 0) refuse_directory(directory, errno);
@@ -76,7 +76,7 @@ OwnedFile lock_directory(const std::string& directory, std::vector<std::string>*
   return handle;
 }
 
-// Names in the directory that a run writes and renames: one that was killed leaves them.
+// Removes temporary lists, which a killed run leaves in the directory.
 void remove_temporary_lists(const std::string& directory) {
   const std::unique_ptr<DIR, int (*)(DIR*)> handle(opendir(directory.c_str()), closedir);
   if (!handle) return;
@@ -90,7 +90,7 @@ void remove_temporary_lists(const std::string& directory) {
 
 std::string list_path(const std::string& directory) { return directory + "/" + kPrefix + "json"; }
 
-// Of a list with its sum or without it.
+// For a list with or without its checksum.
 std::string checksum_of_list(nlohmann::json list) {
   list.erase(kListSum);
   return checksum_text(checksum(json_line(list)));
@@ -103,7 +103,7 @@ std::string text_of_sums(const std::vector<uint64_t>& sums) {
   return text;
 }
 
-// The list has a sum of its own, so what does not fit is no accident.
+// The list's own checksum was verified, so a mismatch is a bug.
 std::vector<uint64_t> sums_from_text(const std::string& text, size_t count) {
   std::vector<uint64_t> sums;
   for (size_t at = 0; at + kChecksumDigits <= text.size(); at += kChecksumDigits) {
@@ -114,8 +114,7 @@ std::vector<uint64_t> sums_from_text(const std::string& text, size_t count) {
   return sums;
 }
 
-// Which file the list says is to be kept: "a", "b", or "" = none. A list that cannot be read says
-// nothing of anybody's.
+// The file that the list keeps: "a", "b", or "" = none. An unreadable list keeps nothing.
 std::string kept_file(const std::string& directory) {
   try {
     const nlohmann::json list = nlohmann::json::parse(
@@ -134,7 +133,7 @@ std::string hint_for(const std::string& directory) {
   throw ReadError(list_path(directory), why + hint_for(directory));
 }
 
-// The list of a directory, checked against its own sum.
+// The list of a directory, verified by its own checksum.
 nlohmann::json whole_list(const std::string& directory) {
   const nlohmann::json list = nlohmann::json::parse(
       read_whole_file(list_path(directory), kMostList), nullptr, /*exceptions=*/false);
@@ -214,7 +213,7 @@ StateDirectory::StateDirectory(const std::string& directory, const std::string& 
 }
 
 StateDirectory::~StateDirectory() {
-  // What is whole goes last of all that says so: half removed never looks whole.
+  // The list is removed before the whole file: half-removed states never look whole.
   if (!keep_ || step_ < 0) {
     unlink(list_.c_str());
     unlink(whole().path.c_str());
@@ -254,7 +253,7 @@ void StateDirectory::open_whole() {
                    directory_);
 }
 
-// The file that is not whole, and both where there is no list.
+// Removes the file that is not whole, and both if there is no list.
 void StateDirectory::remove_torn() {
   const bool fresh = step_ < 0;
   File& other = files_[1 - whole_];
@@ -274,7 +273,7 @@ void StateDirectory::remove_torn() {
   if (fresh) unlink(files_[whole_].path.c_str());
 }
 
-// The step that the first page tells of; -1 where it tells of none.
+// The step in the first page; -1 if there is none.
 int64_t StateDirectory::step_in(const File& file) const {
   const auto page = std::make_unique<FirstPage>();
   if (move_page(pread, file.descriptor.get(), page->text) != 0) return -1;

@@ -1,4 +1,4 @@
-// Reads and writes that are under way at once. No torch here.
+// Concurrent reads and writes. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -18,33 +18,33 @@ struct Transfer {
   int64_t offset = 0;
 };
 
-// What the operating system is asked to do, as it does it: a transfer may end short, or be
-// interrupted. WholeTransfers (whole_transfers.h) makes whole ones of them.
+// Passes requests to the operating system unchanged: a transfer may end short, or be interrupted.
+// WholeTransfers (whole_transfers.h) completes them.
 class TransferQueue {
  public:
   struct Ended {
-    size_t buffer = 0;   // which buffer's transfer
+    size_t buffer = 0;   // the transfer's buffer
     int64_t result = 0;  // bytes, or an errno below zero
   };
 
   virtual ~TransferQueue() = default;
-  // Returns at once. At most one transfer of a buffer is under way; its memory lies in the buffer.
+  // Returns at once. Each buffer has at most one transfer in flight, with memory inside the buffer.
   virtual void start(size_t buffer, const Transfer& transfer) = 0;
-  // One that has ended; where none has, waits for one, or gives nothing where `wait` is false.
+  // An ended transfer; if there is none, waits for one, or returns nothing if `wait` is false.
   virtual std::optional<Ended> next(bool wait) = 0;
 };
 
-// Memory of one buffer, aligned to pages.
+// Page-aligned memory of one buffer.
 struct TransferMemory {
   std::byte* memory = nullptr;
   size_t bytes = 0;
 };
 
-// So many threads, each in pread or pwrite.
+// Uses this many threads, each in pread or pwrite.
 std::unique_ptr<TransferQueue> make_thread_queue(size_t threads);
 
-// io_uring with the buffers registered; where the kernel refuses the ring, the threads. `notes` say
-// what it refused, and why.
+// io_uring with registered buffers, or threads if the kernel refuses the ring. `notes` get the
+// refusal and its reason.
 std::unique_ptr<TransferQueue> make_transfer_queue(const std::vector<TransferMemory>& buffers,
                                                    size_t threads, std::vector<std::string>& notes);
 

@@ -27,7 +27,7 @@ class UringQueue : public TransferQueue {
     return -result;
   }
 
-  // Registered once, the kernel needs not look up and pin their pages at every transfer.
+  // Registered once, so the kernel does not look up and pin the pages for every transfer.
   int register_buffers(const std::vector<TransferMemory>& buffers) {
     std::vector<iovec> list;
     for (const TransferMemory& each : buffers) list.push_back({each.memory, each.bytes});
@@ -38,7 +38,7 @@ class UringQueue : public TransferQueue {
   }
 
   void start(size_t buffer, const Transfer& transfer) override {
-    io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // one for each buffer, so there is one
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);  // never null: there is one per buffer
     const auto bytes = static_cast<unsigned>(transfer.bytes);
     const auto offset = static_cast<uint64_t>(transfer.offset);
     const int index = static_cast<int>(buffer);

@@ -36,7 +36,7 @@ std::optional<size_t> WholeTransfers::next(bool wait) {
   return std::nullopt;
 }
 
-// Whether it is whole; if not, its rest is under way.
+// True if the transfer is complete; else starts its rest.
 bool WholeTransfers::take(const TransferQueue::Ended& ended) {
   UnderWay& transfer = of_buffer_[ended.buffer];
   Transfer& rest = transfer.rest;
@@ -45,7 +45,7 @@ bool WholeTransfers::take(const TransferQueue::Ended& ended) {
   }
   if (ended.result == 0 && !rest.writes) fail(rest, *transfer.path, "it ends too early");
   if (ended.result >= rest.bytes) return true;
-  // O_DIRECT goes on at a page only: what came of the last one comes once more.
+  // O_DIRECT continues only at a page, so a partial last page is repeated.
   const int64_t done = ended.result < 0 ? 0 : ended.result / DiskLayout::kPage * DiskLayout::kPage;
   transfer.fruitless = done > 0 ? 0 : transfer.fruitless + 1;
   if (transfer.fruitless > kMostFruitless) {

@@ -1,4 +1,4 @@
-// Transfers that are done wholly or not at all. No torch here.
+// Completes transfers. No torch here.
 #pragma once
 
 #include <memory>
@@ -10,21 +10,21 @@
 
 namespace headroom {
 
-// Short and interrupted transfers are gone on with until they are whole.
+// Continues short and interrupted transfers until they are whole.
 class WholeTransfers {
  public:
   WholeTransfers(std::unique_ptr<TransferQueue> queue, size_t buffers)
       : queue_(std::move(queue)), of_buffer_(buffers) {}
-  ~WholeTransfers() { drain(); }  // memory and files may go then
+  ~WholeTransfers() { drain(); }  // memory and files may be freed then
   WholeTransfers(const WholeTransfers&) = delete;
   WholeTransfers& operator=(const WholeTransfers&) = delete;
 
-  // path: of the file, for messages.
+  // path: the file's, for messages.
   void start(size_t buffer, const Transfer& transfer, const std::string& path);
-  // The buffer of one that is whole; nothing where `wait` is false and none is. Throws ReadError
-  // (files/mapped_file.h) and WriteError (files/replace_file.h).
+  // The buffer of a completed transfer; nothing if `wait` is false and there is none. Throws
+  // ReadError (files/mapped_file.h) and WriteError (files/replace_file.h).
   std::optional<size_t> next(bool wait);
-  // Waits until nothing is under way, whatever became of it.
+  // Waits until nothing is in flight, and ignores errors.
   void drain() noexcept;
 
   int under_way() const { return under_way_; }
@@ -33,7 +33,7 @@ class WholeTransfers {
   struct UnderWay {
     Transfer rest;
     const std::string* path = nullptr;
-    int fruitless = 0;  // tries in a row that moved nothing
+    int fruitless = 0;  // consecutive tries that moved nothing
   };
 
   bool take(const TransferQueue::Ended& ended);
