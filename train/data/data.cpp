@@ -33,7 +33,7 @@ Batch Data::batch(int64_t step) const {
     // step * count is below 2^62 for every step of a valid spec: train/limits.h.
     for (int64_t i = 0; i <= count; ++i) out[i] = file_->at(step * count + i);
   } else {
-    // Drawn on the host whatever the device, so that every device sees the same tokens.
+    // Drawn on the host for every device, so that all devices see the same tokens.
     auto generator = at::detail::createCPUGenerator(static_cast<uint64_t>(seed_) * 1000003 +
                                                     static_cast<uint64_t>(step));
     ids = torch::randint(vocab_size_, {count + 1}, generator, torch::kInt64);

@@ -11,22 +11,22 @@ namespace headroom {
 
 struct Batch {
   torch::Tensor tokens_BS;   // int64 on the device
-  torch::Tensor targets_BS;  // int64 on the device; undefined where nothing is predicted
+  torch::Tensor targets_BS;  // int64 on the device; undefined without prediction
 };
 
 class Data {
  public:
-  // Throws UsageError when the token file cannot serve `steps` steps.
-  // replica: which of the spec's mesh; its sequences stand behind those of the ones before it.
+  // Throws UsageError if the token file cannot serve `steps` steps.
+  // replica: its index in the spec's mesh; replicas' sequences are in that order.
   Data(const RunSpec& spec, int64_t vocab_size, torch::Device device, int64_t steps,
        int64_t replica = 0);
 
-  // The batch of step k. Random tokens depend on (seed, k) alone; file windows as in TokenFile.
+  // The batch of step k. Random tokens depend only on (seed, k); file windows as in TokenFile.
   Batch batch(int64_t step) const;
 
  private:
   int64_t replicas_, replica_;
-  int64_t batch_size_, context_length_, vocab_size_, seed_;  // a prompt is the context of these
+  int64_t batch_size_, context_length_, vocab_size_, seed_;  // context: a prompt if generating
   bool has_targets_;
   torch::Device device_;
   std::unique_ptr<TokenFile> file_;

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr int64_t kLengthBytes = 8;
 constexpr const char* kMetadata = "__metadata__";
 
-// Number of elements, or -1 when it is negative or does not fit.
+// Number of elements, or -1 if it is negative or does not fit.
 int64_t element_count(const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (const int64_t size : shape) {

@@ -20,19 +20,19 @@ struct SafetensorsEntry {
   int64_t bytes = 0;
 };
 
-// Bytes of one element; 0 for a dtype this program does not know.
+// Bytes of one element; 0 for an unknown dtype.
 int64_t safetensors_element_size(const std::string& dtype);
 
 // A file mapped for reading. Entries point into the mapping.
 class SafetensorsFile {
  public:
   // Throws UsageError with one line: no such file, cut short, offsets or sizes that do not agree.
-  // example: of the flag that it is read for, which the line names.
+  // example: the flag that it is read for, named in that line.
   explicit SafetensorsFile(const std::string& path,
                            const std::string& example = "--load-weights weights.safetensors");
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
-  // What else the header says, text by name.
+  // The header's other metadata, text by name.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
@@ -45,8 +45,8 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes a file whose tensors are given one after the other, so that never more than one of them
-// need be in memory.
+// Writes a file whose tensors are given one after another, so that only one of them need be in
+// memory at a time.
 class SafetensorsWriter {
  public:
   struct Tensor {
@@ -55,25 +55,25 @@ class SafetensorsWriter {
     std::vector<int64_t> shape;
   };
 
-  // Goes to a temporary file beside `path`. Throws WriteError, one line, like every member below;
-  // an existing file is kept then.
+  // Writes to a temporary file beside `path`. Throws WriteError, one line, like every member below;
+  // an existing file is then kept.
   SafetensorsWriter(const std::string& path, const std::vector<Tensor>& tensors,
                     const std::map<std::string, std::string>& metadata = {});
 
-  // The bytes of the next of `tensors`, little-endian and packed: exactly as many as its shape has.
+  // The bytes of the next of `tensors`, little-endian and packed, exactly of its size.
   void append(const void* data, int64_t bytes);
 
-  // After the last tensor: syncs and renames. Without it `path` is as it was.
+  // Call after the last tensor: syncs and renames. Without it `path` is unchanged.
   void commit();
-  // The same with other metadata, of which the header is as long: what is known only after the
-  // data, such as its checksums.
+  // With new metadata of equal header length: for values known only after the data, such as its
+  // checksums.
   void commit(const std::map<std::string, std::string>& metadata);
 
  private:
   ReplaceFile file_;
   std::vector<Tensor> tensors_;
   size_t header_bytes_ = 0;
-  std::vector<int64_t> expected_bytes_;  // of each tensor
+  std::vector<int64_t> expected_bytes_;  // by tensor
   size_t next_ = 0;
 };
 

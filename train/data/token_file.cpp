@@ -42,7 +42,7 @@ int64_t TokenFile::at(int64_t index) const {
 }
 
 void TokenFile::check_ids(int64_t vocab_size, int64_t tokens_per_step, int64_t steps) const {
-  // Divided, as the product may be beyond 64 bits: the whole file then.
+  // Divides, because the product may exceed 64 bits; then checks the whole file.
   const bool all = steps > 0 && tokens_per_step > size_ / steps;
   const int64_t read = all ? size_ : std::min(size_, tokens_per_step * steps + 1);
   for (int64_t i = 0; i < read; ++i) {

@@ -19,8 +19,8 @@ class TokenFile {
   int64_t size() const { return size_; }  // ids
   int64_t at(int64_t index) const;        // index modulo size()
 
-  // Throws UsageError naming the first id that is not below vocab_size among those `steps` steps
-  // read, and where it is.
+  // Throws UsageError naming the first id that is not below vocab_size among those that `steps`
+  // steps read, and its position.
   void check_ids(int64_t vocab_size, int64_t tokens_per_step, int64_t steps) const;
 
  private:

@@ -27,7 +27,7 @@ std::string write_weight_index(const std::string& path, int64_t parts) {
     const std::string file = weight_part_path(path, part, parts);
     const SafetensorsFile tensors(file);
     for (const auto& [name, entry] : tensors.entries()) {
-      names[name] = file.substr(file.rfind('/') + 1);  // whole where there is none
+      names[name] = file.substr(file.rfind('/') + 1);  // without '/': the whole path
       bytes += entry.bytes;
     }
   }

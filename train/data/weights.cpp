@@ -36,7 +36,7 @@ void load_weights(const NamedTensors& parameters, const std::string& path, bool 
       refuse("holds " + item.key() + " of shape " + text_of(entry.shape) + "; this model's is " +
              text_of(item.value().sizes()));
     }
-    // from_blob wants a mutable pointer; the copy below only reads.
+    // from_blob needs a mutable pointer; the copy below only reads.
     const torch::Tensor stored =
         torch::from_blob(const_cast<void*>(entry.data), entry.shape, dtype->second);
     item.value().copy_(stored);
@@ -54,7 +54,7 @@ void save_weights(const NamedTensors& parameters, const std::string& path) {
   }
   SafetensorsWriter file(path, tensors);
   for (const auto& item : parameters) {
-    // On the host one at a time: the whole model may not fit there beside what it came from.
+    // One tensor at a time on the host: the whole model may not fit twice.
     const auto dtype = is_bf16(item.value()) ? torch::kBFloat16 : torch::kFloat32;
     const torch::Tensor tensor = item.value().detach().to(torch::kCPU, dtype).contiguous();
     file.append(tensor.const_data_ptr(), static_cast<int64_t>(tensor.nbytes()));

@@ -6,15 +6,15 @@
 namespace headroom {
 
 enum class Role {
-  kActor,      // samples, and is trained
-  kCritic,     // says what a state is worth, and is trained; PPO only
-  kReward,     // scores a finished sequence; a rule may stand in its place
-  kReference,  // what the actor is kept near to
+  kActor,      // samples; trained
+  kCritic,     // estimates the value of a state; trained; PPO only
+  kReward,     // scores a finished sequence; a rule can replace it
+  kReference,  // the actor is kept near it
 };
 const EnumWords<Role>& words_of(Role);
 
 inline bool is_trained(Role role) { return role == Role::kActor || role == Role::kCritic; }
-// Whether its head gives one number for a position.
+// True if its head gives one number per position.
 inline bool gives_values(Role role) { return role == Role::kCritic || role == Role::kReward; }
 
 }  // namespace headroom

@@ -1,11 +1,11 @@
-// Checkpoints that a run will load or save, looked at before anything runs. No torch here.
+// Checks the checkpoints that a run will load or save, before anything runs. No torch here.
 #pragma once
 
 #include "train/spec.h"
 
 namespace headroom {
 
-// The device is settled by now. Throws UsageError, WriteError, one line.
+// Call after the device is resolved. Throws UsageError, WriteError, one line.
 void check_checkpoint_places(const RunSpec& spec);
 
 }  // namespace headroom

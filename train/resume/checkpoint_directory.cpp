@@ -39,7 +39,7 @@ std::string path_of(const std::string& directory, int64_t step) {
   return directory + "/" + kStep + digits.data();
 }
 
-// Of a whole one's name.
+// From the name of a whole checkpoint.
 std::optional<int64_t> step_of(const std::string& name) {
   constexpr size_t kMostDigits = 18;
   const std::string prefix = kStep;
@@ -52,7 +52,7 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 bool is_readable(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
 
-// What a load has passed over has the name of a step that the run comes to again.
+// Renames a damaged checkpoint that a load skipped: the run reaches its step again.
 void put_aside_damaged(const std::string& checkpoint) {
   if (!is_directory(checkpoint) || is_readable(index_of_checkpoint(checkpoint))) return;
   remove_directory(checkpoint + kDamaged);

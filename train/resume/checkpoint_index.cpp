@@ -25,7 +25,7 @@ constexpr int64_t kMostIndex = int64_t{4} << 30;  // bytes
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr const char* kPieces = "pieces";
 constexpr const char* kLoadExample = "--load-checkpoint checkpoints";
-// Differences that are said.
+// Differences that are reported.
 constexpr const char* kSaid[] = {"seed",          "tokens",       "batch_size",    "context_length",
                                  "learning_rate", "weight_decay", "max_grad_norm", "precision"};
 
@@ -43,11 +43,11 @@ std::map<std::string, std::string> model_of(const RunSpec& spec) {
   say("heads", config.heads);
   say("kv_heads", config.kv_heads);
   say("vocab_size", config.vocab_size);
-  // What they are kept as, of masters those: BF16 moments are of BF16 weights.
+  // Stored type, of the masters if any: BF16 moments go with BF16 weights.
   const bool all_bf16 =
       spec.weights == WeightType::kBf16 && spec.master_weights == MasterCopy::kNone;
   model["weights"] = word_of(all_bf16 ? WeightType::kBf16 : WeightType::kFp32);
-  // Blocks of 8-bit states are of the tensors that a rank has.
+  // Blocks of 8-bit states depend on each rank's tensors.
   if (spec.optimizer == OptimizerKind::kAdam8bit) say("tp", spec.mesh.size(MeshAxis::kTensor));
   return model;
 }
@@ -64,7 +64,7 @@ std::string flag_of(const std::string& name) {
   return find_field(name)->flag();
 }
 
-// Of one with its sum or without it.
+// For an index with or without its checksum.
 std::string sum_of_index(json all) {
   all.erase(kSum);
   return checksum_text(checksum(all.dump()));
@@ -257,7 +257,7 @@ std::vector<std::string> check_same_run(const std::string& checkpoint, const Che
   std::vector<std::string> notes;
   for (const auto& [name, value] : run_of(spec)) {
     const std::string there = value_in(index.run, name);
-    if (there == value || !index.run.contains(name)) continue;  // earlier versions say less
+    if (there == value || !index.run.contains(name)) continue;  // earlier versions store less
     const auto in_words = [](const std::string& text) { return text.empty() ? "none" : text; };
     std::string note = "the checkpoint is of a run with " + flag_of(name);
     note += " " + in_words(there);

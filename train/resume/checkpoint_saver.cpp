@@ -18,7 +18,7 @@ namespace {
 
 using torch::Tensor;
 
-// Piece of a tensor that a rank has.
+// A rank's piece of a tensor.
 struct OwnPiece {
   PieceName name;
   Tensor values;  // flat, on the device
@@ -35,14 +35,14 @@ std::vector<OwnPiece> pieces_of(const std::vector<OwnTensor>& all) {
       begin += part.numel();
     }
   }
-  // Every element at a multiple of its size, as readers like it.
+  // Aligns every element to its size, for readers.
   std::stable_sort(pieces.begin(), pieces.end(), [](const OwnPiece& a, const OwnPiece& b) {
     return a.values.element_size() > b.values.element_size();
   });
   return pieces;
 }
 
-// Ranks that write are numbered in their order.
+// Writing ranks are numbered in rank order.
 std::string name_of_part(int64_t writer, int64_t writers) {
   std::array<char, 64> name{};
   std::snprintf(name.data(), name.size(), "shard-%05lld-of-%05lld.safetensors",
@@ -50,7 +50,7 @@ std::string name_of_part(int64_t writer, int64_t writers) {
   return name.data();
 }
 
-// Of a mesh's ranks, those that have the same place among replicas write or do not.
+// A rank writes or not by its place among the replicas.
 int64_t writers_of(const RunSpec& spec) {
   const int64_t replicas = sharing_replicas(spec);
   return spec.mesh.ranks() / spec.mesh.size(MeshAxis::kData) * replicas;
@@ -64,7 +64,7 @@ CheckpointSaver::CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid)
   directory_ = std::make_unique<CheckpointDirectory>(spec_.save_checkpoint, spec_.load_checkpoint);
 }
 
-// What all do; where one cannot, nothing of it stays.
+// Runs work on all ranks; if it fails on one, the checkpoint is removed.
 void CheckpointSaver::together(int64_t step, const std::function<void()>& work) {
   std::exception_ptr failure;
   try {
@@ -75,12 +75,12 @@ void CheckpointSaver::together(int64_t step, const std::function<void()>& work) 
   const bool is_done = grid_ == nullptr ? !failure : grid_->all(!failure);
   if (is_done) return;
   if (directory_) directory_->abandon(step);
-  if (grid_ != nullptr) grid_->all(true);  // who has failed may end, and all with it
+  if (grid_ != nullptr) grid_->all(true);  // after this, failed ranks may end
   if (failure) std::rethrow_exception(failure);
   throw std::runtime_error("another rank could not write its part of the checkpoint");
 }
 
-// Among those that write, in the order of ranks.
+// Number among the writing ranks, in rank order.
 int64_t CheckpointSaver::writer() const {
   if (grid_ == nullptr) return 0;
   const Mesh& mesh = grid_->mesh();

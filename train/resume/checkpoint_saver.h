@@ -1,4 +1,4 @@
-// Saves checkpoints of a run, each rank its part. Note [A whole checkpoint], Note [Pieces of
+// Saves a run's checkpoints, each rank its part. Note [A whole checkpoint], Note [Pieces of
 // tensors].
 #pragma once
 
@@ -14,15 +14,15 @@ namespace headroom {
 
 class CheckpointSaver {
  public:
-  // Looks at --save-checkpoint now: a directory that will not do shows before the first step.
-  // grid: null: one rank. Throws WriteError, UsageError, one line.
+  // Checks --save-checkpoint at once: an unusable directory fails before the first step. grid:
+  // null: one rank. Throws WriteError, UsageError, one line.
   CheckpointSaver(const RunSpec& spec, const DeviceMesh* grid);
 
-  // After so many steps, counted from the first run on: whether --save-every asks for one.
+  // True if --save-every asks for one after this many steps, counted from the first run on.
   bool is_due(int64_t step) const { return spec_.save_every > 0 && step % spec_.save_every == 0; }
-  int64_t last() const { return last_; }  // step of the last one; -1: none
-  // Every rank calls it. Throws WriteError, one line, on those whose part could not be written;
-  // then it is as if nothing had been.
+  int64_t last() const { return last_; }  // step of the last save; -1: none
+  // Every rank must call this. If a part cannot be written, its rank throws WriteError, one line,
+  // the others std::runtime_error, and nothing remains.
   void save(const Step& step, int64_t steps);
 
  private:
@@ -33,7 +33,7 @@ class CheckpointSaver {
 
   const RunSpec spec_;
   const DeviceMesh* grid_;
-  std::unique_ptr<CheckpointDirectory> directory_;  // the first rank's
+  std::unique_ptr<CheckpointDirectory> directory_;  // on the first rank
   int64_t last_ = -1;
 };
 

@@ -24,7 +24,7 @@ torch::Dtype dtype_of(const std::string& word) {
   return word == "U8" ? torch::kByte : torch::kFloat32;
 }
 
-// Of a tensor that has `place`, the rows and columns of `part`.
+// The rows and columns `part` of a tensor that covers `place`.
 Tensor view_of(Tensor tensor, const Rectangle& place, const Rectangle& part) {
   for (size_t i = 0; i < part.sizes.size(); ++i) {
     tensor =
@@ -33,7 +33,7 @@ Tensor view_of(Tensor tensor, const Rectangle& place, const Rectangle& part) {
   return tensor;
 }
 
-// The files of a checkpoint; each is mapped when something of it is wanted.
+// The files of a checkpoint, each mapped at its first use.
 class Reader {
  public:
   Reader(std::string checkpoint, const CheckpointIndex& index)
@@ -89,7 +89,7 @@ class Reader {
       if (!damage.empty()) refuse_damaged(checkpoint_, damage);
     }
     const SafetensorsEntry& entry = file->second->entries().at(piece.key);
-    // from_blob wants a mutable pointer; it is only read from.
+    // from_blob needs a mutable pointer; the memory is only read.
     return torch::from_blob(const_cast<void*>(entry.data), entry.shape, dtype_of(stored.dtype));
   }
 
@@ -99,7 +99,7 @@ class Reader {
   std::set<std::string> checked_;  // pieces
 };
 
-// Parameters of which the optimizer updates masters are these, rounded.
+// Sets parameters from their FP32 masters, if the optimizer has them, rounded.
 void parameters_from_masters(const Optimizer& optimizer) {
   const std::vector<Tensor> masters = optimizer.master_weights();
   for (size_t i = 0; i < masters.size(); ++i) {
@@ -113,7 +113,7 @@ void parameters_from_masters(const Optimizer& optimizer) {
 int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
                         std::vector<std::string>* notes) {
   const torch::NoGradGuard no_grad;
-  // One for all ranks, whoever else writes there.
+  // The same for all ranks, even if others write there.
   std::string checkpoint;
   if (grid == nullptr || grid->rank() == 0) {
     checkpoint = newest_checkpoint(spec.load_checkpoint, notes);

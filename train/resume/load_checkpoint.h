@@ -1,4 +1,4 @@
-// Goes on from a checkpoint, whatever mesh it was saved on.
+// Resumes from a checkpoint, saved on any mesh.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace headroom {
 
-// Fills a step that has just been built with what --load-checkpoint holds of this rank's part, and
-// returns the number of steps that were done. Every rank calls it; grid: null: one rank. `notes`
-// gets what differs between the two runs. Throws UsageError, one line.
+// Fills a new step with this rank's part of --load-checkpoint and returns the number of steps done.
+// Every rank must call this; grid: null: one rank. `notes` gets the differences between the two
+// runs. Throws UsageError, one line.
 int64_t load_checkpoint(Step& step, const RunSpec& spec, const DeviceMesh* grid,
                         std::vector<std::string>* notes);
 

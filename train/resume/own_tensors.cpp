@@ -10,18 +10,18 @@ namespace {
 
 using torch::Tensor;
 
-// Of one tensor that is updated.
+// The place of one updated tensor.
 struct Place {
-  std::string name;               // of the parameter
-  std::vector<int64_t> shape;     // of the whole one
-  Rectangle box;                  // what of it the ranks that share it with this one have
+  std::string name;               // the parameter's
+  std::vector<int64_t> shape;     // of the whole tensor
+  Rectangle box;                  // the part of this rank's ZeRO group
   int64_t begin = 0, length = 0;  // elements of the box
-  int64_t tp_place = 0, tp = 1;   // of the ranks that each have a box of it
-  int64_t largest = 0;            // elements of the largest of these
+  int64_t tp_place = 0, tp = 1;   // among the ranks with a box each
+  int64_t largest = 0;            // elements of the largest box
   bool is_copy = false;
 };
 
-// Where ranks of tp have a tensor between them, or all of them the whole.
+// For tp ranks that split a tensor, or all have the whole.
 void share(const TensorParallel& tensors, const Tensor& own, Place* place) {
   const int64_t rank = tensors.ranks().rank();
   if (tensors.is_whole(place->name)) {
@@ -68,7 +68,7 @@ std::vector<Place> places_of(const Step& step, const RunSpec& spec, const Device
   return places;
 }
 
-// Scales of the whole tensor: a row for each rank that has a box of it, of that box's blocks.
+// Scales of the whole tensor: a row per rank with a box, for that box's blocks.
 void place_scales(const Place& place, OwnTensor& own) {
   const auto blocks = [](int64_t elements) { return (elements + k8BitBlock - 1) / k8BitBlock; };
   own.shape = {place.tp, blocks(place.largest)};
@@ -83,7 +83,7 @@ OwnTensor own_tensor(const Place& place, const std::string& prefix, const Tensor
           .is_copy = place.is_copy};
 }
 
-// `first`: of the places, whose the optimizer's first parameter is.
+// `first`: the place of the optimizer's first parameter.
 void add_states(const Optimizer& optimizer, const RunSpec& spec, const std::vector<Place>& places,
                 size_t first, std::vector<OwnTensor>* all) {
   const std::vector<Tensor> state = optimizer.state();
@@ -94,7 +94,7 @@ void add_states(const Optimizer& optimizer, const RunSpec& spec, const std::vect
     if (row.only && *row.only != spec.optimizer_impl) continue;
     const size_t begin = next;
     next += count;
-    // The number of updates, and what is the same in every run.
+    // Skips the number of updates, and constants.
     if (row.form == StateForm::kScalar || row.form == StateForm::kMaps) continue;
     TORCH_CHECK(next <= state.size(), "no ", row.name, " of every parameter");
     for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// What of a checkpoint a rank has: the tensors that its optimizer updates and keeps, and where in
-// the whole ones they lie.
+// A rank's part of a checkpoint: the tensors that its optimizer updates and keeps, and their places
+// in the whole tensors.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ namespace headroom {
 
 struct OwnTensor {
   std::string name;              // in the checkpoint
-  std::vector<int64_t> shape;    // of the whole
-  std::vector<Rectangle> parts;  // of which this has the elements, one behind the other
-  torch::Tensor tensor;          // contiguous; its own shape is anything
-  bool is_copy = false;          // of what another rank saves
+  std::vector<int64_t> shape;    // of the whole tensor
+  std::vector<Rectangle> parts;  // their elements, concatenated, are the tensor
+  torch::Tensor tensor;          // contiguous, of any shape
+  bool is_copy = false;          // another rank saves it
 };
 
-// Masters where there are, else parameters or pieces of them, each followed by its states, where
-// there has been an update. grid: null: one rank.
+// Masters, or else parameters or pieces of them; each is followed by its states, if there was an
+// update. grid: null: one rank.
 std::vector<OwnTensor> own_tensors(const Step& step, const RunSpec& spec, const DeviceMesh* grid);
 
-// Replicas that have the states between them; further ones have the same again.
+// Replicas that share the states; further ones are copies.
 int64_t sharing_replicas(const RunSpec& spec);
-// Whether this rank has what no other one saves.
+// True if this rank has data that no other rank saves.
 bool saves(const RunSpec& spec, const DeviceMesh* grid);
 
 // "F32"

@@ -19,15 +19,14 @@ struct Rectangle {
 // The whole of a tensor.
 Rectangle whole_of(const std::vector<int64_t>& shape);
 
-// What two parts of one tensor share; nothing where they are apart.
+// The common part of two parts of one tensor; nothing if they do not overlap.
 std::optional<Rectangle> overlap(const Rectangle& a, const Rectangle& b);
 
-// `length` elements of `box` from `begin` on, as they lie in memory, row by row: the rest of a row,
-// whole rows, and the beginning of one, in this order, as many of these three as there are. Of one
-// or two dimensions.
+// `length` elements of `box` from `begin` on, in memory order, row by row: the rest of a row, whole
+// rows, and the beginning of one, without empty ones. For one or two dimensions.
 std::vector<Rectangle> rectangles_of(const Rectangle& box, int64_t begin, int64_t length);
 
-// As Python says it: "[16:32, 0:64]".
+// Python's notation: "[16:32, 0:64]".
 std::string in_words(const Rectangle& rectangle);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Of a run that saves or loads.
+// For a run that saves or loads.
 void check_kept(const RunSpec& spec, const std::string& flag, const std::string& directory) {
   const std::string with = flag + " checkpoints";
   const auto refuse = [&](const std::string& problem, const std::string& example) {

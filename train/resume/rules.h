@@ -1,4 +1,4 @@
-// What runs can be saved and gone on with. No torch here.
+// Rules for saving and resuming runs. No torch here.
 #pragma once
 
 #include "train/spec.h"

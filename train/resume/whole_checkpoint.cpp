@@ -28,7 +28,7 @@ bool is_whole_to_the_bit(const std::string& checkpoint) {
   }
 }
 
-// "" where there is none.
+// "" if there is none.
 std::string older_whole(const std::string& checkpoint) {
   const auto step = step_of_checkpoint(checkpoint);
   if (!step) return "";

@@ -9,7 +9,7 @@ namespace {
 constexpr double kWhiteningEps = 1e-8;
 constexpr double kGroupEps = 1e-4;
 
-// Not by multiplication: what lies outside may be anything.
+// Not by multiplication: values outside may be NaN or infinite.
 Tensor inside(const Tensor& values, const Tensor& mask) { return values.masked_fill(~mask, 0); }
 
 void check_shapes(const Tensor& a, const Tensor& b) {
@@ -38,7 +38,7 @@ Tensor token_rewards(const Tensor& scores_B, const Tensor& kl_BR, double kl_coef
   check_shapes(kl_BR, mask_BR);
   const Tensor rewards_BR = inside(kl_BR * -kl_coef, mask_BR);
   const Tensor lengths_B1 = mask_BR.sum(-1, /*keepdim=*/true);
-  // A response of no token has nowhere to be scored.
+  // An empty response gets no score.
   const Tensor scores_B1 = scores_B.unsqueeze(-1).masked_fill(lengths_B1 == 0, 0);
   return rewards_BR.scatter_add(-1, (lengths_B1 - 1).clamp_min(0),
                                 scores_B1.to(rewards_BR.scalar_type()));
@@ -71,7 +71,7 @@ Tensor masked_mean(const Tensor& values, const Tensor& mask) {
 Tensor masked_whiten(const Tensor& values, const Tensor& mask, bool shift_mean) {
   check_shapes(values, mask);
   const Tensor count = mask.sum();
-  // Not on a card, which would be waited for.
+  // Not on a card: that would wait for it.
   TORCH_CHECK(mask.is_cuda() || count.item<int64_t>() > 1, "one valid position has no variance");
   const Tensor mean = masked_mean(values, mask);
   const Tensor variance = inside((values - mean).square(), mask).sum() / (count - 1);

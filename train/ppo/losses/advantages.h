@@ -1,8 +1,8 @@
-// From scores to advantages: the KL penalty, GAE, the baseline of a group.
+// Advantages from scores: the KL penalty, GAE, the group baseline.
 //
-// Shape suffixes: B sequences   R positions of the longest response. A mask (B, R), bool, says
-// which positions have a response token: for each sequence the first so many. What lies outside of
-// it goes into nothing and comes out as 0.
+// Shape suffixes: B sequences   R positions of the longest response. A mask (B, R), bool, marks the
+// response tokens: the first positions of each sequence. Values outside it are ignored, and results
+// there are 0.
 #pragma once
 
 #include "model/torch.h"
@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-// An estimate of KL(policy || reference) for each token, drawn from the policy, any shape:
-// Schulman's k1, k2 or k3 (see KlEstimator). Gradients go to both.
+// An estimate of KL(policy || reference) for each token, sampled from the policy, any shape:
+// Schulman's k1, k2 or k3 (see KlEstimator). Gradients flow to both.
 torch::Tensor kl_estimate(KlEstimator estimator, const torch::Tensor& log_probs,
                           const torch::Tensor& reference_log_probs);
 
@@ -22,28 +22,28 @@ torch::Tensor token_rewards(const torch::Tensor& scores_B, const torch::Tensor& 
 
 struct Advantages {
   torch::Tensor advantages_BR;
-  torch::Tensor returns_BR;  // what the values should have been: advantages + values
+  torch::Tensor returns_BR;  // targets of the values: advantages + values
 };
 
 // Generalized advantage estimation (Schulman et al. 2015, "High-Dimensional Continuous Control",
 // eq. 11 and 12; 16 as a recursion):
 //   delta_t = r_t + gamma V_{t+1} - V_t        A_t = delta_t + gamma lambda A_{t+1}
-// with V = A = 0 behind the last token: a response that was cut off counts as ended.
+// with V = A = 0 after the last token: a response that was cut off counts as ended.
 Advantages generalized_advantages(const torch::Tensor& rewards_BR, const torch::Tensor& values_BR,
                                   const torch::Tensor& mask_BR, double gamma, double lambda);
 
 // Mean over the valid positions.
 torch::Tensor masked_mean(const torch::Tensor& values, const torch::Tensor& mask);
 
-// (x - mean) / sqrt(variance + 1e-8) over the valid positions, the variance with n - 1 in its
-// denominator, as TRL's masked_whiten; with `shift_mean` off the mean is added back. Throws
-// c10::Error on a mask with fewer than two valid positions (on a card the result is not finite).
+// (x - mean) / sqrt(variance + 1e-8) over the valid positions, with variance over n - 1, as TRL's
+// masked_whiten; without `shift_mean` the mean is added back. Throws c10::Error on a mask with
+// fewer than two valid positions (on a card the result is not finite).
 torch::Tensor masked_whiten(const torch::Tensor& values, const torch::Tensor& mask,
                             bool shift_mean = true);
 
-// GRPO's advantage of each sequence (Shao et al. 2024, section 4.1.2): its score less the mean of
-// its group, over the group's deviation (n - 1) + 1e-4, as TRL; without `by_std` over nothing
-// (Liu et al. 2025, "Understanding R1-Zero-Like Training"). Groups follow one another in B.
+// GRPO's advantage of each sequence (Shao et al. 2024, section 4.1.2): its score minus its group's
+// mean, divided by the group's deviation (n - 1) + 1e-4, as TRL; without `by_std` not divided (Liu
+// et al. 2025, "Understanding R1-Zero-Like Training"). Groups are consecutive in B.
 torch::Tensor group_advantages(const torch::Tensor& scores_B, int64_t group_size, bool by_std);
 
 }  // namespace headroom

@@ -8,7 +8,7 @@ using torch::Tensor;
 
 namespace {
 
-// Numbers where a token has no weight may be anything that has a gradient.
+// Values of tokens without weight may be NaN or infinite.
 Tensor weighted_sum(const Tensor& of_tokens, const Tensor& weights) {
   return (of_tokens.masked_fill(weights == 0, 0) * weights).sum();
 }

@@ -1,8 +1,8 @@
-// The losses of PPO and GRPO, of tensors of any one shape.
+// The losses of PPO and GRPO, on tensors of any one shape.
 //
-// A loss is sum(weights * loss of a token): how tokens make a loss is in the weights alone
-// (token_weights), made once for a minibatch. So the losses of its micro-batches add up to its own,
-// whatever tokens each has.
+// A loss is sum(weights * token loss): only the weights (token_weights), made once per minibatch,
+// decide how tokens are aggregated. So the losses of micro-batches add up to the minibatch's,
+// however its tokens are split.
 #pragma once
 
 #include "model/torch.h"
@@ -10,20 +10,20 @@
 
 namespace headroom {
 
-// Of each token of a minibatch, (B, R) FP32; 0 outside of the mask (bool). response_length: the
-// longest response allowed, of kSequenceSumNormed.
+// A weight per token of a minibatch, (B, R) FP32; 0 outside the mask (bool). response_length: the
+// longest response allowed, for kSequenceSumNormed.
 torch::Tensor token_weights(LossAggregation mode, const torch::Tensor& mask_BR,
                             int64_t response_length);
 
-// A loss, a scalar in a graph; the others are detached, of the same weights.
+// The loss is a scalar in a graph; the others are detached, with the same weights.
 struct PolicyLoss {
   torch::Tensor loss;
-  torch::Tensor clip_fraction;  // tokens whose clipped term is the one that counts
-  torch::Tensor approx_kl;      // (log ratio)^2 / 2: Schulman's k2 of the step from old to new
+  torch::Tensor clip_fraction;  // share of tokens whose clipped term counts
+  torch::Tensor approx_kl;      // (log ratio)^2 / 2: Schulman's k2, from old to new
 };
 
-// Schulman et al. 2017, eq. 7, negated: of each token max(-A r, -A clip(r, 1 - clip, 1 + clip)), r
-// the ratio of its probability now to that when it was sampled.
+// Schulman et al. 2017, eq. 7, negated: per token max(-A r, -A clip(r, 1 - clip, 1 + clip)), with r
+// its probability now over that at sampling.
 PolicyLoss clipped_policy_loss(const torch::Tensor& log_probs, const torch::Tensor& old_log_probs,
                                const torch::Tensor& advantages, const torch::Tensor& weights,
                                double clip);
@@ -33,17 +33,17 @@ struct ValueLoss {
   torch::Tensor clip_fraction;
 };
 
-// Half the larger of (V - return)^2 and the same of V clipped to old value +- clip, as in the code
-// of Schulman et al. 2017; clip 0: of the first alone.
+// Half the larger of (V - return)^2 and the same with V clipped to old value +- clip, as in the
+// code of Schulman et al. 2017; clip 0: only the first.
 ValueLoss clipped_value_loss(const torch::Tensor& values, const torch::Tensor& old_values,
                              const torch::Tensor& returns, const torch::Tensor& weights,
                              double clip);
 
-// -sum(weights * entropy): what a bonus adds to a loss, before its coefficient.
+// -sum(weights * entropy): an entropy bonus's loss, before its coefficient.
 torch::Tensor entropy_loss(const torch::Tensor& entropy, const torch::Tensor& weights);
 
-// What GRPO adds for the KL divergence to the reference (Shao et al. 2024, eq. 3 and 4): kl_coef
-// times k3, with its gradient.
+// GRPO's loss for the KL divergence to the reference (Shao et al. 2024, eq. 3 and 4): kl_coef times
+// k3, with its gradient.
 torch::Tensor kl_loss(const torch::Tensor& log_probs, const torch::Tensor& reference_log_probs,
                       const torch::Tensor& weights, double kl_coef);
 

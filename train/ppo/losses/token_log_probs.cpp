@@ -11,24 +11,24 @@ using torch::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What a token's numbers are kept in.
+// Type of a token's numbers.
 at::ScalarType wide(const Tensor& hidden) {
   return at::promote_types(hidden.scalar_type(), torch::kFloat32);
 }
 
-// Where something is there: the rows of a chunk, else undefined.
+// The rows of a chunk; undefined for an undefined tensor.
 Tensor rows(const Tensor& of_tokens, int64_t first, int64_t count) {
   return of_tokens.defined() ? of_tokens.narrow(0, first, count) : of_tokens;
 }
 
-// The inputs of one call; weight_VD is in the type of the products.
+// The inputs of one call; weight_VD has the type of the products.
 struct Inputs {
   Tensor hidden_TD, weight_VD, tokens_T;
   double temperature;
   int64_t chunk_tokens;
 
   int64_t tokens() const { return hidden_TD.size(0); }
-  // z, (C, V), in the wide type: the caller's own.
+  // z, (C, V), in the wide type; a new tensor.
   Tensor logits(int64_t first, int64_t count) const {
     const Tensor product_CV = at::mm(rows(hidden_TD, first, count), weight_VD.t());
     Tensor logits_CV = product_CV.to(wide(hidden_TD));
@@ -43,13 +43,13 @@ struct Inputs {
   }
 };
 
-// -sum p log p of each row; log_p_CV is used up.
+// -sum p log p of each row; overwrites log_p_CV.
 Tensor entropy_of(Tensor log_p_CV) {
   const Tensor p_CV = log_p_CV.exp();
   return log_p_CV.mul_(p_CV).sum(-1).neg_();
 }
 
-// The gradient of z for one chunk; log_p_CV is used up and becomes it. An undefined gradient is 0.
+// The gradient of z for one chunk, in log_p_CV's memory. An undefined gradient is 0.
 Tensor gradient_of_logits(Tensor log_p_CV, const Tensor& tokens_C, const Tensor& entropy_C,
                           const Tensor& d_log_prob_C, const Tensor& d_entropy_C) {
   const auto column = [](const Tensor& of_tokens) { return of_tokens.unsqueeze(-1); };
@@ -133,7 +133,7 @@ class ChunkedLogProbs : public torch::autograd::Function<ChunkedLogProbs> {
   }
 
  private:
-  // sum_VD += a_VC b_CD, of which the product may be in a lower precision.
+  // sum_VD += a_VC b_CD; the product may have a lower precision.
   static void add_product(Tensor& sum_VD, const Tensor& a_VC, const Tensor& b_CD) {
     if (sum_VD.scalar_type() == b_CD.scalar_type()) {
       sum_VD.addmm_(a_VC, b_CD);
@@ -153,7 +153,7 @@ void check(const Tensor& hidden_TD, const Tensor& weight_VD, const Tensor& token
   TORCH_CHECK(options.chunk_tokens > 0, "a chunk of ", options.chunk_tokens, " tokens has none");
 }
 
-// As autocast would cast for the head's product; the cast of the hidden states is in the graph.
+// Casts as autocast would for the head's product; the hidden states' cast is in the graph.
 Tensor cast_for_product(const Tensor& hidden_TD, const Tensor& weight_VD) {
   const auto device = hidden_TD.device().type();
   if (!at::autocast::is_autocast_enabled(device)) return hidden_TD.to(weight_VD.scalar_type());

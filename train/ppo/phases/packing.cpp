@@ -75,7 +75,7 @@ std::vector<Indices> shuffled_minibatches(int64_t sequences, int64_t count, uint
   std::seed_seq sequence = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32U),
                             static_cast<uint32_t>(epoch)};
   std::mt19937_64 numbers(sequence);
-  // std::shuffle is another one in every standard library.
+  // std::shuffle differs between standard libraries.
   for (size_t left = order.size(); left > 1; --left) {
     std::swap(order[left - 1], order[numbers() % left]);
   }

@@ -1,4 +1,4 @@
-// The phases of an iteration, as scopes and listeners hear them. No torch here.
+// The phases of an iteration, as named in scopes and listeners. No torch here.
 #pragma once
 
 namespace headroom {

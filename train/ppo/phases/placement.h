@@ -1,25 +1,24 @@
-// Who is on the card in which phase of an iteration (--swap-phases).
+// Moves models on and off the card for each phase of an iteration (--swap-phases).
 //
 // Note [Who is on the card]
-// Rationale: an iteration holds four models and two optimizers, and no phase needs all of them:
-//   generation reads the actor's weights, scoring all weights, training what actor and critic have.
-// Approach: what a phase does not need is in host memory, pinned for a card, before the phase
-//   begins; what it needs comes first. This is plan/rlhf's Note [Resident, needed, idle], component
-//   by component:
+// Rationale: an iteration has four models and two optimizers, and no phase needs all: generation
+//   reads the actor's weights, scoring all weights, training the data of actor and critic.
+// Approach: before a phase, everything that it does not need moves to host memory, pinned for a
+//   card; then everything that it needs moves in. This is plan/rlhf's Note [Resident, needed,
+//   idle], component by component:
 //     weights of the actor                  always
 //     weights of the critic                 scoring, training
 //     weights of reward model, reference    scoring
 //     master weights, optimizer states      training
-//   Caches, gradients and activations die with their phases. A role that has just been built goes
-//   at once where generation does not need it, so that the next one is built in its room. What left
-//   goes before what comes, so a change of phase is never fuller than the phases around it. What
-//   training changes is copied out every time; what is only read was copied once, and is dropped.
-//   The host keeps a place for everything that is ever out. Traffic is counted by the copy queue.
-//   On the CPU the same copies are made, into ordinary memory: nothing is gained there, and
-//   whatever holds there holds of these very lines.
-// Limits: a phase waits for its copies: nothing runs beside them. Blocks of a role whose parameters
-//   are offloaded come and go by themselves; an optimizer on the host is there already. Rotary
-//   tables, a loss scale and cuBLAS's workspaces stay, a few MiB.
+//   Caches, gradients and activations are freed with their phases. A newly built role that
+//   generation does not need leaves at once, so that the next one is built in its space. Components
+//   leave before others come, so a change of phase never needs more than the phases around it.
+//   Trained data is copied out every time; read-only data is copied out once, later dropped. The
+//   host keeps space for everything that ever leaves. The copy queue counts the traffic. The CPU
+//   makes the same copies, into ordinary memory: this saves nothing, but tests the same code.
+// Limits: a phase waits for its copies: nothing overlaps with them. Blocks of a role with offloaded
+//   parameters come and go by themselves; an optimizer on the host is there already. Rotary tables,
+//   a loss scale and cuBLAS's workspaces stay, a few MiB.
 #pragma once
 
 #include <functional>
@@ -38,16 +37,16 @@ class Placement {
  public:
   explicit Placement(torch::Device device);
 
-  // A role that has just been built; it outlives this.
+  // Adds a newly built role, which must outlive this.
   void add(Role role, Step& step);
 
-  // A phase is about to begin. `between` runs when all has left and nothing has come yet. What
-  // comes is tagged by whoever listens to its Step; `tags` hears of the host's memory.
+  // Call before a phase. `between` runs when everything has left and nothing has come yet. The
+  // Step's listener tags what comes; `tags` gets the host's memory.
   void before(const std::string& phase, MemoryTags* tags = nullptr,
               const std::function<void()>& between = nullptr);
 
   HostTraffic traffic() const { return copies_->traffic(); }   // so far
-  int64_t host_bytes() const { return arena_->slab_bytes(); }  // that it holds, in slabs
+  int64_t host_bytes() const { return arena_->slab_bytes(); }  // held, in slabs
 
  private:
   struct Component {

@@ -19,7 +19,7 @@ at::Generator seeded(torch::Device device, uint64_t seed) {
   return generator;
 }
 
-// The next token of each sequence, (B), sampled from what the model gives at positions_B.
+// The next token of each sequence, (B), sampled from the model's output at positions_B.
 Tensor next_tokens(Step& actor, const Tensor& tokens_BS, const Tensor& positions_B,
                    double temperature, const at::Generator& random) {
   return actor.infer(tokens_BS, [&](Transformer& model, const Tensor& hidden_BSD) {
@@ -31,7 +31,7 @@ Tensor next_tokens(Step& actor, const Tensor& tokens_BS, const Tensor& positions
   });
 }
 
-// A virtual card has no tokens: nothing ends there.
+// A virtual card has no tokens, so no sequence ends early.
 Indices response_lengths(const Tensor& generated_B, const PpoSpec& spec) {
   Indices lengths(static_cast<size_t>(generated_B.numel()), spec.response_length);
   if (spec.end_token < 0 || !is_real(generated_B.device())) return lengths;

@@ -11,22 +11,22 @@
 
 namespace headroom {
 
-// Each prompt `times` times, one behind the other: the groups of GRPO.
+// Each prompt `times` times in a row: the groups of GRPO.
 Prompts repeated(const Prompts& prompts, int64_t times);
 
 // Samples one response to each prompt: at most spec.response_length tokens, at spec.temperature, up
-// to spec.end_token. The same seed, weights and device give the same responses.
+// to spec.end_token. Equal seed, weights and device give equal responses.
 using Generate = std::function<Experience(Step& actor, const Prompts& prompts, const PpoSpec& spec,
                                           uint64_t seed)>;
 
-// By a forward of all tokens for each new one: no cache. What the other is held against.
+// By a forward of all tokens for each new one: no cache. A reference for generate_with_cache().
 Experience generate_by_full_forward(Step& actor, const Prompts& prompts, const PpoSpec& spec,
                                     uint64_t seed);
 
-// With a cache of keys and values (train/generate): of the given form, type and model; its tokens
-// are those of the longest prompt and a response, its sequences all where it says 0.
+// With a key/value cache (train/generate) of this form, type and model. Its tokens are the longest
+// prompt plus a response; with 0 sequences it holds all of them.
 Generate generate_with_cache(const KvCacheShape& cache);
-// The same with what else a generation may be: chunks of the prefill, cuts of the draw, a graph.
+// With more options of generation: chunked prefill, top-k and top-p, a graph.
 Generate generate_with(const Generation& how);
 
 }  // namespace headroom

@@ -42,7 +42,7 @@ Tensor model_scores(const Experience& experience, Step& step, const PpoSpec& spe
   return scores_B;
 }
 
-// What a group's scores say of each of its tokens.
+// Gives each token the advantage from its group's scores.
 void add_group_advantages(Experience& experience, const PpoSpec& spec) {
   const Tensor& mask_BR = experience.mask_BR;
   const Tensor advantages_B =

@@ -1,5 +1,5 @@
-// The phase between generation and training: what is known of the finished sequences before the
-// first update.
+// The scoring phase, between generation and training: computes all data of the finished sequences
+// before the first update.
 #pragma once
 
 #include "train/ppo/losses/token_log_probs.h"
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// How an iteration computes log-probabilities, in scoring and training alike.
+// Options for log-probabilities, in scoring and training alike.
 LogProbOptions log_prob_options(const PpoSpec& spec, bool entropy);
 
 // Scores, log-probabilities under actor and reference and, in PPO, values, by forwards without

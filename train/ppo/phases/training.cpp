@@ -15,7 +15,7 @@ using torch::Tensor;
 
 namespace {
 
-// The loss of one pass, and what is reported of it: scalars, shares of the minibatch's.
+// The loss of one pass, and its reported scalars, as shares of the minibatch's.
 struct PassLoss {
   Tensor loss;  // in the graph
   Tensor reported, clip_fraction, approx_kl, entropy;
@@ -23,7 +23,7 @@ struct PassLoss {
 using LossOf = std::function<PassLoss(Transformer& model, const Tensor& hidden_1ND,
                                       const PassRows& rows, const Tensor& weights_T)>;
 
-// Of all passes, on the device: nothing waits for it before the end.
+// Over all passes, on the device: nothing waits before the end.
 struct Sum {
   Tensor total;
   void add(const Tensor& more) {
@@ -62,7 +62,7 @@ class Training {
   }
 
  private:
-  // Of every token of the experience; 0 where it is not in the minibatch.
+  // For every token of the experience; 0 outside the minibatch.
   Tensor weights_of(const Indices& minibatch) const {
     const Tensor chosen_B = on_device(minibatch, experience_.mask_BR);
     const Tensor mask = experience_.mask_BR.index_select(0, chosen_B);

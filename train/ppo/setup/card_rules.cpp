@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kShare = "--gpu-memory-utilization";
 
-// A set-up that has this role, and fits where the actor does.
+// An example set-up in which this role fits if the actor does.
 std::string example_without(Role role) {
   switch (role) {
     case Role::kActor:
@@ -43,8 +43,8 @@ std::string two_decimals_up(double share) {
   return number_text(std::ceil(share * 100 - 1e-9) / 100, 2);
 }
 
-// What of a role's weights is on the card while it computes: all of them, or what is outside of the
-// blocks where these come and go.
+// A role's weights on the card while it computes: all, or those outside the blocks if blocks are
+// offloaded.
 int64_t weight_bytes(const RunSpec& shared, const PpoSetup& setup, Role role) {
   const RunSpec spec = spec_of_role(shared, setup, role);
   ModelConfig config = model_config(spec);

@@ -1,4 +1,4 @@
-// What a card of a known size cannot hold, told before anything is built. No torch here.
+// Checks, before anything is built, what a card of known size can hold. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,20 @@ namespace headroom {
 
 struct CardBytes {
   int64_t total = 0;
-  int64_t context = 0;  // of it, what CUDA takes before the first tensor; 0 where nobody knows
+  int64_t context = 0;  // of total, CUDA's memory before the first tensor; 0 if unknown
 };
 
 // Note [The share of generation]
-// Rationale: inference engines are told which share of the card they may fill
-//   (gpu_memory_utilization of vLLM), and the set-ups that people have say it so.
-// Approach: the share of the whole card, less the CUDA context, less the actor's weights, is the
-//   cache's, in whole blocks or sequences (kv_cache_shape).
-// Limits: an engine also takes away what its largest pass computes in, which it finds by a trial
-//   run; here it is beside the share. What other roles have on the card is not looked at either:
-//   --swap-phases takes it away.
+// Rationale: inference engines get the share of the card that they may fill (gpu_memory_utilization
+//   of vLLM), and existing set-ups use it.
+// Approach: the cache gets the share of the whole card, minus the CUDA context and the actor's
+//   weights, in whole blocks or sequences (kv_cache_shape).
+// Limits: an engine also subtracts the workspace of its largest pass, measured in a trial run; here
+//   that is outside the share. Other roles' memory on the card is not counted either: --swap-phases
+//   moves it away.
 //
-// Makes --gpu-memory-utilization, where it is given, a value of --kv-cache-tokens, never more than
-// the batch needs. Throws UsageError where not one sequence has room, or where the weights of one
-// role alone are more than the card has.
+// Converts --gpu-memory-utilization, if given, to --kv-cache-tokens, at most what the batch needs.
+// Throws UsageError if not even one sequence fits, or if one role's weights exceed the card.
 void settle_on(const CardBytes& card, RunSpec& shared, const PpoSetup& setup);
 
 }  // namespace headroom

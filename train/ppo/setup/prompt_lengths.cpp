@@ -16,7 +16,7 @@ std::vector<int64_t> prompt_lengths(PromptLengths kind, int64_t count, int64_t l
                                     uint64_t seed) {
   std::vector<int64_t> lengths(static_cast<size_t>(count), longest);
   if (kind == PromptLengths::kEven) return lengths;
-  std::mt19937_64 random(seed);  // its numbers are the standard's; those of distributions are not
+  std::mt19937_64 random(seed);  // portable numbers; the standard's distributions are not
   for (size_t i = 1; i < lengths.size(); ++i) {
     const double u = (static_cast<double>(random() >> 11) + 1) / static_cast<double>(1ULL << 53);
     lengths[i] = std::max<int64_t>(

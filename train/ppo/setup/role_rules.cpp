@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// All of them, whole flags alone: "--param-offload" is not in "--actor-param-offload".
+// Replaces every whole flag: "--param-offload" is not in "--actor-param-offload".
 void replace_flag(std::string& line, const std::string& flag, const std::string& with) {
   for (size_t at = line.find(flag); at != std::string::npos; at = line.find(flag, at)) {
     const size_t end = at + flag.size();
@@ -28,7 +28,7 @@ void drop_mode(std::string& line) {
   line.erase(at, (line[word] == ' ' ? word + 1 : word) - at);
 }
 
-// Settings of a reward model are refused where there is none, which is the default.
+// A reward model's settings are refused without one, and none is the default.
 void add_reward_model(std::string& line) {
   constexpr std::string_view kBegin = "(example: ";
   const size_t example = line.rfind(kBegin);
@@ -36,7 +36,7 @@ void add_reward_model(std::string& line) {
   line.insert(example + kBegin.size(), "--reward-size actor ");
 }
 
-// What only a backward or an update has is at its defaults.
+// Resets the settings that only a backward or an update uses.
 RunSpec without_backward(RunSpec spec) {
   const RunSpec defaults;
   spec.checkpoint = defaults.checkpoint;

@@ -1,4 +1,4 @@
-// What the roles of an iteration are run with, and what contradicts it. No torch here.
+// The roles' settings in an iteration, and their contradictions. No torch here.
 #pragma once
 
 #include <string>
@@ -11,29 +11,29 @@
 
 namespace headroom {
 
-// The spec of a role as it is run: mode training where it is trained, else forward, in which
-// techniques of a backward change nothing.
+// The spec that a role runs with: mode training if it is trained, else forward, where backward-only
+// techniques are reset.
 RunSpec role_spec(Role role, RunSpec spec);
 
-// Of a step that generates: what only a backward or an update has is not in it.
+// For a step that generates: without settings that only a backward or an update uses.
 RunSpec as_generation(RunSpec spec);
 
-// What of a role is on the card or off it, whole (--swap-phases).
+// A part of a role that moves as a whole (--swap-phases).
 enum class RolePart { kWeights, kOptimizer };
 
-// Whether a phase needs it on the card: the table of Note [Who is on the card], placement.h.
+// True if a phase needs it on the card: the table of Note [Who is on the card], placement.h.
 bool is_needed(Role role, RolePart part, const std::string& phase);
 
-// Of every role that takes part, in their order, as they are run.
+// The specs of all participating roles, in their order, as they run.
 std::vector<RunSpec> role_specs(const RunSpec& shared, const PpoSetup& setup);
 
-// Throws UsageError where the role cannot take part: a context that does not hold prompt and
-// response, gradients released in backward where micro-batches may be several, FP8 on a card.
+// Throws UsageError if the role cannot take part: a context that does not hold prompt and response,
+// gradients released in backward with possibly several micro-batches, FP8 on a card.
 void validate_role(Role role, const RunSpec& spec, const PpoSpec& ppo, int64_t prompt_length);
 
-// A line that refuses a RunSpec, in the words of an iteration: a flag that was given for this role
-// alone is named as it was typed, and its example leaves out --profile-type, which every role has
-// of its own, and has a reward model for a setting of one.
+// Rewords a RunSpec's error line for an iteration: a flag given only for this role is named as
+// typed; the example drops --profile-type, which each role sets itself, and includes a reward model
+// for a reward model's setting.
 std::string said_of_role(std::string line, Role role, const PpoSetup& setup);
 
 }  // namespace headroom

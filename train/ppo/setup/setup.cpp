@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// What one role may have otherwise than the others.
+// RunSpec settings that may differ per role.
 const std::vector<std::string>& fields_of_roles() {
   static const std::vector<std::string> kFields = {
       "checkpoint",        "activations",   "param_offload", "optimizer",   "optimizer_impl",
@@ -130,7 +130,7 @@ RunSpec spec_of_role(const RunSpec& shared, const PpoSetup& setup, Role role) {
   spec.profile_type = is_trained(role) ? Mode::kTraining : Mode::kForward;
   if (role == Role::kCritic && !setup.critic_size.empty()) set_shape(spec, setup.critic_size);
   if (role == Role::kReward && !setup.reward_size.empty()) set_shape(spec, setup.reward_size);
-  if (gives_values(role)) spec.load_weights.clear();  // the actor's has another head
+  if (gives_values(role)) spec.load_weights.clear();  // the file has the actor's head
   if (role == Role::kReference && setup.reference == ReferencePlace::kOffload) {
     const std::string& directory = setup.reference_directory;
     find_field("param_offload")->set(spec, directory.empty() ? "cpu" : "nvme:" + directory);

@@ -1,4 +1,4 @@
-// The one list of PpoSetup's settings. The order is the order of --help.
+// The one list of PpoSetup's settings. Its order is that of --help.
 #include <string_view>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostOfASetup = int64_t{1} << 40;
 
-// A member of PpoSetup, or of what its iteration computes.
+// A member of PpoSetup, or of its PpoSpec.
 template <auto kMember, typename Setup>
 auto& member_of(Setup& setup) {
   if constexpr (requires { setup.*kMember; }) {
@@ -72,7 +72,7 @@ PpoField on_off(const char* name, const char* help) {
               }};
 }
 
-// "actor": the actor's shape, which is "".
+// "actor" is the actor's shape, stored as "".
 template <auto kMember>
 PpoField size_of_model(const char* name, const char* help) {
   return {.name = name,
@@ -110,7 +110,7 @@ std::string reference_text(const PpoSetup& setup) {
   return directory.empty() ? word_of(setup.reference) : std::string(kDisk) + ":" + directory;
 }
 
-// A place, or "disk:DIR".
+// Parses a place, or "disk:DIR".
 void set_reference(const std::string& flag, PpoSetup& setup, const std::string& text) {
   setup.reference_directory.clear();
   if (text.substr(0, text.find(':')) != kDisk) {

@@ -1,4 +1,4 @@
-// What contradicts itself in a set-up of an iteration.
+// Checks an iteration's set-up for contradictions.
 #include <algorithm>
 
 #include "text/quantity.h"
@@ -18,7 +18,7 @@ void check_size(const std::string& flag, const std::string& size, bool may_be_no
   check_name(flag, size, words, flag + " small");
 }
 
-// Values and scores read tokens of the actor's vocabulary.
+// Critic and reward model read tokens of the actor's vocabulary.
 void check_vocabulary(const RunSpec& shared, const RunSpec& other, Role role) {
   const int64_t actors = model_config(shared).vocab_size;
   const int64_t others = model_config(other).vocab_size;
@@ -29,7 +29,7 @@ void check_vocabulary(const RunSpec& shared, const RunSpec& other, Role role) {
                    "--" + word_of(role) + "-size " + shared.model_size);
 }
 
-// The published model was trained for so many tokens, whatever --context-length says.
+// The published model was trained for this many tokens; --context-length does not change that.
 void check_context(const RunSpec& shared, const ModelConfig& model) {
   const int64_t tokens = sequence_tokens(shared);
   if (model.max_context == 0 || tokens <= model.max_context) return;
@@ -79,7 +79,7 @@ void check_tokens(const RunSpec& shared, const PpoSetup& setup) {
       "--max-tokens-per-micro-batch " + least);
 }
 
-// What is said of a role that does not take part would be said for nothing.
+// A setting for a role that does not take part would have no effect.
 void check_takes_part(const PpoSetup& setup) {
   const std::vector<Role> roles = roles_of(setup);
   for (const auto& [role, settings] : setup.of_role) {
@@ -98,7 +98,7 @@ void check_takes_part(const PpoSetup& setup) {
   }
 }
 
-// Two optimizers' states are two runs' in the eyes of their directory.
+// Two optimizers' states count as two runs' in a directory.
 void check_directories(const RunSpec& shared, const PpoSetup& setup) {
   const auto of = [&](Role role) { return spec_of_role(shared, setup, role).optimizer_offload; };
   const std::vector<Role> roles = roles_of(setup);

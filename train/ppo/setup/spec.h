@@ -1,6 +1,6 @@
-// PpoSpec: everything that decides what one iteration of PPO or GRPO computes. No torch here.
+// PpoSpec: all settings of one iteration of PPO or GRPO that affect its result. No torch here.
 //
-// What a role is (its size, its techniques, its optimizer) is a RunSpec of its own.
+// A role (its size, techniques and optimizer) has its own RunSpec.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace headroom {
 
 enum class PpoAlgorithm {
   kPpo,   // a critic, GAE, the KL penalty in the rewards
-  kGrpo,  // no critic: the baseline is the mean of a group; the KL penalty in the loss
+  kGrpo,  // no critic: the baseline is a group's mean; the KL penalty is in the loss
 };
 const EnumWords<PpoAlgorithm>& words_of(PpoAlgorithm);
 
-// How the KL divergence to the reference is estimated from one token's log-probabilities, after J.
+// Estimators of the KL divergence to the reference from one token's log-probabilities, after J.
 // Schulman, "Approximating KL Divergence" (2020). With r = p_reference / p_policy:
 enum class KlEstimator {
   kK1,  // -log r: unbiased, may be negative
-  kK2,  // (log r)^2 / 2: biased, of less variance
+  kK2,  // (log r)^2 / 2: biased, with less variance
   kK3,  // r - 1 - log r: unbiased, never negative
 };
 const EnumWords<KlEstimator>& words_of(KlEstimator);
 
-// What a loss is of its tokens' losses. The words are verl's `loss_agg_mode`.
+// Aggregation of tokens' losses to one loss. The words are verl's `loss_agg_mode`.
 enum class LossAggregation {
-  kTokenMean,          // the mean over all tokens; TRL's loss_type bnpo
-  kSequenceMean,       // the mean over sequences of each one's mean; TRL's grpo
-  kSequenceSumNormed,  // the sum over sequences x the longest response allowed; TRL's dr_grpo
+  kTokenMean,          // mean over all tokens; TRL's loss_type bnpo
+  kSequenceMean,       // mean over sequences of each one's mean; TRL's grpo
+  kSequenceSumNormed,  // sum over (sequences x the longest response allowed); TRL's dr_grpo
 };
 const EnumWords<LossAggregation>& words_of(LossAggregation);
 
@@ -36,38 +36,38 @@ struct PpoSpec {
   PpoAlgorithm algorithm = PpoAlgorithm::kPpo;
 
   // Generation.
-  int64_t prompts = 8;          // prompts of an iteration
-  int64_t group_size = 1;       // responses to each prompt; GRPO: at least 2
-  int64_t response_length = 8;  // tokens of a response at most
-  double temperature = 1;       // of sampling, and of every log-probability
-  int64_t end_token = -1;       // ends a response, and belongs to it; -1 = none does
+  int64_t prompts = 8;          // per iteration
+  int64_t group_size = 1;       // responses per prompt; GRPO: at least 2
+  int64_t response_length = 8;  // most tokens of a response
+  double temperature = 1;       // for sampling and every log-probability
+  int64_t end_token = -1;       // last token of a response, part of it; -1 = none
 
   // Rewards and advantages.
-  double kl_coef = 0.05;                        // of the penalty (PPO) or in the loss (GRPO)
-  KlEstimator kl_estimator = KlEstimator::kK1;  // of the penalty; in GRPO's loss it is k3
-  double gamma = 1;                             // discount of a token
-  double lambda = 0.95;                         // of GAE
+  double kl_coef = 0.05;                        // for the penalty (PPO) or in the loss (GRPO)
+  KlEstimator kl_estimator = KlEstimator::kK1;  // for the penalty; GRPO's loss uses k3
+  double gamma = 1;                             // discount per token
+  double lambda = 0.95;                         // for GAE
   bool whiten_advantages = true;                // to mean 0 and variance 1 (PPO)
-  bool scale_by_group_std = true;               // GRPO; false: by nothing (Dr. GRPO)
+  bool scale_by_group_std = true;               // GRPO; false: no scaling (Dr. GRPO)
 
   // Losses.
-  double clip = 0.2;        // of the ratio of probabilities, around 1
-  double value_clip = 0.2;  // of a value, around what it was; 0 = not clipped
+  double clip = 0.2;        // range of the probability ratio, around 1
+  double value_clip = 0.2;  // range of a value, around the old one; 0 = no clipping
   double value_coef = 0.1;  // of the critic's loss
   double entropy_coef = 0;  // of the entropy bonus
   LossAggregation loss_agg_mode = LossAggregation::kTokenMean;
 
   // Training.
-  int64_t epochs = 4;                      // times that every sequence is trained on
-  int64_t minibatches = 1;                 // updates in an epoch
-  int64_t max_tokens_per_micro_batch = 0;  // prompt and response of all its sequences; 0 = no limit
-  int64_t chunk_tokens = 512;              // tokens whose logits are there at once
-  int64_t seed = 0;                        // of sampling and shuffling
+  int64_t epochs = 4;                      // passes over every sequence
+  int64_t minibatches = 1;                 // updates per epoch
+  int64_t max_tokens_per_micro_batch = 0;  // prompt and response, all sequences; 0 = no limit
+  int64_t chunk_tokens = 512;              // tokens whose logits are live at once
+  int64_t seed = 0;                        // for sampling and shuffling
 
   int64_t sequences() const { return prompts * group_size; }
 };
 
-// Throws UsageError naming the setting, the value, what is allowed and an example.
+// Throws UsageError with the setting, the value, the allowed values and an example.
 void validate(const PpoSpec& spec);
 
 }  // namespace headroom
