@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// One for all captures on a device: cuBLAS keeps a workspace for every stream that it saw.
+// One stream for all captures on a device: cuBLAS keeps a workspace for every stream.
 c10::Stream capture_stream(torch::Device device) {
   static std::map<c10::DeviceIndex, c10::Stream> streams;
   const auto known = streams.find(device.index());
@@ -19,8 +19,7 @@ c10::Stream capture_stream(torch::Device device) {
   return streams.emplace(device.index(), cuda.getStreamFromGlobalPool(device)).first->second;
 }
 
-// Of what failed: a stream must not stay in a capture that nobody ends. What it says of the failure
-// is not the failure.
+// Ends a failed capture, so that the stream does not stay in it. Its own error is only a warning.
 void end_capture(at::cuda::CUDAGraph& graph) {
   try {
     graph.capture_end();
@@ -53,7 +52,7 @@ Tensor DecodeGraph::run(std::vector<Stretch> stretches, const Tensor& tokens_B) 
   return logits_BV_;
 }
 
-// Both times the same tokens go to the same places.
+// Both runs write the same tokens to the same places.
 void DecodeGraph::capture() {
   logits_BV_ = Tensor();
   graph_.reset();

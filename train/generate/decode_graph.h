@@ -1,15 +1,15 @@
-// The next token of every sequence as one CUDA graph: captured once, then launched as a whole.
+// Decodes the next token of every sequence as one CUDA graph, captured once.
 //
 // Note [What a captured decode is]
-// Rationale: a decode of few sequences is a few hundred small kernels, and a launch each costs more
-//   than they do. Engines capture one graph for each number of sequences, and pay for it in memory.
-// Approach: the pass runs once beside, on the stream of the capture, so that libraries have what
-//   they keep; then it is captured, into a private pool of the allocator. What changes from token
-//   to token lies in tensors that stay where they are (KvCache::keep_shapes()): tokens, positions,
-//   where they go, which positions are a sequence's own. Attention is over the whole length of the
-//   cache, under that mask. The draw is not in the graph.
-// Limits: a graph is of so many sequences; of another number it is captured anew. What the driver
-//   keeps for a graph's launches is not the allocator's, and no virtual card knows it.
+// Rationale: decoding few sequences runs a few hundred small kernels, and each launch costs more
+//   than its kernel. Engines capture one graph for each number of sequences, which costs memory.
+// Approach: the pass runs once uncaptured, on the capture's stream, so that libraries allocate
+//   their lasting memory; then it is captured, into a private pool of the allocator. Data that
+//   changes from token to token is in tensors with fixed addresses (KvCache::keep_shapes()):
+//   tokens, positions, their places, each sequence's mask. Attention covers the whole length of the
+//   cache, under that mask. Sampling is not in the graph.
+// Limits: a graph serves one number of sequences; another number is captured anew. The driver's
+//   memory for a graph's launches is outside the allocator, and no virtual card models it.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ namespace headroom {
 
 class DecodeGraph {
  public:
-  // `cache` holds the prompts. It keeps its shapes while this lives, which it outlives; no other
-  // pass goes through it.
+  // `cache` holds the prompts and must outlive this. It keeps its shapes while this lives; no other
+  // pass may use it meanwhile.
   DecodeGraph(Transformer model, PassForward forward, KvCache& cache);
   ~DecodeGraph();
 
-  // (B) tokens -> (B, V) logits, which are overwritten by the next call.
+  // (B) tokens -> (B, V) logits; the next call overwrites them.
   Tensor run(std::vector<Stretch> stretches, const Tensor& tokens_B);
 
-  // What the private pool has taken of the card.
+  // Card memory of the private pool.
   int64_t pool_bytes() const;
 
  private:

@@ -21,13 +21,13 @@ Generation generation_of(const RunSpec& spec, torch::Device device) {
           .cache = kv_cache_shape(spec)};
 }
 
-// One guard for all passes: what autocast casts without a graph lives until it is gone.
+// One guard for all passes: without a graph, autocast's casts live as long as the guard.
 Generated generate(Step& step, Generation settings, const Prompts& prompts) {
   const torch::NoGradGuard no_grad;
   const AutocastGuard autocast(step.precision(), step.device().type(), step.tags(),
                                step.model()->parameters());
-  // Autocast keeps no cast in inference mode, and would cast weights anew for every product; what
-  // moves blocks' parameters keeps the tensors that it moves them with.
+  // In inference mode autocast caches no casts, so it would cast weights for every product; and
+  // parameter offload keeps tensors made during the run.
   const bool in_inference_mode = !uses_autocast(step.precision()) && !step.layout.offloaded;
   if (step.tags() != nullptr) settings.decodes_run = 0;
   Generator generator(

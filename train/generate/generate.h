@@ -1,4 +1,4 @@
-// Generation by the blocks of a step, and as its schedule.
+// Generation with a step's model, and as its schedule.
 #pragma once
 
 #include "train/build_request.h"
@@ -10,14 +10,14 @@ namespace headroom {
 
 class Step;
 
-// The settings of a run that generates.
+// The settings of a generating run.
 Generation generation_of(const RunSpec& spec, torch::Device device);
 
-// New tokens after prompts. The cache is gone when it returns. `decodes_run` of
-// the settings holds where nobody hears tags; a recorded step runs every decode.
+// Generates tokens after prompts, and frees the cache. `decodes_run` of the settings applies only
+// without tags; a recorded step runs every decode.
 Generated generate(Step& step, Generation settings, const Prompts& prompts);
 
-// A step that generates: the tokens of its batch are prompts.
+// A generating step: its batch's tokens are prompts.
 class GenerationSchedule final : public Schedule {
  public:
   GenerationSchedule(Step& step, const Generation& settings) : step_(step), settings_(settings) {}
@@ -32,7 +32,7 @@ class GenerationSchedule final : public Schedule {
   int64_t graph_pool_bytes_ = 0;
 };
 
-// In a run that generates, the step's schedule.
+// Sets the step's schedule, in a run that generates.
 void apply_generation(const BuildRequest& request, Step& step);
 
 }  // namespace headroom

@@ -54,7 +54,7 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryTa
     const int64_t length = prompts.lengths[static_cast<size_t>(i)];
     out.tokens_BT[i].narrow(0, 0, length).copy_(prompts.tokens_BP[i].narrow(0, 0, length));
   }
-  // What leaves here is made by now: nothing can be trained with a tensor of inference mode.
+  // The results are already allocated: tensors of inference mode cannot be used in training.
   std::optional<c10::InferenceMode> inference;
   if (in_inference_mode_) inference.emplace();
   const int64_t at_once = settings_.cache.at_once();
@@ -74,7 +74,7 @@ Generated Generator::run(const Prompts& prompts, ScopeListener* scopes, MemoryTa
   return out;
 }
 
-// Prompts in their order, cut where a pass is full.
+// Prompts in order, split when a pass is full.
 std::vector<std::vector<Stretch>> Generator::chunks(const Round& round) const {
   const int64_t limit =
       settings_.prefill_chunk > 0 ? settings_.prefill_chunk : std::numeric_limits<int64_t>::max();
@@ -96,7 +96,7 @@ std::vector<std::vector<Stretch>> Generator::chunks(const Round& round) const {
   return passes;
 }
 
-// The logits of the prompts that end in it, (N, V).
+// The logits of the prompts that end in this chunk, (N, V).
 Tensor Generator::run_chunk(const Round& round, const std::vector<Stretch>& stretches) {
   std::vector<Tensor> tokens;
   std::vector<int64_t> last;
@@ -142,7 +142,7 @@ void Generator::decode(Round& round, Generated& out) {
     take(round, out);
   }
   if (graph_) out.graph_pool_bytes = std::max(out.graph_pool_bytes, graph_->pool_bytes());
-  graph_.reset();  // it is of this round: the next one's prefill is another pass
+  graph_.reset();  // per round: the next prefill is another pass
 }
 
 bool Generator::is_run(int64_t decode) const {
@@ -179,7 +179,7 @@ Tensor Generator::decode_logits(Round& round) {
 
 void Generator::take(Round& round, Generated& out) {
   const torch::Device device = round.next_B.device();
-  std::vector<int64_t> from;  // of what is computed, that still goes on
+  std::vector<int64_t> from;  // indices of rows that have not ended
   std::vector<int64_t> sequences;
   std::vector<int64_t> positions;
   for (size_t i = 0; i < round.rows.size(); ++i) {

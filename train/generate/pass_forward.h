@@ -1,4 +1,4 @@
-// How a pass is run, set from outside.
+// Runs a pass; set from outside.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// (1, T) tokens of the pass that is set on the model -> logits, (1, T, V) or of those it wants.
+// (1, T) tokens of the model's pass -> logits, (1, T, V) or only the pass's outputs.
 using PassForward = std::function<torch::Tensor(const torch::Tensor& tokens_1T)>;
 
 }  // namespace headroom

@@ -36,7 +36,7 @@ KvCacheType kept_as(const RunSpec& spec) {
   }
 }
 
-// Settings of generation mean nothing to any other step.
+// Generation settings are refused in any other step.
 void refuse_elsewhere(const RunSpec& spec) {
   const RunSpec defaults;
   for (const Field& field : fields()) {

@@ -1,4 +1,4 @@
-// What --profile-type generate asks for, and what contradicts it. No torch here.
+// Rules for --profile-type generate. No torch here.
 #pragma once
 
 #include "model/kv_cache_shape.h"
@@ -12,27 +12,26 @@ inline int64_t sequence_tokens(const RunSpec& spec) {
   return prompt_tokens(spec) + response_tokens(spec);
 }
 
-// The cache of the run. --kv-cache-tokens is rounded down to whole sequences where the cache is
-// contiguous, to whole blocks where it is paged.
+// The run's cache. --kv-cache-tokens is rounded down to whole sequences (contiguous) or whole
+// blocks (paged).
 KvCacheShape kv_cache_shape(const RunSpec& spec);
 
-// How often the model runs in one generation: chunks of prompts, then a token of each sequence at a
-// time, of as many sequences as the cache holds; none of them ends early.
+// Number of forward passes in one generation: chunks of prompts, then one pass per token, for as
+// many sequences as the cache holds; none of them ends early.
 int64_t generation_passes(const RunSpec& spec);
 
 // Note [Decodes that are run]
-// Rationale: on a virtual card no time passes and no token has a value, and thousands of decodes
-//   differ by one position each.
-// Approach: the tensors of a decode grow with its position and with nothing else. In a step on a
-//   virtual card that is not recorded the first decode, the last one, which is the largest, and
-//   some between them, evenly apart, are run. The others only take their place in the cache. A
-//   recorded step runs all of them.
-// Limits: where a tensor of many MiB grows with every token, blocks of the sizes between are not
-//   cached afterwards, and less may be reserved. What is allocated is the same.
-// 0 = all.
+// Rationale: on a virtual card no time passes and tokens have no values, and thousands of decodes
+//   differ only by one position each.
+// Approach: a decode's tensors grow only with its position. An unrecorded step on a virtual card
+//   runs the first decode, the last one, which is the largest, and some evenly spaced ones between.
+//   The others only take their place in the cache. A recorded step runs all of them.
+// Limits: if a tensor of many MiB grows with every token, blocks of the skipped sizes are not
+//   cached afterwards, and less may be reserved. Allocated memory is the same.
+// 0 = all decodes.
 int64_t decodes_run(const RunSpec& spec);
 
-// The spec with the settings of generation at their defaults, as every other mode wants them.
+// The spec with default generation settings, as every other mode requires.
 RunSpec without_generation(RunSpec spec);
 
 // Throws UsageError.

@@ -40,7 +40,7 @@ Tensor Sampler::next(const Tensor& logits_BV) {
   Tensor order_BV;
   if (sampling_.top_p < 1) {
     std::tie(probabilities_BV, order_BV) = probabilities_BV.sort(-1, /*descending=*/true);
-    // Out is what begins beyond the sum: the token that reaches it stays.
+    // Drops tokens that begin beyond the sum: the token that reaches it stays.
     const Tensor before_BV = probabilities_BV.cumsum(-1) - probabilities_BV;
     probabilities_BV.masked_fill_(before_BV >= sampling_.top_p, 0);
   }

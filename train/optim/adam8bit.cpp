@@ -17,8 +17,8 @@ Tensor decoded(const Tensor& codes, const Tensor& values, const Tensor& scale) {
   return values.index_select(0, codes.to(torch::kInt)).view({scale.size(0), -1}).mul_(scale);
 }
 
-// Spoils x, which has the shape of decoded(). A block of zeros has a scale of 0, under which every
-// code is a 0.
+// Overwrites x, which has the shape of decoded(). A block of zeros has scale 0, where every code
+// means 0.
 void encode(Tensor& x, const Tensor& middles, const Tensor& codes, Tensor scale) {
   at::linalg_vector_norm_out(scale, x, std::numeric_limits<double>::infinity(), at::IntArrayRef{1},
                              /*keepdim=*/true);
@@ -88,8 +88,8 @@ void Adam8bit::update_one(size_t i) {
   }
 }
 
-// The order is that of least memory: one moment is decoded before the other, and the indices of
-// each die before the next are made.
+// This order needs the least memory: one moment is decoded before the other, and the indices of
+// each are freed before the next are made.
 void Adam8bit::update_chunk(const Chunk& chunk) const {
   const Tensor g = chunk.g.to(torch::kFloat).view({chunk.m_scale.size(0), -1});
   Tensor lost = g.abs().lt(std::numeric_limits<float>::infinity()).logical_not_();

@@ -40,8 +40,8 @@ void AdamMini::update() {
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }
 
-// In place, its temporaries a number for each block: the mean of squares is the norm's square over
-// the number of elements, so no squares are made.
+// In place; temporaries are one number per block: the mean of squares is the norm's square over the
+// number of elements, so no squares are stored.
 void AdamMini::update_one(size_t i) {
   const auto t = static_cast<double>(updates());
   const auto by_blocks = [&](const Tensor& tensor) { return tensor.reshape({blocks_[i], -1}); };

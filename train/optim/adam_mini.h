@@ -4,7 +4,7 @@
 //   m  = b1 m + (1 - b1) g        v = b2 v + (1 - b2) mean(g^2) of the block
 //   p -= lr * decay * p
 //   p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
-// Four bytes of state per parameter (m in FP32), and four for each block.
+// Four bytes of state per FP32 parameter (m has its type), and four for each block.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct AdamMiniOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  int64_t head_dim = 0;  // rows of one head of the query's and key's weights
+  int64_t head_dim = 0;  // rows per head in query and key weights
 };
 
 class AdamMini : public Optimizer {
  public:
-  // names: of the parameters, as in a state_dict; the partition reads them.
+  // names: the parameters', as in a state_dict; they determine the partition.
   AdamMini(std::vector<torch::Tensor> parameters, const std::vector<std::string>& names,
            const AdamMiniOptions& options);
 
@@ -37,7 +37,7 @@ class AdamMini : public Optimizer {
   void update_one(size_t i);
 
   AdamMiniOptions options_;
-  std::vector<int64_t> blocks_;  // of each parameter
+  std::vector<int64_t> blocks_;  // by parameter
   std::vector<torch::Tensor> m_, v_;
 };
 

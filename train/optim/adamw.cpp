@@ -9,8 +9,8 @@ using torch::Tensor;
 namespace {
 
 // The assignment's state.get("m", zeros_like(grad)): the zeros are made at every step and dropped
-// where there is a moment already. They never make the peak, but where the allocator puts what
-// comes after them does.
+// if there is a moment already. They never set the peak, but they affect where the allocator puts
+// later tensors, which can.
 Tensor previous(const Tensor& moment, const Tensor& gradient) {
   const Tensor zeros = torch::zeros_like(gradient);
   return moment.defined() ? moment : zeros;
@@ -39,7 +39,7 @@ void Adamw::make_state(int64_t updates) {
     m_.push_back(torch::zeros_like(parameter));
     v_.push_back(torch::zeros_like(parameter));
     if (impl_ != OptimizerImpl::kFused) continue;
-    // FP32 beside BF16 parameters too, where counting would end at 256.
+    // FP32 even with BF16 parameters, where counting would stop at 256.
     steps_.push_back(torch::zeros({}, parameter.options().dtype(torch::kFloat32)));
     if (updates > 0) steps_.back().fill_(updates);
   }
@@ -62,10 +62,9 @@ void Adamw::update() {
   }
 }
 
-// Out of place and tensor by tensor, as the assignment writes it. The peak of a step with a short
-// context is made of these temporaries, so each lives as long as there: one statement per
-// temporary, and the names of a Python loop keep what they hold until the next turn gives them
-// something else.
+// Out of place and tensor by tensor, as in the assignment. These temporaries set the peak of a step
+// with a short context, so lifetimes match: one statement per temporary, and a Python loop's
+// variables keep their values until the next iteration reassigns them.
 void Adamw::update_reference() {
   const double rate = bias_corrected_rate();
   Tensor previous_m;
@@ -96,8 +95,8 @@ void Adamw::update_reference() {
   }
 }
 
-// The same arithmetic over all tensors at once, in place. Needs one extra copy of the parameters'
-// size for the denominator.
+// The same arithmetic over all tensors at once, in place. Needs one copy of all parameters' size
+// for the denominator.
 void Adamw::update_foreach() {
   const std::vector<Tensor> gradients = this->gradients();
   at::_foreach_mul_(parameters_, 1 - options_.learning_rate * options_.weight_decay);
@@ -113,7 +112,7 @@ void Adamw::update_foreach() {
 void Adamw::update_fused() {
   const std::vector<Tensor> gradients = this->gradients();
   // The kernel divides sqrt(v) by sqrt(1 - b2^t) before it adds eps; ours adds eps to sqrt(v)
-  // itself. Dividing eps by the same factor makes the two updates one.
+  // itself. Dividing eps by the same factor makes the updates equal.
   const double eps =
       options_.eps / std::sqrt(1 - std::pow(options_.beta2, static_cast<double>(updates())));
   at::_foreach_add_(steps_, 1);

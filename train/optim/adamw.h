@@ -2,7 +2,7 @@
 //   p -= lr * decay * p
 //   m  = b1 m + (1 - b1) g        v = b2 v + (1 - b2) g^2
 //   p -= lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps)
-// Eight bytes of state per FP32 parameter: m and v are of the parameter's type.
+// Eight bytes of state per FP32 parameter: m and v have the parameter's type.
 #pragma once
 
 #include <vector>

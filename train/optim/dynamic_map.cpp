@@ -14,7 +14,7 @@ using torch::Tensor;
 
 constexpr int64_t kCodes = 256;
 
-// In FP32 throughout, as bitsandbytes computes them: their last bits are its own.
+// In FP32 throughout, as in bitsandbytes, to get the same last bits.
 Tensor map_values(bool is_signed) {
   const auto options = torch::dtype(torch::kFloat);
   std::vector<Tensor> values = {torch::tensor({0.0F, 1.0F}, options)};

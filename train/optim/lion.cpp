@@ -17,7 +17,7 @@ void Lion::update() {
   for (size_t i = 0; i < parameters_.size(); ++i) update_one(i);
 }
 
-// One temporary of the parameter's size, the direction.
+// One temporary of the parameter's size: the direction.
 void Lion::update_one(size_t i) {
   Tensor& p = parameters_[i];
   const Tensor& g = p.grad();
@@ -26,7 +26,7 @@ void Lion::update_one(size_t i) {
   m_[i].lerp_(g, 1 - options_.beta2);
 }
 
-// The same over all tensors at once: the directions take as much as the parameters.
+// The same over all tensors at once: the directions need as much memory as the parameters.
 void Lion::update_foreach() {
   const std::vector<Tensor> gradients = this->gradients();
   at::_foreach_mul_(parameters_, keep());

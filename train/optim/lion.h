@@ -3,8 +3,8 @@
 //   p -= lr * decay * p
 //   p -= lr * sign(b1 m + (1 - b1) g)
 //   m  = b2 m + (1 - b2) g
-// Four bytes of state per parameter (m in FP32). Every element moves by lr: the paper's rates are a
-// third to a tenth of AdamW's, its weight decay as many times larger.
+// Four bytes of state per FP32 parameter (m has its type). Every element moves by lr: the paper's
+// rates are a third to a tenth of AdamW's, its weight decay as many times larger.
 #pragma once
 
 #include "train/optim/optimizer.h"

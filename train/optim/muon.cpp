@@ -11,8 +11,8 @@ using torch::Tensor;
 
 namespace {
 
-// The nearest semi-orthogonal matrix, about: singular values of 0.7 to 1.2. BF16, of the shape of
-// `direction`. The coefficients of Jordan et al.; they make small singular values grow fastest.
+// Approximates the nearest semi-orthogonal matrix: singular values of 0.7 to 1.2. BF16, in the
+// shape of `direction`. The coefficients of Jordan et al. make small singular values grow fastest.
 Tensor orthogonalized(Tensor direction) {
   constexpr double kA = 3.4445, kB = -4.775, kC = 2.0315, kEps = 1e-7;
   constexpr int kSteps = 5;
@@ -79,7 +79,7 @@ void Muon::update_by_muon(size_t i) {
   p.add_(update, -options_.learning_rate * scale);
 }
 
-// As Adamw, with one temporary.
+// Same as Adamw, with one temporary.
 void Muon::update_by_adamw(size_t i) {
   const auto t = static_cast<double>(updates());
   Tensor& p = parameters_[i];

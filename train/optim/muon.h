@@ -4,9 +4,9 @@
 //   o  = Newton-Schulz(d), five steps in BF16: d with its singular values moved to about 1
 //   p -= lr * decay * p
 //   p -= 0.2 sqrt(max(rows, columns)) lr * o            (the size of an update of AdamW)
-// and AdamW for everything else: the token table, the output head, the norms. Both take the same
+// and AdamW for everything else: the token table, the output head, the norms. Both use the same
 // learning rate and decay. Equals torch.optim.Muon with adjust_lr_fn="match_rms_adamw" to the bit.
-// Four bytes of state per element of a matrix, eight of the rest.
+// Four bytes of state per element of a matrix, eight for the rest.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace headroom {
 struct MuonOptions {
   double learning_rate = 1e-3;
   double momentum = 0.95;
-  double beta1 = 0.9;  // of AdamW, as are the next two
+  double beta1 = 0.9;  // for AdamW, as the next two
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
@@ -26,11 +26,11 @@ struct MuonOptions {
 
 class Muon : public Optimizer {
  public:
-  // names: of the parameters, as in a state_dict; they say which Muon updates.
+  // names: the parameters', as in a state_dict; they determine which ones Muon updates.
   Muon(std::vector<torch::Tensor> parameters, const std::vector<std::string>& names,
        const MuonOptions& options);
 
-  // momentum of each parameter, then m, then v; without elements where its update has none.
+  // momentum of each parameter, then m, then v; empty where its update has none.
   std::vector<torch::Tensor> state() const override;
 
  private:

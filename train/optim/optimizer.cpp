@@ -13,7 +13,7 @@ void Optimizer::step() {
                 " has no gradient");
   }
   ++updates_;
-  if (!parameters_.empty()) update();  // a rank's part of everything may be nothing
+  if (!parameters_.empty()) update();  // a rank may own no parameters
 }
 
 void Optimizer::resume(int64_t updates) {

@@ -31,7 +31,7 @@ void Sgd::update() {
     at::_foreach_add_(parameters_, b_, -options_.learning_rate);
     return;
   }
-  // The kernel's own weight decay is added to the gradient; ours is done already.
+  // The kernel's own weight decay adds to the gradient; ours is already applied.
   at::_fused_sgd_(parameters_, gradients, b_, /*weight_decay=*/0, options_.momentum,
                   options_.learning_rate, /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false,
                   /*is_first_step=*/false);

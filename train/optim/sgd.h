@@ -3,7 +3,7 @@
 //   p -= lr * decay * p
 //   b  = mu b + g
 //   p -= lr * b
-// Four bytes of state per FP32 parameter: b is of the parameter's type.
+// Four bytes of state per FP32 parameter: b has the parameter's type.
 #pragma once
 
 #include "train/optim/optimizer.h"

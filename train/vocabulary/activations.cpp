@@ -10,15 +10,15 @@ namespace {
 
 constexpr const char* kFlag = "--activations";
 constexpr const char* kActivationsExample = "--activations int8:block=64,min=64KiB";
-constexpr int64_t kSmallestInt8Block = 8;  // with fewer the scales take what the codes save
+constexpr int64_t kSmallestInt8Block = 8;  // with fewer, scales outweigh the savings
 constexpr int64_t kLargestBlock = 65536;
 
-// What is smaller than this is not worth the copy's start.
+// A smaller copy is not worth its launch.
 int64_t usual_min_bytes(ActivationForm form) {
   return Activations{.form = form}.offloaded() ? int64_t{1} << 20 : Activations().min_bytes;
 }
 
-// The number or size after "block=" or "min="; what is wrong with it is said of the whole text.
+// The number or size after "block=" or "min="; errors quote the whole text.
 template <typename Parse>
 int64_t option_value(std::string_view text, std::string_view option, std::string_view allowed,
                      const Parse& parse) {

@@ -1,4 +1,4 @@
-// In which form a step keeps what autograd saves for backward. No torch here. Applied by
+// The form in which a step keeps autograd's saves for backward. No torch here. Applied by
 // train/techniques/compressed_activations.h.
 #pragma once
 
@@ -17,14 +17,14 @@ const EnumWords<ActivationForm>& words_of(ActivationForm);
 struct Activations {
   ActivationForm form = ActivationForm::kExact;
   int64_t block = 64;             // numbers that share one FP32 scale
-  int64_t min_bytes = 64 * 1024;  // a smaller storage is kept as it is; offload: 1 MiB
+  int64_t min_bytes = 64 * 1024;  // smaller storages stay unchanged; offload: 1 MiB
 
   bool exact() const { return form == ActivationForm::kExact; }
   bool offloaded() const {
     return form == ActivationForm::kOffload || form == ActivationForm::kOffloadInt8;
   }
   bool encoded() const { return !exact() && form != ActivationForm::kOffload; }
-  // In which 8 bits, where encoded().
+  // The 8-bit form, if encoded().
   ActivationForm codes() const {
     return form == ActivationForm::kFp8 ? ActivationForm::kFp8 : ActivationForm::kInt8;
   }
@@ -34,10 +34,10 @@ struct Activations {
 // "exact", "int8", "fp8:block=128,min=1MiB". Throws UsageError.
 Activations parse_activations(std::string_view text);
 
-// What parse_activations() reads; options that are the default's are left out.
+// The text for parse_activations(), without default options.
 std::string to_string(const Activations& activations);
 
-// FP32 scales of so many numbers.
+// Number of FP32 scales for this many numbers.
 int64_t scales_of(int64_t numbers, int64_t block);
 
 }  // namespace headroom

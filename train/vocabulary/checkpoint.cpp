@@ -32,13 +32,13 @@ int64_t percentage(const std::string& flag, std::string_view typed) {
     number.remove_suffix(1);
     try {
       return parse_integer(flag, number, 0, 100);
-    } catch (const UsageError&) {  // said below, with what was typed
+    } catch (const UsageError&) {  // reported below, with the whole text
     }
   }
   refuse(flag, typed, std::string("is no percentage; allowed: ") + kAnyPercentage, "blocks:50%");
 }
 
-// Of `layers` blocks, rounded half up.
+// Percentage of `layers` blocks, rounded half up.
 int64_t share(int64_t percent, int64_t layers) { return (2 * percent * layers + 100) / 200; }
 
 std::vector<BlockGroup> groups_of(int64_t size, int64_t layers) {
@@ -49,7 +49,7 @@ std::vector<BlockGroup> groups_of(int64_t size, int64_t layers) {
   return groups;
 }
 
-// Recomputed blocks stand alone; what is between two of them is one group.
+// Each recomputed block is its own group; the blocks between two of them are one group.
 std::vector<BlockGroup> spread(int64_t recomputed, int64_t layers) {
   std::vector<BlockGroup> groups;
   for (int64_t block = 0; block < layers; ++block) {

@@ -1,5 +1,4 @@
-// Activation checkpointing: what a block keeps for backward, and what it computes again. No torch
-// here.
+// Activation checkpointing: what a block keeps for backward, and what it recomputes. No torch here.
 #pragma once
 
 #include <array>
@@ -25,14 +24,14 @@ struct Checkpoint {
 };
 std::string to_string(const Checkpoint& checkpoint);  // "none", "every:4", "blocks:50%"
 
-// Throws UsageError on what is no setting: an unknown word, every:0, blocks:101%.
+// Throws UsageError on any other text: an unknown word, every:0, blocks:101%.
 Checkpoint parse_checkpoint(const std::string& flag, std::string_view typed);
 
-// Throws UsageError on a group that is larger than the model.
+// Throws UsageError if a group is larger than the model.
 void check_checkpoint(const Checkpoint& checkpoint, int64_t layers);
 
-// Blocks [first, end), one after another. Recomputed: nothing is kept of them but the input of the
-// first, and backward computes all of them again at once.
+// Blocks [first, end), one after another. If recomputed, only the input of the first is kept, and
+// backward recomputes all of them at once.
 struct BlockGroup {
   int64_t first = 0;
   int64_t end = 0;
@@ -41,14 +40,14 @@ struct BlockGroup {
   int64_t count() const { return end - first; }
 };
 
-// All blocks of a model in groups, in their order. every:K leaves the last group what is left;
-// blocks:P% spreads its blocks evenly, the first one among them: at 50 % every other block.
+// All blocks of a model in groups, in order. every:K puts the remainder in the last group;
+// blocks:P% spreads its blocks evenly, including the first: at 50 % every other block.
 std::vector<BlockGroup> block_groups(const Checkpoint& checkpoint, int64_t layers);
 
-// What a block saves for backward, in the parts that checkpointing keeps or drops as a whole.
+// Parts of a block's saves that checkpointing keeps or drops as a whole.
 enum class BlockPart {
   kAttentionCore,  // from scores to attention weights; nothing under fused attention
-  kOutput,         // what the next block begins with
+  kOutput,         // the next block's input
   kOther,
 };
 inline constexpr std::array kBlockParts = {BlockPart::kAttentionCore, BlockPart::kOutput,

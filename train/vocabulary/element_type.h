@@ -1,5 +1,4 @@
-// What one number of a key/value cache, or of weights that are only read, is kept as. No torch
-// here.
+// Element type of a key/value cache, or of read-only weights. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What --kv-cache and --kv-cache-dtype say. No torch here.
+// Values of --kv-cache and --kv-cache-dtype. No torch here.
 #pragma once
 
 #include "model/kv_cache_shape.h"
@@ -8,7 +8,7 @@ namespace headroom {
 
 const EnumWords<KvCacheForm>& words_of(KvCacheForm);
 
-// kAuto is the type that products are computed in.
+// kAuto is the type of the products.
 enum class KvCacheTypeWord { kAuto, kFp32, kBf16, kFp16, kFp8, kInt8 };
 const EnumWords<KvCacheTypeWord>& words_of(KvCacheTypeWord);
 

@@ -27,7 +27,7 @@ int64_t size_along(const std::string& flag, const std::string& axis, std::string
   }
 }
 
-// Ranks from one place along the axis to the next.
+// Stride of ranks along the axis.
 int64_t stride_of(const Mesh& mesh, MeshAxis axis) {
   int64_t stride = 1;
   for (size_t i = static_cast<size_t>(axis) + 1; i < mesh.sizes.size(); ++i) {

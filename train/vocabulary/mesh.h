@@ -1,4 +1,4 @@
-// Which ranks a step runs on: how many along each axis. No torch here.
+// A step's ranks: how many along each axis. No torch here.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// The axes, the outermost first: neighbouring ranks share matrices, whole stages are far apart.
+// The axes, outermost first: neighbouring ranks share matrices, whole stages are far apart.
 //   pp  pipeline stages, each some layers
 //   dp  replicas, each with its own sequences
 //   tp  ranks that share every matrix (tensor parallelism)
@@ -24,16 +24,16 @@ struct Mesh {
 
   int64_t size(MeshAxis axis) const { return sizes.at(static_cast<size_t>(axis)); }
   int64_t ranks() const;
-  // Where a rank stands along an axis.
+  // A rank's coordinate along an axis.
   int64_t place(int64_t rank, MeshAxis axis) const;
-  // The rank that stands at `place` along the axis, and along the others where `rank` does.
+  // The rank with coordinate `place` along the axis, and `rank`'s coordinates along the others.
   int64_t neighbour(int64_t rank, MeshAxis axis, int64_t place) const;
 
   bool operator==(const Mesh&) const = default;
 };
-std::string to_string(const Mesh& mesh);  // "dp=2,tp=4", without axes of one; of one rank "none"
+std::string to_string(const Mesh& mesh);  // "dp=2,tp=4", without axes of one; one rank: "none"
 
-// Whether a block's parameters, gathered for its forward (ZeRO-3), go when that has ended.
+// Whether a block's parameters, gathered for its forward (ZeRO-3), are dropped after it.
 enum class Reshard { kAlways, kNever };
 inline const EnumWords<Reshard>& words_of(Reshard) {
   static const EnumWords<Reshard> kWords = {
@@ -42,7 +42,7 @@ inline const EnumWords<Reshard>& words_of(Reshard) {
   return kWords;
 }
 
-// Axes in any order, each once. Throws UsageError on what is no mesh, and on more than 2^20 ranks.
+// Axes in any order, each once. Throws UsageError on any other text, and above 2^20 ranks.
 Mesh parse_mesh(const std::string& flag, std::string_view typed);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What one step does. No torch here.
+// The work of one step. No torch here.
 #pragma once
 
 #include "text/enum_words.h"
@@ -10,12 +10,12 @@ enum class Mode {
   kForwardGrad,      // forward that keeps what backward needs
   kForwardBackward,  // forward, loss, backward
   kTraining,         // gradients released, forward, loss, backward, optimizer step
-  kGenerate,         // prompts, then one token after another, without gradients, with a cache
+  kGenerate,         // prompts, then one token after another; no gradients, a cache
 };
 const EnumWords<Mode>& words_of(Mode);
 std::string to_string(Mode mode);  // "forward-grad"
 
-// Whether what backward would need is kept.
+// True if forward keeps what backward would need.
 inline bool builds_graph(Mode mode) { return mode != Mode::kForward && mode != Mode::kGenerate; }
 
 inline bool has_backward(Mode mode) {

@@ -24,7 +24,7 @@ std::string to_string(const Offload& offload) {
 }
 
 Offload parse_offload(const std::string& flag, std::string_view typed) {
-  const bool keeps = flag != "--param-offload";  // weights are made again from the masters
+  const bool keeps = flag != "--param-offload";  // weights can be restored from the masters
   std::vector<std::string> allowed = {"none", "cpu", "nvme:DIR"};
   if (keeps) allowed.emplace_back("nvme:DIR,keep");
   const std::string on_disk = flag + " nvme:/mnt/nvme";

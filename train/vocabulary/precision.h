@@ -1,4 +1,4 @@
-// What the arithmetic of a step is done in. No torch here. Applied by train/precision.h.
+// Precision of a step's arithmetic. No torch here. Applied by train/precision.h.
 #pragma once
 
 #include "text/enum_words.h"
@@ -10,7 +10,7 @@ enum class Precision {
   kTf32,  // FP32 tensors, matrix products rounded to TF32 on the card
   kBf16,  // autocast to BF16; weights stay FP32 (+2 bytes per weight of cast cache)
   kFp16,  // autocast to FP16 with dynamic loss scaling
-  kFp8,  // as kBf16, the products of the blocks' projections in FP8 (train/techniques/fp8_linear.h)
+  kFp8,   // as kBf16, FP8 products in the blocks' projections (train/techniques/fp8_linear.h)
 };
 const EnumWords<Precision>& words_of(Precision);
 std::string to_string(Precision precision);  // "bf16"

@@ -68,7 +68,7 @@ const StatePrecision& find_state_precision(std::string_view name) {
 }
 
 const StatePrecision& state_precision(Precision precision, WeightType weights, MasterCopy master) {
-  // Of runs alone: its casts are the output head's, which no number for each parameter says.
+  // For runs only: its casts are the output head's, which no per-parameter number expresses.
   static const StatePrecision kFp8 = {
       "fp8", Precision::kFp8, 4, 4, 0, 4, 0, 2, "FP32 states, FP8 products, autocast to BF16"};
   if (precision == Precision::kFp8) return kFp8;
