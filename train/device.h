@@ -1,4 +1,4 @@
-// Where a step runs: --device, parsed once. No torch here.
+// The device of a step: --device, parsed once. No torch here.
 #pragma once
 
 #include <optional>

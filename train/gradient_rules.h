@@ -1,6 +1,6 @@
 // How a step treats its gradients: accumulated over micro-batches, clipped, released inside
-// backward, sent to the host. The consequences for the rest of a run, and the contradictions. No
-// torch here.
+// backward, sent to the host. The consequences for the rest of a run, and the contradictions.
+// No torch here.
 #pragma once
 
 #include "train/spec.h"

@@ -1,4 +1,4 @@
-// Where bytes are. Peaks, categories and theory rows are kept per space. No torch here.
+// Memory spaces. Peaks, categories and theory rows are kept per space. No torch here.
 #pragma once
 
 #include "text/enum_words.h"

@@ -1,4 +1,4 @@
-// Where a model's parameters are: whole on the device, or sharded and moved by techniques. Loads
+// Placement of a model's parameters: whole on the device, or sharded and moved by techniques. Loads
 // them from weight files and puts them together again.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whether a device holds real numbers.
+// Distinguishes devices that hold real numbers from virtual cards.
 #pragma once
 
 #include "model/torch.h"

@@ -30,7 +30,7 @@ enum class Stacks { kNone, kCpp };
 const EnumWords<Stacks>& words_of(Stacks);
 
 struct RunSpec {
-  // What to compute.
+  // Model and batch.
   std::string model_size = "small";  // a name of model/config, or "custom" with all dimensions
   int64_t d_model = 0;               // 0 = the named size's; also below
   int64_t d_ff = 0;
@@ -92,12 +92,12 @@ struct RunSpec {
   std::string load_weights;           // safetensors file; "" = random initialization
   std::string load_checkpoint;        // directory of --save-checkpoint to resume from; "" = none
 
-  // How to measure.
+  // Measurement.
   int64_t warmup_steps = 5;    // run first, never recorded, never timed
   int64_t measure_steps = 10;  // timed; memory peaks are the highest over these
   int64_t record_steps = 1;    // run last, every allocation recorded: breakdown and snapshot
 
-  // What to write. These never change a measured number.
+  // Output. These settings never change a measured number.
   Stacks stacks = Stacks::kCpp;   // C++ stacks in the snapshot
   int64_t max_entries = 1000000;  // allocator events kept; the oldest are dropped beyond it
   std::string snapshot;           // memory_viz file to write; "" = none
@@ -112,7 +112,7 @@ std::string to_string(FieldGroup group);  // "Model and batch"
 
 enum class FieldValue { kInteger, kNumber, kWord, kSwitch, kText, kInputFile, kOutputFile };
 
-// Whether row_name() includes the setting.
+// Presence of the setting in row_name().
 enum class InName {
   kAlways,
   kIfChanged,  // if not the default

@@ -24,7 +24,7 @@ using field_forms::text;
 using field_forms::word;
 using R = RunSpec;
 
-// What to compute.
+// Model and batch.
 std::vector<Field> model_fields() {
   return {
       text<&R::model_size>({.name = "model_size",
@@ -187,7 +187,7 @@ std::vector<Field> generation_fields() {
   };
 }
 
-// What to measure and write.
+// Measurement and output.
 std::vector<Field> measurement_fields() {
   return {
       integer<&R::warmup_steps, 0, 100000>({.name = "warmup_steps",

@@ -1,5 +1,5 @@
-// The arithmetic of train/offload/host_adamw.h on a range of a part, for one vector width. No torch
-// here.
+// The arithmetic of train/offload/host_adamw.h on a range of a part, for one vector width.
+// No torch here.
 //
 // Note [The same bits on every processor]
 // Rationale: a run may continue on another machine from the weights of the first; the result must

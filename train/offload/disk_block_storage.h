@@ -61,7 +61,7 @@ class DiskBlockStorage final : public BlockStorage {
  private:
   using Copies = std::vector<std::shared_ptr<Copy>>;
 
-  // What a slot's memory holds.
+  // The use of a slot's memory.
   enum class Use {
     kNothing,
     kRead,   // being read from the file, then copied to the card

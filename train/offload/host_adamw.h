@@ -30,7 +30,7 @@ struct HostAdamwOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  double gradient_scale = 1;  // g is the gradient times this, for clipping
+  double gradient_scale = 1;  // g is the gradient times this: mean, loss scale, clipping
 };
 
 // step: t, from 1 on. Step 1 treats m and v as zeros and only writes them, so untouched memory need

@@ -88,7 +88,7 @@ class OffloadedOptimizer final : public GradientSink {
     std::unique_ptr<Copy> on_the_way;
     bool arrived = false;       // an earlier micro-batch of this step's has
     bool is_offloaded = false;  // the parameter is not on the card
-    // Where its new weight is written, if not over the gradient.
+    // Target of the new weight, if not over the gradient.
     std::shared_ptr<HostArena::Buffer> home;
   };
 

@@ -24,7 +24,7 @@ struct DynamicMaps {
   explicit DynamicMaps(torch::Device device);
 
   torch::Tensor table;  // the whole table: (4, 256) FP32
-  // Its rows: values in ascending order, and the middles between neighbours.
+  // Rows of the table: values in ascending order, and the middles between neighbours.
   torch::Tensor values, middles;                    // from -1 to 1
   torch::Tensor unsigned_values, unsigned_middles;  // from 0 to 1
 };

@@ -1,5 +1,5 @@
-// A checkpoint's index, as on model hubs, plus the place of every piece in its tensor. No torch
-// here.
+// A checkpoint's index, as on model hubs, plus the place of every piece in its tensor.
+// No torch here.
 //
 // Note [Pieces of tensors]
 // Rationale: no rank has the whole model, and none should need it. A resumed run may have another

@@ -29,7 +29,7 @@ namespace headroom {
 class StorageForm {
  public:
   virtual ~StorageForm() = default;
-  // Its numbers, as one vector of their original type. In backward, once or more often.
+  // The numbers, as one vector of their original type. In backward, once or more often.
   virtual torch::Tensor restore() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Implementation of the model's arithmetic. Same parameters, same result within rounding. No torch
-// here.
+// Implementation of the model's arithmetic: same parameters, same result within rounding.
+// No torch here.
 #pragma once
 
 #include "model/attention_kernel.h"

@@ -33,7 +33,7 @@ struct Mesh {
 };
 std::string to_string(const Mesh& mesh);  // "dp=2,tp=4", without axes of one; one rank: "none"
 
-// Whether a block's parameters, gathered for its forward (ZeRO-3), are dropped after it.
+// kAlways: drops a block's parameters, gathered for its forward (ZeRO-3), after it.
 enum class Reshard { kAlways, kNever };
 inline const EnumWords<Reshard>& words_of(Reshard) {
   static const EnumWords<Reshard> kWords = {

@@ -54,7 +54,7 @@ class FullySharded final : public StepHook, public BlockPrefetcher {
   // `inner`, with the block's parameters gathered.
   BlockRunner around(BlockRunner inner);
 
-  // As DataParallel::send_to().
+  // Works like DataParallel::send_to().
   void send_to(GradientSink& sink);
 
   void listen(ScopeListener* scopes, MemoryTags* tags) override;

@@ -26,7 +26,7 @@
 
 namespace headroom {
 
-// launched(): throws UsageError, one line, if variables are missing or contradict the mesh.
+// The launcher's data. Throws UsageError, one line, if it is missing or contradicts the mesh.
 struct Launched {
   int64_t rank = 0;
   int64_t ranks = 1;
