@@ -13,9 +13,9 @@
 //   a gradient, updates, writes the weight, rounded to the card's type, over the gradient, and
 //   queues its copy into the parameter, which runs during the next update. States in files come and
 //   go in pieces of a parameter: a weight is copied back when its last piece is done, and reading,
-//   updating, writing and copies overlap. On a virtual card nothing is computed and no page of host
-//   memory or of a file is touched. With states from another run, the weights are first set from
-//   their masters.
+//   updating, writing and copies overlap. On a virtual card, which has no values, nothing is
+//   computed and no page of host memory or of a file is touched. With states from another run, the
+//   weights are first set from their masters.
 // Micro-batches: a later gradient goes to a second pinned buffer. The host adds it when the next
 //   one is on its way, with the same bits as autograd's sum on the card; the card has two
 //   gradients, the host two beside the sums. Backward waits for the addition.

@@ -9,9 +9,9 @@
 //   code * scale. Both in FP32. With M the largest magnitude of the block,
 //     int8:  |decoded - x| <= M / 254
 //     fp8:   |decoded - x| <= the larger of |x| / 16 and M / 458752 (half the smallest e4m3 step)
-//   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16, |x|
-//   / 2048 for FP16 (2^-25 below its normal numbers). Zero stays zero. A block with a NaN or an
-//   infinity decodes to NaN entirely; no other block changes.
+//   up to FP32's own rounding (1e-6 M), and then the rounding to x's type: |x| / 256 for BF16,
+//   |x| / 2048 for FP16 (2^-25 below its normal numbers). Zero stays zero. A block with a NaN or
+//   an infinity decodes to NaN entirely; no other block changes.
 //   The work is done kQuantizeChunk numbers at a time: encoding and decoding need no more extra
 //   memory than that many FP32 numbers (the CPU's casts take as much again).
 // Limits: magnitudes below 2^-126 * 127 may become zero. A block of the largest FP32 numbers may

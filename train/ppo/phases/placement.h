@@ -4,8 +4,8 @@
 // Rationale: an iteration has four models and two optimizers, and no phase needs all: generation
 //   reads the actor's weights, scoring all weights, training the data of actor and critic.
 // Approach: before a phase, everything that it does not need moves to host memory, pinned for a
-//   card; then everything that it needs moves in. This is plan/rlhf's Note [Resident, needed,
-//   idle], component by component:
+//   card; then everything that it needs moves in. Component by component, this is plan/rlhf's
+//   Note [Resident, needed, idle]:
 //     weights of the actor                  always
 //     weights of the critic                 scoring, training
 //     weights of reward model, reference    scoring
