@@ -9,8 +9,8 @@
 namespace headroom {
 namespace {
 
-// One walk through time: the most bytes of all, and each category's own highest, whenever that was.
-// Returns the number of events after which most bytes were live.
+// Walks through time and finds the peak of all bytes and the peak of each category.
+// Returns the number of events before the instant with the most live bytes.
 int64_t find_peaks(const std::vector<Lifetime>& lifetimes, Attribution& result) {
   struct Change {
     int64_t index;
@@ -51,7 +51,7 @@ int64_t live_bytes(const std::vector<Lifetime>& lifetimes, Category category, in
   return bytes;
 }
 
-// What was made in events [begin, end): lifetimes are in the order of allocation.
+// Lifetimes allocated in events [begin, end). Lifetimes are in the order of allocation.
 std::span<const Lifetime> made_in(const std::vector<Lifetime>& lifetimes, int64_t begin,
                                   int64_t end) {
   const auto at = [&](int64_t event) {
@@ -116,7 +116,7 @@ void sum_saved(const std::vector<Lifetime>& lifetimes, const Saving& saving, Att
   std::vector<BlockRun> forward;
   for (const BlockRun& run : saving.blocks) {
     if (run.cut != fullest) continue;
-    if (!forward.empty() && run.index <= forward.back().index) forward.clear();  // the next one
+    if (!forward.empty() && run.index <= forward.back().index) forward.clear();  // a new forward
     forward.push_back(run);
   }
   for (const BlockRun& run : forward) result.blocks.push_back(residual_of(run, lifetimes));
@@ -131,7 +131,7 @@ Attribution attribute(const Recording& recording, const std::vector<Owned>& owne
   Attribution result;
   for (const auto& [category, word, meaning] : words_of(Category{})) {
     if (category == Category::kMasterWeights || category == Category::kKvCache) {
-      continue;  // named where a run has them
+      continue;  // listed only if the run has them
     }
     result.categories[word] = 0;
     result.category_peaks[word] = 0;

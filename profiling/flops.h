@@ -1,4 +1,4 @@
-// Useful arithmetic of a step, and what a card could do in the same time. No torch here.
+// Useful arithmetic of a step, and a card's peak rate. No torch here.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace headroom {
 
-// Of training and forward-backward: 6 N T + 6 L d ctx T; a third of it for the forward modes.
-//   N = L(2 d^2 + 2 d d_kv + 3 d d_ff) + V d: weights that are multiplied (output head in, token
-//   table and norms out); T = batch * ctx tokens.
-//   The second term is causal attention: the half of the ctx x ctx square that counts, whatever the
-//   implementation computes. (PaLM's 12 L d ctx T counts the whole square.) The optimizer,
-//   elementwise work and recomputation are not counted.
+// Training and forward-backward: 6 N T + 6 L d ctx T; the forward modes: a third of it.
+//   N = L(2 d^2 + 2 d d_kv + 3 d d_ff) + V d: multiplied weights (with the output head, without the
+//   token table and norms); T = batch * ctx tokens.
+//   The second term is causal attention: half of the ctx x ctx square, whatever the implementation
+//   computes. (PaLM's 12 L d ctx T counts the whole square.) The optimizer, elementwise work and
+//   recomputation are not counted.
 struct StepFlops {
   double matmul = 0;
   double attention = 0;
@@ -24,11 +24,11 @@ struct StepFlops {
 StepFlops step_flops(const ModelConfig& config, int64_t batch_size, int64_t context_length,
                      Mode mode);
 
-// Dense peak at the precision, in FLOP/s, by the name the driver gives the card: see cards/cards.h.
-// Nothing for a card that is not among them, for processors, and where the card has no such unit.
+// Dense peak at the precision, in FLOP/s, by the driver's name of the card: see cards/cards.h.
+// Empty for an unknown card, for a CPU, and if the card lacks units for the precision.
 std::optional<double> peak_flops(std::string_view device_name, Precision precision);
 
-// The formula as --help and the JSON context state it.
+// The formula in --help and in the JSON context.
 inline constexpr const char* kFlopsFormula =
     "6*N*T + 6*L*d*ctx*T per step (causal attention); forward modes one third; "
     "N = L*(2*d^2 + 2*d*d_kv + 3*d*d_ff) + V*d, T = batch*ctx";

@@ -1,4 +1,4 @@
-// Values that few have, at 8 bytes for all who have none. No torch here.
+// Rare values: an empty one takes 8 bytes. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class HeapOptional {
  public:
   HeapOptional() = default;
   HeapOptional(Value value)
-      : value_(std::make_unique<Value>(std::move(value))) {}  // NOLINT: is one
+      : value_(std::make_unique<Value>(std::move(value))) {}  // NOLINT: implicit
   HeapOptional(HeapOptional&&) noexcept = default;
   HeapOptional& operator=(HeapOptional&&) noexcept = default;
   HeapOptional(const HeapOptional& other) { *this = other; }
@@ -49,7 +49,7 @@ class HeapList {
   using const_iterator = typename Items::const_iterator;
 
   HeapList() = default;
-  HeapList(Items items) {  // NOLINT: is one
+  HeapList(Items items) {  // NOLINT: implicit
     if (!items.empty()) items_ = std::move(items);
   }
   HeapList(std::initializer_list<Item> items) : HeapList(Items(items)) {}

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// The event before which the innermost phase around `event` began.
+// The event index at which the innermost phase around `event` began.
 int64_t phase_begin(const Recording& recording, int64_t event) {
   std::vector<int64_t> open = {0};
   for (const Mark& mark : recording.marks) {

@@ -26,7 +26,7 @@ class Labels {
 
   void label(std::vector<TraceEvent>& trace, const std::vector<TraceEvent>& recorded) {
     auto event = trace.rbegin();
-    std::unordered_map<uint64_t, size_t> requested;  // by address: whose release is underway
+    std::unordered_map<uint64_t, size_t> requested;  // releases underway, by address
     for (int64_t index = static_cast<int64_t>(recorded.size()) - 1; index >= 0; --index) {
       const TraceEvent& other = recorded[static_cast<size_t>(index)];
       while (event != trace.rend() && event->action == TraceAction::kSnapshot) ++event;
@@ -84,7 +84,7 @@ class Labels {
     }
   }
 
-  // The same stack with the lifetime's words as its innermost frame.
+  // The same stack with the lifetime's label as its innermost frame.
   int32_t with_name(int32_t stack, size_t lifetime) {
     const int32_t label = label_of(lifetime);
     const auto [it, is_new] = stack_ids_.try_emplace(std::make_pair(stack, label),
@@ -119,7 +119,7 @@ class Labels {
 void label_blocks(Snapshot& snapshot, const Recording& recording,
                   const std::vector<Lifetime>& lifetimes) {
   Labels labels(snapshot, lifetimes);
-  // Of the devices of a snapshot, one was recorded: another's trace does not match.
+  // Only one of the snapshot's devices was recorded: other traces do not match.
   for (auto& trace : snapshot.device_traces) labels.label(trace, recording.events);
   labels.label(snapshot.segments);
 }

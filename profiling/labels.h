@@ -1,15 +1,15 @@
-// What each block of a snapshot is for, in words. No torch here.
+// The purpose of each block of a snapshot, in words. No torch here.
 //
 // Note [Labels]
-// Rationale: a stack says which line allocated a block, not what the block became: every gradient
-//   is allocated by the same lines of autograd, and what lived before the recording has no line at
-//   all, though the step knows it by name.
+// Rationale: a stack tells the line that allocated a block, not the block's purpose. The same lines
+//   of autograd allocate every gradient, and a block from before the recording has no stack at all,
+//   though the step knows its name.
 // Approach: each allocation and release carries its lifetime's category and name as
-//   `user_metadata`, where a program of Python's has what it attached itself. memory_viz draws a
-//   block that lived before from its frames, or from those of its release, so there the same words
-//   are the innermost frame.
-// Limits: events that the snapshot has and the recording has not, or the other way round, end the
-//   labels: they are matched from the last one backwards.
+//   `user_metadata`, the place of a Python program's own metadata. memory_viz draws a block from
+//   before the recording by its frames, or by those of its release. The label becomes the innermost
+//   frame there.
+// Limits: events are matched from the last one backwards. At the first event that only the snapshot
+//   or only the recording has, the labels end.
 #pragma once
 
 #include <vector>

@@ -46,7 +46,7 @@ void classify(Lifetime& lifetime, const Saving& saving) {
 void apply(const Owned& tag, const ByAddress& by_address, std::vector<Lifetime>& lifetimes) {
   const auto it = by_address.find(tag.address);
   if (it == by_address.end()) return;
-  // At one address one lives at a time: the last that came before the tag, or none.
+  // An address holds one block at a time: the last one allocated before the tag.
   const auto after = std::partition_point(it->second.begin(), it->second.end(), [&](size_t i) {
     return lifetimes[i].allocated < tag.event_index;
   });

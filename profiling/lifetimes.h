@@ -1,15 +1,15 @@
-// Every block of a recording, from its allocation to its release, and what it was for. No torch
-// here.
+// Every block of a recording: allocation, release, category. No torch here.
 //
 // Note [Attribution]
-// Rationale: an allocator knows addresses and sizes; what a block is for its maker says, and of
-//   what nobody tags it shows only later, when it is freed.
-// Approach: replay the events into lifetimes [allocated, freed). A lifetime is, in this order:
-//   1. what somebody tagged it for while it lived (train/memory_tags.h), the last one;
-//   2. saved for backward (profiling/saving.h), the logits included, which live as long;
+// Rationale: an allocator has addresses and sizes only. The maker of a block tags its purpose; the
+//   purpose of an untagged block shows only when it is freed.
+// Approach: replay the events into lifetimes [allocated, freed). The first rule that applies
+//   decides:
+//   1. the last tag during its life (train/memory_tags.h);
+//   2. saved for backward (profiling/saving.h), with the logits, which live as long;
 //   3. live before the recording: other;
 //   4. anything else: temporary.
-// Limits: sizes are as requested; the allocator's rounding at the peak is the caller's to add.
+// Limits: sizes are as requested; the caller adds the allocator's rounding at the peak.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@
 
 namespace headroom {
 
-// What holds `address` when `event_index` events have happened is of this category.
+// A tag: after `event_index` events the block at `address` is of this category.
 struct Owned {
   Category category = Category::kOther;
   uint64_t address = 0;
   int64_t event_index = 0;
-  std::string name;  // of the tensor; "" where its tagger gave none
+  std::string name;  // of the tensor; "" = none given
 };
 
 // All times are event indices.
@@ -46,7 +46,8 @@ struct Lifetime {
   bool live_after(int64_t index) const { return allocated < index && freed >= index; }
 };
 
-// What lived before first, then in the order of allocation. `owned` in the order of the tags.
+// Blocks from before the recording, then in the order of allocation. `owned` in the order of the
+// tags.
 std::vector<Lifetime> lifetimes_of(const Recording& recording, const std::vector<Owned>& owned);
 
 }  // namespace headroom

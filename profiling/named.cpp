@@ -12,7 +12,7 @@ struct Hash {
 };
 
 const std::string& kept(std::string_view text) {
-  // Never freed: whoever ends last may still look at a name.
+  // Never freed: code that runs at exit may still read a name.
   static auto& names = *new std::unordered_set<std::string, Hash, std::equal_to<>>;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

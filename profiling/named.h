@@ -13,22 +13,20 @@
 
 namespace headroom {
 
-// A text of which the process keeps one copy for good: the name of a phase, a category, a figure of
-// theory.
+// A name of a phase, a category or a figure of theory. The process keeps one copy, for good.
 class Name {
  public:
   explicit Name(std::string_view text);
   const std::string& text() const { return *text_; }
-  operator const std::string&() const { return *text_; }  // NOLINT: read as the text that it is
+  operator const std::string&() const { return *text_; }  // NOLINT: reads like its text
   friend bool operator==(Name a, Name b) { return a.text_ == b.text_; }
 
  private:
   const std::string* text_;
 };
 
-// What std::map is for, in the order of the names, at 8 bytes a name and 8 where there is none: a
-// file of a million Records is read into these. References and iterators live until the next name
-// is added.
+// A map sorted by name. A name takes 8 bytes and an empty map 8 bytes: a file of a million Records
+// is read into these. References and iterators are valid until the next name is added.
 template <typename Value>
 class Named {
  public:
@@ -48,7 +46,7 @@ class Named {
   }
   ~Named() = default;
   Named(std::initializer_list<std::pair<std::string, Value>> entries) { add(entries); }
-  Named(const std::map<std::string, Value>& entries) { add(entries); }  // NOLINT: the same
+  Named(const std::map<std::string, Value>& entries) { add(entries); }  // NOLINT: implicit
 
   const_iterator begin() const { return entries().begin(); }
   const_iterator end() const { return entries().end(); }

@@ -14,7 +14,7 @@ std::string component_of(const Lifetime& lifetime, const std::vector<std::string
 
 namespace {
 
-// Components by number, so that a state is a row of figures.
+// Numbers the components, so that a state is a row of figures.
 struct Components {
   std::vector<std::string> names;
   size_t number_of(const std::string& name) {
@@ -26,7 +26,7 @@ struct Components {
 };
 
 struct Change {
-  int64_t index = 0;  // of the event; kBefore = lived before the first
+  int64_t index = 0;  // of the event; kBefore = live before the first
   int64_t bytes = 0;
   size_t component = 0;
 };
@@ -73,17 +73,17 @@ struct Instant {
   std::vector<int64_t> live;  // by component
 };
 
-// Memory as it goes through time.
+// The live bytes through time.
 class Walk {
  public:
   Walk(std::vector<Change> changes, size_t components)
       : changes_(std::move(changes)), live_(components, 0) {}
 
-  // All that has happened before event `index`.
+  // Applies all changes before event `index`.
   void go_to(int64_t index) {
     while (next_ < changes_.size() && changes_[next_].index < index) apply();
   }
-  // The fullest instant from here to before event `end`, this one included.
+  // The fullest instant from now, inclusive, to before event `end`.
   Instant fullest_until(int64_t end) {
     Instant fullest = {bytes_, live_};
     while (next_ < changes_.size() && changes_[next_].index < end) {
@@ -106,7 +106,7 @@ class Walk {
   size_t next_ = 0;
 };
 
-// One run of a phase. `walk` stands before it, and behind it afterwards.
+// One run of a phase. `walk` stands before it, and afterwards at its end.
 PhaseComponents breakdown_of_run(const Stretch& stretch, Walk& walk,
                                  const std::vector<std::string>& names) {
   PhaseComponents run{.phase = stretch.phase};

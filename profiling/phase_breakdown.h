@@ -1,4 +1,4 @@
-// Whose bytes were live at the fullest instant of each phase, from a Recording. No torch here.
+// Live bytes by component at the fullest instant of each phase. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace headroom {
 
-// "actor parameters": the role, where the name that it was tagged under begins with one of them
-// and a dot, and the category; else the category alone.
+// "actor parameters": role and category, if the tagged name begins with one of the roles and a dot;
+// otherwise the category alone.
 std::string component_of(const Lifetime& lifetime, const std::vector<std::string>& roles);
 
-inline constexpr int64_t kInstants = 48;  // of PhaseComponents::instants
+inline constexpr int64_t kInstants = 48;  // length of PhaseComponents::instants
 
-// Of each outermost phase, in the order in which they first began; of one that ran several times
-// the fullest run.
+// One entry per outermost phase, in the order of their first begin. Of several runs of a phase the
+// fullest counts.
 std::vector<PhaseComponents> phase_breakdowns(const Recording& recording,
                                               const std::vector<Owned>& owned,
                                               const std::vector<std::string>& roles);

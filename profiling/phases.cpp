@@ -45,7 +45,7 @@ void PhasePeaks::fill_phases(Record& record) const {
 }
 
 void FailedPhase::on_scope(const Scope& scope, bool begins) {
-  // The innermost comes first.
+  // The innermost phase ends first.
   const bool unwinds = !begins && std::uncaught_exceptions() > 0;
   if (unwinds && scope.is_phase() && name_.empty()) name_ = scope.name;
   if (next_ != nullptr) next_->on_scope(scope, begins);

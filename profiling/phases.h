@@ -1,4 +1,4 @@
-// Peak memory per phase, as a step tells its phases. No torch here.
+// Peak memory per phase, from the scopes of a step. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace headroom {
 
-// Of every memory given, over the steps that are listened to. A phase that runs more than once
-// keeps the highest; one inside another counts for both. Costs a few reads of the counters a phase.
+// Peaks of every given memory. A phase that runs several times keeps its highest; a nested one
+// counts for its outer phase too. Costs a few reads of the counters per phase.
 class PhasePeaks final : public ScopeListener {
  public:
   explicit PhasePeaks(std::vector<MemoryTracker*> memories);
 
   void on_scope(const Scope& scope, bool begins) override;
 
-  // Highest of each over everything since construction, between the phases included.
+  // The highest of each counter since construction, also between the phases.
   MemoryBytes overall(size_t memory) const;
   const std::map<std::string, MemoryBytes>& phases(size_t memory) const {
     return peaks_[memory].phases;
@@ -40,8 +40,8 @@ class PhasePeaks final : public ScopeListener {
   std::map<std::string, int64_t> runs_;
 };
 
-// Writes down which phase a step failed in: by the time an exception is caught, it has closed all
-// of them. Passes on what it hears.
+// Stores the name of the phase in which a step failed: by the time an exception is caught, all
+// phases have ended. Forwards every scope.
 class FailedPhase final : public ScopeListener {
  public:
   explicit FailedPhase(std::string& name, ScopeListener* next = nullptr)

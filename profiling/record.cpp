@@ -55,7 +55,7 @@ json json_of(const Value& value);
 template <HasFields Struct>
 void write_fields(json& object, const Struct& from, const std::string& prefix = "");
 
-// The keys of a struct among those of the one that holds it.
+// Puts the keys of a struct into its owner's object.
 template <HasFields Struct>
 void write_beside(json& object, const Struct& from, When, const std::string& prefix) {
   write_fields(object, from, prefix);

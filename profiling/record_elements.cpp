@@ -24,7 +24,7 @@ using simdjson::dom::object;
                               wanted);
 }
 
-// null is what a Record has where there is no figure.
+// In a Record, null stands for a missing figure.
 void read(const element& value, int64_t& figure, Numbers numbers) {
   double fraction = 0;
   if (value.get(figure) != SUCCESS && !value.is_null()) {
@@ -36,7 +36,7 @@ void read(const element& value, int64_t& figure, Numbers numbers) {
 
 // null stands for NaN and infinity.
 void read(const element& value, double& number, Numbers numbers) {
-  constexpr double kMostMilliseconds = 1e15;  // ten thousand years
+  constexpr double kMostMilliseconds = 1e15;  // 30 thousand years
   if (value.is_null()) {
     number = std::nan("");
   } else if (value.get(number) != SUCCESS || !std::isfinite(number)) {
@@ -106,7 +106,7 @@ void read(const element& value, std::optional<int64_t>& figure, Numbers numbers)
   if (!value.is_null()) read(value, figure.emplace(), numbers);
 }
 
-// Figures that are an object, or not there.
+// Figures that are an object or missing.
 template <HasFields Struct>
 void read(const element& value, std::optional<Struct>& figures, Numbers numbers) {
   if (value.is_object()) read(value, figures.emplace(), numbers);
@@ -126,7 +126,7 @@ void read(const element& value, std::shared_ptr<const Struct>& figures, Numbers 
 template <HasFields Struct>
 bool read_fields(const object& of, Struct& into, const std::string& prefix = "");
 
-// The keys of a struct among those of the one that holds it.
+// Reads the keys of a struct from its owner's object.
 template <HasFields Struct>
 bool read_beside(const object& of, Struct& into, const std::string& prefix) {
   return read_fields(of, into, prefix);
@@ -139,7 +139,7 @@ bool read_beside(const object& of, std::optional<Struct>& into, const std::strin
   return true;
 }
 
-// False where none of the keys has a value.
+// Returns false if none of the keys has a value.
 template <HasFields Struct>
 bool read_fields(const object& of, Struct& into, const std::string& prefix) {
   bool any = false;
@@ -164,7 +164,7 @@ void read(const element& value, Struct& into, Numbers) {
   read_fields(members(value), into);
 }
 
-// A field, and what it has before anything is read: most of what is read is that.
+// A field and its default value: most values in a file are the default.
 struct KnownField {
   const Field* field = nullptr;
   std::string initial;
@@ -198,9 +198,9 @@ void read(const element& value, RunSpec& spec, Numbers) {
   }
 }
 
-// What stands under a key of a row.
+// Reads the value of one key of a row.
 struct Key {
-  Keep least = Keep::kPeaks;  // at which it is read
+  Keep least = Keep::kPeaks;  // the least Keep to read it
   std::function<void(const element& value, Record& record)> read;
 };
 
@@ -242,7 +242,7 @@ int64_t checked_version(const RowElements& row) {
                               std::to_string(Record::kSchemaVersion));
 }
 
-// Version 1 does not say it: it knew one memory, the device's.
+// Version 1 has no `space`: its only memory was the device's.
 MemorySpace space_by_device(const RowElements& row) {
   std::string_view device;
   const bool has_environment = row.environment && row.environment->is_object();
@@ -276,12 +276,12 @@ void read_elements(const RowElements& row, Keep keep, Record& record) {
     try {
       found->second.read(value, record);
     } catch (const UsageError&) {
-      throw;  // it names the setting
+      throw;  // the message names the setting
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(std::string(name) + ": " + error.what());
     }
   }
-  // Up to version 2 "flash" was any kernel of scaled_dot_product_attention that libtorch chose.
+  // Up to version 2 "flash" meant any kernel of scaled_dot_product_attention that libtorch chose.
   Attention& attention = record.spec.attention;
   if (version <= 2 && attention == Attention::kFlash) attention = Attention::kSdpa;
 }

@@ -1,4 +1,4 @@
-// The parts of a row as simdjson has parsed it. For record_reader.cpp only. No torch here.
+// The parts of a row after simdjson's parse. For record_reader.cpp only. No torch here.
 #pragma once
 
 #include <simdjson.h>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-// A row, and those of its members that are asked for by name: finding one goes through all.
+// A row and its members that are read by name: each lookup would walk through all members.
 struct RowElements {
   simdjson::dom::object members;
   std::optional<simdjson::dom::element> schema_version, status, spec, environment;
@@ -20,12 +20,12 @@ struct RowElements {
 };
 RowElements elements_of(const simdjson::dom::object& row);
 
-// Its environment aside. Throws std::invalid_argument, naming the key.
+// All but the environment. Throws std::invalid_argument with the key.
 void read_elements(const RowElements& row, Keep keep, Record& record);
 
 RowFingerprint fingerprint_of(const RowElements& row);
 
-// Members of an environment that are of one row, or long, and that no table looks at.
+// Members of an environment that no table reads: they differ by row, or are long.
 inline constexpr std::array<std::string_view, 6> kOfOneRow = {
     "allocator_variables", "cell", "key", "nvml", "time_utc", "virtual_card"};
 

@@ -1,5 +1,5 @@
-// Every key of a Record's JSON, once: writing, reading and the check of docs/record.md go through
-// these lists. No torch here.
+// Every key of a Record's JSON, once: writing, reading and the check of docs/record.md use these
+// lists. No torch here.
 #pragma once
 
 #include <tuple>
@@ -8,23 +8,23 @@
 
 namespace headroom {
 
-// Whether a key is written where its figure is empty: 0, false, no text, no items, no value.
+// kNotEmpty: the key is omitted if its value is empty (0, false, "", no items, null).
 enum class When { kAlways, kNotEmpty };
 
-// The numbers that a figure may hold.
+// The valid range of a figure.
 enum class Numbers {
   kNotNegative,  // bytes, counts; fractions are free
   kAny,
-  kMilliseconds,  // 0 to the length of no run
+  kMilliseconds,  // 0 to kMostMilliseconds
 };
 
-// One key. An empty key: the member's own keys stand beside these, with `prefix` in front.
+// One key. If it is empty, the member's own keys stand in this object, with `prefix` in front.
 template <typename Struct, typename Member>
 struct JsonField {
   const char* key;
   Member Struct::*member;
   When when = When::kAlways;
-  Keep least = Keep::kPeaks;  // of a Record: the least that reads it
+  Keep least = Keep::kPeaks;  // of a Record: the least Keep to read it
   Numbers numbers = Numbers::kNotNegative;
   const char* prefix = "";
 };
@@ -139,7 +139,7 @@ inline constexpr auto kFields<RankFigures> =
                field("phase_end_bytes", &RankFigures::phase_ends, When::kNotEmpty),
                field("nccl_bytes", &RankFigures::nccl_bytes, When::kNotEmpty)};
 
-// A Record's own, but for schema_version, name (of the settings) and environment.
+// All keys of a Record except schema_version, name (of the settings) and environment.
 template <>
 inline constexpr auto kFields<Record> = std::tuple{
     field("spec", &Record::spec),

@@ -33,19 +33,19 @@ bool has_too_large_number(std::string_view line) {
   return false;
 }
 
-// Of a line that cannot be read as JSON.
+// The reason why a line cannot be read as JSON.
 std::string problem_of(std::string_view line) {
   if (line.find_first_not_of('\0') == std::string_view::npos) return "is NULs only";
   if (has_too_large_number(line)) return kTooLarge;
   return line.front() == '{' || line.front() == '\0' ? kTorn : kNoJson;
 }
 
-// Reads lines and keeps account of those that are none.
+// Reads lines, and counts those without a Record.
 class RecordLines {
  public:
   explicit RecordLines(const std::string& path) : path_(path), lines_(path) {}
 
-  // Adds the Record of the next line that is one; the reader has it parsed.
+  // Adds the Record of the next line that has one. rows_ keeps that line parsed.
   bool next(std::vector<Record>& records, Keep keep) {
     std::string_view line;
     while (lines_.next(line)) {
@@ -68,7 +68,7 @@ class RecordLines {
 
   RowFingerprint fingerprint() const { return rows_.fingerprint(); }
 
-  // At the end: what was passed over. Throws where nothing was found and something is foreign.
+  // The skipped lines, at the end. Throws if no Record was found and some line is foreign.
   SkippedLines finish() {
     refuse_foreign();
     return std::move(skipped_);
@@ -89,8 +89,8 @@ class RecordLines {
     }
   }
 
-  // For as many as the file will give if it goes on like this: doubling would copy them all and
-  // hold them twice.
+  // Reserves room for the whole file's Records, by the part read so far: doubling would copy them
+  // all and hold them twice.
   void make_room(std::vector<Record>& records) const {
     constexpr size_t kFew = 1024;
     const size_t count = records.size();
@@ -121,11 +121,12 @@ class RecordLines {
   bool found_ = false;   // a Record
 };
 
-// Where the last row of each settings is. 16 bytes a row and 8 to 16 for finding it, where a
+// The place of the last row of each settings. A row takes 16 bytes and its slots 8 to 16, where
 // std::unordered_map takes 60.
 class LastOfSettings {
  public:
-  // The place of the row before it of its settings where that is of the same run, else the next.
+  // The place of the previous row of these settings if it is of the same run, otherwise a new
+  // place.
   size_t place_of(const RowFingerprint& row) {
     if (2 * (rows_.size() + 1) > places_.size()) grow();
     uint32_t& last = places_[slot_of(row.settings)];
@@ -142,7 +143,7 @@ class LastOfSettings {
     uint64_t run;
   };
 
-  // The slot of these settings, or the free one where they belong.
+  // The slot of these settings, or the free slot for them.
   size_t slot_of(uint64_t settings) const {
     const size_t mask = places_.size() - 1;
     size_t slot = settings & mask;
@@ -160,7 +161,7 @@ class LastOfSettings {
   }
 
   std::deque<Row> rows_;          // by place
-  std::vector<uint32_t> places_;  // a power of two of slots, at most half of them taken
+  std::vector<uint32_t> places_;  // slots; a power of two, at most half of them taken
 };
 
 }  // namespace

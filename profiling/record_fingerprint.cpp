@@ -15,7 +15,7 @@ using simdjson::dom::element_type;
 
 constexpr uint64_t kEnd = 1;  // of a list or an object
 
-// Rows of one run differ in these. Of the process only the memory that it was given counts.
+// Rows of one run differ in these. Of the process only its given memory counts.
 constexpr const char* kTime = "time_utc";
 constexpr const char* kProcess = "cell";
 
@@ -26,7 +26,7 @@ uint64_t number_at(const char* bytes) {
   return number;
 }
 
-// Of at most eight bytes, all of them; no call of memcpy, which would take longer than the rest.
+// Hashes at most eight bytes. A call of memcpy would take longer than the rest.
 uint64_t short_text(std::string_view text) {
   const char* begin = text.data();
   if (text.size() >= 4) {

@@ -48,8 +48,8 @@ json tree(const element& value) {
 
 struct RecordReader::State {
   simdjson::dom::parser parser;
-  RowElements row;                                  // of the line that was parsed
-  std::optional<RowFingerprint> fingerprint;        // of that line, where it was asked for
+  RowElements row;                                  // of the parsed line
+  std::optional<RowFingerprint> fingerprint;        // of that line, once asked for
   std::unordered_map<uint64_t, SharedJson> shared;  // environments, by their hash
 
   SharedJson shared_environment(const element& environment, uint64_t hash) {

@@ -1,4 +1,4 @@
-// A Record from its line. No torch here.
+// Reads a Record from its line. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 
 namespace headroom {
 
-// Throws std::invalid_argument on something that is not a Record; ignores unknown fields.
+// Throws std::invalid_argument if the line is no Record; ignores unknown fields.
 Record record_from_line(std::string_view line);
 
-// What of a Record is read, less first.
+// The parts of a Record to read, fewest first.
 enum class Keep {
-  kPeaks,    // settings, status, peaks, times, and of the environment what is not of one row (time,
-             // process, key, clocks); rows that agree in that share it
-  kFigures,  // figures by name too: categories, theory. All that a table from many Records prints
+  kPeaks,    // settings, status, peaks, times, and the environment without what differs by row
+             // (time, process, key, clocks); equal environments are shared
+  kFigures,  // also figures by name: categories, theory. All that a table of many Records prints
   kWhole,
 };
 
-// For finding rows that agree, not for proof.
+// For finding equal rows, not for proof.
 struct RowFingerprint {
   uint64_t settings = 0;     // of spec{}
-  uint64_t run = 0;          // and of status and environment{}, without time and process
-  uint64_t environment = 0;  // of what Keep::kPeaks leaves of it
+  uint64_t run = 0;          // of spec{}, status and environment{}, without time and process
+  uint64_t environment = 0;  // of the part that Keep::kPeaks keeps
 };
 
-// Many of them, one after another.
+// Reads many Records, one after another.
 class RecordReader {
  public:
   RecordReader();
@@ -35,13 +35,13 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  // False where the line is no JSON. LineReader::kSlack bytes behind it must be readable, and stay
-  // as they are while it is asked about:
+  // False if the line is no JSON. LineReader::kSlack bytes behind it must be readable, and
+  // unchanged until the last of these calls:
   bool parse(std::string_view line);
-  bool is_record() const;  // it has what every Record has
+  bool is_record() const;  // has the keys of every Record
   RowFingerprint fingerprint() const;
   Record record(Keep keep);              // throws std::invalid_argument
-  void read(Keep keep, Record& record);  // into a new one; likewise
+  void read(Keep keep, Record& record);  // into a new Record; also throws
 
  private:
   struct State;

@@ -35,7 +35,7 @@ class Reader {
  private:
   struct OpenPhase {
     ScopeKind kind;
-    size_t first_span;  // those made while it was open are from here on
+    size_t first_span;  // spans made while the phase was open begin here
   };
   struct Building {
     SavingSpan span;
@@ -99,7 +99,7 @@ class Reader {
     runs_.emplace_back(ended.run, ended.span);
   }
 
-  // They do not nest: a checkpoint that another one needs is computed before that one begins.
+  // They do not nest: a checkpoint that another one needs is recomputed before that one begins.
   void on_recomputation(const Mark& mark) {
     if (mark.begins) {
       saving_.recomputations.push_back({mark.event_index, kOpen});
@@ -111,7 +111,7 @@ class Reader {
   std::vector<OpenPhase> open_;
   std::vector<OpenBlock> open_blocks_;
   std::vector<Building> spans_;
-  std::vector<std::pair<BlockRun, size_t>> runs_;  // and the span that each began in
+  std::vector<std::pair<BlockRun, size_t>> runs_;  // each with its span's index
   Saving saving_;
 };
 

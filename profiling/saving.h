@@ -1,15 +1,14 @@
-// When a step made what its backwards need, from the scopes of a recording. No torch here.
+// The times at which a step makes the tensors for its backwards. No torch here.
 //
 // Note [Saved for backward]
-// Rationale: what autograd keeps has no name of its own; it is what outlives the forward that made
-//   it, until a backward has used it up.
-// Approach: an allocation is saved when the innermost phase around it is a saving one, no backward
-//   is open, and it is alive at the cut: where the next backward begins, or, where none follows,
-//   where its phase ends. So passes may alternate, several forwards may wait for one backward, a
-//   pass without gradients in their midst saves nothing, and what a backward recomputes is
-//   temporary.
-// Limits: a forward whose backward is left out counts, if another pass runs a backward later, only
-//   what is still alive then.
+// Rationale: autograd gives saved tensors no name. They are the tensors that outlive their forward
+//   until a backward has used them.
+// Approach: an allocation is saved if its innermost phase is a saving one, no backward is open, and
+//   it is alive at the cut: the begin of the next backward or, without one, the end of its phase.
+//   So passes may alternate, several forwards may wait for one backward, a pass without gradients
+//   between them saves nothing, and a backward's recomputation is temporary.
+// Limits: of a forward whose backward is left out, only tensors that are still alive at a later
+//   backward of another pass count.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ namespace headroom {
 // All in event indices.
 struct SavingSpan {
   int64_t begin = 0;
-  int64_t end = 0;  // the first event that is not in it
+  int64_t end = 0;  // the first event behind it
   int64_t cut = 0;
 };
 
@@ -34,19 +33,19 @@ struct BlockRun {
   int64_t cut = 0;
 };
 
-// What checkpointing computes again inside a backward: events [begin, end). What it made and what
-// is alive at its end is what backward wants of it.
+// A checkpoint's recomputation inside a backward: events [begin, end). Backward needs the blocks
+// that it allocated and that are alive at its end.
 struct Recomputation {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
 struct Saving {
-  std::vector<SavingSpan> spans;  // apart from each other, in the order of time
-  std::vector<BlockRun> blocks;   // in the order in which they ended
+  std::vector<SavingSpan> spans;  // disjoint, in the order of time
+  std::vector<BlockRun> blocks;   // in the order of their ends
   std::vector<Recomputation> recomputations;
 
-  // The span that event `index` is in; nullptr for none.
+  // The span that contains event `index`, or nullptr.
   const SavingSpan* span_of(int64_t index) const;
 };
 

@@ -1,4 +1,4 @@
-// Steps with every allocation recorded, in every memory that they use. No torch here.
+// Steps with every allocation recorded, in each of their memories. No torch here.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace headroom {
 
-// Hears a step (Step::listen) from its construction to finish(). One at a time.
+// Records a step (Step::listen) from construction to finish(). One at a time.
 class StepRecording final : public ScopeListener, public MemoryTags {
  public:
-  // Starts recording. `options` are of the first memory; of the others no stacks are taken.
+  // Starts recording. `options` apply to the first memory; the others record no stacks.
   StepRecording(const Memories& memories, const RecordingOptions& options);
 
   void on_scope(const Scope& scope, bool begins) override;
@@ -29,18 +29,18 @@ class StepRecording final : public ScopeListener, public MemoryTags {
     int64_t events = 0;
     bool truncated = false;  // the snapshot lost the oldest events
     std::vector<PhaseComponents> phases;
-    std::map<std::string, int64_t> live;  // at the instant asked for, of its memory alone
-    std::string grew;                     // likewise
+    std::map<std::string, int64_t> live;  // at `instant`, of its memory only
+    std::string grew;                     // at `instant`
   };
-  // One that is to be looked at afterwards: profiling/instant.h.
+  // An instant for finish() to break down: profiling/instant.h.
   struct Instant {
     size_t memory = 0;
     int64_t event = 0;
   };
   Instant now(size_t memory) const;
 
-  // Stops recording. By memory; `snapshot` (may be null) is of the first. Where there are `roles`,
-  // with what was live at the fullest instant of each phase.
+  // Stops recording; one Result per memory. `snapshot` (may be null) is of the first memory. With
+  // `roles`, the Results have the breakdown of each phase.
   std::vector<Result> finish(Snapshot* snapshot, const std::vector<std::string>& roles = {},
                              const std::optional<Instant>& instant = std::nullopt);
 
