@@ -1,8 +1,7 @@
-// Two snapshots of the same program held against each other: did the allocator do the same thing?
-// No torch here.
+// Compares two snapshots of the same program: did the allocator do the same? No torch here.
 //
-// Addresses and times differ between any two runs. What must not differ is what was asked and what
-// was taken: the sequence of (action, size) of every event, and the segments at the end.
+// Addresses and times differ between any two runs. Requests and reserved memory must not differ:
+// the sequence of (action, size) of all events, and the segments at the end.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ struct SnapshotTotals {
 
 struct SnapshotDiff {
   SnapshotTotals a, b;
-  // The first event at which the sequences part, counted from 0; nullopt = they are the same.
+  // The index of the first event that differs, from 0; nullopt = none.
   std::optional<int64_t> first_difference;
-  std::string event_a, event_b;  // what stands there: "alloc 5242880", "nothing"
+  std::string event_a, event_b;  // the events there: "alloc 5242880", "nothing"
 
   bool same() const;
 };

@@ -1,4 +1,4 @@
-// The entries of a snapshot's pickle, taken with the types they must have. No torch here.
+// Reads the entries of a snapshot's pickle with their required types. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace headroom {
 
 enum class Need { kOptional, kNeeded };
 
-// What no snapshot could hold throws PickleError. What is missing or strange is noted: each once,
-// with how often and where it was first met.
+// An impossible value throws PickleError. A missing or strange one is noted once, with its count
+// and its first position.
 class SnapshotFields {
  public:
   explicit SnapshotFields(const Pickle& pickle) : pickle_(pickle), budget_(pickle.facts().bytes) {}
 
-  // Where the reader is, for messages: "device_traces of device 0, entry 12".
+  // Sets the position for messages: "device_traces of device 0, entry 12".
   void enter(const std::string& part, int64_t device = -1);
   void next_entry() { ++entry_; }
 
@@ -30,30 +30,30 @@ class SnapshotFields {
   void note(bool is_error, const std::string& text);
   std::vector<SnapshotProblem> problems() const;
 
-  // nullptr where the dict lacks it. `key` is a literal: its text is not copied.
+  // nullptr if the dict lacks it. `key` is a literal: its text is not copied.
   const PickleValue* find(const PickleValue& dict, const char* key);
 
-  // `what` names the value in the error. Counts against a budget, which stops a short file that
-  // names one list many times.
+  // `what` names the value in the error. Each call counts against a budget: a short file may refer
+  // to one list many times.
   void expect_dict(const PickleValue& value, const char* what);
   const std::vector<PickleValue>& items(const PickleValue& value, const char* what) const;
 
-  // The value of a key; `fallback` (no items) where it is absent.
+  // The value of a key; `fallback` (no items) if it is absent.
   const std::vector<PickleValue>& list(const PickleValue& dict, const char* key);
   int64_t number(const PickleValue& dict, const char* key, Need need, int64_t fallback = 0);
-  // One that the viewer prints and does not add to others: it may have more than 8 bytes, of which
-  // the lower 8 are given. The line of a frame of torch.compile is -1, written as 2^64-1.
+  // A number that the viewer only prints. It may have more than 8 bytes; the result is the lower 8.
+  // A frame of torch.compile has line -1, written as 2^64-1.
   int64_t shown_number(const PickleValue& dict, const char* key);
   uint64_t address(const PickleValue& dict, const char* key, Need need);
   std::string text(const PickleValue& dict, const char* key, Need need, const char* fallback = "");
-  // Of an entry. All of a file together stay below 2^62, so no sum of them overflows.
+  // Bytes of an entry. A file's bytes sum to at most 2^62, so no sum overflows.
   int64_t bytes(const PickleValue& dict, const char* key, Need need);
 
  private:
   struct Note {
     bool is_error = true;
     int64_t count = 0;
-    std::string first;  // where it was first met
+    std::string first;  // its first position
   };
   std::string position() const;
 

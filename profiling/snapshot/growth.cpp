@@ -14,7 +14,7 @@ namespace {
 
 using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
 
-// When the second step begins; the beginning of time where there is none.
+// The begin of the second step; 0 if there is none.
 int64_t second_step_us(const std::vector<Annotation>& annotations, int64_t device, int64_t steps) {
   std::vector<int64_t> begins;
   const std::string* first = nullptr;
@@ -24,11 +24,11 @@ int64_t second_step_us(const std::vector<Annotation>& annotations, int64_t devic
     if (first == nullptr) first = &annotation.name;
     if (annotation.name == *first) begins.push_back(annotation.time_us);
   }
-  const size_t runs = begins.size() / static_cast<size_t>(steps);  // of that phase in a step
+  const size_t runs = begins.size() / static_cast<size_t>(steps);  // runs of that phase per step
   return runs == 0 || runs == begins.size() ? 0 : begins[runs];
 }
 
-// Made before that time and never freed.
+// Allocations before that time that are never freed.
 std::vector<const TraceEvent*> survivors(const std::vector<TraceEvent>& trace, int64_t before_us) {
   std::unordered_map<uint64_t, const TraceEvent*> live;
   for (const TraceEvent& event : trace) {

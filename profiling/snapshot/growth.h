@@ -1,5 +1,4 @@
-// What steps leave behind: blocks that outlive the step that made them and the steps after it. No
-// torch here.
+// Blocks that outlive the step that made them and the steps after it. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +9,26 @@
 
 namespace headroom {
 
-// Blocks that one step made in one place, and that still live when later steps have ended.
+// Blocks that one step made in one place and that are still live after later steps.
 struct Growth {
-  int64_t bytes = 0;  // requested, of all of them
+  int64_t bytes = 0;  // requested, of all blocks
   int64_t count = 0;
-  std::string phase;               // in which they were made
-  std::string purpose;             // "gradients"; "" where the snapshot does not say
-  std::vector<std::string> stack;  // as readable_stack() gives it
+  std::string phase;               // of their allocation
+  std::string purpose;             // "gradients"; "" = not in the snapshot
+  std::vector<std::string> stack;  // as from readable_stack()
 };
 
 // Note [What grows]
 // Rationale: a step may end with blocks of its own (gradients, new moments) that the next step
-//   replaces. What grows is what no later step takes away.
-// Approach: of the blocks made in the first recorded step, those that live at the end of the last,
-//   by the code that made them. With three steps, the third has had its chance to free what the
-//   first or the second left.
-// Limits: what every hundredth step leaves is seen only where it is recorded; state that comes into
-//   being in the first step of all looks the same and wants a warm-up step before it.
+//   replaces. Only blocks that no later step frees are growth.
+// Approach: take the blocks made in the first recorded step that are live at the end of the last,
+//   by the code that made them. With three steps, the third could have freed blocks that the first
+//   or the second left.
+// Limits: a block of every hundredth step is found only if that step is recorded. State created in
+//   the very first step looks the same; run a warm-up step before the recording.
 //
-// The largest first. `steps`: how many the snapshot has recorded; each runs its phases alike, and
-// begins where the first phase of all begins again.
+// Sorted, largest first. The snapshot has recorded `steps` steps. All run the same phases; a step
+// begins where the very first phase begins again.
 std::vector<Growth> growth_of(const Snapshot& snapshot, size_t device, int64_t steps);
 
 }  // namespace headroom

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// "block 3" as "block": what the blocks have in common is one row.
+// "block 3" as "block": all blocks share one row.
 std::string without_number(const std::string& name) {
   const size_t end = name.find_last_not_of("0123456789");
   const bool numbered = end != std::string::npos && end + 1 < name.size() && name[end] == ' ';
@@ -20,7 +20,7 @@ PhaseTimes::PhaseTimes(const std::vector<Annotation>& annotations, int64_t devic
   std::vector<std::pair<int64_t, const Annotation*>> changes;
   for (const Annotation& annotation : annotations) {
     if (annotation.device >= 0 && annotation.device != device) continue;
-    // What is allocated in the microsecond in which a phase ends still belongs to it.
+    // An allocation in the microsecond in which a phase ends still belongs to it.
     const bool stays_open = !annotation.is_start && annotation.time_us < INT64_MAX;
     changes.emplace_back(annotation.time_us + (stays_open ? 1 : 0), &annotation);
   }

@@ -1,4 +1,4 @@
-// Which phase a snapshot's program was in, by its annotations. No torch here.
+// The phase of a snapshot's program, by its annotations. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class PhaseTimes {
  public:
   PhaseTimes(const std::vector<Annotation>& annotations, int64_t device);
 
-  // Without a number at its end: what the blocks have in common is one phase. "" outside any.
+  // Without a number at its end: all blocks are one phase. "" outside of any.
   std::string at(int64_t time_us) const;
 
  private:

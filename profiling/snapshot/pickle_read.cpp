@@ -27,7 +27,7 @@ std::optional<uint32_t> Pickle::find_text(std::string_view text) const {
   return found->second;
 }
 
-// The pickle machine: a stack, marks into it, a memo. Every step checks what it takes.
+// The pickle machine: a stack, marks into it, a memo. Every step checks its operands.
 class PickleReader {
  public:
   PickleReader(Pickle& pickle, std::string_view bytes) : pickle_(pickle), bytes_(bytes) {}
@@ -172,7 +172,7 @@ class PickleReader {
     } else if (memo == memo_.size()) {
       memo_.push_back(value);
     } else {
-      sparse_memo_[memo] = value;  // never resized to a number the file names
+      sparse_memo_[memo] = value;  // a number in the file never sets a size
     }
   }
   void get(uint64_t memo) {
@@ -188,7 +188,7 @@ class PickleReader {
 
   void proto() {
     const int version = take_byte();
-    // 5 has the same values; the validator says that the viewer refuses it.
+    // 5 has the same values; the validator reports that the viewer refuses it.
     if (version < 2 || version > 5) {
       fail("pickle protocol " + std::to_string(version) + "; memory_viz reads 2 to 4");
     }
@@ -314,7 +314,7 @@ class PickleReader {
   Pickle& pickle_;
   std::string_view bytes_;
   uint64_t at_ = 0;
-  uint64_t start_ = 0;  // of the opcode being run
+  uint64_t start_ = 0;  // of the current opcode
   std::vector<PickleValue> stack_;
   std::vector<size_t> marks_;
   std::vector<PickleValue> memo_;

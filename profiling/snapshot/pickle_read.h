@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-// What is wrong with a pickle, in one line with the offset of the byte.
+// A pickle's error, in one line, mostly with the byte offset.
 class PickleError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,7 +34,7 @@ enum class PickleKind : uint8_t {
 // indices into their Pickle. Lists refer to each other freely (even in a circle), so never recurse.
 struct PickleValue {
   PickleKind kind = PickleKind::kNone;
-  uint32_t key = 0;  // of an entry of a dict: the text that names it
+  uint32_t key = 0;  // of a dict's entry: the text of its key
   union {
     int64_t integer = 0;
     double real;
@@ -42,13 +42,13 @@ struct PickleValue {
   };
 };
 
-// What the viewer would stumble over, seen while reading.
+// Facts about limits of the viewer, collected while reading.
 struct PickleFacts {
   int protocol = 0;
-  uint64_t largest_batch = 0;         // most items one APPENDS carries
+  uint64_t largest_batch = 0;         // most items of one APPENDS
   uint64_t largest_batch_offset = 0;  // byte offset of that APPENDS
   uint64_t big_integers = 0;          // of more than eight bytes
-  uint64_t unsafe_integers = 0;       // beyond 2^53: a JavaScript number drops their last digits
+  uint64_t unsafe_integers = 0;       // beyond 2^53: a JavaScript number loses their last digits
   uint64_t bytes = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a pickle may not be or hold, and why. No torch here.
+// The reasons why a pickle is refused. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace headroom {
 
-// Of bytes that do not begin as a pickle of protocol 2 or later.
+// For bytes that do not begin like a pickle of protocol 2 or later.
 std::string why_not_a_pickle(std::string_view bytes);
 
-// "opcode GLOBAL is refused: it would call code, and a snapshot is data only". Of an opcode that
-// the reader has no step for.
+// "opcode GLOBAL is refused: it would call code, and a snapshot is data only". For an opcode that
+// the reader does not execute.
 std::string why_refused(uint8_t opcode);
 
 }  // namespace headroom

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// Length of the UTF-8 character at the start of `text`; 0 where there is none.
+// Length of the UTF-8 character at the start of `text`; 0 if there is none.
 size_t character_length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = at(0);
@@ -21,7 +21,7 @@ size_t character_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((at(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, UTF-16 surrogates and code points past U+10FFFF.
+  // Invalid: overlong forms, UTF-16 surrogates and code points past U+10FFFF.
   if (first == 0xE0 && at(1) < 0xA0) return 0;
   if (first == 0xED && at(1) > 0x9F) return 0;
   if (first == 0xF0 && at(1) < 0x90) return 0;

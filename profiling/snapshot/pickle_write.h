@@ -13,20 +13,20 @@
 namespace headroom {
 
 // Note [Batches of a thousand]
-// Rationale: libtorch's own C++ pickler writes a list as one MARK ... APPENDS. The viewer hands the
-//   whole batch to one JavaScript call, which throws RangeError somewhere past 125,000 items.
+// Rationale: libtorch's own C++ pickler writes a list as one MARK ... APPENDS. The viewer passes
+//   the whole batch to one JavaScript call, which throws RangeError somewhere past 125,000 items.
 // Approach: a list is closed with APPENDS and reopened with MARK every kBatch items, as CPython
 //   does.
 // Limits: dicts are written as one batch; ours have at most 16 entries.
 class PickleWriter {
  public:
   static constexpr uint32_t kBatch = 1000;
-  using Text = uint32_t;  // handle of a string that is written once and referred to afterwards
+  using Text = uint32_t;  // handle of a string that is written once and then referenced
 
   explicit PickleWriter(ReplaceFile& file);
 
-  // A text's place in the memo is taken when it is interned, so what is interned first (the keys of
-  // every event) gets the short two-byte references.
+  // A text gets its memo number when it is interned. Texts interned first (the keys of every event)
+  // get the short two-byte references.
   Text intern(std::string_view text);
 
   void write(int64_t value);
@@ -44,12 +44,12 @@ class PickleWriter {
   void end_list();
   void end_pair();  // the last two values become a tuple
 
-  // Remembers the value just written (call right after begin_list, before the first item, or after
-  // end_dict); write_reference(number) stands for the same object afterwards.
+  // Memoizes the value just written (call right after begin_list, before the first item, or after
+  // end_dict). write_reference(number) then stands for the same object.
   uint32_t memoize();
   void write_reference(uint32_t memo);
 
-  void finish();  // STOP, and all bytes handed to the file
+  void finish();  // writes STOP and hands all bytes to the file
 
  private:
   struct InternedText {
@@ -71,7 +71,7 @@ class PickleWriter {
   std::string buffer_;
   std::vector<InternedText> texts_;
   std::unordered_map<std::string, Text, TextHash, std::equal_to<>> text_by_name_;
-  std::vector<uint32_t> open_lists_;  // items so far of each list being written
+  std::vector<uint32_t> open_lists_;  // item counts of the lists being written
   uint32_t next_memo_ = 0;
 };
 

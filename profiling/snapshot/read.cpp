@@ -23,8 +23,8 @@ struct StackHash {
   }
 };
 
-// Turns the generic values into a Snapshot. Depth is fixed by what a snapshot is, so lists that
-// contain themselves are harmless.
+// Turns the generic values into a Snapshot. The format fixes the depth, so lists that contain
+// themselves are harmless.
 class SnapshotConverter {
  public:
   SnapshotConverter(const Pickle& pickle, SnapshotFile& out)
@@ -99,7 +99,7 @@ class SnapshotConverter {
   Block read_block(const Value& value, uint64_t default_address) {
     fields_.expect_dict(value, "an entry");
     Block block{.size = fields_.bytes(value, "size", Need::kNeeded)};
-    // Older files give a block no address: it lies after the one before.
+    // Older files give a block no address: it follows the previous block.
     block.address = fields_.find(value, "address") == nullptr
                         ? default_address
                         : fields_.address(value, "address", Need::kOptional);
@@ -171,7 +171,7 @@ class SnapshotConverter {
     }
   }
 
-  // What the program attached to an event. Python may attach more than text; that is not ours.
+  // The text that the program attached to an event. Other types, possible in Python, are ignored.
   int32_t read_label(const Value& event) {
     const Value* value = fields_.find(event, "user_metadata");
     if (value == nullptr || value->kind != PickleKind::kText) return -1;

@@ -1,4 +1,4 @@
-// Reads a memory_viz snapshot back, whoever wrote it (headroom, CPython, libtorch). No torch here.
+// Reads a memory_viz snapshot of any writer (headroom, CPython, libtorch). No torch here.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-// Something wrong with a snapshot file, in one line. An error: the viewer does not open the file,
-// stops in one of its views, or shows wrong figures. A warning: it opens, but a reader should know.
+// A problem of a snapshot file, in one line. Error: the viewer does not open the file, stops in one
+// of its views, or shows wrong figures. Warning: the file opens, with a caveat.
 struct SnapshotProblem {
   bool is_error = true;
   std::string text;
@@ -20,13 +20,13 @@ struct SnapshotProblem {
 struct SnapshotFile {
   Snapshot snapshot;
   PickleFacts facts;
-  std::vector<SnapshotProblem> problems;  // keys that are missing or strange; found while reading
+  std::vector<SnapshotProblem> problems;  // missing or strange keys, found while reading
 };
 
-// The bytes of a file. Throws PickleError; `bytes` may be anything.
+// `bytes` are a file's and may be anything. Throws PickleError.
 SnapshotFile parse_snapshot(std::string_view bytes);
 
-// Throws std::runtime_error with one line: path, byte offset where there is one, and reason.
+// Throws std::runtime_error with one line: path, byte offset if any, and reason.
 SnapshotFile read_snapshot_file(const std::string& path);
 Snapshot read_snapshot(const std::string& path);
 

@@ -20,7 +20,7 @@ size_t past_bracket(const std::string& name, size_t open, char begin, char end) 
   return name.size();
 }
 
-// "headroom::f<int>(at::Tensor const&)" -> "f": no arguments, no templates, no name space of ours.
+// "headroom::f<int>(at::Tensor const&)" -> "f": without arguments, templates and our namespace.
 // Names that are not C++ ("<module>") stay.
 std::string short_name(const std::string& name) {
   if (name.empty() || name[0] == '<') return name;
@@ -70,7 +70,7 @@ bool begins_with_any(const std::string& text, std::initializer_list<const char*>
                      [&](const char* prefix) { return text.starts_with(prefix); });
 }
 
-// CPython's own: inlined functions of its headers, and what runs Python functions.
+// CPython's own frames: inlined functions of its headers, and calls of Python functions.
 bool is_of_interpreter(const Frame& frame) {
   return begins_with_any(frame.name, {"PyEval_", "_PyEval_", "PyObject_", "_PyObject_",
                                       "PyFunction_", "_PyFunction_"}) ||
@@ -78,13 +78,13 @@ bool is_of_interpreter(const Frame& frame) {
          contains(frame.filename, "Include/internal/");
 }
 
-// What begins a thread, in Python and in C++.
+// The start of a thread, in Python and in C++.
 bool is_of_thread(const Frame& frame) {
   return frame.filename.ends_with("/threading.py") || frame.filename.ends_with("/thread.cc") ||
          begins_with_any(frame.name, {"execute_native_thread_routine", "start_thread", "clone3"});
 }
 
-// Frames with a source line that is neither libtorch's, nor the compiler's, nor of the recorder.
+// Frames with a source line outside libtorch, the compiler, the interpreter and the recorder.
 bool is_ours(const Frame& frame) {
   if (frame.filename.empty() || frame.filename == "??" || frame.line <= 0) return false;
   for (const char* part : {"/include/torch/", "torch/csrc/", "/ATen/", "/c10/", "/include/c++/",
@@ -95,14 +95,14 @@ bool is_ours(const Frame& frame) {
     if (frame.filename.starts_with(prefix)) return false;
   }
   if (is_of_interpreter(frame) || is_of_thread(frame)) return false;
-  // C, where we write C++ and others Python: the C library and the Python interpreter.
+  // C files are of the C library or the Python interpreter: programs are C++ or Python.
   if (frame.filename.ends_with(".c") || frame.filename.ends_with(".S")) return false;
   if (contains(frame.filename, "/pycore_")) return false;
   return !short_file(frame.filename).starts_with("profiling/");  // the recorder itself
   return true;
 }
 
-// The operator or autograd node a libtorch frame stands for: "aten::mm", "MmBackward0"; else "".
+// The operator or autograd node of a libtorch frame: "aten::mm", "MmBackward0"; else "".
 std::string operator_name(const std::string& name) {
   const size_t ops = name.find("at::_ops::");
   if (ops != std::string::npos) {
@@ -120,7 +120,8 @@ std::string operator_name(const std::string& name) {
   return "";
 }
 
-// Outermost first, at most the two outermost and the innermost: "aten::linear > aten::addmm".
+// Outermost first, "aten::linear > aten::addmm"; of more than four the two outermost and the
+// innermost.
 std::string join_operators(const std::vector<std::string>& innermost_first) {
   std::vector<std::string> chain(innermost_first.rbegin(), innermost_first.rend());
   chain.erase(std::unique(chain.begin(), chain.end()), chain.end());

@@ -1,4 +1,4 @@
-// A recorded stack as a person wants it. No torch here.
+// A recorded stack in readable form. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace headroom {
 
 // "model/attention.cpp:88 Attention::forward" for frames with a source line of ours, innermost
-// first, then one line for the libtorch part: the operators called, outermost first.
+// first, then one line for libtorch: the operators called, outermost first.
 std::vector<std::string> readable_stack(const Snapshot& snapshot, int32_t stack);
 
 }  // namespace headroom

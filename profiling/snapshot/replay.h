@@ -1,4 +1,4 @@
-// One device's trace undone on its final state, as the viewer does it. No torch here.
+// Undoes one device's trace from its final state, as the viewer does. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 namespace headroom {
 
 // Note [Replay backwards]
-// Rationale: the file holds the final state and the events before it, so the only state from which
-//   a replay can start is the last one. That is also how the viewer draws an earlier instant.
+// Rationale: the file holds the final state and the events before it, so a replay can only start
+//   from the last state. The viewer draws earlier instants that way too.
 // Approach: undo events from the last to the first on an ordered map of live blocks and one of
-//   segments; whatever cannot be undone is a contradiction between trace and final state.
-// Limits: each contradiction is counted once where it is met; what follows from it may be counted
-//   again under another heading.
+//   segments. An event that cannot be undone contradicts the final state.
+// Limits: each contradiction counts once where it is found; its consequences may count again under
+//   another heading.
 void replay_backwards(const Snapshot& snapshot, size_t device,
                       std::vector<SnapshotProblem>& problems);
 

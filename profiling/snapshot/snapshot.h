@@ -1,8 +1,8 @@
 // A memory snapshot as plain data, in the terms of memory_viz. No torch here.
 //
-// One Snapshot describes one device: what is allocated now (segments, tiled by blocks), how it came
-// to be (trace) and what the program was doing (annotations). Written by snapshot_write, read back
-// by snapshot_read, checked by snapshot_validate.
+// A Snapshot holds the current allocations (segments, tiled by blocks), their history (traces) and
+// the phases of the program (annotations). write.h writes it, read.h reads it back, validate.h
+// checks it.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct Frame {
   std::string filename;  // "??" when there is no line information
   int64_t line = 0;
 
-  // The one that stands for a block's allocation where the recording has none, and says instead
-  // what the block is: "parameters: lm_head.weight".
+  // The frame that stands for an unrecorded allocation of a block. Its name is the block's label:
+  // "parameters: lm_head.weight".
   static constexpr const char* kBeforeRecording = "allocated before the recording";
   bool is_before_recording() const { return filename == kBeforeRecording; }
 
-  // Between the engine's stack and that of the forward's call whose backward it runs.
+  // Between the engine's stack and that of the forward call whose backward it runs.
   static constexpr const char* kBackwardOf = "backward of";
   bool is_backward_of() const { return name == kBackwardOf; }
 };
@@ -84,7 +84,7 @@ struct Annotation {
   int64_t time_us = 0;
 };
 
-// The keys memory_viz shows in its settings tab.
+// The keys of memory_viz's settings tab.
 struct AllocatorSettings {
   std::string alloc_conf;  // PYTORCH_CUDA_ALLOC_CONF
   int64_t max_split_size = -1;
@@ -100,7 +100,7 @@ struct AllocatorSettings {
 struct Snapshot {
   std::vector<Frame> frames;                 // each distinct frame once
   std::vector<std::vector<int32_t>> stacks;  // innermost first, indices into frames
-  std::vector<std::string> labels;           // what a block is for: "gradients: lm_head.weight"
+  std::vector<std::string> labels;           // purpose of a block: "gradients: lm_head.weight"
   std::vector<Segment> segments;
   std::vector<std::vector<TraceEvent>> device_traces;  // by device ordinal
   std::vector<Annotation> annotations;

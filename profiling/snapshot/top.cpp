@@ -21,7 +21,7 @@ struct Live {
 };
 using LiveBlocks = std::unordered_map<uint64_t, Live>;
 
-// What was live before the first event: the final state with every event undone.
+// Blocks live before the first event: the final state with every event undone.
 LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
   LiveBlocks live;
   for (const Segment& segment : snapshot.segments) {
@@ -35,7 +35,7 @@ LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
   const std::vector<TraceEvent>& trace = snapshot.device_traces[device];
   for (auto event = trace.rbegin(); event != trace.rend(); ++event) {
     if (event->action == TraceAction::kFreeCompleted) {
-      // The event's stack is of the free; who allocated the block was not recorded.
+      // The event's stack is of the free. The allocation's stack was not recorded.
       live[event->address] = {.size = event->size, .label = event->label, .before_recording = true};
     } else if (event->action == TraceAction::kAlloc) {
       live.erase(event->address);
@@ -44,7 +44,7 @@ LiveBlocks live_before(const Snapshot& snapshot, size_t device) {
   return live;
 }
 
-// Applies one event and returns by how much the live bytes change.
+// Applies one event and returns the change of the live bytes.
 int64_t apply(const TraceEvent& event, LiveBlocks& live) {
   if (event.action == TraceAction::kAlloc) {
     Live& block = live[event.address];
@@ -82,7 +82,7 @@ Peak find_peak(const std::vector<TraceEvent>& trace, LiveBlocks live) {
 // "gradients: lm_head.weight" as "gradients": tensors of one kind are one row.
 std::string purpose_of(const std::string& words) { return words.substr(0, words.find(": ")); }
 
-// By its label, or by the frame that names a block from before the recording.
+// From its label, or from the frame of a block from before the recording.
 std::string purpose_of(const Snapshot& snapshot, const Live& block) {
   if (block.label >= 0) return purpose_of(snapshot.labels[static_cast<size_t>(block.label)]);
   if (block.stack < 0) return "";
@@ -131,7 +131,7 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder 
               block.before_recording ? "" : phases.at(block.time_us), purpose_of(snapshot, block),
               stack->second}];
   }
-  for (const auto& [key, count] : groups) {  // ordered by size, the largest first
+  for (const auto& [key, count] : groups) {  // ordered by size, largest first
     const auto& [negative_size, before_recording, phase, purpose, stack] = key;
     const int64_t bytes = -negative_size * count;
     report.rows.push_back(

@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// Arguments one JavaScript call takes: it throws RangeError between 125,000 and 130,000.
+// Most arguments of one JavaScript call: RangeError begins between 125,000 and 130,000.
 constexpr uint64_t kLargestBatch = 125'000;
 constexpr uint64_t kLargeFile = 500'000'000;       // bytes; browsers take minutes
 constexpr uint64_t kTooLargeFile = 1'000'000'000;  // bytes; tabs run out of memory
@@ -56,7 +56,7 @@ void check_segment(const Segment& segment, std::vector<SnapshotProblem>& problem
                                     hex_address(next) + "; the viewer lays them end to end"});
       return;
     }
-    // A free block keeps what its last user asked for, though it may have been split since.
+    // A free block keeps the requested size of its last user, though it may have been split since.
     const bool asks_too_much =
         block.state != BlockState::kInactive && block.requested_size > block.size;
     if (block.size <= 0 || block.requested_size < 0 || asks_too_much) {

@@ -157,7 +157,7 @@ class SnapshotWriter {
     text_entry(compile_context_, not_available_);
     text_entry(user_metadata_,
                event.label < 0 ? empty_ : out_.intern(snapshot_.labels[event.label]));
-    if (event.stack >= 0) {  // without a recorded stack torch leaves the key out
+    if (event.stack >= 0) {  // torch omits the key if there is no stack
       out_.key(frames_);
       write_stack(event.stack);
     }
@@ -199,7 +199,7 @@ class SnapshotWriter {
   std::vector<uint32_t> frame_memo_;
   std::vector<uint32_t> stack_memo_;
 
-  // What every event and block repeats, interned before anything else: two-byte references.
+  // Texts that every event and block repeats, interned first: two-byte references.
   const Text action_ = out_.intern("action");
   const Text addr_ = out_.intern("addr");
   const Text device_free_ = out_.intern("device_free");

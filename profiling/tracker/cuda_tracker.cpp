@@ -50,21 +50,21 @@ EventLog& cuda_log() {
 }
 
 // Note [Stacks of our own]
-// Rationale: libtorch's recorder takes the same program counters, but gives them away only named,
-//   by an addr2line that it starts for every library: seconds, where it runs at all, and an
-//   exception where it does not; and it names one function of an inlined chain.
-// Approach: the allocator lets anybody say what the context of an allocation is. Ours is the number
-//   of a stack in one table of the process, which lives as long as blocks may refer to it.
-// Limits: no frames of Python or TorchScript, which a program of ours has none of.
+// Rationale: libtorch's recorder captures the same program counters, but returns only names, from
+//   an addr2line that it starts for every library. That takes seconds if it runs, and throws if it
+//   does not. And it names one function of an inlined chain.
+// Approach: the allocator accepts any context for an allocation. Ours is the number of a stack in
+//   one table of the process, which lives as long as blocks may refer to it.
+// Limits: no frames of Python or TorchScript; our programs have none.
 struct StackContext final : c10::GatheredContext {
   explicit StackContext(int32_t id) : id(id) {}
   int32_t id;
 };
 
 struct CudaStacks {
-  std::mutex mutex;  // the allocator asks for contexts from any thread, outside of its own lock
+  std::mutex mutex;  // any thread captures contexts, outside of the allocator's lock
   StackTable table;
-  // Who made each segment, by address: of one whose first block was split the allocator forgets it.
+  // The stack of each segment, by address: the allocator forgets it once the first block is split.
   std::unordered_map<uint64_t, int32_t> segments;
 };
 
@@ -96,8 +96,8 @@ void note_segment(const DeviceTraceEntry& entry) {
   }
 }
 
-// The allocator calls back under its own lock, on whichever thread allocates, and a callback can
-// never be detached: one log per process, switched on and off.
+// The allocator calls back under its own lock, on any allocating thread, and a callback cannot be
+// detached: one log per process, switched on and off.
 void listen_to(int device) {
   static std::atomic<int> heard_device;
   static std::once_flag attached;
@@ -128,8 +128,8 @@ MemoryBytes current_bytes(c10::DeviceIndex device) {
           stats.requested_bytes[kAll].current};
 }
 
-// Called by the allocator without its lock, on the thread that asked. It can never be detached
-// either: one per process, for the tracker that listens.
+// The allocator calls it without its lock, on the requesting thread. It cannot be detached either:
+// one per process, for the tracker that listens.
 class RefusalObserver {
  public:
   using Listener = std::function<void(const Refusal& refusal)>;
@@ -146,7 +146,7 @@ class RefusalObserver {
 
  private:
   RefusalObserver() {
-    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // only then there is an allocator
+    at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // creates the allocator
     if (cuda::name() != "native") return;                       // cudaMallocAsync has no observers
     cuda::attachOutOfMemoryObserver(
         [this](int64_t device, size_t tried, size_t total, size_t free) {
@@ -233,12 +233,12 @@ class CudaTracker final : public MemoryTracker {
   void release_cached() override { cuda::emptyCache(); }
   void on_refusal(std::function<void(const Refusal& refusal)> listener) override {
     RefusalObserver::instance().set(device_, std::move(listener));
-    listens_ = true;  // only now: there is no observer where libtorch refuses to start
+    listens_ = true;  // only now: without libtorch's start there is no observer
   }
 
   void keep_stacks(bool keep) override {
     if (!keep) return stop();
-    record(/*max_entries=*/1, RecordContext::ALLOC);  // with less, segments would have no stack
+    record(/*max_entries=*/1, RecordContext::ALLOC);  // less context: segments have no stack
     listen_to(device_);
   }
   void start_recording(const RecordingOptions& options) override {
@@ -269,7 +269,7 @@ class CudaTracker final : public MemoryTracker {
   }
 
  private:
-  // With an empty history of at most `max_entries` events.
+  // Starts with an empty history of at most `max_entries` events.
   static void record(size_t max_entries, RecordContext contexts) {
     at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
     cuda::recordHistory(true, contexts == RecordContext::NEVER ? nullptr : &capture_context,
@@ -291,7 +291,7 @@ class CudaTracker final : public MemoryTracker {
                          .address = entry.addr_,
                          .size = static_cast<int64_t>(entry.size_),
                          .stream = stream_id(entry.stream_),
-                         .time_us = static_cast<int64_t>(entry.time_.t_),  // microseconds by now
+                         .time_us = static_cast<int64_t>(entry.time_.t_),  // in microseconds
                          .stack = stack_of(entry.context_)});
       }
     }

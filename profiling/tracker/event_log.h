@@ -1,4 +1,4 @@
-// The events of one recording, as every tracker logs them. No torch here.
+// The events of one recording, logged alike by every tracker. No torch here.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@
 
 namespace headroom {
 
-// Safe from any thread. Off until start(): what comes in while it is off is dropped.
+// Thread-safe. Off until start(): events that come while it is off are dropped.
 class EventLog {
  public:
   void start(std::vector<LiveBlock> live_at_start);
   Recording stop();
   bool is_on() const { return on_; }
 
-  void add(TraceEvent event);  // stamped with the time
+  void add(TraceEvent event);  // sets the event's time
   void mark(const Scope& scope, bool begins);
   int64_t size() const;  // events so far
 
@@ -28,7 +28,7 @@ class EventLog {
   Recording recording_;
 };
 
-// The marks as the snapshot's annotations.
+// Adds the marks as the snapshot's annotations.
 void annotate(Snapshot& snapshot, const std::vector<Mark>& marks, int64_t device);
 
 }  // namespace headroom

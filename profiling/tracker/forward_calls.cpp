@@ -16,9 +16,9 @@ namespace headroom {
 namespace {
 
 constexpr size_t kMaxDepth = 128;
-constexpr int64_t kNoNumber = -1;  // AccumulateGrad's, the highest there is
+constexpr int64_t kNoNumber = -1;  // AccumulateGrad's, the highest number
 
-// By thread and number of the node. Recomputation notes on the engine's threads.
+// By thread and number of the node. Recomputation adds some from the engine's threads.
 class Calls {
  public:
   static Calls& instance() {
@@ -54,12 +54,12 @@ class Calls {
  private:
   using Node = std::pair<uint64_t, uint64_t>;
 
-  // Of this thread: the next one to be made.
+  // The next node of this thread.
   static Node next_node() {
     return {at::RecordFunction::currentThreadId(), at::sequence_number::peek()};
   }
 
-  // Of the nodes that the engine ran on this thread.
+  // The last numbered node that the engine ran on this thread.
   static Node& last_numbered() {
     thread_local Node node;
     return node;
@@ -71,7 +71,7 @@ class Calls {
     return nullptr;
   }
 
-  // The number that the thread's next node would have had when an operation began.
+  // The number of the thread's next node when an operation began.
   struct Began final : at::ObserverContext {
     explicit Began(uint64_t number) : number(number) {}
     uint64_t number;
@@ -87,7 +87,7 @@ class Calls {
     if (began != nullptr) instance().note_since(began->number);
   }
 
-  // Most operations make no node: only for those that do a stack is taken.
+  // Most operations make no node. A stack is taken only for those that do.
   void note_since(uint64_t first) {
     const auto [thread, next] = next_node();
     if (next == first) return;

@@ -42,7 +42,7 @@ void* of_the_host(size_t size, int64_t live) {
   }
 }
 
-// The newest events that the snapshot may hold.
+// The newest events, at most `max_entries`.
 std::vector<TraceEvent> newest(const std::vector<TraceEvent>& events, int64_t max_entries) {
   const auto kept = std::min<int64_t>(std::ssize(events), max_entries);
   return {events.end() - kept, events.end()};

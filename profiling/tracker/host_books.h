@@ -1,4 +1,4 @@
-// The books of CPU tensors: what lives, the most that lived, what is allowed, and the recording.
+// The books of CPU tensors: live bytes, their peak, their limit and the recording.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 namespace headroom {
 
 // Note [One lock for a host allocation]
-// Rationale: threads that look at the limit and then allocate pass it together; a block that is
-//   allocated and not booked would never be counted off, nor given back.
-// Approach: the look at the limit, the allocation and its entry in the books are under one lock,
-//   and an entry that cannot be made gives the block back. Nothing else is done under it: stacks
-//   are captured there, as program counters, and named after it is free.
+// Rationale: threads that check the limit and then allocate could pass it together. A block that is
+//   allocated but not booked would never be subtracted or freed.
+// Approach: the check of the limit, the allocation and its entry in the books are under one lock.
+//   If the entry fails, the block is freed. Nothing else happens under the lock: stacks are
+//   captured there as program counters, and named after it is released.
 // Limits: threads allocate one after another.
 class HostBooks {
  public:
-  // There is one per process, which is never destroyed: tensors may outlive main().
+  // One per process, never destroyed: tensors may outlive main().
   static HostBooks& instance();
 
   // libtorch's own aligned allocation; nullptr for 0 bytes. Throws c10::OutOfMemoryError beyond the
@@ -33,11 +33,11 @@ class HostBooks {
 
   void set_limit(int64_t bytes);  // of Note [One budget of host memory]; 0 = none
   int64_t live() const;           // bytes
-  int64_t peak() const;           // bytes, the most since reset_peak()
+  int64_t peak() const;           // most live bytes since reset_peak()
   void reset_peak();
   void on_refusal(std::function<void(const Refusal& refusal)> listener);
 
-  // As MemoryTracker says.
+  // As in MemoryTracker.
   void start(const RecordingOptions& options);
   void mark(const Scope& scope, bool begins) { log_.mark(scope, begins); }
   int64_t events() const { return log_.size(); }
@@ -46,7 +46,7 @@ class HostBooks {
  private:
   struct Live {
     int64_t size = 0;    // bytes
-    int32_t stack = -1;  // in stacks_; -1 = allocated while nothing was recorded
+    int32_t stack = -1;  // in stacks_; -1 = allocated outside of a recording
   };
 
   HostBooks() = default;
@@ -63,7 +63,7 @@ class HostBooks {
   RecordingOptions options_;
   EventLog log_;
   StackTable stacks_;
-  bool lost_a_release_ = false;  // of the recording: there was no memory to log it
+  bool lost_a_release_ = false;  // in this recording: no memory to log it
 };
 
 }  // namespace headroom

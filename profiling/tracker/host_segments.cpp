@@ -10,7 +10,7 @@ struct Range {
   uint64_t end = 0;  // one past the last byte
 };
 
-// Disjoint and in order; ranges that overlap are one.
+// Disjoint and in order; overlapping ranges are merged.
 std::vector<Range> merged(std::vector<Range> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });

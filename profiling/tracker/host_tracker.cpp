@@ -1,4 +1,4 @@
-// The host allocator that keeps the books of CPU tensors.
+// The allocator of CPU tensors. It keeps the books.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 

@@ -17,7 +17,7 @@ std::vector<LoadedCode> loaded_code() {
   dl_iterate_phdr(
       [](dl_phdr_info* object, size_t /*size*/, void* data) {
         auto& objects = *static_cast<std::vector<LoadedCode>*>(data);
-        const bool is_program = objects.empty();  // it is the first
+        const bool is_program = objects.empty();  // the program comes first
         LoadedCode& code = objects.emplace_back();
         code.is_program = is_program;
         code.path = is_program ? "/proc/self/exe" : object->dlpi_name;

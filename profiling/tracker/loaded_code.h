@@ -1,4 +1,4 @@
-// What is loaded where in this process. No torch here.
+// This process's loaded code and its addresses. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace headroom {
 struct LoadedCode {
   std::string path;
   bool is_program = false;
-  uint64_t base = 0;  // an address in this process less the address in the file
+  uint64_t base = 0;  // address in this process minus address in the file
   struct Range {
     uint64_t begin = 0;  // addresses in this process
     uint64_t end = 0;    // one past the last
@@ -21,8 +21,8 @@ struct LoadedCode {
   bool holds(uint64_t address) const;
 };
 
-// All of it at this moment. Decided by what is loaded where, so that no path and no name of a
-// program matters.
+// All code loaded at this moment. It is found by address, so no path and no name of a program
+// matters.
 std::vector<LoadedCode> loaded_code();
 
 }  // namespace headroom

@@ -27,7 +27,7 @@ bool contains_one_of(std::string_view name, std::initializer_list<std::string_vi
 }
 
 bool is_machinery(const Frame& frame) {
-  // Inlined calls have their short names alone.
+  // Inlined calls have only their short names.
   if (frame.filename.find("tracker/forward_calls.cpp") != std::string::npos) return true;
   const std::string_view name = without_arguments(frame.name);
   if (name.starts_with("headroom::")) {

@@ -7,7 +7,7 @@
 
 using PhdrCallback = int (*)(dl_phdr_info*, size_t, void*);
 
-// The linker's names for the function that it wraps and the one that stands before it.
+// The linker's names for the wrapped function and for its replacement.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" int __real_dl_iterate_phdr(PhdrCallback callback, void* data);
 extern "C" int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data);
@@ -15,7 +15,7 @@ extern "C" int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data);
 
 namespace {
 
-// Whether this thread wants to see of all that is loaded the program alone.
+// True while this thread sees only the program of all loaded code.
 thread_local bool sees_program_only = false;
 
 struct FirstOnly {
@@ -27,12 +27,12 @@ struct FirstOnly {
 int call_once(dl_phdr_info* program, size_t size, void* data) {
   auto* first = static_cast<FirstOnly*>(data);
   first->result = first->callback(program, size, first->data);
-  return 1;  // no more of them
+  return 1;  // stop here
 }
 
 }  // namespace
 
-// What libbacktrace calls, and whatever else is linked into the program itself.
+// Called by libbacktrace and by all other code linked into the program.
 int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {  // NOLINT
   if (!sees_program_only) return __real_dl_iterate_phdr(callback, data);
   FirstOnly first{callback, data};
@@ -43,7 +43,7 @@ int __wrap_dl_iterate_phdr(PhdrCallback callback, void* data) {  // NOLINT
 namespace headroom {
 namespace {
 
-// Without debug information there are no frames: nothing more to say.
+// Without debug information there are no frames. No message is needed.
 void ignore_error(void* /*data*/, const char* /*message*/, int /*errno*/) {}
 
 int add_frame(void* data, uintptr_t /*counter*/, const char* file, int line, const char* function) {

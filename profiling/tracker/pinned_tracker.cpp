@@ -1,4 +1,4 @@
-// Pinned host memory, by the statistics of libtorch's caching host allocator.
+// Pinned host memory, from the statistics of libtorch's caching host allocator.
 #include <ATen/core/CachingHostAllocator.h>
 
 #include "profiling/tracker/memory_tracker.h"
@@ -15,7 +15,7 @@ class PinnedTracker final : public MemoryTracker {
   void reset_peak() override { allocator().reset_peak_stats(); }
   void release_cached() override { allocator().empty_cache(); }
 
-  // It tells no single allocation.
+  // The statistics have no single allocations.
   void start_recording(const RecordingOptions&) override {}
   void mark(const Scope&, bool) override {}
   int64_t events() const override { return 0; }
@@ -26,8 +26,8 @@ class PinnedTracker final : public MemoryTracker {
 
  private:
   static at::HostAllocator& allocator() { return *at::getHostAllocator(at::kCUDA); }
-  // What is held. Of what is in use libtorch 2.11 loses count: a block that no event waits for is
-  // never counted off.
+  // Held bytes. libtorch 2.11 miscounts the bytes in use: a block that no event waits for is never
+  // subtracted.
   static MemoryBytes same(int64_t held) { return {held, held, held}; }
 };
 

@@ -1,4 +1,4 @@
-// What a tracker heard while recording: allocator events and the scopes around them. No torch here.
+// The result of a tracker's recording: events and the scopes around them. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Where a scope of the step begins or ends, placed among the events.
+// The begin or the end of a scope of the step, placed among the events.
 struct Mark {
   Scope scope;
   bool begins = true;
@@ -24,7 +24,7 @@ struct LiveBlock {
 
 struct Recording {
   std::vector<LiveBlock> live_at_start;
-  std::vector<TraceEvent> events;  // all of them, whatever the snapshot keeps
+  std::vector<TraceEvent> events;  // all of them, even if the snapshot keeps fewer
   std::vector<Mark> marks;
 };
 

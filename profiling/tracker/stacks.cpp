@@ -15,14 +15,13 @@
 namespace headroom {
 namespace {
 
-// In the place of a program counter: what follows is the stack of the forward's call.
+// Stands in for a program counter; the stack of the forward call follows.
 constexpr void* kBackwardOf = nullptr;
 
-// What one program counter stands for: the function there and, around it, those it was inlined
-// into.
+// The names of one program counter: the function there, then the functions it was inlined into.
 using Names = std::unordered_map<void*, std::vector<Frame>>;
 
-// One byte back: the counter is where the call returns to, possibly on the next line.
+// One byte back: the counter is the return address, possibly on the next line.
 uint64_t call_before(void* counter) { return reinterpret_cast<uint64_t>(counter) - 1; }
 
 void name_those_of(const LoadedCode& code, const std::vector<void*>& counters, Names& names) {
@@ -38,7 +37,7 @@ void name_those_of(const LoadedCode& code, const std::vector<void*>& counters, N
   if (code.is_program) chains = own_frames_at(addresses);
   for (size_t i = 0; i < counters.size(); ++i) {
     if (chains[i].empty()) chains[i].push_back({"??", code.path});
-    // The outermost of the chain is the function itself, whose symbol says more than its DWARF
+    // The outermost of the chain is the function itself. Its symbol has more detail than its DWARF
     // name.
     if (!functions[i].empty()) chains[i].back().name = std::move(functions[i]);
     names[counters[i]] = std::move(chains[i]);
@@ -110,12 +109,12 @@ void StackTable::fill_stacks(Snapshot& snapshot) const {
   }
   const Names names = names_of(wanted);
 
-  std::unordered_map<void*, int32_t> first_frame;  // of each counter's, which are in a row
+  std::unordered_map<void*, int32_t> first_frame;  // of each counter; its frames are in a row
   for (const auto& [counter, frames] : names) {
     first_frame[counter] = static_cast<int32_t>(snapshot.frames.size());
     snapshot.frames.insert(snapshot.frames.end(), frames.begin(), frames.end());
   }
-  std::optional<int32_t> backward_of;  // one frame for all, where it is needed
+  std::optional<int32_t> backward_of;  // one frame for all, added when needed
 
   using Counters = std::vector<void*>::const_iterator;
   const auto frames_of = [&](Counters begin, Counters end) {

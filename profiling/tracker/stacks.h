@@ -1,4 +1,4 @@
-// C++ stacks of allocations: taken quickly as program counters, named once at the end.
+// C++ stacks of allocations: captured quickly as program counters, named once at the end.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace headroom {
 
 class StackTable {
  public:
-  // The stack of the caller, as an index; equal stacks share one. Behind it that of the forward's
-  // call, where a node runs that somebody noted (profiling/tracker/forward_calls.h). A few
-  // microseconds. Not safe from several threads at once.
+  // The index of the caller's stack; equal stacks share one. If the running node has a stored
+  // forward call (profiling/tracker/forward_calls.h), its stack follows. Takes a few microseconds.
+  // Not thread-safe.
   int32_t capture();
 
-  // Names every stack that the snapshot's events, blocks and segments refer to, indices as
-  // capture() gave them: fills snapshot.frames and snapshot.stacks. Frames of the running program
-  // carry file and line, those of libraries the function; the allocator's own are left out; between
-  // a backward's and its forward's stands Frame::kBackwardOf. What cannot be named is left without
+  // Names all stacks of the snapshot's events, blocks and segments, under the indices of capture():
+  // fills snapshot.frames and snapshot.stacks. Frames of the running program have file and line,
+  // those of libraries the function. The allocator's own frames are left out. Frame::kBackwardOf
+  // stands between a backward's stack and its forward's. A stack that cannot be named has no
   // frames.
   void symbolize_into(Snapshot& snapshot) const;
 

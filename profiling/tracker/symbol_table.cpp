@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-// `count` structs of a file, where it holds them at `offset`; else nothing.
+// `count` structs of a file at `offset`; empty if the file is too short.
 template <typename Struct>
 std::vector<Struct> structs_at(std::string_view file, uint64_t offset, uint64_t count) {
   if (offset > file.size() || count > (file.size() - offset) / sizeof(Struct)) return {};
@@ -36,7 +36,7 @@ struct SymbolTable {
   }
 };
 
-// The whole table where there is one, else that of what is exported.
+// The whole table if there is one, otherwise that of exported symbols.
 std::optional<SymbolTable> symbol_table_of(std::string_view file) {
   const auto headers = structs_at<Elf64_Ehdr>(file, 0, 1);
   if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 ||
