@@ -18,7 +18,7 @@ int64_t bytes_of(const Record& record, const std::string& category) {
   return it == record.categories_at_peak.end() ? 0 : it->second;
 }
 
-// Of all categories whose name contains `word`: "optimizer" is in "optimizer state".
+// The categories whose name contains `word`: "optimizer state" for "optimizer".
 int64_t bytes_about(const Record& record, const std::string& word) {
   int64_t bytes = 0;
   for (const auto& [name, size] : record.categories_at_peak) {
@@ -29,7 +29,7 @@ int64_t bytes_about(const Record& record, const std::string& word) {
 
 int64_t total_bytes(const Record& record) { return bytes_about(record, ""); }
 
-// "parameters and optimizer state": what of the FP32 masters is live at the peak.
+// "parameters and optimizer state": the FP32 masters that are live at the peak.
 std::string masters_in_words(const Record& record) {
   constexpr std::array<std::pair<const char*, const char*>, 3> kMasters = {
       {{"parameter", "parameters"}, {"gradient", "gradients"}, {"optimizer", "optimizer state"}}};

@@ -1,4 +1,4 @@
-// Two peaks of one configuration taken apart, FP32 and autocast. No torch here.
+// Two peaks of one configuration by category, FP32 and autocast. No torch here.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-// One row per category, and sentences that say from these numbers what autocast saves, what it adds
-// and what it cannot touch. Both Records are ok.
+// One row per category, and notes from these numbers: bytes that autocast saves, adds and cannot
+// change. Both Records are ok.
 Table breakdown_table(const Record& fp32, const Record& autocast);
 
 std::string upper_word(Precision precision);  // "BF16"

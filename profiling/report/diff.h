@@ -1,4 +1,4 @@
-// Two snapshots held against each other, as a table. No torch here.
+// Compares two snapshots, as a table. No torch here.
 #pragma once
 
 #include "profiling/snapshot/diff.h"

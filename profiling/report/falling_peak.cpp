@@ -17,11 +17,11 @@ std::string at_context(int64_t bytes, const Record& record) {
 // Note [Peaks that fall]
 // Rationale: nothing that a step keeps shrinks with the context, so a lower peak looks like a
 //   mistake.
-// Approach: allocated counts whole blocks, requested what the program asked for. libtorch gives a
-//   cached block whole where what it would split off is 1 MiB or less; which blocks are cached when
-//   the fullest moment comes depends on every size before it. Where requested grows and allocated
-//   falls, that is the cause; where requested falls too, the step's fullest moment has moved.
-// Limits: of the moment the phase is known, not the line.
+// Approach: allocated counts whole blocks, requested the program's requests. libtorch gives out a
+//   cached block whole if the rest would be 1 MiB or less; which blocks are cached at the fullest
+//   moment depends on every size before it. If requested grows and allocated falls, that is the
+//   cause. If requested falls too, the step's fullest moment has moved.
+// Limits: the phase of the moment is known, not the line.
 std::string reason(const Record& shorter, const Record& longer) {
   const std::string asked = "The program asked for " +
                             at_context(shorter.peak->requested, shorter) + " and " +

@@ -1,4 +1,4 @@
-// A peak that falls as the context grows, explained where it is printed. No torch here.
+// Explains a peak that falls as the context grows. No torch here.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace headroom {
 
-// One note for each mode and group of rows whose allocated peak is lower at a longer
-// context, from the figures of the two Records: what the program asked for, and what the allocator
-// added.
+// One note per mode and group of rows whose allocated peak is lower at a longer context, with the
+// figures of both Records: requested bytes, and the rest, which the allocator added.
 std::vector<std::string> falling_peak_notes(const RecordPointers& records,
                                             const RowSettings& settings);
 

@@ -1,4 +1,4 @@
-// What a generation did: tokens, tokens per second, CUDA graphs. No torch here.
+// Figures of a generation: tokens, tokens per second, CUDA graphs. No torch here.
 #pragma once
 
 #include "profiling/record.h"
@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// Of the prefill and of the decode: tokens, and where times are real these over their median.
+// Prefill and decode: tokens and, for real times, tokens per second by the median time.
 Table generation_table(const GenerationFigures& figures);
 
 }  // namespace headroom

@@ -31,7 +31,7 @@ std::string count_of(const LiveAllocation& row) { return "x " + std::to_string(r
 
 int64_t bytes_of(const LiveAllocation& row) { return row.size * row.count; }
 
-// One paragraph above the rows of the formats people read.
+// One paragraph above the rows, in the formats for people.
 std::string headline(const PeakReport& report) {
   const auto exact = [](int64_t bytes) {
     return format_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
@@ -63,14 +63,14 @@ std::vector<std::string> stack_lines(const LiveAllocation& row) {
 std::vector<std::string> shown_stack(const LiveAllocation& row) {
   std::vector<std::string> stack = stack_lines(row);
   for (std::string& line : stack) line = printable(line);
-  if (stack.size() > kTableStackLines) {  // the outermost of our frames say least
+  if (stack.size() > kTableStackLines) {  // our outermost frames tell least
     stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
     stack.insert(stack.end() - 1, "...");
   }
   return stack;
 }
 
-// The lines of a page, each begun by `indent` spaces.
+// The lines of a page, each indented by `indent` spaces.
 std::string indented(const std::vector<std::string>& lines, size_t indent, size_t width) {
   const size_t room = width == 0 ? 0 : width - indent;
   std::vector<std::string> all;
@@ -80,12 +80,12 @@ std::string indented(const std::vector<std::string>& lines, size_t indent, size_
   return join(all, "\n" + std::string(indent, ' '));
 }
 
-// On a page without room for them beside the figures the stacks stand under these.
+// If the page has no room for stacks beside the figures, they stand under them.
 std::string to_text(const PeakReport& report, size_t page) {
   constexpr size_t kPhase = 16;
   constexpr size_t kLongestPhase = 40;
-  constexpr size_t kLeast = 40;  // that a stack wants
-  constexpr size_t kUnder = 5;   // where it begins otherwise
+  constexpr size_t kLeast = 40;  // room for a stack
+  constexpr size_t kUnder = 5;   // its indent under the figures
   const size_t width = page == 0 ? 0 : std::max<size_t>(page, 80);
   std::string text = fitted(headline(report), page) + "\n";
   char line[160];

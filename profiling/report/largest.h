@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// Not a Table: a row's stack takes several lines. Text shows the ends of a long one, the others all
-// of it.
+// Not a Table: a row's stack takes several lines. Text shows the ends of a long one, other formats
+// all of it.
 // width: of the page, in columns; 0 = as wide as needed.
 std::string to_string(const PeakReport& report, TableFormat format, size_t width = 0);
 

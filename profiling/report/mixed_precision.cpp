@@ -1,5 +1,4 @@
-// mixed_precision_tables: part c, FP32 beside autocast. Why the saving is what it is stands in
-// breakdown.cpp.
+// mixed_precision_tables: part c, FP32 beside autocast. breakdown.cpp explains the saving.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -46,7 +45,7 @@ std::vector<Group> gather_groups(const RecordPointers& records, const RowSetting
   return groups;
 }
 
-// BF16 is what the table is about: its column is there even when nothing of it was run.
+// The table is about BF16: its column is there even if no BF16 run is.
 std::vector<Precision> autocast_columns(const RecordPointers& records) {
   std::vector<Precision> columns = {Precision::kBf16};
   for (const Precision precision : {Precision::kFp16, Precision::kFp8}) {
@@ -58,7 +57,7 @@ std::vector<Precision> autocast_columns(const RecordPointers& records) {
   return columns;
 }
 
-// Categories of all Records: programs find them in the comparison itself, as exact columns.
+// Categories of all Records. The comparison has them as exact columns, for programs.
 std::vector<std::string> all_categories(const RecordPointers& records) {
   std::set<std::string> names;
   for (const Record* record : records) {

@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// Of one whose allocator tells the figures.
+// For a moment with the allocator's figures.
 Table out_of_memory_table(const OutOfMemory& moment);
-// Of one whose components are known, the largest first.
+// For a moment with known components, largest first.
 Table live_table(const OutOfMemory& moment);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// peak_memory_table: part b, context lengths down and modes across.
+// peak_memory_table: part b, one row per context length, one column per mode.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -27,7 +27,7 @@ struct Row {
   }
 };
 
-// By group, in order of appearance, and context length.
+// By group (in order of appearance) and context length.
 std::map<std::pair<size_t, int64_t>, Row> gather_rows(const RecordPointers& records,
                                                       const RowSettings& settings) {
   std::unordered_map<std::string, size_t> groups;

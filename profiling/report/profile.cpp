@@ -1,4 +1,4 @@
-// profile_report: everything one Record says.
+// profile_report: the whole of one Record.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -36,8 +36,8 @@ std::string steps_in_words(const RunSpec& spec) {
          " recorded after them";
 }
 
-// Memory of the card that libtorch's allocator never sees, and how it is known. "" for a device
-// that was not described.
+// Memory of the card outside libtorch's allocator, and the source of each figure. "" for a device
+// without a description.
 std::string outside_in_words(const Record& record) {
   const auto card = record.environment.find("virtual_card");
   if (card == record.environment.end() || !card->contains("context_bytes")) return "";
@@ -51,7 +51,7 @@ std::string outside_in_words(const Record& record) {
          words("", "library_bytes", "library_known");
 }
 
-// How the step runs beyond what has a row of its own: what is not as usual, "checkpoint full".
+// Non-default settings of the step that have no row of their own: "checkpoint full".
 std::string other_settings(const RunSpec& spec) {
   static const std::vector<std::string> kOwnRows = {"profile_type", "micro_batches",  "precision",
                                                     "weights",      "master_weights", "attention",
@@ -120,7 +120,7 @@ void add_exact_bytes(std::vector<std::string>& row, int64_t bytes) {
   row.push_back(std::to_string(bytes));
 }
 
-// The answer: the first thing that is printed.
+// The answer, printed first.
 Table peak_table(const Record& record) {
   const std::string of = " of " + row_name(record.spec) + " on " + device_name(record);
   const bool whole = record.status == Status::kOk;
@@ -199,7 +199,7 @@ Table residual_table(const Record& record) {
   return table;
 }
 
-// What other memories held, where it is as much as a person would ask about.
+// Other memories that held at least 1 MiB.
 Table spaces_table(const Record& record) {
   constexpr int64_t kWorthARow = 1 << 20;
   Table table{.title = "Other memory, in the recorded steps",
@@ -221,7 +221,7 @@ Table spaces_table(const Record& record) {
   return table;
 }
 
-// What was measured of the quantity that theory calls `name`.
+// The measured value of theory's quantity `name`.
 std::optional<int64_t> measured(const Record& record, const std::string& name) {
   if (name == "residual_bytes_per_block") return record.residual_bytes_per_block;
   if (name == "residual_tensors_per_block") return record.residual_tensors_per_block;
@@ -286,7 +286,7 @@ Table theory_table(const Record& record) {
 }  // namespace
 
 std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rate) {
-  // The answer first: of a run that failed, how; else the peak and where it is, then times.
+  // The answer first: a failed run's status; otherwise the peak and its phase, then times.
   const bool whole = record.status == Status::kOk;
   std::vector<Table> tables;
   if (!whole) tables.push_back(protocol_table(record));

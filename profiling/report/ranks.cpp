@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// "pp 0, dp 1, tp 0": of the axes that the mesh has.
+// "pp 0, dp 1, tp 0": axes of more than one rank.
 std::string place_in_words(const Mesh& mesh, int64_t rank) {
   std::string words;
   for (const MeshAxis axis : kMeshAxes) {
@@ -56,7 +56,7 @@ Table peaks_table(const Record& record) {
   return table;
 }
 
-// Of each kind that of the rank that has most.
+// The highest figure of any rank, by kind.
 std::map<std::string, int64_t> most_of(const Record& record, Named<int64_t> RankFigures::*moved) {
   std::map<std::string, int64_t> most;
   for (const RankFigures& one : record.ranks) {
@@ -68,7 +68,7 @@ std::map<std::string, int64_t> most_of(const Record& record, Named<int64_t> Rank
   return most;
 }
 
-// Of the rank that moves most of each.
+// Each figure is that of the rank with most of it.
 Table moved_table(const Record& record) {
   Table table{.title = "Moved between ranks in a step",
               .notes = {"By one rank, the one that has most of it: the whole of what is added up, "

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// Each rank's peak, and what collectives move in a step; none of a Record of one rank.
+// Each rank's peak, and the bytes of its collectives in a step; empty for a Record of one rank.
 std::vector<Table> rank_tables(const Record& record);
 
 }  // namespace headroom

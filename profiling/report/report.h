@@ -1,8 +1,8 @@
 // Tables from Records: every number that headroom prints goes through here. No torch here.
 //
-// A cell that failed keeps its row: where its number would be stands its status ("oom"), and the
-// reason is in a note and, for programs, in a column. For people never a blank, never NaN; programs
-// read an empty text where there is none, and every setting that tells a row from another.
+// A failed cell keeps its row: its status ("oom") stands for the number, and the reason is in a
+// note and, for programs, in a column. People never read a blank or NaN. Programs read an empty
+// text for a missing value, and every setting that distinguishes rows.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,17 @@
 
 namespace headroom {
 
-// One run in full, the answer first: peaks and the phase that holds them, peak per phase, time per
-// step; then categories at the peak (they sum to it to the byte), bytes kept for backward, theory
-// beside measurement, protocol. Of a run that failed the protocol, with its status, comes first.
-// disk_rate: of the disk on which something lies.
+// One run in full, the answer first: peaks and their phases, peak per phase, time per step; then
+// categories at the peak (they sum to it to the byte), bytes kept for backward, theory beside
+// measurement, protocol. For a failed run the protocol, with the status, comes first.
+// disk_rate: of the disk in use.
 std::vector<Table> profile_report(const Record& record, const DiskRate& disk_rate = {});
 
 // Part b of the assignment: one row per context length, one column per mode.
 Table peak_memory_table(const std::vector<Record>& records);
 
-// Part c: one row per mode and context length, FP32 beside autocast, and where the bytes are that
-// autocast does not touch. The first table is the comparison, the rest its breakdowns.
+// Part c: one row per mode and context length, FP32 beside autocast, and the bytes that autocast
+// does not change. The first table is the comparison, the rest its breakdowns.
 std::vector<Table> mixed_precision_tables(const std::vector<Record>& records);
 
 // Bytes that backward needs, per block and in all, measured and by theory; one row per Record.

@@ -1,4 +1,4 @@
-// residuals_table: theory held against measurement, block by block.
+// residuals_table: theory against measurement, block by block.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -16,7 +16,7 @@ const std::vector<std::string> kShown = {"model_size", "context_length", "precis
 
 std::string plain(int64_t value) { return std::to_string(value); }
 
-// A measured figure, theory's beside it and the difference.
+// A measured figure, theory's figure and the difference.
 struct Pair {
   Pair(const Record& record, const std::optional<int64_t>& figure, const char* predicted) {
     const auto row = record.predicted.find(predicted);
@@ -61,7 +61,7 @@ Table residuals_table(const std::vector<Record>& records) {
   std::vector<std::string> about;
   const RecordPointers latest = latest_of_each(records, about);
   std::vector<const Field*> varying = varying_fields(latest, kShown);
-  // What a row says already: its sizes stand in d/L/H.
+  // The column d/L/H already shows these.
   std::erase_if(varying, [](const Field* field) {
     return is_one_of(field->name, {"d_model", "layers", "heads"});
   });

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// As NumPy's default: between the two nearest steps a straight line.
+// Linear between the two nearest steps, as NumPy's default.
 double percentile(const std::vector<double>& sorted, double percent) {
   const double place = percent / 100 * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);

@@ -57,7 +57,7 @@ Table time_table(const Record& record, const StepTimes& times) {
   add("mean", times.mean_ms, 3, "ms");
   add("standard deviation", times.deviation_ms, 3, "ms");
   if (spreads_too_widely(times)) table.notes.push_back(spread_warning(times));
-  // A generation's tokens/s are of its phases: generation.h.
+  // generation.h has the tokens/s of a generation, by phase.
   if (times.median_ms <= 0 || record.generation) return table;
   const StepRates rates = step_rates(record, times.median_ms);
   add("throughput", rates.tokens_per_second, 1, "tokens/s");

@@ -1,4 +1,4 @@
-// Time per step, and what it says of the card. No torch here.
+// Time per step, and the card's rates from it. No torch here.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,15 @@
 
 namespace headroom {
 
-// What a step of so many milliseconds amounts to.
+// The rates of a step of a given length.
 struct StepRates {
   double tokens_per_second = 0;
-  double flops_per_second = 0;  // of the arithmetic that profiling/flops.h counts
-  std::optional<double> mfu;    // of the card's dense peak; nothing where no peak is known
+  double flops_per_second = 0;  // of the arithmetic in profiling/flops.h
+  std::optional<double> mfu;    // of the card's dense peak; empty if that is unknown
 };
 StepRates step_rates(const Record& record, double step_ms);
 
-// Percentiles, throughput, TFLOP/s and MFU, with what is counted and whether the spread is too
-// wide.
+// Percentiles, throughput, TFLOP/s and MFU, with notes on the counting and on too wide a spread.
 Table time_table(const Record& record, const StepTimes& times);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What a step moved beside its arithmetic, and what that takes at least. No torch here.
+// Bytes that a step moves beside its arithmetic, and their least time. No torch here.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// The bytes of each way; where the card's rates are known the least time of each transfer, and of a
-// step with and without them (Note [The least time of copies]). None where nothing moves.
+// The bytes of each way; if the card's rates are known, the least time of each transfer and of a
+// step with and without them (Note [The least time of copies]). Empty if nothing moves.
 std::vector<Table> traffic_tables(const RunSpec& spec, const HostTraffic& traffic,
                                   const DiskFigures& disk, const DiskRate& disk_rate);
 std::vector<Table> traffic_tables(const Record& record, const DiskRate& disk_rate = {});

@@ -9,10 +9,10 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kMostSteps = 12;   // rows; of more steps some are left out
-constexpr size_t kMostPlaces = 10;  // that grow
+constexpr size_t kMostSteps = 12;   // rows; of more steps some are omitted
+constexpr size_t kMostPlaces = 10;  // growing ones
 
-// Evenly spread, the first and the last among them.
+// Evenly spread, with the first and the last.
 std::vector<size_t> some_of(size_t steps) {
   std::vector<size_t> shown;
   const size_t rows = std::min(steps, kMostSteps);
@@ -22,7 +22,7 @@ std::vector<size_t> some_of(size_t steps) {
   return shown;
 }
 
-// Allocated bytes move with which cached block is given, requested ones do not.
+// Allocated bytes depend on which cached block is given out, requested bytes do not.
 std::string verdict(const std::vector<MemoryBytes>& after) {
   const int64_t growth = after.back().requested - after.front().requested;
   if (growth == 0) return "Nothing grows: the last step ends with as many live bytes as the first.";

@@ -1,4 +1,4 @@
-// What steps leave behind, as tables. No torch here.
+// Memory that steps leave behind, as tables. No torch here.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,10 @@
 
 namespace headroom {
 
-// The live bytes after each step and what grows in them; none of a Record that was not watched.
+// Live bytes after each step, and their growth; empty for a Record that was not watched.
 std::vector<Table> watch_tables(const Record& record);
 
-// What each of the allocator's settings makes of the peak. The first Record is of the setting that
-// was asked for.
+// The peak under each of the allocator's settings. The first Record has the requested setting.
 Table settings_table(const std::vector<Record>& records);
 
 }  // namespace headroom

@@ -83,10 +83,10 @@ std::string device_name(const Record& record) {
 
 namespace {
 
-// What a model's shape comes from.
+// The settings behind a model's shape.
 using ShapeSettings = std::pair<std::string, std::array<int64_t, 6>>;
 
-// model_config(), which is asked for each dimension of a row in turn.
+// model_config(), cached: a row needs it once for each dimension.
 const ModelConfig& last_model_config(const RunSpec& spec) {
   thread_local std::optional<ShapeSettings> last;
   thread_local ModelConfig config;
@@ -113,7 +113,7 @@ std::string setting_text(const Record& record, const Field& field) {
   try {
     const ModelConfig& shape = last_model_config(record.spec);
     return dimension == kDimensions.end() ? shape.name : std::to_string(shape.*dimension->second);
-  } catch (const UsageError&) {  // the run was refused for it
+  } catch (const UsageError&) {  // the shape was refused
     return field.get(record.spec);
   }
 }

@@ -11,7 +11,7 @@ std::string text_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "name=NVIDIA H200;total_bytes=1": each figure a fact of its own.
+// "name=NVIDIA H200;total_bytes=1": each figure is one fact.
 void add_card(const std::string& description, Facts& facts) {
   std::istringstream stream(description);
   for (std::string item; std::getline(stream, item, ';');) {
@@ -21,7 +21,7 @@ void add_card(const std::string& description, Facts& facts) {
   }
 }
 
-// The machine counts where it decides times. On a virtual card nothing of it does.
+// The machine counts if it decides times: never on a virtual card.
 void add_machine(const Record& record, Facts& facts) {
   if (is_virtual(record.spec)) return;
   for (const char* name : {"cpu", "devices"}) {

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// The facts that are not the same in both.
+// The facts that differ between the two.
 void add_differences(const Facts& a, const Facts& b, std::set<std::string>& names) {
   const auto add = [&](const Facts& from, const Facts& to) {
     for (const auto& [name, value] : from) {
@@ -57,7 +57,7 @@ EnvironmentLabels environment_labels(const RecordPointers& shown) {
       add_differences(conditions_of(*rows[first].second), conditions_of(*rows[i].second), names);
     }
   }
-  // A hash is for people only where nothing else tells.
+  // A hash helps people only if nothing else differs.
   if (names.size() > 1) names.erase("key_before");
   EnvironmentLabels labels;
   if (names.empty()) return labels;

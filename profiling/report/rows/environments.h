@@ -1,5 +1,4 @@
-// Where results of equal settings part: the conditions and the machine they were measured in. No
-// torch here.
+// Differences between results of equal settings: conditions and machine. No torch here.
 #pragma once
 
 #include <map>
@@ -10,8 +9,8 @@
 
 namespace headroom {
 
-// What tells rows of equal settings apart, for all rows: "CUBLAS_WORKSPACE_CONFIG=:0:0". Empty
-// where no two rows have equal settings.
+// Labels that distinguish rows of equal settings: "CUBLAS_WORKSPACE_CONFIG=:0:0". Empty if no such
+// rows differ.
 using EnvironmentLabels = std::map<const Record*, std::string>;
 EnvironmentLabels environment_labels(const RecordPointers& shown);
 

@@ -1,4 +1,4 @@
-// Which row of a table a Record stands in. No torch here.
+// The row of a Record in a table. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,30 @@
 namespace headroom {
 
 // Note [Records of one configuration]
-// Rationale: of each configuration a table shows the newest result. Configurations are what a sweep
-//   would not take one for the other, but for the build of the program: their settings, variables,
-//   files, virtual card, place in a process and, where it counts, machine. A Record that does not
-//   say its conditions (version 1, or of another program) is like any of its settings.
-// Approach: the rows of a table are places. A Record takes the first place whose Record is of its
-//   settings and like it, else a new one. Places are found by hashes of settings and conditions, in
-//   n log n: files may hold a million.
+// Rationale: a table shows the newest result of each configuration. A configuration is what a sweep
+//   distinguishes, except the build of the program: settings, variables, files, virtual card, place
+//   in a process and, where it counts, machine. A Record without conditions (version 1, or of
+//   another program) is like any Record of its settings.
+// Approach: the rows of a table are places. A Record takes the first place whose Record has its
+//   settings and is like it, otherwise a new one. Places are found by hashes of settings and
+//   conditions, in n log n: files may hold a million.
 // Limits: 64-bit hashes, for finding and not for proof.
 class PlacesOfConfigurations {
  public:
   explicit PlacesOfConfigurations(size_t records) { first_.reserve(records); }
 
-  // The place that the Record takes: one given before, or the next. The Records must outlive this.
+  // The place of the Record: an earlier one, or the next. The Records must outlive this.
   size_t place_of(const Record& record);
 
  private:
   using Hash = uint64_t;
-  // The first place of these settings and conditions; the next where there is none.
+  // The first place of these settings and conditions; the next if there is none.
   size_t first_like(Hash settings, Hash conditions) const;
 
   std::vector<Hash> conditions_;                   // of the Record at each place
-  std::unordered_map<Hash, size_t> first_;         // place of each settings
-  std::set<std::tuple<Hash, Hash, size_t>> like_;  // settings, conditions, place, where several are
+  std::unordered_map<Hash, size_t> first_;         // first place of each settings
+  std::set<std::tuple<Hash, Hash, size_t>> like_;  // settings, conditions, place; of repeated
+                                                   // settings
   ConditionHashes hashes_;
 };
 

@@ -40,7 +40,7 @@ void RowSettings::add_exact_columns(Table& table) const {
 
 void RowSettings::add_exact_cells(std::vector<std::string>& row, const Record& record) const {
   for (const Field* field : exact_) row.push_back(setting_text(record, *field));
-  // libtorch calls a card cuda:0, whichever it is.
+  // libtorch calls any card cuda:0.
   const std::string hardware = is_virtual(record.spec) ? "" : hardware_name(record);
   row.push_back(hardware.empty() ? device_name(record) : hardware);
   row.push_back(environment_text(record, "build"));

@@ -23,8 +23,8 @@ bool same(const Record& a, const Record& b, const Field& field) {
                                    : field.same(a.spec, b.spec);
 }
 
-// Of the settings that change a result: whether all Records have them the same. Record by Record,
-// for memory's sake.
+// The settings that change a result and that vary between Records, or that do not. Goes Record by
+// Record, to save memory.
 std::vector<const Field*> fields_that(bool vary, const RecordPointers& records) {
   std::vector<const Field*> equal;
   std::vector<const Field*> varying;
@@ -42,14 +42,14 @@ std::vector<const Field*> fields_that(bool vary, const RecordPointers& records) 
   return vary ? varying : equal;
 }
 
-// A sweep writes the identity of the program that ran the cell. "" = unknown.
+// A sweep stores the identity of the program that ran the cell. "" = unknown.
 std::string build_of(const Record& record) {
   const auto build = "/identity/build"_json_pointer;
   return record.environment.contains(build) ? record.environment[build].dump() : "";
 }
 
-// A newer result stands for an older one of the same configuration, another build's too, and that
-// is said.
+// A newer result replaces an older one of the same configuration, even of another build. The note
+// reports it.
 void note_replaced(const RecordPointers& replaced, const std::vector<size_t>& places,
                    const RecordPointers& latest, std::vector<std::string>& notes) {
   if (replaced.empty()) return;
@@ -81,8 +81,8 @@ void note_differences(const RecordPointers& records, std::vector<std::string>& n
   }
 }
 
-// "model_size small, batch_size 4, ..., device cpu": what all Records share. A setting at its
-// default is named only if it is one of those that identify a run.
+// "model_size small, batch_size 4, ..., device cpu": settings that all Records share. A setting at
+// its default is named only if it is one that identifies a run.
 std::string common_settings(const RecordPointers& records) {
   const RunSpec defaults;
   if (records.empty()) return "";
@@ -101,8 +101,8 @@ std::string common_settings(const RecordPointers& records) {
   return join(settings);
 }
 
-// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB". Of libtorch's own text the figures:
-// its advice on settings stays in the Record.
+// "small_ctx512_training_fp32: oom: tried to allocate 2 GiB". Keeps the figures of libtorch's own
+// text; its advice on settings stays in the Record.
 std::string failure_note(const Record& record) {
   const std::string reason =
       record.reason.substr(0, record.reason.find(" Of the allocated memory"));

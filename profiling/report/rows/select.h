@@ -1,4 +1,4 @@
-// Which Records a table shows, and which settings tell them apart. No torch here.
+// The Records that a table shows, and the settings that distinguish them. No torch here.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@ namespace headroom {
 
 using RecordPointers = std::vector<const Record*>;
 
-// The last Record of each configuration, in order of first appearance; what was left out, and that
-// the Records are of different devices or builds, is said in `notes`. Equal settings under other
-// conditions (profiling/report/rows/places.h) are another configuration; another build is not.
+// The last Record of each configuration, in order of first appearance. `notes` gets the omissions,
+// and whether the Records are of different devices or builds. Equal settings under other conditions
+// (profiling/report/rows/places.h) are another configuration; another build is not.
 RecordPointers latest_of_each(const std::vector<Record>& records, std::vector<std::string>& notes);
 
-// The settings that change a result and are not the same in all Records; `shown` (JSON keys) are
-// left out, because the table has its own place for them.
+// The settings that change a result and differ between Records. `shown` (JSON keys) are left out:
+// the table has its own place for them.
 std::vector<const Field*> varying_fields(const RecordPointers& records,
                                          const std::vector<std::string>& shown);
 
-// The values of `fields`, joined: equal for Records that differ in nothing of them.
+// The values of `fields`, joined: equal for Records that have the same.
 std::string group_key(const Record& record, const std::vector<const Field*>& fields);
 
-// What stands under a table of `shown`: the settings that all rows share, the unit, the runs that
-// failed, and `about`, the notes of latest_of_each().
+// Adds the notes under a table of `shown`: the settings that all rows share, the unit, the failed
+// runs, and `about`, the notes of latest_of_each().
 void add_closing_notes(Table& table, const RecordPointers& shown,
                        const std::vector<std::string>& about);
 
