@@ -34,8 +34,7 @@ class PlacesOfConfigurations {
 
   std::vector<Hash> conditions_;                   // of the Record at each place
   std::unordered_map<Hash, size_t> first_;         // first place of each settings
-  std::set<std::tuple<Hash, Hash, size_t>> like_;  // settings, conditions, place; of repeated
-                                                   // settings
+  std::set<std::tuple<Hash, Hash, size_t>> like_;  // settings, conditions, place (if several)
   ConditionHashes hashes_;
 };
 
