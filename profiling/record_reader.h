@@ -14,8 +14,8 @@ Record record_from_line(std::string_view line);
 
 // The parts of a Record to read, fewest first.
 enum class Keep {
-  kPeaks,    // settings, status, peaks, times, and the environment without what differs by row
-             // (time, process, key, clocks); equal environments are shared
+  kPeaks,    // settings, status, peaks, times, and the environment without members that differ
+             // by row (time, process, key, clocks); equal environments are shared
   kFigures,  // also figures by name: categories, theory. All that a table of many Records prints
   kWhole,
 };

@@ -29,7 +29,7 @@ inline bool spreads_too_widely(const StepTimes& times) {
   return times.steps >= 3 && times.spread() > kWidestSpread;
 }
 
-// Of the finite values; empty if there are none.
+// From the finite values; empty if there are none.
 std::optional<StepTimes> step_times(const std::vector<double>& step_ms);
 
 }  // namespace headroom

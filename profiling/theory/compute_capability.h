@@ -1,4 +1,4 @@
-// Of the card that a run is on. No torch here.
+// The compute capability of a run's card. No torch here.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// "9.0"; so too of a card that is only known as "cuda".
+// "9.0"; also for a card only known as "cuda".
 std::string compute_capability(const RunSpec& spec);
 
 }  // namespace headroom

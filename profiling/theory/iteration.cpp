@@ -27,7 +27,7 @@ PhasePeak peak_of(const char* phase, const Memory& memory) {
 
 void nobody_hears(const char* /*phase*/, bool /*begins*/) {}
 
-// Warm-up, and the iteration after it: of that one's phases is told.
+// A warm-up, then the iteration whose phases are reported.
 void rehearse(Run& run, const RunSpec& shared, const PpoSetup& setup,
               const RehearsedIteration::OnPhase& on_phase) {
   RehearsedIteration iteration(run, shared, setup);

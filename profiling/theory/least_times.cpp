@@ -11,12 +11,12 @@
 namespace headroom {
 namespace {
 
-// Weights that come back when the host has updated them.
+// Weights that come back after the host's update.
 double updated_bytes(const RunSpec& spec) {
   if (!offloads_optimizer(spec)) return 0;
   const ModelConfig config = model_config(spec);
   const auto all = static_cast<double>(parameter_count(config));
-  // Those of blocks that lie on the host stay there.
+  // The weights of offloaded blocks stay on the host.
   const auto outside =
       static_cast<double>(config.d_model) * (2 * static_cast<double>(config.vocab_size) + 1);
   return (spec.param_offload.any() ? outside : all) * (spec.weights == WeightType::kBf16 ? 2 : 4);

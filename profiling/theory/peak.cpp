@@ -33,7 +33,7 @@ std::vector<Row> rows_of(const std::vector<Made>& alive) {
   return sorted;
 }
 
-// Steps after steps; from where they repeat each other by their requests alone.
+// Runs steps. Once they repeat each other, it replays their requests only.
 class Steps {
  public:
   Steps(Run& run, const RunSpec& spec, Head head, int64_t rank)
@@ -57,9 +57,9 @@ class Steps {
   bool steady_ = false;
 };
 
-// Warm-up and what is measured after it.
+// The warm-up steps, then the measured ones.
 void rehearse(Run& run, const RunSpec& spec, Head head, int64_t rank) {
-  constexpr int64_t kMostSteps = 16;  // what the allocator does changes less and less
+  constexpr int64_t kMostSteps = 16;  // the allocator's state changes less and less
   Steps steps(run, spec, head, rank);
   steps.go(std::min(spec.warmup_steps, kMostSteps));
   run.memory.release_cached();
@@ -67,15 +67,15 @@ void rehearse(Run& run, const RunSpec& spec, Head head, int64_t rank) {
   steps.go(std::min(spec.measure_steps > 0 ? spec.measure_steps : spec.record_steps, kMostSteps));
 }
 
-// bytes: that the run may have.
+// bytes: the limit of the run.
 std::unique_ptr<AllocatorRules> allocator_of(const RunSpec& spec, int64_t bytes) {
   if (spec.alloc_conf != kExpandableSegments) return std::make_unique<AllocatorRules>();
   const int64_t context = is_virtual(spec) ? find_card(spec.device.card).context_bytes : 0;
   return std::make_unique<ExpandableSegmentRules>(bytes + context);
 }
 
-// In a lower precision the memory-efficient kernel of heads of 65 to 128 elements is another one on
-// cards whose blocks of threads have less than 128 KiB of shared memory: it is not rehearsed.
+// In a lower precision, cards with less than 128 KiB of shared memory per thread block use another
+// memory-efficient kernel for heads of 65 to 128 elements. It is not rehearsed.
 bool follows_attention(const RunSpec& spec) {
   constexpr int64_t kOfTheLargest = 128 << 10;
   const RowBuilder sheet(spec);
@@ -90,8 +90,8 @@ bool follows_attention(const RunSpec& spec) {
 }  // namespace
 
 std::vector<std::string> flags_not_followed(const RunSpec& spec) {
-  // What the rehearsal follows. A setting of a tensor's size or presence that is not here must be
-  // at its default: better no peak than the peak of another step.
+  // The settings that the rehearsal follows. Any other setting of a tensor's size or presence must
+  // be at its default: better no peak than the peak of another step.
   static const std::vector<std::string> kFollowed = {"model_size",
                                                      "d_model",
                                                      "d_ff",

@@ -13,7 +13,7 @@ Table peak_table(const Peak& peak) {
               .columns = {{"part"}, {"made at"}, {"storages", true}},
               .keys = 2};
   add_bytes_columns(table, "size");
-  std::vector<Row> places;  // of every size together
+  std::vector<Row> places;  // of all sizes together
   for (const Row& row : peak.rows) {
     const auto place = std::find_if(places.begin(), places.end(), [&](const Row& known) {
       return known.group == row.group && known.source == row.source;

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// What is alive at the fullest instant; the sum is what the allocator has handed out then.
+// The memory alive at the fullest instant; the sum is the allocated bytes then.
 Table peak_table(const Peak& peak);
 
 }  // namespace headroom

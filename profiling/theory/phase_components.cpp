@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// Of theory's groups, "actor optimizer state".
+// For theory's groups: "actor optimizer state".
 std::string component_of(const std::string& owned) {
   const size_t space = owned.find(' ');
   const std::string owner = owned.substr(0, std::min(space, owned.size()));

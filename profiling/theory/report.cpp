@@ -23,7 +23,7 @@
 namespace headroom {
 namespace {
 
-// What is held outside the blocks and the loss, in the order of the tables.
+// The groups outside the blocks and the loss, in the order of the tables.
 constexpr std::array kStateGroups = {kParameters,
                                      kMasterWeights,
                                      kGradients,
@@ -125,7 +125,7 @@ void add_row(Table& table, const Row& row) {
   table.rows.push_back(std::move(cells));
 }
 
-// Rows of the groups, with one sum under all of them.
+// Rows of the groups, with one sum of all.
 Table row_table(const std::string& title, const std::vector<Row>& rows,
                 const std::vector<std::string>& groups) {
   Table table = empty_row_table(title);
@@ -164,7 +164,7 @@ Table block_table(const std::vector<Row>& rows, const Blocks& alike, int64_t lay
   return table;
 }
 
-// Rows of all their blocks together.
+// Each row is of all its blocks together.
 Table host_table(std::vector<Row> rows) {
   for (Row& row : rows) {
     if (row.blocks.count() > 1) {
@@ -176,7 +176,7 @@ Table host_table(std::vector<Row> rows) {
   return row_table("On the host while they wait for backward", rows, {kOffloaded});
 }
 
-// Of a host that updates the parameters.
+// For a host that updates the parameters.
 Table host_update_table(const std::vector<Row>& rows) {
   return row_table(
       "On the host from step to step", rows,
@@ -189,16 +189,16 @@ Table disk_table(const RunSpec& spec, const std::vector<Row>& rows) {
   return table;
 }
 
-// Whether they are all there when backward ends.
+// True if all gradients are there when backward ends.
 bool gradients_stay(const RunSpec& spec) {
   return !releases_gradients(spec) && !offloads_optimizer(spec);
 }
 
-// Which groups are live at an instant of a step.
+// The groups that are live at an instant of a step.
 struct Instant {
   const char* name;
   std::vector<const char*> groups;  // besides parameters, optimizer state, scaler, tables, inputs
-  bool after_backward;              // of the loss only the scalar is left
+  bool after_backward;              // only the scalar of the loss is left
   bool (*exists)(const RunSpec& spec);
 };
 

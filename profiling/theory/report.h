@@ -1,4 +1,4 @@
-// What `headroom theory` prints, as tables. No torch here.
+// The output of `headroom theory`, as tables. No torch here.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,8 @@
 
 namespace headroom {
 
-// Shape and parameters; the residual-stream tensor; what one block keeps, row by row; what is kept
-// outside the blocks; states; totals of the four modes. disk_rate: of the disk on which something
-// lies.
+// Shape and parameters; the residual-stream tensor; one block's saved tensors, row by row; those
+// outside the blocks; states; totals of the four modes. disk_rate: of the disk in use.
 std::vector<Table> theory_report(const RunSpec& spec, const DiskRate& disk_rate = {});
 
 }  // namespace headroom

@@ -17,7 +17,7 @@ constexpr int64_t kForeachChunk = 65536;  // elements: kChunkSize of ATen's Mult
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Of the tokens that name a size; a part of one ("D/64") and a number of several digits do not.
+// Letters of the tokens that name a size; a part of one ("D/64") and a long number do not.
 std::string letters_of(std::string_view shape) {
   std::istringstream tokens{std::string(shape)};
   std::string letters;

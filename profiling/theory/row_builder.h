@@ -11,14 +11,14 @@
 
 namespace headroom {
 
-// What the writer of a row knows; the sheet works out the rest.
+// The writer's part of a row; the sheet computes the rest.
 struct RowInput {
   std::string name;   // without the suffix; the sheet appends the letters of the shape
   std::string shape;  // "B H S T", "G*K D", "" for a scalar; letters as in model/layers.h, P = S
                       // padded, N = micro-batches, M = parameter tensors, C = chunks of the largest
-                      // in foreach; of generation: L layers, I prompt tokens, J tokens of a
-                      // sequence, W sequences of the cache, E its blocks; "V*D/256": so many,
-                      // rounded up; a number is itself
+                      // in foreach; for generation: L layers, I prompt tokens, J tokens of a
+                      // sequence, W sequences of the cache, E its blocks; "V*D/256": rounded up; a
+                      // number stands for itself
   DType dtype = DType::kFp32;
   std::string source;
   std::vector<std::string> saved_by;
@@ -33,24 +33,24 @@ class RowBuilder {
  public:
   explicit RowBuilder(const RunSpec& spec);
 
-  // Rows added from here on are of this group; of kBlock, of these blocks.
+  // The group of the rows added from here on; for kBlock, their blocks.
   void begin(std::string_view group, Blocks blocks = {});
   const std::string& group() const { return group_; }
   void add(const RowInput& input);
-  // A save of memory that another row counts.
+  // Adds a save of memory that another row counts.
   void alias(RowInput input);
 
   const RunSpec& spec() const { return spec_; }
   const ModelConfig& config() const { return config_; }
   bool autocast() const { return uses_autocast(spec_.precision); }
   bool cpu() const { return follows_cpu_policy(spec_); }
-  // What matrix products are computed in; of FP8 ones, what comes out.
+  // The type of matrix products; for FP8, of their results.
   DType compute() const;
   bool fp8() const { return spec_.precision == Precision::kFp8; }
-  // What parameters are stored in; the residual stream and the outputs of norms are of it too.
+  // The type of stored parameters, of the residual stream and of norms' outputs.
   DType weight() const { return weight_; }
   bool casts_weights() const { return compute() != weight(); }
-  // What computes scaled_dot_product_attention: forced, or libtorch's choice.
+  // The kernel of scaled_dot_product_attention: forced, or libtorch's choice.
   AttentionKernel attention_kernel() const;
   bool math_attention() const {
     return spec_.attention != Attention::kEager && attention_kernel() == AttentionKernel::kMath;
@@ -72,7 +72,7 @@ class RowBuilder {
   std::vector<Row> rows_;
 };
 
-// What each of these projections keeps of one input, (B, S, width), in FP8.
+// Adds what these projections save of one input, (B, S, width), in FP8.
 void add_fp8_input(RowBuilder& sheet, const std::string& name, const std::string& width,
                    const std::vector<std::string>& readers);
 
@@ -81,7 +81,7 @@ void add_activation_rows(RowBuilder& sheet);  // block, embedding, final norm, h
 void add_attention_rows(RowBuilder& sheet);   // the attention part of the block
 void add_state_rows(RowBuilder& sheet);  // parameters, gradients, optimizer, casts, tables, inputs
 
-// In how many pieces ATen's operations on lists of tensors go through one.
+// The number of chunks of a tensor in ATen's operations on lists.
 int64_t foreach_chunks(int64_t elements);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-// check_computable() refuses what could get here; a sum that is wrong must not look like one.
+// check_computable() refuses such settings earlier. A wrong sum must never be returned.
 [[noreturn]] void refuse_overflow() {
   throw UsageError(
       "theory: these settings make a sum beyond 2^63 bytes "
@@ -33,7 +33,7 @@ void add_to(int64_t& sum, int64_t bytes) {
   if (__builtin_add_overflow(sum, bytes, &sum)) refuse_overflow();
 }
 
-// On the CPU what lies on the host is memory of the device.
+// On the CPU, host memory is memory of the device.
 void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
                    std::map<std::string, int64_t>& sums) {
   if (follows_cpu_policy(spec)) {
@@ -41,7 +41,7 @@ void add_host_sums(const RunSpec& spec, const std::vector<Row>& rows,
     sums["optimizer_state"] += total(rows, kHostOptimizerState);
   } else {
     sums["host_pinned_bytes"] = host_pinned_bytes(rows);
-    // The number by which the loss scaler decides comes to the host through pinned memory.
+    // The loss scaler's decision comes to the host through pinned memory.
     const bool decides = spec.precision == Precision::kFp16 && spec.profile_type == Mode::kTraining;
     if (decides && sums["host_pinned_bytes"] > 0) sums["host_pinned_bytes"] += sizeof(float);
     sums["host_pageable_bytes"] = host_pageable_bytes(rows, spec);
@@ -170,7 +170,7 @@ std::vector<Row> rows_of_block(const std::vector<Row>& rows, int64_t block) {
 }
 
 std::vector<Blocks> blocks_alike(const std::vector<Row>& rows, int64_t layers) {
-  std::map<std::vector<bool>, size_t> kinds;  // which rows a block has -> index in `alike`
+  std::map<std::vector<bool>, size_t> kinds;  // the rows of a block -> index in `alike`
   std::vector<Blocks> alike;
   for (int64_t block = 0; block < layers; ++block) {
     std::vector<bool> has;

@@ -1,7 +1,7 @@
-// What memory a run needs by its operations alone, one row per tensor. No torch here.
+// The memory that a run needs by its operations alone, one row per tensor. No torch here.
 //
-// Start here: theory_rows(). A total is the sum of its rows and nothing else, so that a number that
-// is wrong can be found in the row that is wrong.
+// Start here: theory_rows(). A total is the sum of its rows and nothing else, so a wrong number can
+// be found in its row.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,22 @@ enum class DType { kFp32, kBf16, kFp16, kFp8, kInt64, kInt32, kInt8, kUint8, kBo
 int64_t element_size(DType dtype);   // bytes
 std::string to_string(DType dtype);  // "fp32"
 
-// Groups, in the order of theory_rows(). A row of kBlock is what each of its blocks keeps; every
-// other group is the whole model's.
+// Groups, in the order of theory_rows(). A row of kBlock is of each block that keeps it; every
+// other group is of the whole model.
 inline constexpr const char* kBlock = "block";
 inline constexpr const char* kEmbedding = "embedding";
-// What a group of blocks is computed again from, where it is kept in a form that no block made.
+// The input of a recomputed group of blocks, if it is kept in a form that no block made.
 inline constexpr const char* kCheckpointInputs = "checkpoint inputs";
 inline constexpr const char* kFinalNorm = "final norm";
 inline constexpr const char* kHead = "head";
 inline constexpr const char* kLoss = "loss";
-// What one recomputation of checkpointing holds when it ends, one group of blocks at a time: saved
-// for nobody, in no sum of activations. Its cast weights stand apart, as they do when they are
-// kept.
+// Memory of one checkpoint recomputation at its end, one group of blocks at a time: not saved, in
+// no sum of activations. Its cast weights are a group of their own, like kept ones.
 inline constexpr const char* kRecomputed = "recomputed";
 inline constexpr const char* kRecomputedCast = "recomputed casts";
-// On the host while they wait for backward: --activations offload.
+// On the host until backward: --activations offload.
 inline constexpr const char* kOffloaded = "offloaded activations";
-// On the host for good: --optimizer-offload.
+// On the host or the disk for good: --param-offload, --optimizer-offload.
 inline constexpr const char* kHostParameters = "parameters on the host";
 inline constexpr const char* kDiskParameters = "parameters on the disk";
 inline constexpr const char* kHostMasters = "master weights on the host";
@@ -48,7 +47,7 @@ inline constexpr const char* kParameters = "parameters";
 inline constexpr const char* kMasterWeights = "master weights";
 inline constexpr const char* kGradients = "gradients";
 inline constexpr const char* kOptimizerState = "optimizer state";
-// The state's next values, before the old ones go: at its fullest the state is both.
+// The state's next values, before the old ones are freed: at its fullest the state is both.
 inline constexpr const char* kOptimizerNextState = "optimizer state, next values";
 inline constexpr const char* kOptimizerTemporaries = "optimizer temporaries";
 // While the gradients are clipped, before the update.
@@ -62,97 +61,95 @@ inline constexpr const char* kInputs = "inputs";
 inline constexpr const char* kBatchLoss = "batch loss";  // of micro-batches
 
 // Note [Storages, not saves]
-// Rationale: autograd saves a tensor once for every node that needs it: the output of a norm three
-//   times for the three projections, the input of a block twice. Memory is taken once. A sum over
-//   what saved-tensor hooks see (the 1565.7 MiB per block published for 2.7B) is therefore nearly
-//   twice the memory.
-// Approach: a row is one storage, or several equal ones, and lists every save of it; a save of
-//   memory that another row already counts (a weight, a rotary table, the block's input) is a row
-//   of zero storages. Both sums come from the same rows: total() and hook_tally().
+// Rationale: autograd saves a tensor once for every node that needs it: a norm's output three times
+//   for the three projections, a block's input twice. Its memory exists once. A sum over
+//   saved-tensor hooks (the 1565.7 MiB per block published for 2.7B) is therefore nearly twice the
+//   memory.
+// Approach: a row is one storage, or several equal ones, and lists every save of it. A save of
+//   memory that another row counts (a weight, a rotary table, the block's input) is a row of zero
+//   storages. Both sums come from the same rows: total() and hook_tally().
 // Limits: holds for the operation sequence of model/ with libtorch 2.11.
 //
 // Note [Blocks that differ]
-// Rationale: a technique may treat some blocks in its own way (every third is computed again in
-//   backward), so no block stands for all of them.
-// Approach: a row of kBlock carries the blocks that keep it. A technique takes rows from its blocks
-//   (drop) and adds what it makes instead as rows of its own. A model's bytes are a sum over rows,
+// Rationale: a technique may treat some blocks in its own way (every third is recomputed in
+//   backward), so no block represents all.
+// Approach: a row of kBlock has the blocks that keep it. A technique removes rows from its blocks
+//   (drop) and adds rows for the memory that it makes instead. A model's bytes are a sum over rows,
 //   each times its blocks.
 // Limits: plan/ multiplies the rows of one block by the layers; its blocks are all alike.
 struct Row {
   std::string group;
-  Blocks blocks;               // that keep it; none where it is the whole model's
+  Blocks blocks;               // that keep it; none = the whole model's
   std::string tensor;          // with its shape suffix, as in model/: "scores_BHST"
   std::string symbols;         // "B, H, S, T"
   std::vector<int64_t> sizes;  // the same in numbers
   DType dtype = DType::kFp32;
   MemorySpace space = MemorySpace::kDevice;
-  int64_t storages = 1;               // how many of them; 0 = memory counted by another row
+  int64_t storages = 1;               // 0 = memory counted by another row
   int64_t bytes = 0;                  // product of sizes * element size * storages, of one block
   std::string derivation;             // "B*H*S*T * 4 B = 4*32*512*512 * 4 B"
   std::string condition;              // why it is kept, or when
   std::string source;                 // "model/attention.cpp eager_attention: where"
   std::vector<std::string> saved_by;  // one entry per save: "PowBackward0.self"
-  bool measured = true;  // false: derived by reading the CUDA operation lists, not run on a card
-  bool gradient = true;  // goes through it; else no technique keeps it in another form
+  bool measured = true;           // false: derived from the CUDA operation lists, not run on a card
+  bool gradient = true;           // goes through it; else no technique changes its form
   bool on_host_too = false;       // a row of kOffloaded counts its copy
-  std::optional<DType> saved_as;  // what autograd saves, where another form of it is kept
+  std::optional<DType> saved_as;  // autograd's type, if another form is kept
 
   int64_t bytes_each() const;   // of one storage
   int64_t all_bytes() const;    // of all of them, in one block
   int64_t model_bytes() const;  // `bytes` times the blocks
 };
 
-// Every row of the run. Throws UsageError on shapes that do not fit together, and where
-// --attention names a kernel that does not run.
+// Every row of the run. Throws UsageError on shapes that do not fit together, and if --attention
+// names a kernel that does not run.
 std::vector<Row> theory_rows(const RunSpec& spec);
 
 // Sum of the rows of one group, a block's counted once.
 int64_t total(const std::vector<Row>& rows, std::string_view group);
 
-// The same, a block's counted as often as there are blocks that keep it.
+// The same, a block's counted once per block that keeps it.
 int64_t model_total(const std::vector<Row>& rows, std::string_view group);
 
 // Number of storages in the rows of one group, a block's counted once.
 int64_t storages(const std::vector<Row>& rows, std::string_view group);
 
-// What one block keeps: the rows of kBlock that it has.
+// The rows of kBlock that one block has.
 std::vector<Row> rows_of_block(const std::vector<Row>& rows, int64_t block);
 
-// Blocks that keep the same rows, in the order of the first of each.
+// Blocks with the same rows, in the order of the first of each.
 std::vector<Blocks> blocks_alike(const std::vector<Row>& rows, int64_t layers);
 
-// `blocks` keep no more of the rows of kBlock than those that `keeps` says. A row without a block
-// goes.
+// `blocks` keep only those rows of kBlock that satisfy `keeps`. A row without a block is removed.
 void drop(std::vector<Row>& rows, const Blocks& blocks,
           const std::function<bool(const Row&)>& keeps);
 
-// Bytes kept for backward by the whole model: every block, embedding, final norm, head, loss.
+// Bytes saved for backward by the whole model: every block, embedding, final norm, head, loss.
 int64_t activation_bytes(const std::vector<Row>& rows);
 
-// What one middle block keeps for backward: storages made while it runs that are alive when the
-// forward ends, its output included, cast weights not.
+// Memory that one middle block saves for backward: storages made while it runs that are alive when
+// the forward ends, with its output, without cast weights.
 int64_t residual_bytes_per_block(const RunSpec& spec);
 int64_t residual_tensors_per_block(const RunSpec& spec);
 
-// One block's saves as a saved-tensor hook counts them: every save, weights' transposes included.
+// One block's saves as a saved-tensor hook counts them: every save, with weights' transposes.
 struct HookTally {
   int64_t tensors = 0;
   int64_t bytes = 0;
 };
 HookTally hook_tally(const std::vector<Row>& rows, std::string_view group);
 
-// By the category names of the measurement. Each is the category's own fullest instant: activations
-// at the end of the forward (of the loss where there is one), gradients at the end of backward,
-// optimizer state where the largest tensor has its old values and its new ones, "recomputed" (where
-// checkpointing computes something again) what the largest recomputation holds when it ends; and
-// the peak of the step where has_predicted_peak() (peak.h). --device auto must have become the
-// device that runs.
+// By the category names of the measurement. Each is at the category's own fullest instant:
+// activations at the end of the forward (or of the loss), gradients at the end of backward,
+// optimizer state when the largest tensor has its old and its new values, "recomputed" (if
+// checkpointing recomputes) at the end of the largest recomputation. The peak of the step is
+// included if has_predicted_peak() (peak.h). --device auto must already be the device of the run.
 std::map<std::string, int64_t> predicted(const RunSpec& spec);
 
-// Of a rank of the spec's mesh, where has_predicted_peak(): the peak of its step, and what its
-// collectives move in it, by moved_key().
+// For a rank of the spec's mesh, if has_predicted_peak(): the peak of its step, and the bytes that
+// its collectives move, by moved_key().
 struct PredictedRank {
-  int64_t peak_allocated = 0;  // 0: not known
+  int64_t peak_allocated = 0;  // 0 = unknown
   std::map<std::string, int64_t> moved;
 };
 PredictedRank predicted_of_rank(const RunSpec& spec, int64_t rank);

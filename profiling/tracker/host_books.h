@@ -37,7 +37,7 @@ class HostBooks {
   void reset_peak();
   void on_refusal(std::function<void(const Refusal& refusal)> listener);
 
-  // As in MemoryTracker.
+  // See MemoryTracker.
   void start(const RecordingOptions& options);
   void mark(const Scope& scope, bool begins) { log_.mark(scope, begins); }
   int64_t events() const { return log_.size(); }

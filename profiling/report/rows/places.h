@@ -12,10 +12,10 @@
 namespace headroom {
 
 // Note [Records of one configuration]
-// Rationale: a table shows the newest result of each configuration. A configuration is what a sweep
-//   distinguishes, except the build of the program: settings, variables, files, virtual card, place
-//   in a process and, where it counts, machine. A Record without conditions (version 1, or of
-//   another program) is like any Record of its settings.
+// Rationale: a table shows the newest result of each configuration. Configurations are told apart
+//   as in a sweep, but not by the build of the program: by settings, variables, files, virtual
+//   card, place in a process and, where it counts, machine. A Record without conditions (version 1,
+//   or of another program) is like any Record of its settings.
 // Approach: the rows of a table are places. A Record takes the first place whose Record has its
 //   settings and is like it, otherwise a new one. Places are found by hashes of settings and
 //   conditions, in n log n: files may hold a million.

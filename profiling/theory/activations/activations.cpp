@@ -1,18 +1,18 @@
-// What is kept for backward outside attention. Read beside model/layers.cpp and model/loss.cpp.
+// Tensors saved for backward outside attention. Read beside model/layers.cpp and model/loss.cpp.
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {
 
 // Note [Casts under autocast]
-// Rationale: a matrix product casts what is FP32, and its node keeps the casts. Autocast caches
-//   those of weights and no others: the FP32 output of a norm is cast once for each projection that
-//   reads it. On CUDA einsum is on autocast's list; on the CPU it is not, the products in it see
-//   views of the weights, and nothing is cached: without a graph a cast dies with its product.
+// Rationale: a matrix product casts FP32 inputs, and its node keeps the casts. Autocast caches
+//   those of weights only: the FP32 output of a norm is cast once for each projection that reads
+//   it. On CUDA einsum is on autocast's list. On the CPU it is not: its products see views of the
+//   weights, and nothing is cached. Without a graph a cast dies with its product.
 // Approach: a norm's output is one storage in FP32, however many projections read it; in autocast
-//   it is one storage per projection. The cast weights stand in groups of their own (states.cpp).
-// Limits: inputs that are low already (the merged heads, the gated product) are not cast. einsum
-//   over a dimension of one element (d_ff 1) is no matrix product.
+//   it is one storage per projection. The cast weights have groups of their own (states.cpp).
+// Limits: low-precision inputs (the merged heads, the gated product) are not cast. einsum over a
+//   dimension of one element (d_ff 1) is no matrix product.
 void add_norm_output(RowBuilder& sheet, const std::string& name,
                      const std::vector<std::string>& readers, const std::string& source) {
   if (sheet.fp8() && readers.front() != "lm_head") {
@@ -54,16 +54,16 @@ void add_norm(RowBuilder& sheet, const std::string& name) {
 }
 
 // Note [The residual stream of BF16 weights]
-// Rationale: a norm computes in FP32. Where the residual stream is FP32 (FP32 weights, under
-//   autocast too) it saves the stream itself; where the weights and with them the stream are BF16
-//   it saves an FP32 copy, and nothing saves the stream.
-// Approach: with BF16 weights each norm has a row for its copy, and the rows of the stream
-//   (embedded, attended, output) are not there: these tensors die within the forward.
-// Limits: a technique that keeps blocks' inputs keeps BF16 ones, and has rows for them itself
+// Rationale: a norm computes in FP32. An FP32 residual stream (FP32 weights, under autocast too) is
+//   saved itself. With BF16 weights the stream is BF16: the norm saves an FP32 copy, and nothing
+//   saves the stream.
+// Approach: with BF16 weights each norm has a row for its copy, and the stream has no rows
+//   (embedded, attended, output): these tensors die within the forward.
+// Limits: a technique that keeps blocks' inputs keeps BF16 ones, and adds rows for them itself
 //   (profiling/theory/activations/checkpoint.cpp).
 bool keeps_stream(const RowBuilder& sheet) { return sheet.weight() == DType::kFp32; }
 
-// What a norm computes with, where the stream is counted elsewhere.
+// The input of a norm; an FP32 stream is counted elsewhere.
 void add_input_of_norm(RowBuilder& sheet, const std::string& norm, const std::string& stream,
                        const std::string& counted_in) {
   const std::vector<std::string> saved_by = {"PowBackward0.self", "MulBackward0.self"};

@@ -1,12 +1,12 @@
-// What attention keeps for backward. Read beside model/attention.cpp.
+// Tensors that attention saves for backward. Read beside model/attention.cpp.
 #include "profiling/theory/activations/attention_lines.h"
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {
 namespace {
 
-// Whether the merged heads are a new tensor: (B, H, S, K) flattens to (B, S, H*K) without a copy
-// only where one of the two swapped dimensions is 1.
+// True if merging the heads makes a new tensor: (B, H, S, K) flattens to (B, S, H*K) without a copy
+// only if one of the two swapped dimensions is 1.
 bool merging_copies(const RowBuilder& sheet) { return sheet.size('H') > 1 && sheet.size('S') > 1; }
 
 // The input of output_proj; storages 0: another row counts its memory.
@@ -34,7 +34,7 @@ void add_rotary(RowBuilder& sheet) {
   }
 }
 
-// What made q, and k where no head is repeated: the rotation, unless the product casts them itself.
+// The source of q, and of k without repeated heads: the rotation, unless the product casts them.
 std::string rotated_by(const RowBuilder& sheet, std::string_view product) {
   if (sheet.autocast()) return std::string(product);
   return sheet.compute() == DType::kFp32
@@ -159,8 +159,7 @@ void add_fused_outputs(RowBuilder& sheet, const std::string& node) {
             copied ? 1 : 0);
 }
 
-// The flash kernel keeps both words in one tensor and an unused one beside it, cuDNN's a tensor
-// each.
+// The flash kernel keeps both words in one tensor, beside an unused one; cuDNN's has one for each.
 void add_random_state(RowBuilder& sheet, const std::string& node) {
   const bool flash = sheet.attention_kernel() == AttentionKernel::kFlash;
   for (const char* name :
@@ -209,14 +208,14 @@ void add_math(RowBuilder& sheet) {
 }
 
 // Note [Fused attention]
-// Rationale: each kernel keeps something of its own; which one runs stands in Note [Which kernel]
-//   (attention_kernel.cpp).
-// Approach: the memory-efficient one lays its output out (B, S, H, K), so merging is a view; its
-//   log-sum-exp is padded to a multiple of 32 queries. cuDNN's and flash lay their output out as
-//   the query is, so merging copies, and keep random state on the card. The math kernel keeps its
-//   weights. Held on virtual cards by tests/virtual_gpu/theory_test.py.
-// Limits: a card that is only known as "cuda" is taken for one of 9.0: 8 bytes a block less than
-//   the flash kernel's. Head dimensions that are no multiple of 8 are padded and stand in no row.
+// Rationale: each kernel saves its own tensors; Note [Which kernel] (attention_kernel.cpp) is about
+//   the choice.
+// Approach: the memory-efficient kernel lays its output out (B, S, H, K), so merging is a view; its
+//   log-sum-exp is padded to a multiple of 32 queries. cuDNN's and flash lay their outputs out like
+//   the query, so merging copies; both keep random state on the card. The math kernel keeps its
+//   weights. Checked on virtual cards by tests/virtual_gpu/theory_test.py.
+// Limits: a card only known as "cuda" counts as one of 9.0: 8 bytes a block less than the flash
+//   kernel's. Head dimensions that are no multiple of 8 are padded, which no row shows.
 void add_sdpa(RowBuilder& sheet) {
   switch (sheet.attention_kernel()) {
     case AttentionKernel::kMath:

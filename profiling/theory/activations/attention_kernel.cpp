@@ -1,11 +1,11 @@
 // Note [Which kernel]
-// Rationale: what attention keeps for backward is its kernel's affair, and which kernel runs is
-//   decided by card, dtype and shape at run time.
+// Rationale: the kernel decides what attention saves for backward. Card, dtype and shape decide the
+//   kernel at run time.
 // Approach: libtorch 2.11's own conditions for the calls that model/ makes: causal, no dropout, no
-//   mask, all dimensions known. With --attention sdpa the first in its order that runs: cuDNN's on
-//   compute capabilities 9 and 10, flash, memory-efficient, math. On the CPU there are flash and
-//   math. Held against what ran on virtual cards by tests/virtual_gpu/theory_test.py, refusals too.
-// Limits: cuDNN may refuse a shape that libtorch would give it; it is not asked here.
+//   mask, all dimensions known. --attention sdpa runs the first possible one in its order: cuDNN's
+//   on compute capabilities 9 and 10, flash, memory-efficient, math. The CPU has flash and math.
+//   Checked against runs on virtual cards by tests/virtual_gpu/theory_test.py, refusals too.
+// Limits: cuDNN may refuse a shape that libtorch would give it; this is not checked.
 #include "profiling/theory/activations/attention_kernel.h"
 
 #include "profiling/theory/compute_capability.h"
@@ -85,7 +85,7 @@ AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DTy
                      .kv_heads = config.kv_heads,
                      .head_dim = config.head_dim(),
                      .backward = builds_graph(spec.profile_type)};
-  // Autocast's BF16 is FP16 on such a card (train/precision.cpp).
+  // Autocast uses FP16 for BF16 on such a card (train/precision.cpp).
   const bool replaced = !call.cpu && call.capability < 8 && spec.precision == Precision::kBf16;
   if (replaced) call.dtype = DType::kFp16;
   return call;

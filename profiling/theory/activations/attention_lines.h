@@ -1,4 +1,4 @@
-// Where model/attention.cpp has the products that save q, k and v. No torch here.
+// The products in model/attention.cpp that save q, k and v. No torch here.
 #pragma once
 
 #include <string_view>

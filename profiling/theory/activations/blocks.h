@@ -1,4 +1,4 @@
-// Which blocks of a model something belongs to. No torch here.
+// A set of a model's blocks. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class Blocks {
   int64_t first() const { return numbers_.front(); }
   Blocks without(const Blocks& others) const;
   Blocks within(const Blocks& others) const { return without(without(others)); }
-  Blocks moved(int64_t by) const;  // each that many later; what would be before 0 goes
+  Blocks moved(int64_t by) const;  // shifted; numbers below 0 are dropped
   Blocks last(int64_t count) const;
-  void add(int64_t block) { numbers_.push_back(block); }  // later than all it has
+  void add(int64_t block) { numbers_.push_back(block); }  // later than all others
 
   bool operator==(const Blocks&) const = default;
 

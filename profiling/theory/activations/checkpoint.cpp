@@ -11,14 +11,14 @@ std::vector<BlockGroup> groups_of(const RunSpec& spec) {
   return block_groups(spec.checkpoint, model_config(spec).layers);
 }
 
-// Only where the softmax is written out: fused kernels write no scores down.
+// Only for a softmax that is written out: fused kernels store no scores.
 bool recomputes_core(const RunSpec& spec) {
   return spec.checkpoint.kind == CheckpointKind::kSelective && spec.attention == Attention::kEager;
 }
 
 bool is_block_output(const Row& row) { return row.tensor == "output_BSD"; }
 
-// `times` of what a row counts, made again.
+// `times` the storages of a row, made again.
 void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::string& condition) {
   if (times == 0 || row.storages == 0) return;
   if (times > 1) row.derivation += ", of " + std::to_string(times) + " blocks";
@@ -30,18 +30,18 @@ void add_recomputed(std::vector<Row>& added, Row row, int64_t times, const std::
   added.push_back(std::move(row));
 }
 
-// Behind the last row of its group.
+// Inserts behind the last row of the group.
 void insert_rows(std::vector<Row>& rows, const char* group, std::vector<Row> added) {
   const auto last =
       std::find_if(rows.rbegin(), rows.rend(), [&](const Row& row) { return row.group == group; });
   rows.insert(last.base(), added.begin(), added.end());
 }
 
-// BF16 weights: nothing saves the residual stream, so what a group begins with is kept for its
-// recomputation alone. Note [The residual stream of BF16 weights].
+// BF16 weights: nothing saves the residual stream, so a group's input is kept for its recomputation
+// only. Note [The residual stream of BF16 weights].
 void keep_inputs(const RunSpec& spec, std::vector<Row>& rows) {
   if (spec.weights != WeightType::kBf16) return;
-  Blocks before;  // whose output a group begins with
+  Blocks before;  // their outputs are inputs of groups
   bool keeps_embedding = false;
   for (const BlockGroup& group : groups_of(spec)) {
     if (!group.recomputed) continue;
@@ -87,14 +87,14 @@ void recompute_blocks(const RunSpec& spec, std::vector<Row>& rows, std::vector<R
   keep_inputs(spec, rows);
 }
 
-// v is kept as the projection made it, unless its heads were repeated; the product wants heads and
-// batch as one dimension, which is a copy unless one of them, or the context, is 1.
+// v is kept as the projection made it, unless its heads were repeated. The product needs heads and
+// batch as one dimension, a copy unless one of them, or the context, is 1.
 bool merges_v(const Row& row, const ModelConfig& config) {
   return row.tensor == "v_BHTK" && config.kv_heads == config.heads && row.sizes[0] > 1 &&
          row.sizes[1] > 1 && row.sizes[2] > 1;
 }
 
-// The inputs of the core are kept by the checkpoint, not by the nodes in it.
+// The checkpoint keeps the inputs of the core, not the nodes in it.
 bool is_input_of_core(const Row& row) {
   return row.tensor == "q_BHSK" || row.tensor == "k_BHTK" || row.tensor == "v_BHTK";
 }
@@ -163,8 +163,8 @@ int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows) {
   const int64_t kept = std::max(total(rows, kCastCache), total(rows, kPassingCast));
   const int64_t at_once = recomputed_at_once(spec);
   if (!casts_are_their_nodes(spec) || at_once == 0 || !uses_autocast(spec.precision)) return kept;
-  int64_t block = 0;    // the casts of one
-  int64_t largest = 0;  // of these
+  int64_t block = 0;    // casts of one
+  int64_t largest = 0;  // of its casts
   for (const Row& row : rows) {
     if (row.group != kRecomputedCast) continue;
     block += row.bytes_each();

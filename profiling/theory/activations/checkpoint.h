@@ -1,4 +1,4 @@
-// What activation checkpointing does to the rows of a run. No torch here.
+// The effect of activation checkpointing on a run's rows. No torch here.
 #pragma once
 
 #include <vector>
@@ -8,32 +8,32 @@
 
 namespace headroom {
 
-// Of a row of kBlock.
+// For a row of kBlock.
 BlockPart part_of(const RunSpec& spec, const Row& row);
 
 // Note [Rows of what is computed again]
-// Rationale: a block that is computed again keeps the input of its group alone; what backward then
-//   makes alive is as large as what was saved, but of one group at a time.
-// Approach: the blocks' rows go, but for the output that the next group begins with. What one
-//   recomputation holds when it ends stands in groups of its own: the dropped rows of the largest
-//   group (kRecomputed), the outputs between its blocks with them, and the weights it casts
+// Rationale: a recomputed block keeps only the input of its group. Backward then makes as much
+//   memory as was saved, but for one group at a time.
+// Approach: the blocks' rows are removed, except the output that the next group begins with. The
+//   memory of one recomputation at its end has groups of its own: the removed rows of the largest
+//   group (kRecomputed), with the outputs between its blocks, and the weights it casts
 //   (kRecomputedCast). The recomputation ends early: the group's own output is not made again.
-// Limits: what lives and dies inside the recomputation, as in any forward, is in no row.
+// Limits: tensors that live and die inside the recomputation, as in any forward, have no row.
 void checkpoint_rows(const RunSpec& spec, std::vector<Row>& rows);
 
-// The blocks of the groups that are computed again.
+// The blocks of recomputed groups.
 Blocks recomputed_blocks(const RunSpec& spec);
 
-// The most blocks that are computed again at once; 0 = none is.
+// The most blocks that are recomputed at once; 0 = none.
 int64_t recomputed_at_once(const RunSpec& spec);
 
-// Whether nobody but the nodes that use them keeps the casts of a block's weights: on the CPU, and
-// where they go with the weights (train/offload/prefetching_runner.cpp).
+// True if only the nodes that use them keep the casts of a block's weights: on the CPU, and if they
+// are released with the weights (train/offload/prefetching_runner.cpp).
 bool casts_are_their_nodes(const RunSpec& spec);
 
 // The cast weights alive at the fullest instant. On CUDA autocast's cache has all of them when the
-// forward ends. Where they are their nodes' a block that is computed again keeps none, but has them
-// while its products run (on the CPU one at a time) and again when it is computed again.
+// forward ends. If only nodes keep them, a recomputed block keeps none, but has them while its
+// products run (on the CPU one at a time) and again during its recomputation.
 int64_t cast_cache_bytes(const RunSpec& spec, const std::vector<Row>& rows);
 
 }  // namespace headroom

@@ -27,8 +27,8 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-// Each norm packs the stream that it saves, so what made it keeps it no longer: a block's output
-// and the embedding go, unless the block that reads it saves nothing itself.
+// Each norm packs the stream that it saves, so the stream's maker keeps it no longer: a block's
+// output and the embedding are removed, unless the block that reads it saves nothing.
 void move_streams(std::vector<Row>& rows, int64_t layers, int64_t min_bytes) {
   const auto output = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.group == kBlock && row.tensor == "output_BSD";
@@ -39,12 +39,12 @@ void move_streams(std::vector<Row>& rows, int64_t layers, int64_t min_bytes) {
   if (output == rows.end()) return;
   if (output->bytes_each() < min_bytes) return;
   const Row stream = *output;
-  // None where checkpointing computes every block again.
+  // None if checkpointing recomputes every block.
   const Blocks readers = reader == rows.end() ? Blocks() : reader->blocks;
   for (Row& row : rows) {
     if (is_of_a_forward(row) && is_stream_of_a_norm(row)) take_over(row, stream);
   }
-  Blocks kept;  // outputs that the next block reads as they are
+  Blocks kept;  // outputs that the next block reads unchanged
   for (int64_t block = 0; block + 1 < layers; ++block) {
     if (stream.blocks.contains(block) && !readers.contains(block + 1)) kept.add(block);
   }
@@ -57,10 +57,10 @@ void move_streams(std::vector<Row>& rows, int64_t layers, int64_t min_bytes) {
   });
 }
 
-// The first node that saves a tensor packs it: of a norm's output the layer behind it, of rotated
-// heads attention's product; of others what made them.
+// The first node that saves a tensor packs it: for a norm's output the layer behind it, for rotated
+// heads attention's product, for others their maker.
 std::string packed_at(const Row& row) {
-  if (row.saved_by.empty()) return row.source;  // what something is computed again from
+  if (row.saved_by.empty()) return row.source;  // the input of a recomputation
   const bool of_linear = row.saved_by.front().starts_with("BmmBackward0");
   if (row.tensor.ends_with(".output_BSD") && of_linear) {
     return "model/layers.cpp Linear::forward: einsum ...i,oi->...o";

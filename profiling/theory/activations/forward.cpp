@@ -23,7 +23,7 @@ void add_stream(RowBuilder& sheet, const std::string& norm) {
 void add_heads(RowBuilder& sheet) {
   const std::string source = "model/attention.cpp CausalSelfAttention::forward";
   const bool grouped = sheet.config().kv_heads != sheet.config().heads;
-  // The rotary tables are FP32, and so is what they rotate, but for BF16 weights.
+  // The rotary tables are FP32, and so are the rotated heads, except with BF16 weights.
   for (const char* shape : {"B H S K", "B G T K"}) {
     sheet.add({.name = shape[2] == 'H' ? "q" : "k",
                .shape = shape,
@@ -69,8 +69,7 @@ void add_softmax_instant(RowBuilder& sheet) {
       {.name = "sum", .shape = "B H S 1", .dtype = sheet.exponential(), .source = source + "sum"});
 }
 
-// _safe_softmax in the math kernel: the quotient, the scores it came from, and where these are
-// -inf.
+// _safe_softmax in the math kernel: the quotient, its scores, and the mask of their -inf.
 void add_math_instant(RowBuilder& sheet) {
   sheet.begin(kForwardAttention);
   add_stream(sheet, "ln1");
@@ -106,7 +105,7 @@ void add_feed_forward_instant(RowBuilder& sheet) {
   }
 }
 
-// w3(x) in SwiGLU in FP8: of few tokens the codes of the weight are the most.
+// w3(x) in SwiGLU in FP8: for few tokens the codes of the weight are largest.
 void add_fp8_instant(RowBuilder& sheet) {
   sheet.begin(kForwardFp8);
   add_stream(sheet, "ln2");

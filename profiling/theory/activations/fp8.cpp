@@ -1,4 +1,4 @@
-// What FP8 products keep of their inputs. Read beside train/techniques/fp8_linear.cpp.
+// Inputs that FP8 products save. Read beside train/techniques/fp8_linear.cpp.
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {

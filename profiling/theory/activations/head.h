@@ -1,4 +1,4 @@
-// What a model ends in, and what it is trained with. No torch here.
+// The last layer of a model and its loss. No torch here.
 #pragma once
 
 namespace headroom {

@@ -8,10 +8,10 @@ namespace headroom {
 
 inline constexpr const char* kKvCacheRows = "kv cache";
 
-// Of its codes. FP8 is kept by its bits (model/kv_cache.cpp), which are as many.
+// The type of its codes. FP8 is stored as its bits (model/kv_cache.cpp), of the same size.
 DType dtype_of(KvCacheType type);
 
-// Codes, and scales where there are any: model/kv_cache_shape.h, counted tensor by tensor.
+// Codes, and scales if there are any: model/kv_cache_shape.h, counted tensor by tensor.
 void add_kv_cache_rows(RowBuilder& sheet);
 
 }  // namespace headroom

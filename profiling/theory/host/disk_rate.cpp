@@ -24,7 +24,7 @@ DiskRate parse_disk_rate(std::string_view flag, std::string_view text) {
     if (text.ends_with(kPerSecond)) {
       bytes = parse_bytes(flag, text.substr(0, text.size() - kPerSecond.size()));
     }
-  } catch (const UsageError&) {  // its example is of a size
+  } catch (const UsageError&) {  // its example is a size
     bytes = 0;
   }
   if (bytes > 0) return {.bytes_per_second = static_cast<double>(bytes)};

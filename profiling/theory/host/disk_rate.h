@@ -1,4 +1,4 @@
-// How fast a disk is at most, as nobody's books say it. No torch here.
+// The rate of a disk: typed, or the bound of its link. No torch here.
 #pragma once
 
 #include <string>
@@ -6,12 +6,11 @@
 
 namespace headroom {
 
-// Of PCIe 4.0 x4, which most NVMe disks hang on, in bytes per second in one direction: 16 GT/s on
-// each of four lanes, of 130 bits 128 of data (PCI Express Base Specification 4.0).
+// PCIe 4.0 x4, the link of most NVMe disks, in bytes per second in one direction: 16 GT/s on each
+// of four lanes, 128 of 130 bits are data (PCI Express Base Specification 4.0).
 inline constexpr double kDiskLink = 16e9 * 4 / 8 * 128 / 130;
 
-// Read and written together; as it is made, the bound of a disk's link, which goes both ways at
-// once.
+// By default the bound of a disk's link, which moves both ways at once.
 struct DiskRate {
   double bytes_per_second = 0;  // read and written together; 0 = the link's bound
 

@@ -41,7 +41,7 @@ void run_group(BlockPrefetcher& blocks, const BlockGroup& group, bool with_graph
 
 bool on_disk(const RunSpec& spec) { return spec.param_offload.space == MemorySpace::kDisk; }
 
-// Whose parameters have memory on the host.
+// Blocks whose parameters have host memory.
 int64_t blocks_on_host(const RunSpec& spec) {
   const int64_t layers = model_config(spec).layers;
   return on_disk(spec) ? std::min(kStagedBlocks, layers) : layers;
@@ -51,7 +51,7 @@ int64_t bytes_of_a_block(const std::vector<Row>& rows, const RunSpec& spec) {
   return total(rows, kHostParameters) / blocks_on_host(spec);
 }
 
-// Of a block, in the file.
+// A block's bytes in the file.
 int64_t bytes_on_pages(const RowBuilder& sheet) {
   int64_t bytes = 0;
   for (const ParameterEntry& parameter : kParameterTable) {
@@ -82,7 +82,7 @@ std::string on_the_card(const BlockMoves& moves) {
          std::to_string(moves.most) + " blocks at once at most";
 }
 
-// How often the blocks are gone through.
+// The number of passes through the blocks.
 int64_t passes_of(const RunSpec& spec) {
   return spec.profile_type == Mode::kGenerate ? generation_passes(spec) : passes(spec);
 }
@@ -137,7 +137,7 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
 
 int64_t parameters_away(const std::vector<Row>& rows, const RunSpec& spec, bool after_backward) {
   if (!spec.param_offload.any()) return 0;
-  // Backward begins with the last block: it stays where there is a graph.
+  // Backward begins with the last block: it stays if there is a graph.
   const int64_t there = after_backward || !builds_graph(spec.profile_type) ? 0 : 1;
   return (block_moves(spec).most - there) * bytes_of_a_block(rows, spec);
 }

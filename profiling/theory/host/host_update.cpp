@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// Of a block, between those of what comes behind and before all blocks.
+// The order in a block. The head's gradients come before, the token table's after.
 constexpr std::string_view kArrivals[] = {"ffn.w2",      "ffn.w3",           "ffn.w1",
                                           "ln2",         "attn.output_proj", "attn.v_proj",
                                           "attn.k_proj", "attn.q_proj",      "ln1"};
@@ -24,7 +24,7 @@ const ParameterEntry& parameter_of(std::string_view name) {
                        [&](const ParameterEntry& each) { return each.name == name; });
 }
 
-// One block after another is as two of them.
+// Two blocks stand for all: the next ones are alike.
 std::vector<const ParameterEntry*> arrivals(const RowBuilder& sheet) {
   std::vector<const ParameterEntry*> all = {&parameter_of("lm_head"), &parameter_of("ln_final")};
   for (int64_t block = 0; block < std::min<int64_t>(sheet.config().layers, 2); ++block) {
@@ -34,7 +34,7 @@ std::vector<const ParameterEntry*> arrivals(const RowBuilder& sheet) {
   return all;
 }
 
-// Of the rows of a group in whole units.
+// A group's bytes in whole units.
 int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
   int64_t bytes = 0;
   for (const Row& row : rows) {
@@ -45,7 +45,7 @@ int64_t unit_bytes(const std::vector<Row>& rows, std::string_view group) {
   return bytes;
 }
 
-// The two that are largest together of those that come one after another.
+// The two consecutive gradients whose sum is largest.
 std::array<const ParameterEntry*, 2> largest_neighbours(const RowBuilder& sheet) {
   const std::vector<const ParameterEntry*> all = arrivals(sheet);
   const auto size = [&](size_t first) {
@@ -114,7 +114,7 @@ void add_host_update_rows(RowBuilder& sheet) {
 int64_t host_pageable_bytes(const std::vector<Row>& rows, const RunSpec& spec) {
   const int64_t kept = total(rows, kHostMasters) + total(rows, kHostOptimizerState);
   if (kept == 0) return 0;
-  // Of a step before it runs: its tokens and the one behind them (Data::batch in train/data).
+  // The next step's batch: its tokens and the one behind them (Data::batch in train/data).
   return kept + (spec.batch_size * spec.context_length + 1) * element_size(DType::kInt64);
 }
 
@@ -129,7 +129,7 @@ int64_t slab_bytes(const std::vector<Row>& rows, std::string_view group) {
 
 HostTraffic update_traffic(const std::vector<Row>& rows, const RunSpec& spec) {
   const int64_t bytes = total(rows, kHostGradients);
-  // Weights that lie elsewhere are written there.
+  // Offloaded weights stay on the host.
   return {passes(spec) * bytes, bytes == 0 ? 0 : bytes - offloaded_parameter_bytes(rows, spec)};
 }
 

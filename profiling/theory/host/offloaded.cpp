@@ -12,11 +12,11 @@
 namespace headroom {
 namespace {
 
-// What goes, by the block that sends it. Each has a unit of its own.
+// The blocks that send memory to the host. Each has a unit of its own.
 struct Senders {
-  Blocks kept;     // send what they save
-  Blocks inputs;   // send what they are computed again from
-  Blocks streams;  // of those kept: send what the block before made, as it is
+  Blocks kept;     // send their saves
+  Blocks inputs;   // send the inputs of their recomputation
+  Blocks streams;  // of those kept: send the previous block's output unchanged
 };
 
 Senders senders_of(const RunSpec& spec) {
@@ -39,14 +39,14 @@ bool is_embedding(const Row& row) {
   return row.group == kEmbedding && row.tensor == "embedded_BSD";
 }
 
-// The inputs of the core are saved by its checkpoint, not by a node.
+// The core's checkpoint saves its inputs, no node does.
 bool is_input_of_checkpointed_core(const RunSpec& spec, const Row& row) {
   return spec.checkpoint.kind == CheckpointKind::kSelective &&
          spec.attention == Attention::kEager &&
          (row.tensor == "q_BHSK" || row.tensor == "k_BHTK" || row.tensor == "v_BHTK");
 }
 
-// What some of `blocks` keep and some others becomes two rows, that of `blocks` first.
+// A row of `blocks` and of others becomes two rows, that of `blocks` first.
 void split(std::vector<Row>& rows, const Blocks& blocks) {
   std::vector<Row> parts;
   for (const Row& row : rows) {
@@ -61,8 +61,8 @@ void split(std::vector<Row>& rows, const Blocks& blocks) {
   rows = std::move(parts);
 }
 
-// The residual stream goes with the block whose norm saves it. In 8 bits it is memory that this
-// block makes; as it is, memory of the block before.
+// The residual stream goes with the block whose norm saves it. In 8 bits this block makes the
+// memory; unchanged, it is the previous block's memory.
 void move_streams(std::vector<Row>& rows, const Activations& activations, Senders& senders) {
   const auto sends = [&](const Row& row) {
     return row.group == kBlock && is_stream_of_a_norm(row) &&
@@ -87,8 +87,8 @@ void move_streams(std::vector<Row>& rows, const Activations& activations, Sender
   });
 }
 
-// Blocks that send something of the row; none where it stays. Of another block's output, and of the
-// embedding, it is the block that reads it.
+// Blocks that send something of the row; none if it stays. The block that reads another block's
+// output, or the embedding, sends it.
 Blocks senders_of_row(const RunSpec& spec, const Row& row, const Senders& senders) {
   const int64_t min_bytes = spec.activations.min_bytes;
   if (is_output(row) || is_embedding(row)) {
@@ -156,7 +156,7 @@ void offload_saved(std::vector<Row>& rows, const RunSpec& spec) {
       here.push_back(row);
       continue;
     }
-    const int64_t back = is_output(row) ? -1 : 0;  // from who sends it to who has the row
+    const int64_t back = is_output(row) ? -1 : 0;  // from the sender to the block that has the row
     const bool of_blocks = row.group == kBlock;
     const Blocks stays = row.blocks.without(sent[i].moved(back));
     if (of_blocks && !stays.empty()) {

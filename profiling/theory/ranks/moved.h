@@ -1,14 +1,13 @@
-// What collectives move in a step, one kind of call a row. No torch here.
+// Bytes that collectives move in a step, one kind of call per row. No torch here.
 //
 // Note [Moved bytes]
-// Rationale: how many bytes a scheme moves is what it costs, and each has its formula. Which calls
-//   there are depends on what is around: a block that is computed again speaks to the other ranks
-//   again, what comes and goes with ZeRO-3 does so as often as its books say.
-// Approach: the rehearsal of a step counts where the step calls. A row is one tensor, how often it
-//   is moved in one phase, and why it has that size. Bytes are of the whole of what is added up,
-//   gathered or scattered, as RankGroup counts them.
-// Limits: of the last step gone through; what a step reads of the others is not counted twice: a
-//   send is the sender's.
+// Rationale: the cost of a scheme is the bytes it moves, and each has its formula. The calls depend
+//   on other settings: a recomputed block communicates again, and ZeRO-3 gathers as often as its
+//   prefetcher decides.
+// Approach: the rehearsal of a step counts where the step calls. A row is one tensor, the number of
+//   its moves in one phase, and the derivation of its size. Bytes count the whole tensor that is
+//   added up, gathered or scattered, as RankGroup does.
+// Limits: only the last step is counted. A send counts for its sender, not again for its receiver.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +37,14 @@ struct MovedRow {
 // "dp all_reduce", "dp copies all_reduce", as in RankFigures::moved.
 std::string moved_key(const MovedRow& row);
 
-// By that.
+// Bytes by moved_key().
 std::map<std::string, int64_t> moved_sums(const std::vector<MovedRow>& rows);
 
-// Of the calls of one step, in the order of the first of each.
+// The calls of one step, in the order of the first of each.
 class MovedCount {
  public:
   void begin_step() { rows_.clear(); }
-  void add(MovedRow call);  // times is not looked at
+  void add(MovedRow call);  // times is ignored
   const std::vector<MovedRow>& rows() const { return rows_; }
 
  private:

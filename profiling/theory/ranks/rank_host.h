@@ -1,4 +1,4 @@
-// What one rank of a mesh keeps in host memory. No torch here.
+// Host memory of one rank of a mesh. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 namespace headroom {
 
 // Note [Host memory of a rank]
-// Rationale: rows (Note [Rows on the host]) are a whole model's. What a rank keeps on the host is
-//   its stage's layers, its cut of matrices, its part of what replicas share, and as many
-//   micro-batches' saves as its stage has at once.
-// Approach: one step of the rank is rehearsed, and the books that the step keeps of its pinned
-//   slabs (train/offload/host_ranges.h) are kept with it. Every step takes what the first one took.
-// Limits: as of Note [Rehearsal]. Files are none of a rank's.
+// Rationale: rows (Note [Rows on the host]) are of a whole model. A rank's host memory is of its
+//   stage's layers, its cut of matrices, its part of what replicas share, and the saves of as many
+//   micro-batches as its stage has at once.
+// Approach: one step of the rank is rehearsed with the step's own bookkeeping of its pinned slabs
+//   (train/offload/host_ranges.h). Every step takes as much as the first.
+// Limits: as of Note [Rehearsal]. A rank has no files.
 struct RankHost {
   int64_t pinned = 0;    // bytes, in slabs
-  int64_t pageable = 0;  // states of what the host updates, and the batch while it is made
+  int64_t pageable = 0;  // states that the host updates, and the batch while it is made
 };
 
-// Of a spec that has_predicted_peak() knows.
+// The spec must satisfy has_predicted_peak().
 RankHost rehearsed_host(const RunSpec& spec, int64_t rank);
 
 }  // namespace headroom

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// Of the stage's layers "0 to 15, 32 to 47".
+// The stage's layers: "0 to 15, 32 to 47".
 std::string layers_in_words(const RunSpec& spec, int64_t rank) {
   const int64_t stages = spec.mesh.size(MeshAxis::kPipeline);
   const int64_t stage = spec.mesh.place(rank, MeshAxis::kPipeline);

@@ -1,4 +1,4 @@
-// What `headroom theory` prints of one rank of a mesh, as tables. No torch here.
+// The output of `headroom theory` for one rank of a mesh, as tables. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// What the rank has of the model; what is alive at the peak of its step; what its collectives move.
-// Throws UsageError where the rehearsal does not follow the spec, naming the setting.
+// The rank's part of the model; the memory alive at the peak of its step; its collectives' bytes.
+// Throws UsageError with the setting if the rehearsal does not follow the spec.
 std::vector<Table> rank_theory_report(const RunSpec& spec, int64_t rank);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kSource = "train/optim/muon.cpp orthogonalized";
 
-// Of a matrix: as the letters of its shape say them, rows or columns.
+// The shorter of a matrix's rows and columns, in the letters of its shape.
 std::string shorter_side(const RowBuilder& sheet, const ParameterEntry& matrix) {
   const std::string_view shape = matrix.shape;
   const std::string_view rows = matrix.rows();
@@ -14,12 +14,12 @@ std::string shorter_side(const RowBuilder& sheet, const ParameterEntry& matrix) 
 }
 
 // Note [What Newton-Schulz has alive]
-// Rationale: the direction is FP32, the iteration BF16, and which of them holds more depends on the
-//   matrix.
-// Approach: two instants. When the direction is rounded it stands beside its BF16 copy. In a step
-//   of the iteration the old and the new matrix stand beside two products of the shorter side with
-//   itself. The fuller instant has the rows.
-// Limits: on the CPU the last addition widens the BF16 update, which is the first instant's size.
+// Rationale: the direction is FP32, the iteration BF16. The matrix decides which of them holds
+//   more.
+// Approach: two instants. When the direction is rounded it is alive beside its BF16 copy. In a step
+//   of the iteration the old and the new matrix are alive beside two products of the shorter side
+//   with itself. The rows are of the fuller instant.
+// Limits: on the CPU the last addition widens the BF16 update, to the first instant's size.
 std::vector<RowInput> newton_schulz(const RowBuilder& sheet, const ParameterEntry& matrix,
                                     DType update_type) {
   const std::string name = matrix.name;

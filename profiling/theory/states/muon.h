@@ -1,4 +1,4 @@
-// What an update by Muon makes and frees.
+// Memory of an update by Muon.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-// Whether a state of that form has elements for the parameter.
+// True if a state of that form has elements for the parameter.
 bool keeps_state(StateForm form, const ParameterEntry& parameter);
 
-// The rows of the parameter whose update has most alive: of a matrix of a block Newton-Schulz at
-// its fullest, of another parameter AdamW's denominator. `beside`: further bytes that live during
-// the update of a parameter. Returns that parameter.
+// The rows of the parameter whose update has most alive: Newton-Schulz at its fullest for a matrix
+// of a block, AdamW's denominator for others. `beside`: further bytes that live during the update
+// of a parameter. Returns that parameter.
 const ParameterEntry& add_muon_temporaries(
     RowBuilder& sheet, DType update_type,
     const std::function<int64_t(const ParameterEntry&)>& beside);

@@ -34,7 +34,7 @@ int64_t parameter_tensors(const RowBuilder& sheet) {
 }
 
 bool is_cast(const RowBuilder& sheet, const ParameterEntry& parameter) {
-  // Of one number to sum over, einsum makes an elementwise product, which no CPU list casts.
+  // If one number is summed, einsum makes an elementwise product, which no CPU list casts.
   const bool is_product = !sheet.cpu() || elements(sheet, parameter) > row_count(sheet, parameter);
   return parameter.in_product && is_product && !(sheet.fp8() && parameter.in_every_block());
 }

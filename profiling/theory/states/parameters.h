@@ -13,14 +13,14 @@ int64_t copies(const RowBuilder& sheet, const ParameterEntry& parameter);  // te
 int64_t elements(const RowBuilder& sheet, const ParameterEntry& parameter);  // of one of them
 int64_t row_count(const RowBuilder& sheet, const ParameterEntry& parameter);
 
-// Whether autocast casts it: it goes through a matrix product, and not one of FP8, which casts for
-// itself.
+// True if autocast casts it: it is in a matrix product, and not one of FP8, which has its own
+// casts.
 bool is_cast(const RowBuilder& sheet, const ParameterEntry& parameter);
 
-// Of all parameters: how many tensors they are.
+// The number of all parameter tensors.
 int64_t parameter_tensors(const RowBuilder& sheet);
 
-// The first of those for which `size` is largest.
+// The first parameter with the largest `size`.
 template <typename SizeOf>
 const ParameterEntry& largest_by(const SizeOf& size) {
   return *std::max_element(
@@ -28,14 +28,14 @@ const ParameterEntry& largest_by(const SizeOf& size) {
       [&](const ParameterEntry& a, const ParameterEntry& b) { return size(a) < size(b); });
 }
 
-// Of all, or of those that products cast.
+// The largest parameter, of all or only of those that autocast casts.
 const ParameterEntry& largest_parameter(const RowBuilder& sheet, bool cast_only = false);
 
-// A row for each parameter, its name with `row.name` behind it; shape and storages are the
-// parameter's, and so is the source where the row has none.
+// Adds a row for each parameter, named by it and `row.name`; shape and storages are the
+// parameter's, and so is the source if the row has none.
 void add_each(RowBuilder& sheet, const RowInput& row);
 
-// One row, of the largest parameter alone.
+// Adds one row, for the largest parameter.
 void add_largest(RowBuilder& sheet, RowInput row);
 
 }  // namespace headroom

@@ -1,5 +1,4 @@
-// What lives outside the graph: parameters, gradients, optimizer state, cast weights, tables,
-// inputs.
+// Memory outside the graph: parameters, gradients, optimizer state, cast weights, tables, inputs.
 #include "profiling/theory/activations/checkpoint.h"
 #include "profiling/theory/activations/kv_cache.h"
 #include "profiling/theory/host/host_parameters.h"
@@ -12,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// Of what autocast casts: the token table and the norm weights meet no product.
+// One of autocast's casts: the token table and the norm weights are in no product.
 void add_cast(RowBuilder& sheet, const ParameterEntry& parameter, int64_t storages,
               const std::vector<std::string>& saved_by, const std::string& condition) {
   sheet.add({.name = std::string(parameter.name) + ".weight",
@@ -39,7 +38,7 @@ void add_casts(RowBuilder& sheet) {
   for (const ParameterEntry& parameter : kParameterTable) {
     if (!is_cast(sheet, parameter)) continue;
     int64_t kept = copies(sheet, parameter);
-    // What is computed again has no node that would keep them.
+    // A recomputed block has no node to keep them.
     if (by_nodes && parameter.in_every_block()) kept = saves ? kept - again : 0;
     if (kept == 0) continue;
     add_cast(sheet, parameter, kept, {"BmmBackward0.mat2"}, why_kept(sheet, by_nodes));

@@ -11,12 +11,12 @@ namespace headroom {
 namespace {
 
 // Note [What an update of BF16 weights holds]
-// Rationale: the optimizers' table speaks of FP32 parameters.
-// Approach: with a master copy the optimizer's parameters are FP32, so its rows stand as they are,
-//   and the FP32 gradients of one tensor, or of all, come to its temporaries. Without one
-//   everything is BF16. With stochastic rounding what is kept is BF16 and what is computed with is
-//   FP32, of one tensor at a time: the optimizer's next values are passing there, too.
-// Limits: scales are FP32 in every case, and so are 8-bit states' moments of small tensors but for
+// Rationale: the optimizers' table is for FP32 parameters.
+// Approach: with a master copy the optimizer's parameters are FP32, so its rows hold unchanged, and
+//   the FP32 gradients of one tensor, or of all, are further temporaries. Without one everything is
+//   BF16. Stochastic rounding keeps BF16 and computes in FP32, one tensor at a time: there the
+//   optimizer's next values are temporaries, too.
+// Limits: scales are always FP32, and so are 8-bit states' moments of small tensors, except with
 //   stochastic rounding.
 DType moment_type(const RowBuilder& sheet) {
   return state_precision(sheet.spec()).moment == 2 ? DType::kBf16 : DType::kFp32;
@@ -26,12 +26,12 @@ bool rounds_stochastically(const RowBuilder& sheet) {
   return sheet.spec().rounding == Rounding::kStochastic;
 }
 
-// What an update computes in.
+// The type that an update computes in.
 DType update_type(const RowBuilder& sheet) {
   return rounds_stochastically(sheet) ? DType::kFp32 : moment_type(sheet);
 }
 
-// Of Adam-mini's blocks: "D/64", the rows that share one.
+// Adam-mini's blocks: "D/64" for 64 rows that share one.
 std::string blocks_shape(const RowBuilder& sheet, const ParameterEntry& parameter) {
   const int64_t rows = row_count(sheet, parameter);
   const std::vector<int64_t> sizes =
@@ -45,7 +45,7 @@ bool is_moment(StateForm form) {
   return form == StateForm::kMoment || form == StateForm::kHidden || form == StateForm::kOuter;
 }
 
-// What a parameter's state is kept as.
+// Adds a parameter's state in its kept form.
 void add_state_of(RowBuilder& sheet, const OptimizerState& state, const ParameterEntry& parameter) {
   if (!keeps_state(state.form, parameter)) return;
   const bool small = elements(sheet, parameter) < k8BitSmallest;
@@ -86,13 +86,13 @@ void add_optimizer_state(RowBuilder& sheet, const OptimizerState& state) {
   }
 }
 
-// 8-bit states are decoded to FP32 whatever the weights are.
+// 8-bit states are decoded to FP32 for any type of weights.
 DType temporary_type(const RowBuilder& sheet, const OptimizerTemporaries& made) {
   if (made.is_mask) return DType::kBool;
   return made.is_decoded ? DType::kFp32 : update_type(sheet);
 }
 
-// The first update of all makes the state: there are no old values beside the new ones.
+// The first update makes the state: it has no old values beside the new ones.
 bool updates_again(const RunSpec& spec) { return all_steps(spec) > 1; }
 
 void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& made) {
@@ -112,7 +112,7 @@ void add_optimizer_temporaries(RowBuilder& sheet, const OptimizerTemporaries& ma
   const ParameterEntry& largest = made.of_blocks ? largest_by(blocks) : largest_parameter(sheet);
   const int64_t size = elements(sheet, largest);
   if (size < made.at_least || size >= made.below) return;
-  // A BF16 gradient in FP32 comes to what is decoded.
+  // The FP32 copy of a BF16 gradient is added to decoded states.
   const bool widens = made.is_decoded && update_type(sheet) == DType::kBf16;
   std::string shape = made.of_blocks ? blocks_shape(sheet, largest) : largest.shape;
   if (made.chunk > 0) {
@@ -150,7 +150,7 @@ int64_t moments_of(const OptimizerInfo& info, const ParameterEntry& parameter) {
   });
 }
 
-// Weight, gradient and moments of a parameter in FP32.
+// FP32 copies of a parameter: weight, gradient and moments.
 int64_t widened_of(const RowBuilder& sheet, const OptimizerInfo& info,
                    const ParameterEntry& parameter) {
   return 2 + (updates_again(sheet.spec()) ? moments_of(info, parameter) : 0);
@@ -165,14 +165,14 @@ void add_widened(RowBuilder& sheet, const OptimizerInfo& info, const ParameterEn
           .storages = widened_of(sheet, info, parameter)});
 }
 
-// When the weight is rounded, which its gradient and what the update made do not live to see.
+// The rounding of the weight, after its gradient and the update's temporaries are freed.
 void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   sheet.begin(kOptimizerTemporaries);
   const std::string source = "train/techniques/stochastic_rounding.cpp round_stochastically";
   const auto widened = [&](const ParameterEntry& parameter) {
     return 1 + moments_of(info, parameter);
   };
-  constexpr int64_t kRoundingBytes = 4 + 1 + 4 + 2;  // of an element: the last four rows
+  constexpr int64_t kRoundingBytes = 4 + 1 + 4 + 2;  // per element: the last four rows
   const ParameterEntry& largest = largest_by([&](const ParameterEntry& parameter) {
     return elements(sheet, parameter) * (4 * widened(parameter) + kRoundingBytes);
   });
@@ -187,7 +187,7 @@ void add_rounding(RowBuilder& sheet, const OptimizerInfo& info) {
   add_of(sheet, largest, {.name = ".rounded", .dtype = DType::kBf16, .source = source});
 }
 
-// Muon's rows are of one parameter, that whose update has most alive.
+// Muon's rows are of one parameter: the one whose update has most alive.
 const ParameterEntry& add_temporaries_of_muon(RowBuilder& sheet, const OptimizerInfo& info) {
   const bool has_masters = sheet.spec().master_weights == MasterCopy::kFp32;
   const auto copies_in_fp32 = [&](const ParameterEntry& parameter) {
@@ -222,8 +222,8 @@ void add_optimizer(RowBuilder& sheet) {
   if (bytes(rounding) > bytes(sheet)) sheet = std::move(rounding);
 }
 
-// At its fullest: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU, and
-// where every tensor is one chunk, when the norms stand side by side.
+// The fullest instant: on CUDA in _foreach_norm, which sums a tensor chunk by chunk; on the CPU,
+// and if every tensor is one chunk, when the norms stand side by side.
 void add_clipping(RowBuilder& sheet) {
   sheet.begin(kClipping);
   const std::string source = "train/techniques/clipping.cpp norm_of_all: ";

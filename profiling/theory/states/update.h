@@ -1,14 +1,14 @@
-// What an update keeps, makes and frees.
+// Memory of an update.
 #pragma once
 
 #include "profiling/theory/row_builder.h"
 
 namespace headroom {
 
-// Where gradients are released: the one that is there.
+// For released gradients: the one alive.
 void add_released_gradient(RowBuilder& sheet);
 
-// Of a training step: clipping, the optimizer's state and temporaries, master weights.
+// For a training step: clipping, the optimizer's state and temporaries, master weights.
 void add_update_rows(RowBuilder& sheet);
 
 }  // namespace headroom
