@@ -1,9 +1,9 @@
 // The purpose of each block of a snapshot, in words. No torch here.
 //
 // Note [Labels]
-// Rationale: a stack tells the line that allocated a block, not the block's purpose. The same lines
+// Rationale: a stack has the line that allocated a block, not the block's purpose. The same lines
 //   of autograd allocate every gradient, and a block from before the recording has no stack at all,
-//   though the step knows its name.
+//   though the step has its name.
 // Approach: each allocation and release carries its lifetime's category and name as
 //   `user_metadata`, the place of a Python program's own metadata. memory_viz draws a block from
 //   before the recording by its frames, or by those of its release. The label becomes the innermost

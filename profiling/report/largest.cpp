@@ -63,7 +63,7 @@ std::vector<std::string> stack_lines(const LiveAllocation& row) {
 std::vector<std::string> shown_stack(const LiveAllocation& row) {
   std::vector<std::string> stack = stack_lines(row);
   for (std::string& line : stack) line = printable(line);
-  if (stack.size() > kTableStackLines) {  // our outermost frames tell least
+  if (stack.size() > kTableStackLines) {  // our outermost frames matter least
     stack.erase(stack.begin() + kTableStackLines - 2, stack.end() - 1);
     stack.insert(stack.end() - 1, "...");
   }

@@ -32,7 +32,7 @@ class MemoryTracker {
   virtual void release_cached() = 0;  // gives unused cached memory back to the device
 
   // Called for each refused allocation at that moment, on the requesting thread, before anything is
-  // freed. One listener at a time; never called if the memory cannot tell.
+  // freed. One listener at a time; never called if the memory gives no notice.
   virtual void on_refusal(std::function<void(const Refusal& refusal)> /*listener*/) {}
 
   // While on, blocks keep the stack of their allocation though nothing is recorded: a later
@@ -42,7 +42,7 @@ class MemoryTracker {
   virtual void start_recording(const RecordingOptions& options) = 0;
   virtual void mark(const Scope& scope, bool begins) = 0;  // only while recording
   virtual int64_t events() const = 0;                      // logged so far
-  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` tells if it lost events:
+  // Ends the recording. `snapshot` gets the memory_viz form; `truncated` is set if it lost events:
   // the oldest beyond max_entries, or one without memory to log it.
   virtual Recording stop_recording(Snapshot* snapshot, bool* truncated) = 0;
 };

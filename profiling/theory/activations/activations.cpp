@@ -54,8 +54,8 @@ void add_norm(RowBuilder& sheet, const std::string& name) {
 }
 
 // Note [The residual stream of BF16 weights]
-// Rationale: a norm computes in FP32. An FP32 residual stream (FP32 weights, under autocast too) is
-//   saved itself. With BF16 weights the stream is BF16: the norm saves an FP32 copy, and nothing
+// Rationale: a norm computes in FP32. It saves an FP32 residual stream (FP32 weights, autocast too)
+//   as it is. With BF16 weights the stream is BF16: the norm saves an FP32 copy, and nothing
 //   saves the stream.
 // Approach: with BF16 weights each norm has a row for its copy, and the stream has no rows
 //   (embedded, attended, output): these tensors die within the forward.

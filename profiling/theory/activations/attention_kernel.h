@@ -21,7 +21,7 @@ struct AttentionCall {
 };
 AttentionCall attention_call(const RunSpec& spec, const ModelConfig& config, DType dtype);
 
-// libtorch's objection to this kernel for such a call, in words; "" = it runs.
+// libtorch's reason against this kernel for such a call, in words; "" = it runs.
 std::string refusal(AttentionKernel kernel, const AttentionCall& call);
 
 // For --attention sdpa: the first in libtorch's order that runs.
@@ -34,7 +34,7 @@ AttentionKernel forced_kernel(Attention attention, const AttentionCall& call);
 // counts as one of 9.0.
 std::string attention_refusal(const RunSpec& spec);
 // Throws UsageError if there is such a reason. The device must be resolved. Real cards are not
-// checked: they report it themselves.
+// checked: libtorch reports it there.
 void check_attention(const RunSpec& spec);
 
 }  // namespace headroom

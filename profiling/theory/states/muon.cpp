@@ -14,8 +14,7 @@ std::string shorter_side(const RowBuilder& sheet, const ParameterEntry& matrix) 
 }
 
 // Note [What Newton-Schulz has alive]
-// Rationale: the direction is FP32, the iteration BF16. The matrix decides which of them holds
-//   more.
+// Rationale: the direction is FP32, the iteration BF16. Which is larger depends on the matrix.
 // Approach: two instants. When the direction is rounded it is alive beside its BF16 copy. In a step
 //   of the iteration the old and the new matrix are alive beside two products of the shorter side
 //   with itself. The rows are of the fuller instant.
