@@ -1,4 +1,4 @@
-// What `headroom profile` measured, beside what plans compute for the same. No torch here.
+// `headroom profile`'s measurements beside the plans' computed figures. No torch here.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace headroom {
 
-// Those of training steps that went through and, where a shape is given, are of that shape.
+// Records of successful training steps, of the given shape if there is one.
 std::vector<Record> comparable(const std::vector<Record>& records, const ModelConfig* shape);
 
-// Weights, gradients, the optimizer's moments, activations with logits, for each Record: computed,
-// measured, difference. A component that was not recorded is left out.
+// For each Record: weights, gradients, optimizer moments, activations with logits, each computed,
+// measured and their difference. A component that was not recorded is left out.
 Table measured_table(const std::vector<Record>& records);
 
 }  // namespace headroom

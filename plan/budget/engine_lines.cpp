@@ -16,7 +16,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr int64_t kFp32 = 4;
 constexpr const char* kGiven = "as given";
 
-// Held at 2^62 bytes: a rate times any number of layers.
+// Capped at 2^62 bytes: the number of layers has no limit.
 int64_t gib(double value) { return std::llround(std::min(value * kGiB, 4.6e18)); }
 
 BudgetLine given(const char* name, int64_t bytes) {
@@ -24,17 +24,17 @@ BudgetLine given(const char* name, int64_t bytes) {
 }
 
 // Note [Peak activation of an engine]
-// Rationale: vLLM measures it in a run of max-num-batched-tokens tokens in max-num-seqs sequences;
-//   without a card it must be computed, and with today's vocabularies it is gigabytes.
-// Approach: two instants, the larger counts. In a block: gate, up and their product beside four
-//   tensors as wide as the residual stream (attention's output, the stream before and after it,
-//   the feed-forward's input; that they are four is read off two logs). When tokens are drawn: one
-//   row of the vocabulary per sequence in the model's type and three in FP32 (logits,
-//   probabilities, noise), the buffer of the top-k kernel (FP32, a row per multiprocessor:
-//   vllm/v1/sample/ops/topk_topp_triton.py), the last hidden states. The cuBLAS workspace is there
-//   in both.
-// Limits: vLLM 0.17 to 0.20, whose sampler is the Triton kernel; before, logits were sorted (twice
-//   to three times as much). results/plan/anchors.md has the distance from published logs.
+// Rationale: vLLM measures it in a run of max-num-batched-tokens tokens in max-num-seqs sequences.
+//   Without a card it must be computed, and with today's vocabularies it is gigabytes.
+// Approach: the larger of two instants. In a block: gate, up and their product beside four tensors
+//   as wide as the residual stream (attention's output, the stream before and after it, the
+//   feed-forward's input; two logs give the number four). During sampling: per sequence one row of
+//   the vocabulary in the model's type and three in FP32 (logits, probabilities, noise), the buffer
+//   of the top-k kernel (FP32, a row per multiprocessor: vllm/v1/sample/ops/topk_topp_triton.py),
+//   the last hidden states. The cuBLAS workspace exists at both instants.
+// Limits: vLLM 0.17 to 0.20, which sample with the Triton kernel; earlier versions sorted the
+//   logits (two to three times as much). results/plan/anchors.md has the distance from published
+//   logs.
 int64_t block_instant(const EngineSpec& spec) {
   return spec.max_num_batched_tokens * bytes_of(spec.dtype) *
          (3 * shard(spec.model.d_ff, spec.tp) + 4 * spec.model.d_model);
@@ -67,7 +67,7 @@ BudgetLine weight_line(const EngineSpec& spec) {
                  (spec.tied_embeddings ? "; one matrix is token table and head" : "")};
 }
 
-// The model's whole context, whatever max-model-len is; on every rank.
+// Covers the model's whole context, whatever max-model-len is; every rank has it.
 BudgetLine rotary_line(const EngineSpec& spec) {
   const int64_t positions =
       spec.model.max_context > 0 ? spec.model.max_context : spec.max_model_len;
@@ -113,13 +113,13 @@ int64_t capture_sizes(int64_t max_num_seqs) {
   return sizes;
 }
 
-// Each size is captured twice, whole and in pieces, and a graph keeps its launches: 6 MiB for 32
-// layers in vLLM 0.19's own log. The first one also has the pool that the others share.
+// Each size is captured twice, whole and piecewise, and a graph keeps its launches: 6 MiB for 32
+// layers in vLLM 0.19's own log. The first graph also holds the pool that the others share.
 BudgetLine graph_line(const EngineSpec& spec) {
   constexpr const char* kName = "CUDA graphs";
   if (spec.enforce_eager) return {.name = kName, .why = "none: --enforce-eager"};
   if (spec.graphs) return given(kName, *spec.graphs);
-  constexpr double kPerLayer = 0.2 / 1024;  // GiB, of one graph
+  constexpr double kPerLayer = 0.2 / 1024;  // GiB per graph
   const int64_t graphs = 2 * capture_sizes(spec.max_num_seqs);
   const double launches = kPerLayer * static_cast<double>(graphs * spec.model.layers);
   return {

@@ -94,7 +94,7 @@ InferenceBudget inference_budget(const EngineSpec& spec) {
   if (spec.tp > 1) budget.outside.push_back(nccl_line(spec));
   budget.free_at_start = total - sum(budget.outside);
   budget.inside = {weight_line(spec)};
-  if (!spec.weights) budget.inside.push_back(rotary_line(spec));  // a log counts it as weights
+  if (!spec.weights) budget.inside.push_back(rotary_line(spec));  // vLLM's log counts it as weights
   budget.inside.push_back(non_torch_line(spec));
   budget.inside.push_back(activation_line(spec));
   (spec.graphs_inside ? budget.inside : budget.outside).push_back(graph_line(spec));

@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// What a verdict rests on that was measured nowhere on this card, each with its source.
+// The verdict's figures that were not measured on this card, each with its source.
 void add_assumptions(const InferenceBudget& budget, std::vector<std::string>& lines) {
   const auto add = [&](const BudgetLine& line) {
     if (line.figure != Figure::kAssumed || line.bytes == 0) return;
@@ -19,7 +19,7 @@ void add_assumptions(const InferenceBudget& budget, std::vector<std::string>& li
   for (const BudgetLine& line : budget.inside) add(line);
 }
 
-// What is wrong with the answer, if anything: one line each.
+// Reasons why the engine would not run, one line each.
 std::vector<std::string> warnings(const EngineSpec& spec, const InferenceBudget& budget) {
   std::vector<std::string> lines;
   if (budget.missing > 0) {

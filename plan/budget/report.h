@@ -1,4 +1,4 @@
-// What `headroom budget` prints, as tables. No torch here.
+// Tables of `headroom budget`. No torch here.
 #pragma once
 
 #include <vector>

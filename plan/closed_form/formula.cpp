@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr double kBytes = 2;  // of a weight, a gradient, a cache entry, an activation
+constexpr double kBytes = 2;  // per weight, gradient, cache entry, activation
 
 double number(int64_t value) { return static_cast<double>(value); }
 

@@ -1,7 +1,7 @@
 // The closed forms of the RLHF guide that this project began with (its memory_timeline.py), figure
 // for figure. No torch here.
 //
-// They are kept to be compared with: whole models in GB of 10^9 bytes, nothing divided over GPUs.
+// They are kept for comparison: whole models in GB of 10^9 bytes, nothing divided over GPUs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace headroom {
 
 struct ClosedFormModel {
   std::string name;            // "70b"
-  double params_billions = 0;  // as the name says
+  double params_billions = 0;  // by its name
   int64_t hidden = 0, layers = 0;
 };
 const std::vector<ClosedFormModel>& closed_form_models();
@@ -34,8 +34,8 @@ double total_gigabytes(const std::vector<ClosedFormComponent>& components);
 double closed_form_kv_cache(const ClosedFormModel& model, int64_t batch, int64_t seq_len);     // GB
 double closed_form_activations(const ClosedFormModel& model, int64_t batch, int64_t seq_len);  // GB
 
-// GB per GPU under a ZeRO stage: weights, gradients and optimizer of so many bytes per parameter.
-// The table of the memory guide, the other document it began with, has 2, 2 and 4.
+// GB per GPU under a ZeRO stage, from bytes per parameter of weights, gradients and optimizer. The
+// defaults 2, 2 and 4 are the table of the memory guide, the project's other starting point.
 struct StateRule {
   double weight = 2, gradient = 2, optimizer = 4;
 };

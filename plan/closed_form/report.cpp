@@ -17,7 +17,7 @@ constexpr double kGigabyte = 1e9;
 
 std::string gigabytes(double value) { return number_text(value, 1); }
 
-// The guide's setting: one GPU holds everything, what a phase needs not is not there.
+// The guide's setting: one GPU holds everything; what a phase does not need is swapped out.
 RlhfSpec on_one_gpu(const RlhfSpec& spec) {
   RlhfSpec one = spec;
   one.num_gpus = 1;
@@ -27,7 +27,7 @@ RlhfSpec on_one_gpu(const RlhfSpec& spec) {
   return one;
 }
 
-// One of the guide's components: which of ours it stands for, and why the figures differ.
+// One of the guide's components, our components for the same, and the reason for the difference.
 struct Match {
   const char* phase;
   const char* theirs;
@@ -142,8 +142,8 @@ Table phase_table(const RlhfSpec& spec, const ClosedFormModel& model, const Rank
   return table;
 }
 
-// Names with "weights" or "optimizer" in them are fixed for the guide: of the worst case, only
-// the optimizer.
+// The guide treats names with "weights" or "optimizer" in them as fixed; in its worst case only the
+// optimizer has such a name.
 Table scaling_table(const RlhfSpec& spec, const ClosedFormModel& model) {
   const auto optimizer = closed_form_phase(model, 4, 2048, "full_rlhf")[4].gigabytes;
   const double everything = total_gigabytes(closed_form_phase(model, 4, 2048, "full_rlhf"));
@@ -195,10 +195,10 @@ Table setup_table(const RlhfSpec& spec, const ClosedFormModel& model) {
   return table;
 }
 
-// Of the actor alone on one of the GPUs, all of them replicas, while it trains. In bytes.
+// Bytes of the actor alone on one GPU during training; all GPUs are replicas.
 struct States {
   int64_t all = 0;
-  int64_t in_flight = 0;  // of these: whole for a moment
+  int64_t in_flight = 0;  // part of `all` that is whole only for a moment
 };
 
 States states_of(RlhfSpec spec, const char* precision, int64_t zero) {

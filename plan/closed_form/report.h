@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// Throws UsageError for a model that the guide does not have.
+// Throws UsageError for a model outside the guide.
 std::vector<Table> closed_form_report(const RlhfSpec& spec);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ FullestRank rehearsed(const RunSpec& spec, int64_t rank) {
   return {.rank = rank, .allocated = allocated, .bytes = allocated + nccl_bytes_of(spec, rank)};
 }
 
-// The first, the last, and those between that can be fuller than those before them.
+// The first, the last, and each stage between with more layers than every earlier one between.
 std::vector<int64_t> stages_that_can_be_fullest(const RunSpec& spec) {
   const int64_t stages = spec.mesh.size(MeshAxis::kPipeline);
   const int64_t layers = model_config(spec).layers;
@@ -32,7 +32,7 @@ std::vector<int64_t> stages_that_can_be_fullest(const RunSpec& spec) {
   return all;
 }
 
-// Stages that this one sends to or has from.
+// Number of stages that this one sends to or receives from.
 int64_t neighbours(const RunSpec& spec, int64_t stage) {
   const int64_t stages = spec.mesh.size(MeshAxis::kPipeline);
   const bool is_end = stage == 0 || stage + 1 == stages;
@@ -61,7 +61,7 @@ std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec) {
 }
 
 int64_t nccl_bytes_of(const RunSpec& spec, int64_t rank) {
-  constexpr int64_t kCommunicators = 2;  // of those who measured it: of all, and of tp
+  constexpr int64_t kCommunicators = 2;  // the measured runs had two: all ranks, and tp
   int64_t own = 0;
   for (const MeshAxis axis : kMeshAxes) {
     if (spec.mesh.size(axis) == 1) continue;

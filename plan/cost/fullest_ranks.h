@@ -1,4 +1,4 @@
-// Which rank of a mesh fills its card. No torch here.
+// Selects the rank of a mesh that fills its card. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,40 @@
 namespace headroom {
 
 // Note [Ranks that can be fullest]
-// Rationale: of a thousand ranks nearly all are alike, and a rehearsal takes its time.
-// Approach: a card has its rank's peak and what NCCL takes beside it.
-//   Along tp the first has the largest parts, of a vocabulary that tp does not divide too.
+// Rationale: nearly all of a thousand ranks are alike, and each rehearsal takes time.
+// Approach: a card holds its rank's peak and NCCL's memory beside it.
+//   Along tp the first rank has the largest parts, also of a vocabulary that tp does not divide.
 //   Stages differ: the first keeps the most micro-batches for backward and has the table, the last
-//   has the head and the loss. One between has neither, but two neighbours, and what NCCL keeps for
-//   each; of those the earliest keeps most, and a later one can have more only with more layers.
-//   Under ZeRO replicas update other pieces of tensors, and what an update holds for a moment goes
-//   by pieces: one of each kind is rehearsed (profiling/theory/ranks/distinct_replicas.h: of any
-//   number of replicas a few dozen kinds at most), after it is known that the first has room. Of
-//   each stage the fullest by theory is run.
-// Limits: of stages as 1f1b and gpipe order them; of interleaved pieces the same are
-//   taken. tests/plan/cost/fullest_ranks_test.cpp holds it against all ranks; `headroom profile
-//   --rank distinct` runs every kind.
+//   has the head and the loss. A stage between has neither, but NCCL's memory for two neighbours.
+//   The earliest of these keeps most; a later one can exceed it only with more layers.
+//   Under ZeRO replicas update different pieces of tensors, and the update's temporaries depend on
+//   the pieces. Once the first replica is found to fit, one of each kind is rehearsed
+//   (profiling/theory/ranks/distinct_replicas.h: a few dozen kinds at most for any number of
+//   replicas). The fullest rank of each stage by theory is run.
+// Limits: derived for 1f1b and gpipe; interleaved pieces use the same ranks. `headroom profile
+//   --rank distinct` runs every kind; tests/plan/cost/fullest_ranks_test.cpp compares all ranks.
 
-// First those of first_ranks_of_stages().
+// Begins with first_ranks_of_stages().
 std::vector<int64_t> ranks_that_can_be_fullest(const RunSpec& spec);
 
-// The first replica's of each stage that can have it.
+// The first replica's rank of each stage that can be fullest.
 std::vector<int64_t> first_ranks_of_stages(const RunSpec& spec);
 
-// What NCCL takes of a rank's card beside the allocator, assumed: half a GiB for each axis of the
-// mesh, each of which has a communicator (plan/cost/library_bytes.h has two), and along pp for each
-// neighbour. The virtual card takes what virtual_gpu/nccl/own_bytes.h says, and is believed.
+// NCCL's memory on a rank's card beside the allocator, assumed: half a GiB for the communicator of
+// each axis of the mesh (plan/cost/library_bytes.h has two), and along pp for each neighbour. Runs
+// on the virtual card use virtual_gpu/nccl/own_bytes.h instead, which decides.
 int64_t nccl_bytes_of(const RunSpec& spec, int64_t rank);
 
-// By theory, of a spec that has_predicted_peak() knows.
+// By theory; has_predicted_peak(spec) must hold.
 struct FullestRank {
   int64_t rank = 0;
   int64_t allocated = 0;  // its peak
-  int64_t bytes = 0;      // with what NCCL takes
+  int64_t bytes = 0;      // with NCCL's memory
 };
 FullestRank predicted_fullest(const RunSpec& spec);
 FullestRank predicted_fullest(const RunSpec& spec, const std::vector<int64_t>& of_these);
 
-// And that of each stage that can have it: what is run.
+// The fullest rank of each stage that can be fullest: the ranks to run.
 std::vector<int64_t> fullest_ranks(const RunSpec& spec);
 
 }  // namespace headroom

@@ -13,7 +13,7 @@ bool has_letter(const Row& row, char letter) {
   return row.symbols.find(letter) != std::string::npos;
 }
 
-// Where a tensor of activations goes. Vocabulary-parallel loss keeps one value per token whole.
+// Sorts an activation by its split. Vocabulary-parallel loss keeps one value per token whole.
 Extent extent_of(const Row& row, int64_t vocab_size) {
   Extent extent;
   const bool of_head = row.group == kHead || row.group == kLoss;
@@ -32,17 +32,16 @@ Extent extent_of(const Row& row, int64_t vocab_size) {
 // Note [The loss of a policy]
 // Rationale: PPO needs the log-probability of each token and the entropy of its distribution; both
 //   come from the logits of the whole vocabulary, and these are the largest tensors of a step.
-// Approach: what headroom's own cross entropy keeps and makes (theory's rows of head and loss), and
-//   the probabilities that the entropy keeps. When backward starts, the gradients of two of them
-//   live beside what is kept: to four numbers per logit in all, as measured in FP32, under autocast
-//   and with BF16 weights (tests/virtual_gpu/plan_test.py). A number is FP32, with BF16 weights
-//   BF16.
+// Approach: the tensors of headroom's own cross entropy (theory's rows of head and loss), and the
+//   probabilities that the entropy keeps. When backward starts, two of them have gradients beside
+//   the kept tensors: four numbers per logit in all, as measured in FP32, under autocast and with
+//   BF16 weights (tests/virtual_gpu/plan_test.py). A number is FP32, or BF16 with BF16 weights.
 // Limits: fused losses, which never hold the logits, need less.
 constexpr int64_t kPerLogitInBackward = 4;
 constexpr int64_t kPerLogitInForward = 3;
 constexpr int64_t kPerLogitOfEntropy = 1;
 
-// Of the logits without autocast, and of the residual stream.
+// Element size of the logits without autocast, and of the residual stream.
 int64_t bytes_of_a_number(const BatchShape& shape) {
   return element_size(shape.weights == WeightType::kBf16 ? DType::kBf16 : DType::kFp32);
 }
@@ -59,7 +58,7 @@ void add_logits(BatchCost& cost, Head head, const std::vector<Row>& rows, const 
   cost.head_backward.vocabulary = kPerLogitInBackward * logits - loss.vocabulary;
 }
 
-// What selective checkpointing computes again of one block. rows: of a step that keeps everything.
+// The part of a block that selective checkpointing recomputes. rows: a step that keeps everything.
 Extent core_recomputed(RunSpec spec, std::vector<Row> rows) {
   Extent core;
   if (spec.attention != Attention::kEager) return core;
@@ -100,7 +99,7 @@ int64_t ModelElements::total() const {
 
 namespace {
 
-// A row's name is the parameter's with ".weight" and the letters of its shape behind it.
+// A row's name is the parameter's name, ".weight" and the letters of its shape.
 const ParameterEntry& entry_of(const Row& row) {
   return *std::find_if(kParameterTable.begin(), kParameterTable.end(),
                        [&](const ParameterEntry& entry) {
@@ -108,8 +107,8 @@ const ParameterEntry& entry_of(const Row& row) {
                        });
 }
 
-// A rank has whole heads of query and key, and all output neurons of a matrix that is divided by
-// its inputs (the second of a pair).
+// A rank has whole heads of query and key, and all output neurons of a matrix that is split by its
+// inputs (the second of a pair).
 ParameterTensor parameter_tensor(const Row& row, const ModelConfig& config, Head head) {
   const ParameterEntry& entry = entry_of(row);
   ParameterTensor tensor{.section = entry.section};

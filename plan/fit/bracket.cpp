@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Between what fits and what does not.
+// The interval between the largest value that fits and the smallest that does not.
 class Bracket {
  public:
   Bracket(const Range& range, const std::function<Fits(int64_t)>& ask)
@@ -14,7 +14,7 @@ class Bracket {
         low_(range.least - range.stride),
         high_(range.most + range.stride) {}
 
-  // False where the answer was none.
+  // False if the answer was kUnknown.
   bool put(int64_t value) {
     const Fits fits = ask_(value);
     if (fits == Fits::kUnknown) return false;
@@ -26,7 +26,7 @@ class Bracket {
   bool all_fit() const { return high_ > range_.most; }
   int64_t low() const { return low_; }
   int64_t high() const { return high_; }
-  // Multiple of the stride, strictly between.
+  // A multiple of the stride, strictly between.
   int64_t middle() const {
     const int64_t strides = (high_ - low_) / range_.stride;
     return low_ + strides / 2 * range_.stride;
@@ -47,7 +47,7 @@ std::optional<int64_t> largest_that_fits(const Range& range, int64_t guess,
   Bracket bracket(range, ask);
   const int64_t first = guess / range.stride * range.stride;
   if (!bracket.put(std::clamp(first, range.least, range.most))) return std::nullopt;
-  // Away from the guess in growing steps, as long as one side is open.
+  // Grow the step away from the guess until both sides are bounded.
   const int64_t strides = std::max<int64_t>(first_step / range.stride, 1);
   for (int64_t step = strides * range.stride; !bracket.is_closed(); step *= 2) {
     int64_t next = bracket.middle();

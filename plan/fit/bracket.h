@@ -1,4 +1,4 @@
-// The largest value that fits, found by asking. No torch here.
+// Finds the largest value that fits, by trial. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// What a run on a card came to.
+// Outcome of a run on a card.
 enum class Fits {
   kYes,
   kNo,      // the card's memory ran out
@@ -20,10 +20,10 @@ struct Range {
   int64_t stride = 1;  // values are multiples of it
 };
 
-// The largest value of the range that fits, begun at `guess` and left in growing steps, the first
-// of `first_step` (at least a stride): right guesses take two questions with the smallest. The
-// value one stride beyond was asked too, unless it is out of the range. 0 where `least` does not
-// fit; nothing where an answer was kUnknown. What fits is taken to fit at every smaller value.
+// The largest value of the range that fits. The search leaves `guess` in growing steps, the first
+// `first_step` (at least a stride); with the smallest a right guess takes two trials. The value one
+// stride beyond the result is tried too, unless out of range. Returns 0 if `least` does not fit,
+// and nothing after a kUnknown. Below a value that fits, every value is assumed to fit.
 std::optional<int64_t> largest_that_fits(const Range& range, int64_t guess,
                                          const std::function<Fits(int64_t value)>& ask,
                                          int64_t first_step = 0);

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// Of which a batch is all replicas': a mesh of more of them does more in a step.
+// A mesh's batch is that of all replicas: more replicas do more in a step.
 int64_t replicas_of(const FitQuestion& question, const RunSpec& spec) {
   return question.meshes.gpus > 1 ? spec.mesh.size(MeshAxis::kData) : 1;
 }
@@ -27,13 +27,13 @@ RunSpec at(const FitQuestion& question, RunSpec spec, int64_t value) {
   return spec;
 }
 
-// What values on the set's mesh are multiples of.
+// Values on the set's mesh must be multiples of this.
 int64_t unit_of(const FitQuestion& question, const RunSpec& spec) {
   if (question.open == Open::kBatch) return spec.micro_batches * replicas_of(question, spec);
   return spec.sequence_parallel ? spec.mesh.size(MeshAxis::kTensor) : 1;
 }
 
-// With a value at which every set can be made; meshes have one of their own.
+// Uses a value at which every set is valid; meshes have their own.
 FitQuestion with_any_value(const FitQuestion& question) {
   FitQuestion with = question;
   if (question.meshes.gpus == 1) with.base = at(question, question.base, kAnyStride);
@@ -49,14 +49,14 @@ bool is_valid(const RunSpec& spec) {
   }
 }
 
-// A set, and how far it is said to reach.
+// A set, and its reach: the largest value by theory.
 struct Point {
   size_t place = 0;
   int64_t value = 0;
 };
 
-// So many of them, the first and the last among them: those that reach furthest beyond the one
-// before.
+// Reduces the points to `most`, the first and the last included: keeps the largest gains over the
+// point before.
 std::vector<Point> thinned(std::vector<Point> points, size_t most) {
   while (points.size() > most) {
     size_t weakest = 1;
@@ -91,7 +91,7 @@ class LargestValues {
     size_t told = 0;
     for (size_t i = 0; i < points.size() && !judge_.stopped(); ++i) {
       judge_.on_expected(2 * (points.size() - i));
-      // While cells run, theory finds the next ones.
+      // Theory finds the next points while cells run.
       for (; told < std::min(points.size(), i + kAhead) && !judge_.stopped(); ++told) {
         points[told].value = furthest(points[told]);
         foretell(points, i, told + 1);
@@ -119,7 +119,7 @@ class LargestValues {
     judge_.foretell(specs);
   }
 
-  // Those that by theory reach further than every cheaper one.
+  // Sets that by theory reach further than every cheaper one.
   std::vector<Point> frontier() {
     std::vector<Point> points;
     for (size_t i = 0; i < sets_.size() && !judge_.stopped(); ++i) {
@@ -170,7 +170,7 @@ class LargestValues {
     if (!estimates_.fits(spec(place, *next))) return 0;
     const Range all = range(place);
     const Range above{.least = *next, .most = all.most, .stride = all.stride};
-    // First how far the floor reaches, which costs little.
+    // First the reach of the floor, which is cheap to compute.
     const int64_t most = *largest_that_fits(above, *next, [&](int64_t value) {
       const RunSpec one = spec(place, value);
       const bool has_room = estimates_.floor(one) <= judge_.capacity && estimates_.fits_host(one);
@@ -186,10 +186,10 @@ class LargestValues {
     });
   }
 
-  // The floor follows the need at some distance, whatever shape both have: where it has room for
-  // that distance the need meets the card. The distance is taken there again, a few times.
+  // The need follows the floor at some distance: the guess is where the floor plus that distance
+  // meets the capacity. The distance is measured there again, a few times.
   int64_t guess(size_t place, const Range& range) {
-    constexpr int kTimes = 4;  // a need costs as much as an answer
+    constexpr int kTimes = 4;  // a need costs as much as fits()
     int64_t value = range.least;
     for (int i = 0; i < kTimes; ++i) {
       const int64_t above_floor =
@@ -204,13 +204,13 @@ class LargestValues {
     return value;
   }
 
-  // Memory that is free in pieces may refuse a value and have room for a larger one: between the
-  // value and where the need meets the card a few are tried, the largest first.
+  // Fragmentation may refuse a value and still admit a larger one: a few values are tried between
+  // this one and where the need meets the capacity, the largest first.
   int64_t furthest(const Point& point) {
     constexpr int64_t kTries = 8;
     const size_t place = point.place;
     const int64_t value = point.value;
-    if (!sets_[place].spec.alloc_conf.empty()) return value;  // has few pieces
+    if (!sets_[place].spec.alloc_conf.empty()) return value;  // fragments little
     Range beyond = range(place);
     const int64_t room = guess(place, {value, beyond.most, beyond.stride}) - value;
     std::vector<int64_t> tries;
@@ -232,7 +232,7 @@ class LargestValues {
     return value;
   }
 
-  // What the card says; adds it where it is beyond what cheaper ones reach.
+  // Runs the set on the card; adds an answer if it reaches further than cheaper ones.
   void prove(size_t place, int64_t guess) {
     constexpr int64_t kRough = 64;
     const auto ask = [&](int64_t value) { return run(place, value).fits; };

@@ -20,7 +20,7 @@ class VarySearch {
   VarySearch(const Vary& vary, const RunProgram& run, const std::function<bool()>& stopped)
       : vary_(vary), run_(run), stopped_(stopped) {}
 
-  // From `least` on, where what is below it is known to run.
+  // Searches from `least`; values below it are known to run.
   void with(const std::string& alloc_conf, int64_t least) {
     const auto ask = [&](int64_t value) {
       return stopped_() ? Fits::kUnknown : asked(value, alloc_conf).fits;
@@ -48,8 +48,8 @@ class VarySearch {
   }
 
  private:
-  // Where a value failed for a reason of its own, or the search was interrupted: what ran, and the
-  // first value above it that did not.
+  // After a failure not caused by memory, or an interruption: the largest value that ran, and the
+  // first above it that did not.
   void add_what_ran(const std::string& alloc_conf) {
     VaryAnswer answer{.alloc_conf = alloc_conf, .largest = 0, .at = {}, .beyond = {}};
     for (const auto& [key, run] : runs_) {

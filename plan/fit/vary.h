@@ -1,4 +1,4 @@
-// The largest value with which a program that is not ours runs on a card. No torch here.
+// Finds the largest value with which an arbitrary program runs on a card. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace headroom {
 
-// For refusals: a whole command that runs as it stands.
+// A complete, valid command for error messages.
 inline constexpr const char* kVaryCommand =
     "headroom fit --card rtx4090 --vary batch=1..256 -- python train.py --batch-size {batch}";
 
-// --vary batch=1..256: what stands for {batch} in the program's words.
+// --vary batch=1..256: the value replaces {batch} in the program's words.
 struct Vary {
   std::string name;
   Range range;
 };
 
-// Throws UsageError, also where no word holds {name}.
+// Throws UsageError, also if no word contains {name}.
 Vary parse_vary(const std::string& typed, const std::vector<std::string>& words);
 
-// The words with the value in its places.
+// The words with {name} replaced by the value.
 std::vector<std::string> with_value(std::vector<std::string> words, const Vary& vary,
                                     int64_t value);
 
@@ -33,25 +33,25 @@ std::vector<std::string> with_value(std::vector<std::string> words, const Vary& 
 struct ProgramRun {
   Fits fits = Fits::kUnknown;
   std::optional<int64_t> peak;  // bytes reserved on the fullest card
-  std::string reason;           // where it did not end well: its last line
+  std::string reason;           // the last line of a run that failed
 };
 using RunProgram = std::function<ProgramRun(int64_t value, const std::string& alloc_conf)>;
 
 struct VaryAnswer {
   std::string alloc_conf;            // "" = the environment's, or libtorch's default
-  int64_t largest = 0;               // 0 = not one
-  ProgramRun at;                     // of the largest
-  std::optional<ProgramRun> beyond;  // of the next; none at the end of the range
+  int64_t largest = 0;               // 0 = none
+  ProgramRun at;                     // the run of the largest value
+  std::optional<ProgramRun> beyond;  // the run of the next value; none at the end of the range
 };
 
 struct VaryResult {
-  std::vector<VaryAnswer> answers;    // the default first; another one where it reaches further
+  std::vector<VaryAnswer> answers;    // the default first; another only if it reaches further
   std::vector<std::string> failures;  // "batch 64: exit code 1: ValueError: ..."
   bool stopped = false;
 };
 
-// Bisects with the first of the settings, then tries the others one step beyond. A run that fails
-// for another reason than memory ends the search with that setting.
+// Bisects with the first setting, then tries the others one step beyond. A run that fails for a
+// reason other than memory ends the search with that setting.
 VaryResult search_vary(const Vary& vary, const std::vector<std::string>& alloc_confs,
                        const RunProgram& run, const std::function<bool()>& stopped);
 

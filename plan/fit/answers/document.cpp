@@ -23,7 +23,7 @@ const char* word_of(Open open) {
   return "set";
 }
 
-// Of a mesh, of the rank that was the fullest, or by theory is.
+// On a mesh: the figure of the rank that was fullest in the run, else by theory.
 int64_t predicted_allocated(const FitFound& found, const RunSpec& spec, int64_t need,
                             const Record& record) {
   if (spec.mesh.ranks() == 1) return need;
@@ -103,7 +103,7 @@ ordered_json answer_document(const FitFound& found, const FitAnswer& answer) {
   return document;
 }
 
-// Null: what is open.
+// The open setting is null.
 ordered_json asked_document(const FitQuestion& question) {
   ordered_json asked = {{"model_size", question.base.model_size},
                         {"batch_size", question.base.batch_size},

@@ -16,7 +16,7 @@ constexpr double kLine = 19;
 constexpr const char* kFits = "#0072b2";
 constexpr const char* kBeyond = "#e69f00";
 
-// Two bars: what the answer takes of the card, and what one step beyond it would.
+// Two bars: the answer's memory on the card, and the memory one step beyond it.
 std::string column(const FitFound& found, const FitAnswer& answer, double x, double scale) {
   const double bottom = kTop + kHeight;
   std::string text;
@@ -39,9 +39,9 @@ std::string line_of(const FitAnswer& answer, size_t number) {
   return std::to_string(number) + value + ": " + answer.set.in_words();
 }
 
-// As wide as the columns, and as the longest line below them.
+// The width of the columns or of the longest line below them.
 double width_of(const std::vector<FitAnswer>& answers) {
-  constexpr double kCharacter = 7;  // of 13 px, and a little more than most
+  constexpr double kCharacter = 7;  // at 13 px, slightly above the average
   double width = std::max(kColumn * static_cast<double>(answers.size()), 600.0);
   for (size_t i = 0; i < answers.size(); ++i) {
     width = std::max(width, kCharacter * static_cast<double>(line_of(answers[i], i + 1).size()));

@@ -14,13 +14,13 @@
 namespace headroom {
 namespace {
 
-// On meshes a batch is that of all replicas.
+// A mesh's batch is that of all replicas.
 const char* name_of(const FitQuestion& question) {
   if (question.open == Open::kContext) return "context length";
   return question.meshes.gpus > 1 ? "global batch" : "batch size";
 }
 
-// Of a run that ended well.
+// The run must have ended ok.
 FullestCard card_of(const FitFound& found, const FitAnswer& answer) {
   return fullest_card(found, *answer.verdict.record);
 }
@@ -43,7 +43,7 @@ std::string beyond_in_words(const FitFound& found, const FitAnswer& answer) {
   return words;
 }
 
-// What stands beside an answer on the host; nothing of it where meshes keep nothing there.
+// Host memory is shown for one GPU, and for meshes if an answer keeps anything there.
 bool shows_host(const FitFound& found) {
   const auto& answers = found.result.answers;
   return found.question.meshes.gpus == 1 ||
@@ -76,7 +76,7 @@ void add_mesh_cells(const FitFound& found, const FitAnswer& answer,
 
 Table answers_table(const FitFound& found) {
   const bool of_meshes = found.question.meshes.gpus > 1;
-  // Batches have columns of meshes anyhow.
+  // On meshes the batch has columns already.
   const bool of_value =
       found.question.open == Open::kContext || (found.question.open == Open::kBatch && !of_meshes);
   Table table{.title = title_of(found), .columns = {{"", true}}};
@@ -158,10 +158,10 @@ Table commands_table(const FitFound& found) {
   return table;
 }
 
-// What is short where nothing fits, and by how much.
+// Which memory is short where nothing fits, and by how much.
 struct Shortage {
   const char* side = "card";
-  int64_t bytes = 0;  // not above 0: what is free is in pieces
+  int64_t bytes = 0;  // 0 or less: the free memory is fragmented
 };
 
 Shortage shortage_of(const Card& card, const FitAnswer& nearest) {
@@ -191,7 +191,7 @@ Table smaller_table(const FitFound& found) {
 
 using Part = std::pair<std::string, int64_t>;
 
-// What a set holds on the card at its peak, by groups.
+// A set's memory on the card at its peak, by groups.
 std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest) {
   std::vector<Part> parts;
   int64_t nccl = nccl_bytes_of(nearest.set.spec, 0);
@@ -217,7 +217,7 @@ std::vector<Part> parts_of_peak(const FitFound& found, const FitAnswer& nearest)
   return parts;
 }
 
-// What it keeps on the host.
+// A set's memory on the host.
 std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
   const HostNeed need = predicted_host_need(spec);
   return {{"pinned memory", need.pinned},
@@ -227,14 +227,14 @@ std::vector<Part> parts_of_host(const FitFound& found, const RunSpec& spec) {
            *host_limit_of_a_rank(found.question)}};
 }
 
-// " for 8 ranks, of which each has 8 GiB"; "" of one GPU.
+// " for 8 ranks, of which each has 8 GiB"; "" for one GPU.
 std::string share_of_host(const FitQuestion& question) {
   if (gpus_of(question) == 1) return "";
   return " for " + std::to_string(std::min(gpus_of(question), kGpusPerNode)) +
          " ranks, of which each has " + format_bytes(*host_limit_of_a_rank(question));
 }
 
-// Nothing fits: by how much the nearest set does not, and what it holds where that is.
+// Nothing fits: the nearest set's shortage, and its memory on that side.
 Table nearest_table(const FitFound& found) {
   const FitAnswer& nearest = *found.result.nearest;
   const bool is_host = nearest.verdict.of_host;
@@ -280,7 +280,7 @@ FullestCard fullest_card(const FitFound& found, const Record& record) {
       .rank = std::nullopt,
       .peak = record.peak->allocated,
       .beside = record.environment.value("beside_allocator_bytes", found.card.context_bytes)};
-  // The Record is that of the rank whose peak is highest; NCCL may take more beside another's.
+  // The Record has the rank with the highest peak; NCCL may take more beside another rank's.
   const auto is_own = [&](const RankFigures& one) {
     return one.peak.allocated == record.peak->allocated;
   };

@@ -1,4 +1,4 @@
-// What `headroom fit` prints of its answers. No torch here.
+// Output of `headroom fit`. No torch here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,11 +12,11 @@
 
 namespace headroom {
 
-// One question, its card and what came of it.
+// One question, its card and the result.
 struct FitFound {
   FitQuestion question;
-  Card card;                  // with the memory asked for
-  std::vector<Card> smaller;  // that were looked at before it, the smallest first
+  Card card;                  // with the requested memory
+  std::vector<Card> smaller;  // tried before `card`, the smallest first
   std::vector<FitResult> of_smaller;
   FitResult result;
 };
@@ -24,29 +24,28 @@ struct FitFound {
 // "Cheapest sets that fit: 7b on rtx4090, batch 1, context 2048".
 std::string title_of(const FitFound& found);
 
-// The card that a run leaves least of: one GPU's, or of a mesh that of the rank that has least
-// left.
+// The card with the least memory left after a run: the only GPU's, or one rank's on a mesh.
 struct FullestCard {
-  std::optional<int64_t> rank;  // of a mesh
+  std::optional<int64_t> rank;  // on a mesh
   int64_t peak = 0;             // allocated
-  int64_t predicted = 0;        // the same by theory; 0: not known
-  int64_t beside = 0;           // what its allocator cannot have: the context, NCCL
+  int64_t predicted = 0;        // allocated peak by theory; 0: not known
+  int64_t beside = 0;           // outside the allocator: CUDA context, NCCL
 };
 FullestCard fullest_card(const FitFound& found, const Record& record);
 int64_t margin_of(const FitFound& found, const FitAnswer& answer);
 
-// Ranks of a mesh that a run had.
+// Ranks of a mesh that were run.
 std::vector<int64_t> ranks_of(const Record& record);
 
-// Where nothing fits, what is short, by how much and on which side: one line. Of a result with
-// `nearest`.
+// Where nothing fits: which memory is short, by how much and on which side, in one line. The result
+// must have `nearest`.
 std::string nothing_fits(const FitFound& found);
 
 std::vector<Table> fit_report(const FitFound& found);
 
 nlohmann::ordered_json fit_document(const FitFound& found);
 
-// The answers' peaks against their order of cost, the card's memory as a line.
+// The answers' peaks in order of cost, the card's memory as a line.
 std::string fit_svg(const FitFound& found);
 
 }  // namespace headroom

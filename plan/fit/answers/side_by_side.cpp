@@ -19,7 +19,7 @@ void side_by_side(size_t count, const std::function<void(size_t place)>& ask) {
   try {
     while (others.size() + 1 < std::min(cores(), count)) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // No thread to be had: this one does it.
+    // No thread available: this one does the work.
   }
   work();
   for (std::thread& other : others) other.join();

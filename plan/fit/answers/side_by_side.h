@@ -1,4 +1,4 @@
-// Questions that are asked on every core at once. No torch here.
+// Runs independent calls on every core at once. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-// Calls ask(0) to ask(count - 1), begun in that order, on a thread for each core; returns when all
-// have returned. `ask` must be fit for that, and must not throw.
+// Calls ask(0) to ask(count - 1), started in that order, on a thread for each core; returns when
+// all have returned. `ask` must be thread-safe and must not throw.
 void side_by_side(size_t count, const std::function<void(size_t place)>& ask);
 
 }  // namespace headroom

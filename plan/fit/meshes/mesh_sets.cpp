@@ -6,14 +6,14 @@
 namespace headroom {
 namespace {
 
-// Of a run, what decides how large its states are.
+// The settings that determine the size of a run's states.
 const std::vector<std::string>& fields_of_states() {
   static const std::vector<std::string> kFields = {"optimizer", "weights", "optimizer_offload",
                                                    "param_offload"};
   return kFields;
 }
 
-// What validate() would refuse whatever else is set, so that no set is made of it.
+// False for techniques that validate() would refuse with any other settings: no set uses them.
 bool runs_on(const RunTechnique& technique, const RunSpec& spec) {
   switch (technique.technique) {
     case Technique::kParameterOffload:
@@ -51,7 +51,7 @@ class MeshSets {
   }
 
  private:
-  // Techniques of a run on the mesh: its batch has micro-batches of its own.
+  // Techniques of a run on the mesh: the levels of micro-batches follow its batch.
   std::vector<RunTechnique> techniques_on(const RunSpec& spec) const {
     std::vector<RunTechnique> all = technique_list(spec, question_.disk);
     std::erase_if(all, [&](const RunTechnique& technique) {
@@ -77,7 +77,7 @@ class MeshSets {
     return roots;
   }
 
-  // With micro-batches where a pipeline must have them, and nothing else.
+  // Adds the root with no other technique than the micro-batches that a pipeline requires.
   void add_alone(const TechniqueSet& root) {
     std::vector<RunTechnique> parts = techniques_on(root.spec);
     std::erase_if(parts, [](const auto& one) { return one.technique != Technique::kMicroBatches; });
@@ -97,7 +97,7 @@ class MeshSets {
     }
   }
 
-  // Fields that a root's own levels set.
+  // Fields set by the root's own levels.
   static std::vector<std::string> set_by(const TechniqueSet& root,
                                          const std::vector<RunTechnique>& techniques) {
     std::vector<std::string> fields;
@@ -123,7 +123,7 @@ class MeshSets {
     for (size_t i = 0; i < kTechniques; ++i) cost.at(i) += more.at(i);
   }
 
-  // Of a set over a root the whole. False where a stage has no micro-batch to work on.
+  // Adds the root and the set as one set. False if a stage would have no micro-batch.
   bool add(const TechniqueSet& root, TechniqueSet set) {
     if (set.spec.micro_batches < set.spec.mesh.size(MeshAxis::kPipeline)) return false;
     add_up(set.cost, root.cost);

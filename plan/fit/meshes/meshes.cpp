@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMostZero = 3;
 
-// Those of so many GPUs; most replicas first.
+// Meshes of that many GPUs; for each pp most replicas first.
 std::vector<Mesh> meshes_of(const ModelConfig& config, int64_t gpus) {
   std::vector<Mesh> meshes;
   for (int64_t pp = 1; pp <= std::min(gpus, config.layers); ++pp) {
@@ -86,7 +86,7 @@ class MeshRuns {
       return;
     }
     MeshRun run{.spec = spec, .cost = {}, .words = to_string(spec.mesh)};
-    // What was typed costs nothing: nobody asked for another.
+    // Given settings cost nothing: no alternative is searched.
     const Mesh& mesh = spec.mesh;
     add_mesh(run.cost, question_.keeps_mesh ? 1 : mesh.size(MeshAxis::kTensor),
              question_.keeps_mesh ? 1 : mesh.size(MeshAxis::kPipeline),

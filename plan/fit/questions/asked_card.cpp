@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kUnlimited = "unlimited";
 constexpr int64_t kUnknownNeed = std::numeric_limits<int64_t>::max();
 
-// The first step makes the optimizer's states; the second has them. Later ones request no more.
+// The first step makes the optimizer's states; the second has them. Later steps need no more.
 RunSpec brief(RunSpec spec) {
   spec.warmup_steps = std::min<int64_t>(spec.warmup_steps, 1);
   spec.measure_steps = 1;
@@ -78,7 +78,7 @@ int64_t AskedCard::least(const RunSpec& spec) {
   const int64_t few = 2 + spec.prefetch;
   if (!is_one_of_many_layers(spec, few)) return 0;
   RunSpec small = brief(spec);
-  small.alloc_conf.clear();  // changes blocks and no request
+  small.alloc_conf.clear();  // it changes blocks, not requested bytes
   small.layers = few;
   const std::optional<MemoryBytes> first = peak_with_room(small, 0);
   small.layers = few + 1;

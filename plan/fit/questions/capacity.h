@@ -1,4 +1,4 @@
-// What a run may have of a card. No torch here.
+// Memory of a card that a run may use. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace headroom {
 
 inline int64_t capacity_of(const Card& card) { return card.total_bytes - card.context_bytes; }
 
-// What is called the margin beside a peak: "margin: 23.52 GiB of the card less ... less the peak".
+// Definition of the margin: "margin: 23.52 GiB of the card less ... less the peak".
 std::string margin_in_words(const Card& card);
 
 }  // namespace headroom

@@ -11,7 +11,7 @@ CellsAhead::CellsAhead(Run run, size_t at_once) : run_(std::move(run)) {
   try {
     while (threads_.size() < at_once) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // No thread to be had: those there are do it, or get() itself.
+    // No more threads available: the existing ones do the work, or get() itself.
   }
 }
 
@@ -65,7 +65,7 @@ void CellsAhead::run_next(std::unique_lock<std::mutex>& lock) {
   from.pop_front();
   const auto [place, is_new] = begun_.try_emplace(row_name(spec));
   if (!is_new) return;
-  Begun& begun = place->second;  // stays where it is, whatever joins it
+  Begun& begun = place->second;  // a map's references stay valid
   lock.unlock();
   Begun ended;
   try {

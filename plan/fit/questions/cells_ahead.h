@@ -1,4 +1,4 @@
-// Cells that a search will ask for, run before it does. No torch here.
+// Runs cells before the search asks for them. No torch here.
 #pragma once
 
 #include <condition_variable>
@@ -17,28 +17,27 @@
 namespace headroom {
 
 // Note [Cells ahead]
-// Rationale: a cell uses one core, and a search goes from cell to cell: the next one may hang on
-//   what the last one said. Mostly it does not: theory knows which will be asked for.
-// Approach: the search says what it will ask for if the card does as theory says, and goes on one
-//   by one: a cell that it asks for is begun at once, before those that it only spoke of, on as
-//   many threads as there are cores. So what it finds, and the order in which it hears of it, are
-//   those of one core. Each cell is run once.
-// Limits: where the card says otherwise, cells were run in vain; they are in the file of Records
-//   for the next search. At the end those that have begun are waited for.
+// Rationale: a cell uses one core, and a search runs one cell after another, since the next may
+//   depend on the last result. Mostly it does not: theory predicts the next cells.
+// Approach: the search announces the cells it will ask for if the card agrees with theory, then
+//   asks one by one. A requested cell starts at once, before announced ones, on as many threads as
+//   there are cores. So results and their order are those of one core. Each cell runs once.
+// Limits: if the card disagrees, some cells were run in vain; they stay in the file of Records for
+//   the next search. At the end, started cells are waited for.
 class CellsAhead {
  public:
   using Run = std::function<RememberedCell(const RunSpec&)>;
 
-  // at_once: how many run beside each other. `run` is called from several threads at once.
+  // at_once: number of parallel cells. `run` is called from several threads at once.
   CellsAhead(Run run, size_t at_once);
   ~CellsAhead();
   CellsAhead(const CellsAhead&) = delete;
   CellsAhead& operator=(const CellsAhead&) = delete;
 
-  // What will be asked for next, in this order, in place of what was said before and is not begun.
+  // The next requests in order; replaces earlier announcements that have not started.
   void foretell(const std::vector<RunSpec>& specs);
 
-  // Returns when it is known. Throws what `run` threw.
+  // Waits for the cell. Throws what `run` threw.
   RememberedCell get(const RunSpec& spec);
 
  private:
@@ -52,10 +51,10 @@ class CellsAhead {
   void run_next(std::unique_lock<std::mutex>& lock);
 
   const Run run_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable news_;
-  std::deque<RunSpec> asked_;           // somebody waits for them
-  std::deque<RunSpec> foretold_;        // nobody does yet
+  std::deque<RunSpec> asked_;           // a caller waits for them
+  std::deque<RunSpec> foretold_;        // announced only
   std::map<std::string, Begun> begun_;  // by row_name()
   bool ends_ = false;
   std::vector<std::thread> threads_;

@@ -13,22 +13,21 @@
 namespace headroom {
 namespace {
 
-// Settings of the allocator change nothing that floor, need and host know
-// (plan/fit/questions/need.h).
+// Allocator settings do not change floor, need and host (plan/fit/questions/need.h).
 RunSpec plain(RunSpec spec) {
   spec.alloc_conf.clear();
   return spec;
 }
 
-// Sets that differ in how an update is carried out have one floor: what it holds for a moment is in
-// none, and what else it keeps is some numbers a tensor.
+// The optimizer's implementation does not change the floor: no floor has its temporaries, and its
+// other memory is a few numbers per tensor.
 RunSpec of_floor(const RunSpec& spec) {
   RunSpec with = plain(spec);
   with.optimizer_impl = OptimizerImpl::kReference;
   return with;
 }
 
-// Of a kernel that does not run, of sums beyond 64 bits: as much as there is not.
+// INT64_MAX if the configuration cannot run or a sum overflows 64 bits.
 int64_t asked(const std::function<int64_t(const RunSpec&)>& ask, const RunSpec& spec) {
   try {
     return ask(spec);
@@ -119,7 +118,7 @@ void Estimates::ask_ahead(const std::vector<RunSpec>& all) {
     try {
       answers[place] = judge_.fits(specs[place]);
     } catch (const std::exception&) {
-      return;  // thrown where it is asked for
+      return;  // thrown again when the search asks
     }
     if (!*answers[place]) return;
     size_t known = first_that_fits;
@@ -172,7 +171,7 @@ size_t Estimates::smallest(const std::vector<TechniqueSet>& sets, std::vector<si
 }
 
 size_t Estimates::nearest(const std::vector<TechniqueSet>& sets) {
-  std::vector<size_t> within, beyond;  // of the host's memory
+  std::vector<size_t> within, beyond;  // the limit on host memory
   for (size_t i = 0; i < sets.size(); ++i) {
     (fits_host(sets[i].spec) ? within : beyond).push_back(i);
   }

@@ -1,4 +1,4 @@
-// What theory says of the sets of one search, each asked once. No torch here.
+// Theory's answers for the sets of one search, each computed once. No torch here.
 #pragma once
 
 #include <algorithm>
@@ -11,56 +11,56 @@
 namespace headroom {
 
 // Note [Asked ahead]
-// Rationale: a search goes from set to set, and which one it asks of next depends on what it has
-//   found: one core. Nearly every set does not fit, and then the next question is known.
-// Approach: those that will be asked for if none of them fits are answered together, on every core,
-//   and kept; the search itself goes on one by one and finds them answered. From the first that
-//   fits on none is begun. So the answers are those of one core, whatever the others do.
-// Limits: what was begun behind one that fits is lost: one question a core.
+// Rationale: a search goes from set to set, and the next question depends on the last answer: one
+//   core. Nearly every set does not fit, and then the next question is known.
+// Approach: the questions that follow if none of them fits are answered together, on every core,
+//   and cached; the search goes on one by one and finds the answers. Behind the first that fits no
+//   more are started. So the answers are those of one core.
+// Limits: questions already started behind one that fits are wasted: one per core.
 class Estimates {
  public:
   explicit Estimates(const FitOracle& judge) : judge_(judge) {}
 
-  // Of a run that theory refuses: as much as there is not.
+  // INT64_MAX for a run that theory refuses.
   int64_t floor(const RunSpec& spec);
   int64_t need(const RunSpec& spec) { return of(needs_, judge_.need, spec); }
-  // A lower bound of the need. It is closer than the floor, and costs more.
+  // A lower bound of the need. It is closer than the floor, and slower to compute.
   int64_t least(const RunSpec& spec);
-  // What a guess may go by: of a mesh a rank of each stage.
+  // Accurate enough for a guess: on a mesh from one rank of each stage.
   int64_t about(const RunSpec& spec) {
     return of(abouts_, judge_.about ? judge_.about : judge_.need, spec);
   }
   int64_t host(const RunSpec& spec) { return of(hosts_, judge_.host, spec); }
 
-  // Whether the card has room for it, and the host too.
+  // True if the card and the host have room.
   bool fits(const RunSpec& spec);
   bool fits_card(const RunSpec& spec);
   bool fits_host(const RunSpec& spec);
 
-  // Note [Asked ahead]. How many are worth it, and whether one is answered already.
+  // Note [Asked ahead]. How many specs to ask at once, and whether one is known.
   static size_t ahead();
   bool knows(const RunSpec& spec) const;
   bool knows_least(const RunSpec& spec) const;
   void learn_leasts(const std::vector<RunSpec>& specs);
   void ask_ahead(const std::vector<RunSpec>& specs);
 
-  // So far: each question is kept once.
+  // Counts so far; a repeated question counts once.
   Questions questions() const;
 
-  // What the card says of a run, and the limit on host memory.
+  // The card's verdict, also on the limit on host memory.
   Verdict run(const RunSpec& spec);
 
-  // The place of the set that needs least; `places` is not empty.
+  // The index of the set with the smallest need; `places` must not be empty.
   size_t smallest(const std::vector<TechniqueSet>& sets, std::vector<size_t> places);
 
-  // Where none of them fits: the place of FitResult::nearest, by theory. `sets` is not empty.
+  // If none fits: the index of FitResult::nearest, by theory. `sets` must not be empty.
   size_t nearest(const std::vector<TechniqueSet>& sets);
 
  private:
   using Known = std::map<std::string, int64_t>;
   struct Answer {
     bool fits = false;
-    bool is_wanted = false;  // the search itself has asked
+    bool is_wanted = false;  // asked by the search itself
   };
   static int64_t of(Known& known, const std::function<int64_t(const RunSpec&)>& ask,
                     const RunSpec& spec);

@@ -31,19 +31,19 @@ std::string in_words(Fits fits) {
   return "not judged";
 }
 
-// What offload asks for and does not get is in no allocator's books, only in the reason.
+// Memory refused to offload is in no allocator's statistics, only in the reason.
 bool names_host_limit(const std::string& reason) { return reason.ends_with("(--host-memory)"); }
 
-// Of a mesh those that can be fullest, each alone.
+// On a mesh the ranks that can be fullest, each run alone.
 RankChoice ranks_of(const RunSpec& spec) {
   if (spec.mesh.ranks() == 1) return {};
   return {.kind = RankChoice::Kind::kListed, .ranks = fullest_ranks(spec)};
 }
 
-// Of a bound that holds for some rank: no other has NCCL take less than the first one.
+// For a bound on some rank: NCCL takes least on rank 0.
 int64_t with_nccl(const RunSpec& spec, int64_t bytes) { return bytes + nccl_bytes_of(spec, 0); }
 
-// Runs cells and says how far the search is.
+// Runs cells and reports progress.
 class Runs {
  public:
   Runs(RememberedCells& cells, bool limits_host, const FitProgress& progress)
@@ -54,7 +54,7 @@ class Runs {
 
   void expect(size_t cells) { all_ = done_ + cells; }
 
-  // Before a cell is judged none runs ahead: three that fail end the search.
+  // No cell runs ahead until one is judged: three failures end the search.
   void foretell(const std::vector<RunSpec>& specs) {
     foretold_ = specs;
     if (!unjudged_) cells_.foretell(foretold_);
@@ -82,7 +82,7 @@ class Runs {
   }
 
  private:
-  // A program that cannot start, or that no cell gets through, would fail for every set.
+  // A program that cannot start, or whose cells all fail, would fail for every set.
   void check_that_some_are_judged(const Verdict& verdict) {
     constexpr int kEnough = 3;
     if (unjudged_ && verdict.fits != Fits::kUnknown) {
@@ -112,11 +112,11 @@ class Runs {
 
   const bool limits_host_;
   const FitProgress& progress_;
-  std::optional<int> unjudged_ = 0;  // while none was judged
+  std::optional<int> unjudged_ = 0;  // number of failures until the first verdict
   std::vector<RunSpec> foretold_;
   size_t done_ = 0;
   size_t all_ = 0;    // expected
-  size_t ran_ = 0;    // and not read from the file
+  size_t ran_ = 0;    // not read from the file
   double spent_ = 0;  // seconds waited for those
   CellsAhead cells_;
 };

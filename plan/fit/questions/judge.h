@@ -13,19 +13,18 @@
 
 namespace headroom {
 
-// Who is told of the cells.
+// Receives the progress of cells.
 struct FitProgress {
   std::function<void(const std::string& line)> on_line;    // "[3/22] 7b_... fits, 21.3 GiB, ..."
   std::function<void(const std::string& line)> on_status;  // while a cell runs; may be empty
 };
 
-// card: with the memory asked for; the limit on a rank's host memory is what `cells` and `asked`
-// hold runs to. They and `progress` must outlive it.
+// card: with the requested memory. `cells` and `asked` must enforce the limit on a rank's host
+// memory. They and `progress` must outlive the result.
 FitOracle judge_on(const Card& card, const FitQuestion& question, AskedCard& asked,
                    RememberedCells& cells, const FitProgress& progress);
 
-// Not one of the first cells came to an end that says something of memory; what() has the last
-// one's.
+// None of the first cells gave a verdict on memory; what() has the last one's reason.
 class NoCellRuns : public std::runtime_error {
  public:
   NoCellRuns(const std::string& reason, bool of_environment)
@@ -33,7 +32,7 @@ class NoCellRuns : public std::runtime_error {
   bool of_environment;  // a library or a device is missing
 };
 
-// What a Record says of its card's memory, and of the host's where that is limited.
+// A Record's verdict on its card's memory, and on the host's if that is limited.
 Verdict verdict_of(Record record, bool limits_host);
 
 }  // namespace headroom

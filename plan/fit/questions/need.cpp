@@ -30,8 +30,8 @@ int64_t on_device(const std::vector<Row>& rows, const std::vector<std::string>& 
   return bytes;
 }
 
-// Sums of a whole model's rows over the ranks that share them. What one rank has twice another has
-// not: the fullest has at least the mean.
+// Sums of a whole model's rows, divided by the ranks that share them. The fullest rank has at least
+// the mean.
 class MeshFloor {
  public:
   MeshFloor(const RunSpec& spec, const std::vector<Row>& rows)
@@ -45,7 +45,7 @@ class MeshFloor {
 
   int64_t bytes() const {
     if (!builds_graph(spec_.profile_type)) return states();
-    // ZeRO-1, too, updates of a part.
+    // ZeRO-1 also updates only a shard.
     const int64_t updating = states() + on_device(rows_, {kGradients}) / sharing(1);
     return std::max(updating, end_of_forward());
   }
@@ -53,7 +53,7 @@ class MeshFloor {
  private:
   int64_t size(MeshAxis axis) const { return spec_.mesh.size(axis); }
 
-  // Ranks over which something is spread that replicas share from that stage of ZeRO on.
+  // Number of ranks that share something which ZeRO shards from stage `from_zero` on.
   int64_t sharing(int64_t from_zero) const {
     const int64_t replicas = spec_.zero >= from_zero ? size(MeshAxis::kData) : 1;
     return size(MeshAxis::kPipeline) * size(MeshAxis::kTensor) * replicas;
@@ -65,14 +65,14 @@ class MeshFloor {
     const int64_t block = on_device(rows_, {kBlock}) / tp;
     if (stages == 1) {
       const int64_t rest = on_device(rows_, {kEmbedding, kFinalNorm, kHead, kLoss}) / tp;
-      // What is gathered goes, and its cast with it.
+      // Gathered weights are freed, and their casts with them.
       const int64_t casts = spec_.zero == 3 ? 0 : on_device(rows_, {kCastCache}) / tp;
       return states() + block + rest + casts;
     }
-    // The first stage's own blocks, of as many micro-batches as it is ahead of the last. What goes
-    // to the host is there of the last one at most.
+    // The first stage keeps its blocks for as many micro-batches as it is ahead of the last stage;
+    // with offload at most the last one's are on the device.
     const int64_t ahead = spec_.activations.offloaded() ? 1 : std::min(stages, spec_.micro_batches);
-    // What is left of states where the blocks' are away is the table's and the head's.
+    // With parameter offload only the states of table and head remain, not the blocks'.
     const int64_t of_stages = spec_.param_offload.any() ? 0 : states() * stages;
     const auto share = static_cast<double>(layers_of_stage(config_.layers, stages, 0)) /
                        static_cast<double>(config_.layers);
@@ -92,7 +92,7 @@ bool keeps_on_host(const RunSpec& spec) {
   return spec.optimizer_offload.any() || spec.param_offload.any() || spec.activations.offloaded();
 }
 
-// Of the rank that keeps most there.
+// The rank that keeps most on the host.
 HostNeed host_need_of_ranks(const RunSpec& spec) {
   HostNeed most;
   if (!keeps_on_host(spec)) return most;

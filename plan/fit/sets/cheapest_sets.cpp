@@ -1,4 +1,4 @@
-// The cheapest sets of techniques for a run that is given.
+// The cheapest sets of techniques for a given run.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -42,19 +42,19 @@ class CheapestSets {
 
  private:
   // Note [The frontier]
-  // Rationale: a set that uses all that one that fits uses is no answer, and one that needs as much
-  //   as a cheaper answer is none either. Whether the second kind fits matters only to the first:
-  //   without one of its techniques it may not fit.
-  // Approach: the sets are gone through from the cheapest on. One whose bound is not below every
-  //   answer's need is put aside. One that is asks those put aside of which it uses all; where one
-  //   of them fits it is no answer, and no other set that uses all of that one is.
+  // Rationale: a superset of a fitting set is no answer, nor is a set that needs as much as a
+  //   cheaper answer. Whether the second kind fits matters only for its own supersets, which are
+  //   answers only if it does not.
+  // Approach: the sets are visited from the cheapest on. A set whose bound is not below every
+  //   answer's need is put aside. For any other, those put aside that it is a superset of are
+  //   checked: if one fits, neither this set nor any other superset of that one is an answer.
   struct Frontier {
-    std::vector<Cost> fitting;  // that fit
-    std::vector<size_t> aside;  // places of those put aside that may fit
+    std::vector<Cost> fitting;  // sets that fit
+    std::vector<size_t> aside;  // indices of sets put aside that may fit
     int64_t least_need = std::numeric_limits<int64_t>::max();  // of the answers
   };
 
-  // The answers that are still to be proved, if the card does as theory says.
+  // Answers still to be proved, if the card agrees with theory.
   std::vector<size_t> proposed() {
     Frontier frontier;
     for (const FitAnswer& answer : result_.answers) {
@@ -77,7 +77,7 @@ class CheapestSets {
     return open;
   }
 
-  // Whether the set is an answer if it fits. A set that may fit and is no answer is put aside.
+  // True if the set is an answer once it fits. A set that may fit but is no answer is put aside.
   bool is_candidate(size_t place, Frontier& frontier) {
     if (is_passed_over(place, frontier.fitting) || floor(place) > judge_.capacity) return false;
     if (floor(place) < frontier.least_need) {
@@ -117,8 +117,8 @@ class CheapestSets {
     estimates_.ask_ahead(specs);
   }
 
-  // Those, and once the card has run one what will be held against each: while cells run, theory
-  // finds the next ones.
+  // Announces these, and after the first proved answer the set to run beside each: theory finds the
+  // next ones while cells run.
   void foretell(const std::vector<size_t>& open) {
     constexpr size_t kAhead = 3;
     std::vector<RunSpec> specs;
@@ -134,13 +134,13 @@ class CheapestSets {
     judge_.foretell(specs);
   }
 
-  // What was run already, what uses all that one that fits uses, what the host has no room for.
+  // True if the set was run already, is a superset of a fitting one, or exceeds the host.
   bool is_passed_over(size_t place, const std::vector<Cost>& fitting) {
     return verdicts_.count(place) > 0 || uses_all_of_one(place, fitting) ||
            !estimates_.fits_host(sets_[place].spec);
   }
 
-  // Whether it may be an answer, as far as its floor tells.
+  // True if the floor does not exclude the set as an answer.
   bool floor_leaves_open(size_t place, const std::vector<Cost>& fitting, const Frontier& frontier) {
     return !is_passed_over(place, fitting) && floor(place) <= judge_.capacity &&
            floor(place) < frontier.least_need;
@@ -155,7 +155,7 @@ class CheapestSets {
     estimates_.learn_leasts(specs);
   }
 
-  // Each is taken to fit: then what uses all of it is not asked for.
+  // Assumes that each fits: supersets of it are then not asked for.
   void ask_ahead(size_t first, const Frontier& frontier) {
     std::vector<Cost> fitting = frontier.fitting;
     std::vector<RunSpec> specs;
@@ -185,7 +185,7 @@ class CheapestSets {
     const Verdict& verdict = run(place);
     if (judge_.stopped()) return;
     if (verdict.fits != Fits::kYes) return note_refusal(place);
-    // Where a smaller set fits against theory's word, that one is the answer.
+    // If a smaller set fits against theory, that one is the answer.
     std::optional<Beyond> beyond;
     for (size_t fitting = place;;) {
       const std::optional<size_t> next = neighbour(fitting);
@@ -210,8 +210,8 @@ class CheapestSets {
                                .beyond = std::move(beyond)});
   }
 
-  // Of the sets one step cheaper the one that theory finds smallest, of those that can be judged.
-  // For the first answer of all that are cheaper.
+  // The smallest set by theory that can be judged, among the sets one step cheaper; for the first
+  // answer among all cheaper sets.
   std::optional<size_t> neighbour(size_t place) {
     std::vector<size_t> cheaper = one_step_back(sets_, place);
     if (result_.answers.empty()) {
@@ -236,7 +236,7 @@ class CheapestSets {
             .verdict = run(next)};
   }
 
-  // "without checkpoint full", "checkpoint selective": of two sets that differ in one technique.
+  // "without checkpoint full", "checkpoint selective": for sets that differ in one technique.
   std::string change(size_t place, size_t next) const {
     if (sets_[next].mesh != sets_[place].mesh) return sets_[next].mesh;
     const auto& names = sets_[next].names;
@@ -292,7 +292,7 @@ class CheapestSets {
   const FitOracle& judge_;
   std::vector<TechniqueSet> sets_;
   Estimates estimates_;
-  std::vector<std::optional<int64_t>> floors_;  // of the sets; asked for again and again
+  std::vector<std::optional<int64_t>> floors_;  // per set; read many times
   std::map<size_t, Verdict> verdicts_;
   FitResult result_;
 };

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// Parts that divide the batch. More than so many would only be more of the same.
+// The divisors of the batch, up to a limit beyond which more parts bring nothing new.
 RunTechnique micro_batches(int64_t batch) {
   constexpr int64_t kMost = 4096;
   RunTechnique technique{Technique::kMicroBatches, {}};
@@ -22,7 +22,7 @@ RunTechnique micro_batches(int64_t batch) {
   return technique;
 }
 
-// To host memory, and where there is a disk into files there.
+// Offload to host memory, and if there is a disk into files there.
 RunTechnique offload(Technique technique, const std::string& name, const std::string& field,
                      const std::string& disk) {
   RunTechnique offload{technique, {{name, {{field, "cpu"}}}}};
@@ -30,7 +30,7 @@ RunTechnique offload(Technique technique, const std::string& name, const std::st
   return offload;
 }
 
-// The value that is both. Nothing where one run cannot have both.
+// The combined value; nothing if one run cannot have both.
 std::optional<std::string> value_of_both(const std::string& field, const std::string& one,
                                          const std::string& other) {
   static const std::set<std::string> kOffloadAndInt8 = {"offload", "int8"};
@@ -44,7 +44,7 @@ std::optional<std::string> value_of_both(const std::string& field, const std::st
 
 std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string& disk) {
   return {
-      // In training beside the optimizer's alone: validate() sees to it.
+      // In training it requires optimizer offload: validate() checks that.
       offload(Technique::kParameterOffload, "parameter offload", "param_offload", disk),
       offload(Technique::kOptimizerOffload, "optimizer offload", "optimizer_offload", disk),
       {Technique::kActivationOffload, {{"offloaded activations", {{"activations", "offload"}}}}},
@@ -52,14 +52,14 @@ std::vector<RunTechnique> technique_list(const RunSpec& base, const std::string&
        {{"adam-mini", {{"optimizer", "adam-mini"}}},
         {"lion", {{"optimizer", "lion"}}},
         {"sgd", {{"optimizer", "sgd"}}}}},
-      // Autocast is arithmetic over FP32 weights: these set both, and go without --precision.
+      // Autocast needs FP32 weights: these levels set both, and exclude --precision.
       {Technique::kBf16Weights,
        {{"BF16 weights with a master copy",
          {{"weights", "bf16"}, {"master_weights", "fp32"}, {"precision", "fp32"}}},
         {"BF16 weights, stochastic rounding",
          {{"weights", "bf16"}, {"rounding", "stochastic"}, {"precision", "fp32"}}}}},
       {Technique::kFp8Products, {{"FP8 products", {{"precision", "fp8"}}}}},
-      // fp8 takes the same bytes and is further off. With offload: value_of_both().
+      // fp8 takes the same bytes and is less accurate. With offload: value_of_both().
       {Technique::kActivations8Bit, {{"int8 activations", {{"activations", "int8"}}}}},
       {Technique::kOptimizer8Bit, {{"adam8bit", {{"optimizer", "adam8bit"}}}}},
       {Technique::kCheckpoint,

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Selective checkpointing drops what fused attention does not keep.
+// Selective checkpointing drops tensors that fused attention does not keep.
 bool is_another_in_disguise(const RunSpec& spec) {
   return spec.checkpoint.kind == CheckpointKind::kSelective && spec.attention != Attention::kEager;
 }
@@ -19,7 +19,7 @@ class Sets {
   // techniques: dearest first.
   explicit Sets(std::vector<RunTechnique> techniques) : techniques_(std::move(techniques)) {}
 
-  // Those of the techniques from `next` on over what is set already: in the order of costs, as
+  // Adds all sets of the techniques from `next` on over `so_far`: in the order of costs, since
   // level 0 of the dearest comes first.
   void add(const TechniqueSet& so_far, size_t next) {
     if (next == techniques_.size()) return add_valid(so_far);
@@ -38,7 +38,7 @@ class Sets {
   std::vector<TechniqueSet> take() { return std::move(sets_); }
 
  private:
-  // False where another technique has set one of its fields otherwise.
+  // False if another technique has set one of its fields to another value.
   bool apply(const TechniqueLevel& level, RunSpec& spec) {
     if (!add_settings(level, fields_)) return false;
     for (const Setting& setting : level.settings) {
@@ -57,11 +57,11 @@ class Sets {
   }
 
   std::vector<RunTechnique> techniques_;
-  std::map<std::string, std::string> fields_;  // that are set, and to what
+  std::map<std::string, std::string> fields_;  // set fields and their values
   std::vector<TechniqueSet> sets_;
 };
 
-// Whether `less` is `cost` with one technique one level back or off.
+// True if `less` is `cost` with one technique at a lower level or off.
 bool is_one_step(const Cost& less, const Cost& cost) {
   size_t changed = 0;
   for (size_t i = 0; i < kTechniques; ++i) {
