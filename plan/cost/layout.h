@@ -14,8 +14,7 @@ struct Layout {
   int64_t pp = 1;    // pipeline stages, each of some layers
   int64_t dp = 1;    // replicas of tp x pp GPUs, each with its own sequences
   int64_t zero = 0;  // sharded over the replicas: 1 optimizer, 2 also gradients, 3 also weights
-  bool sequence_parallel =
-      false;  // tensors that tensor parallelism leaves whole are split by tokens
+  bool sequence_parallel = false;  // tensors left whole by tp are split by tokens
 
   int64_t ranks() const { return tp * pp * dp; }
 };

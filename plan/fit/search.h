@@ -52,9 +52,8 @@ struct FitOracle {
   std::function<int64_t(const RunSpec&)> need;
   // A lower bound of the need: closer than the floor, and slower to compute; 0: not known.
   std::function<int64_t(const RunSpec&)> least = [](const RunSpec&) { return 0; };
-  std::function<int64_t(const RunSpec&)>
-      about;  // the need, accurate enough for a guess; empty: use need
-  std::function<bool(const RunSpec&)> fits;  // true if the card has room
+  std::function<int64_t(const RunSpec&)> about;  // the need for a guess; empty: use need
+  std::function<bool(const RunSpec&)> fits;      // true if the card has room
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };  // by theory
   std::function<Verdict(const RunSpec&)> run;
   // The next specs for run(), in this order, if the card agrees with theory.

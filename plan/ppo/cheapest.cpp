@@ -6,7 +6,7 @@
 namespace headroom {
 namespace {
 
-// Autocast keeps a copy of every weight: where activations are small that is more than it saves.
+// Autocast keeps a copy of every weight: with small activations that exceeds its savings.
 bool may_need_more(Technique technique) { return technique == Technique::kBf16Products; }
 
 class Search {
@@ -37,7 +37,7 @@ class Search {
   }
 
  private:
-  // What fits by theory and by all runs so far; nullopt: nothing does.
+  // The set that fits by theory and by all runs so far; nullopt: none does.
   std::optional<PpoSet> proposed() {
     Levels chosen;
     std::optional<PpoSet> best = smallest(chosen);
@@ -56,7 +56,7 @@ class Search {
     return best;
   }
 
-  // It is run, and held against what is cheaper and smallest.
+  // Runs the set, then the smallest of the cheaper ones.
   void settle(PpoSet set) {
     for (;;) {
       run(set);
@@ -90,7 +90,7 @@ class Search {
     fit_.nearest = least;
   }
 
-  // One technique one step back, and whatever is cheaper.
+  // Moves one technique one level back; all cheaper techniques are free.
   std::optional<PpoSet> smallest_cheaper(const Levels& levels) {
     std::optional<PpoSet> found;
     for (size_t i = 0; i < levels.size(); ++i) {
@@ -103,8 +103,8 @@ class Search {
     return found;
   }
 
-  // The set that needs least of those whose first techniques are `chosen` and all others are used
-  // as far as they go together, those that may need more too, or not.
+  // The smallest set whose first techniques are `chosen`; all others are used as far as they are
+  // compatible, and those that may need more are also left out.
   std::optional<PpoSet> smallest(const Levels& chosen) {
     Levels most = chosen;
     for (size_t i = chosen.size(); i < techniques_.size(); ++i) {
@@ -120,7 +120,7 @@ class Search {
     return found;
   }
 
-  // Of `levels` with as few techniques from `first` on left out as make a set the smallest.
+  // The smallest set of `levels` with the fewest techniques from `first` on left out.
   std::optional<PpoSet> as_far_as_possible(const Levels& levels, size_t first) {
     constexpr size_t kMostLeftOut = 5;
     for (size_t left_out = 0; left_out <= kMostLeftOut; ++left_out) {
@@ -131,7 +131,7 @@ class Search {
     return std::nullopt;
   }
 
-  // Of `levels` with so many techniques from `first` on left out the smallest into `found`.
+  // The smallest set of `levels` with `count` techniques from `first` on left out, into `found`.
   void without(const Levels& levels, size_t first, size_t count, std::optional<PpoSet>& found) {
     if (count == 0) return consider(levels, found);
     for (size_t i = first; i < levels.size(); ++i) {
@@ -150,7 +150,7 @@ class Search {
     if (set && (!found || set->need < found->need)) found = set;
   }
 
-  // nullopt where there is none, or what it needs is not known.
+  // nullopt if the levels are invalid or the need is not known.
   std::optional<PpoSet> set_of(const Levels& levels) const {
     const std::optional<PpoRun> run = with_techniques(base_, techniques_, levels);
     const int64_t need = run ? judge_.need(*run) : -1;
@@ -176,7 +176,7 @@ class Search {
   const PpoRun& base_;
   const std::vector<RunTechnique>& techniques_;
   const PpoJudge& judge_;
-  std::map<Levels, std::optional<PpoSet>> sets_;  // as theory has them
+  std::map<Levels, std::optional<PpoSet>> sets_;  // by theory
   std::map<Levels, bool> fits_;
   std::map<Levels, Record> records_;
   PpoFit fit_;

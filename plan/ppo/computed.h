@@ -1,4 +1,4 @@
-// What theory says of an iteration, beside which it was measured. No torch here.
+// Theory's computation of an iteration, to compare with its measurement. No torch here.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace headroom {
 
 struct ComputedIteration {
-  std::vector<PhasePeak> phases;      // in their order
-  std::vector<std::string> left_out;  // flags that are not in the computation
+  std::vector<PhasePeak> phases;      // in order of execution
+  std::vector<std::string> left_out;  // flags that the computation ignores
 
-  // nullptr where there is no such phase.
+  // nullptr if there is no such phase.
   const PhasePeak* find(const std::string& phase) const;
 };
 
-// Of a virtual card, gone through with shapes (Note [An iteration rehearsed]), what theory does not
-// follow left out; nullopt on what is no virtual card. A second at most.
+// Computed for a virtual card with shapes (Note [An iteration rehearsed]), without settings that
+// theory does not model; nullopt on other devices. A second at most.
 std::optional<ComputedIteration> computed_iteration(const RunSpec& shared, const PpoSetup& setup);
 
 }  // namespace headroom

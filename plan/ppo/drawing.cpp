@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Of "actor parameters", "kv_cache".
+// For component names like "actor parameters", "kv_cache".
 ComponentKind kind_of(const std::string& component) {
   static const std::map<std::string, ComponentKind> kKinds = {
       {"parameters", ComponentKind::kWeights},       {"cast_cache", ComponentKind::kWeights},
@@ -30,7 +30,7 @@ TimelineStretch stretch_of(const PhaseComponents& phase) {
   return stretch;
 }
 
-// Of a card that is all but empty only what is there is drawn, and no limit: 0.
+// 0, no limit line, if the card is nearly empty: then the scale shows only the used memory.
 int64_t limit_to_draw(const RunSpec& spec, int64_t highest) {
   if (!is_virtual(spec)) return 0;
   const int64_t available = virtual_card(spec.device).card.total_bytes;

@@ -1,4 +1,4 @@
-// An iteration that was measured, over time. No torch here.
+// The drawing of a measured iteration over time. No torch here.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace headroom {
 
 // The phases of the recorded iteration, by kind of component, each with its computed peak as its
-// level. nullopt where no iteration was recorded.
+// level. nullopt if no iteration was recorded.
 std::optional<Timeline> ppo_timeline(const Record& record,
                                      const std::optional<ComputedIteration>& computed);
 

@@ -1,4 +1,4 @@
-// What `headroom fit --workload ppo` prints, as tables. No torch here.
+// Tables of `headroom fit --workload ppo`. No torch here.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace headroom {
 // "headroom ppo --model-size 7b ...": every setting that is not the default. For a shell.
 std::string ppo_command(const PpoRun& run);
 
-// The answer, phase by phase, and what was held against it; or what is short where nothing fits.
+// The answer phase by phase, and the cheaper set that was compared; or the shortage.
 std::vector<Table> ppo_fit_report(const PpoFit& fit, const Card& card);
 
 }  // namespace headroom

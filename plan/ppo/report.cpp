@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// Rows of a phase's table, in this order; both sides are sorted into them.
+// Rows of a phase's table in order; computed and measured components are sorted into them.
 constexpr std::array kRows = {"actor weights",  "actor gradients",   "actor optimizer",
                               "critic weights", "critic gradients",  "critic optimizer",
                               "reward weights", "reference weights", kCacheComponent,
@@ -41,7 +41,7 @@ ByRow measured_rows(const PhaseComponents& phase) {
   return rows;
 }
 
-// Rows of one table: what is computed stands beside what was measured where it is known.
+// A row of one table; the computed figure stands before the measured one if it is known.
 void add_row(Table& table, const std::string& name, std::optional<int64_t> computed,
              int64_t measured) {
   std::vector<std::string> cells = {name};
@@ -77,7 +77,7 @@ Table phase_table(const PhaseComponents& phase, const PhasePeak* peak) {
   return table;
 }
 
-// Phases inside a phase have no computed peak of their own.
+// Nested phases have no computed peak of their own.
 Table phases_table(const Record& record, const std::optional<ComputedIteration>& computed) {
   Table table{.title = "Peak per phase", .columns = {{"phase"}}};
   if (computed) add_bytes_columns(table, "computed");

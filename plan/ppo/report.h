@@ -1,4 +1,4 @@
-// What headroom ppo prints, as tables: computed beside measured. No torch here.
+// Tables of `headroom ppo`: computed beside measured. No torch here.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-// Of a Record of an iteration: the phases, each phase's components beside what is computed of them,
-// where it is, and what the iterations came to. Only what there is: a run that failed has fewer.
+// For a Record of an iteration: the phases, each phase's measured and computed components, and the
+// iterations' results. A failed run has fewer tables.
 std::vector<Table> ppo_report(const Record& record,
                               const std::optional<ComputedIteration>& computed);
 

@@ -10,7 +10,7 @@
 namespace headroom {
 namespace {
 
-// Halves of the batch's tokens down to one sequence.
+// The batch's tokens, halved down to one sequence.
 RunTechnique token_budgets(const PpoRun& base) {
   RunTechnique technique{Technique::kMicroBatches, {}};
   const int64_t sequence = sequence_tokens(base.shared);
@@ -24,8 +24,8 @@ RunTechnique token_budgets(const PpoRun& base) {
 
 bool is_of_iterations(Technique technique) {
   switch (technique) {
-    case Technique::kMicroBatches:  // of a step: an iteration has its own
-    case Technique::kFp8Products:   // packed sequences are of any number of tokens
+    case Technique::kMicroBatches:  // of a step: iterations have their own
+    case Technique::kFp8Products:   // packed sequences can have any number of tokens
     case Technique::kOtherOptimizer:
     case Technique::kAllocator:
       return false;

@@ -10,16 +10,16 @@
 
 namespace headroom {
 
-// Those of plan/fit/sets/technique_list.h that an iteration has, and its own: swapped phases, the
-// reference on the host, fewer tokens in a micro-batch. Dearest first. typed: flags that the user
-// gave, without dashes: a technique that sets what one of them says is left out.
+// Techniques of plan/fit/sets/technique_list.h that apply to an iteration, and its own: swapped
+// phases, the reference on the host, fewer tokens per micro-batch. Dearest first. typed: the user's
+// flags, without dashes: techniques that set one of them are left out.
 std::vector<RunTechnique> ppo_techniques(const PpoRun& base, const CostOrder& order,
                                          const std::vector<std::string>& typed);
 
-// How far each technique is used: by its place in the list, 0 = not.
+// Level of each technique, by its index in the list; 0 = unused.
 using Levels = std::vector<size_t>;
 
-// `base` with them. nullopt where two of them contradict each other, or validate() refuses it.
+// `base` with the levels. nullopt if two contradict each other or validate() refuses the run.
 std::optional<PpoRun> with_techniques(const PpoRun& base,
                                       const std::vector<RunTechnique>& techniques,
                                       const Levels& levels);

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// What takes what, in the settings of this run.
+// The possible remedies under this run's settings; empty if one does not apply.
 struct Candidates {
   const RunSpec& shared;
   const PpoSetup& setup;
@@ -47,7 +47,7 @@ struct Candidates {
     const bool smaller = now == 0 ? shared.batch_size > 1 : now > prompt;
     return smaller ? Remedy{{"prefill_chunk", std::to_string(prompt)}} : Remedy{};
   }
-  // Half of it, in whole sequences.
+  // Half of the cache, in whole sequences.
   Remedy cache() const {
     RunSpec spec = shared;
     spec.profile_type = Mode::kGenerate;

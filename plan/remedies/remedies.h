@@ -1,4 +1,4 @@
-// What takes something away where an iteration ran out of memory, by flags. No torch here.
+// Settings that save memory where an iteration ran out of it. No torch here.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,11 @@ using Remedy = std::vector<std::pair<std::string, std::string>>;
 // "--recompute full --swap-phases".
 std::string flags_of(const Remedy& remedy);
 
-// The same with a remedy; nullopt where that changes nothing, or where the set-up does not allow
-// it.
+// The run with the remedy; nullopt if that changes nothing or validate() refuses it.
 std::optional<PpoRun> with(const PpoRun& run, const Remedy& remedy);
 
-// Of the place where memory ran out, a phase or the building of the models, as far as this set-up
-// takes them: what costs the least time first, what changes the numbers last.
+// Remedies for the phase that ran out of memory, or for the building of the models, as far as this
+// set-up allows them: those that cost the least time first, changes of the numbers last.
 std::vector<Remedy> remedies_for(const PpoRun& run, const OutOfMemory& moment);
 
 }  // namespace headroom

@@ -56,7 +56,7 @@ class Trials {
  private:
   bool runs() const { return !tried_.empty() && tried_.back().runs(); }
 
-  // Whether it is over. With the cache emptied: what is only scattered is no reason.
+  // True if the trials are over. Caches are emptied, so that fragmentation does not count.
   bool each_alone() {
     const Remedy emptied = {{"empty_cache_between_phases", "true"}};
     for (const Remedy& remedy : remedies_for(cell_, refused_)) {
@@ -70,7 +70,7 @@ class Trials {
   }
 
   void together() {
-    Remedy all;  // the first on every list is the emptied cache
+    Remedy all;  // every list begins with the emptied cache
     OutOfMemory moment = refused_;
     while (const auto more = one_more(all, moment)) {
       all = *more;
@@ -81,7 +81,7 @@ class Trials {
     }
   }
 
-  // Of a remedy that the set-up takes. False where the trials are to end.
+  // The set-up must allow the remedy. False if the trials must end.
   bool attempt(const Remedy& remedy) {
     TriedRemedy made = run(remedy, *with(cell_, remedy), options_);
     if (interrupted()) return false;
@@ -96,7 +96,7 @@ class Trials {
     return found == tried_.end() ? nullptr : &*found;
   }
 
-  // With the first on the list of that place that adds something; nullopt where none does.
+  // Adds the first remedy for that place that changes something; nullopt if there is none.
   std::optional<Remedy> one_more(const Remedy& all, const OutOfMemory& moment) const {
     for (const Remedy& remedy : remedies_for(cell_, moment)) {
       Remedy more = joined(all, remedy);
@@ -105,7 +105,7 @@ class Trials {
     return std::nullopt;
   }
 
-  // Whether it runs without each of its settings in turn, the dearest first. The answer comes last.
+  // Tries to drop each setting in turn, the dearest first. The answer is moved to the end.
   void leave_out_what_is_not_needed(TriedRemedy best) {
     const Remedy dearest_first(best.remedy.rbegin(), best.remedy.rend());
     for (const auto& setting : dearest_first) {

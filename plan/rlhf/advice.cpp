@@ -1,4 +1,4 @@
-// What to do, what grows, what offload buys.
+// Tables of the plan's advice: recommended set-up, growth with the batch, optimizer offload.
 #include <algorithm>
 
 #include "plan/rlhf/report.h"
@@ -155,7 +155,7 @@ Table reason_table(const std::vector<Recommended>& fitting) {
   return table;
 }
 
-// What is in the way when nothing fits.
+// The largest components when nothing fits.
 Table largest_table(const Recommended& nearest) {
   constexpr size_t kMost = 5;
   Table table{.title = "What takes the memory of the nearest", .columns = {{"component"}}};

@@ -1,4 +1,4 @@
-// PPO's own tensors: what scoring leaves for training. No torch here.
+// PPO's own tensors, which scoring makes for training. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// One tensor per row, of one replica's batch: (B, S) or (B, R), R the response's tokens.
+// One tensor per row, for one replica's batch: (B, S) or (B, R), R the response's tokens.
 struct ExperienceRow {
   const char* tensor = "";  // "old_log_probs_BR"
   int64_t element_bytes = 0;
@@ -18,7 +18,7 @@ struct ExperienceRow {
 };
 std::vector<ExperienceRow> experience_rows(const RlhfSpec& spec);
 
-// Sum of the rows; of those alive while generating.
+// Sum of the rows, or only of those alive during generation.
 int64_t experience_bytes(const RlhfSpec& spec, bool while_generating);
 
 }  // namespace headroom

@@ -25,7 +25,7 @@ void set_shape(Settings& settings, const ModelConfig& config) {
   for (const auto& [name, size] : dimensions) settings[name] = std::to_string(size);
 }
 
-// Frozen models are kept in low precision, whatever trained ones are kept in.
+// Frozen models are kept in low precision, independent of the trained ones.
 void set_frozen(Settings& settings, const StatePrecision& precision) {
   if (precision.low == precision.weight) return;
   settings["weights"] = "bf16";
@@ -63,10 +63,10 @@ const char* name_of_made(RlhfPhase phase) {
   return phase == RlhfPhase::kScoring ? "Activations (scoring)" : "Activations";
 }
 
-// What the allocator knows nothing of: the CUDA context.
+// Outside the allocator: the CUDA context.
 bool is_outside(const Component& component) { return std::string(component.basis) != "computed"; }
 
-// Components of one GPU from the phases that were rehearsed.
+// Components of one GPU, from rehearsed phases.
 class IterationWriter {
  public:
   IterationWriter(RankMemory added_up, const std::vector<PhasePeak>& peaks, bool swap_phases)
@@ -101,7 +101,7 @@ class IterationWriter {
     if (component.bytes > 0) memory_.components.push_back(component);
   }
 
-  // What is there of it in every phase.
+  // Adds the bytes that every phase has of the component.
   void always(const char* name, ComponentKind kind, const char* component) {
     int64_t least = in(RlhfPhase::kTraining).of(component);
     for (const Phase& phase : phases_) least = std::min(least, phase.of(component));
@@ -123,7 +123,7 @@ class IterationWriter {
     return bytes;
   }
 
-  // What the phase has of a component beyond what is written of it.
+  // Adds the phase's bytes of a component beyond those already written.
   void add_rest(RlhfPhase phase, const char* component, const char* written, Component as) {
     as.bytes = in(phase).of(component) - there(phase, written);
     as.needed = bit(phase);
@@ -168,7 +168,7 @@ class IterationWriter {
     add_remainder(phase, here.peak);
   }
 
-  // Of what the allocator has given out, what no component is.
+  // Adds the allocated bytes that belong to no component.
   void add_remainder(RlhfPhase phase, const PhasePeak& peak) {
     int64_t left = peak.allocated;
     for (const Component& one : memory_.components) {

@@ -1,4 +1,4 @@
-// The phases of an iteration on one GPU: all of it, gone through with shapes. No torch here.
+// The phases of an iteration on one GPU, rehearsed with shapes. No torch here.
 #pragma once
 
 #include <map>
@@ -12,25 +12,25 @@
 namespace headroom {
 
 // Note [An iteration on one GPU]
-// Rationale: `headroom ppo` runs such an iteration and measures it. What a plan says of the same
-//   set-up has to be what is measured, and components added up are some percent off in every phase.
-// Approach: on one GPU the plan's iteration is a PpoRun. It is rehearsed (profiling/theory/
-//   iteration.h), and each phase has what is computed there, which is what is measured, to the byte
-//   (results/ppo/computed_beside_measured.md), and the CUDA context beside it. Weights and
-//   optimizer states are components of all phases as before; what a phase makes is that phase's
-//   own. Without a critic it is GRPO with all sequences of one group. Where the batch is cut into
-//   micro-batches, those are the tokens of a prefill's passes too. Two epochs of one update: later
-//   ones find what the second one found.
-// Limits: where phases are swapped in thought only, what they make stays as it was rehearsed. What
-//   `headroom ppo` cannot run is added up, and the report says why: why_added_up().
+// Rationale: `headroom ppo` runs such an iteration and measures it. A plan of the same set-up must
+//   give the measured figures; summed components are some percent off in every phase.
+// Approach: on one GPU the plan's iteration is a PpoRun. It is rehearsed
+//   (profiling/theory/iteration.h), and each phase gets the computed figures, which equal the
+//   measured ones to the byte (results/ppo/computed_beside_measured.md), and the CUDA context.
+//   Weights and optimizer states are components of all phases as before; a phase's other tensors
+//   are its own. Without a critic it is GRPO with all sequences in one group. If the batch is cut
+//   into micro-batches, they also set the tokens per prefill pass. Two epochs of one update: later
+//   ones have the same memory as the second.
+// Limits: a hypothetical swap of phases leaves temporaries as rehearsed. Set-ups that `headroom
+//   ppo` cannot run are added up, and the report gives the reason: why_added_up().
 
-// The iteration as `headroom ppo` runs it, of a spec that generates, on one GPU.
+// The iteration as a run of `headroom ppo`; the spec must generate, on one GPU.
 PpoRun ppo_run_of(const RlhfSpec& spec);
 
-// "" where ppo_run_of() can be run and rehearsed, else why not.
+// "" if ppo_run_of() can be run and rehearsed, else the reason.
 std::string why_not_rehearsed(const RlhfSpec& spec);
 
-// Iterations that were rehearsed: each takes some tenths of a second.
+// Rehearsed iterations; each takes some tenths of a second.
 class RehearsedIterations {
  public:
   const std::vector<PhasePeak>& phases(const PpoRun& run);
@@ -40,7 +40,7 @@ class RehearsedIterations {
   std::map<std::string, std::vector<PhasePeak>> known_;
 };
 
-// `added_up` with what its phases make rehearsed. why_not_rehearsed() must be empty.
+// `added_up`, its phases' tensors replaced by rehearsed ones. why_not_rehearsed() must be empty.
 RankMemory rehearsed_iteration(const RlhfSpec& spec, const RlhfModels& models,
                                const RankMemory& added_up);
 

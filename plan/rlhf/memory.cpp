@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// BF16 weights compute in BF16 without autocast, as `headroom profile --param-dtype bf16` runs
-// them. No run has FP16 weights: their activations are autocast's.
+// BF16 weights compute in BF16 without autocast, like `headroom profile --param-dtype bf16`. No run
+// has FP16 weights: their activations are autocast's.
 BatchShape batch_shape(const RlhfSpec& spec, int64_t tokens) {
   BatchShape shape{.sequences = spec.micro_batch(),
                    .tokens = tokens,
@@ -134,8 +134,8 @@ bool is_iteration(const RlhfSpec& spec) {
   return spec.generates() && spec.setup.layout.ranks() == 1;
 }
 
-// Of training, what it certainly has when the update begins: what lasts, and gradients, of which an
-// optimizer on the host leaves none here and ZeRO may leave a part.
+// A lower bound of training when the update begins: lasting components, and gradients, of which an
+// optimizer on the host leaves none here and ZeRO may leave a shard.
 RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
   const bool leaving = spec.setup.offloads_optimizer();
   const bool shared = spec.setup.layout.zero == 1;
@@ -149,7 +149,7 @@ RankMemory when_update_begins(const RlhfSpec& spec, RankMemory memory) {
   return memory;
 }
 
-// And when a forward ends: what is kept for backward.
+// The same when a forward ends: lasting components and activations kept for backward.
 RankMemory when_forward_ends(RankMemory memory) {
   std::erase_if(memory.components,
                 [](const Component& one) { return one.in_step && one.name != kKeptForBackward; });
@@ -179,7 +179,7 @@ int64_t least_bytes(const RlhfSpec& spec, const RankMemory& added_up) {
                     when_forward_ends(added_up).peak_bytes(swap));
   }
   RankMemory least = added_up;
-  int64_t gradients = 0;  // one of the trained models is updated after the other
+  int64_t gradients = 0;  // the trained models are updated one after the other
   std::erase_if(least.components, [&](Component& component) {
     if (component.kind == ComponentKind::kGradients)
       gradients = std::max(gradients, component.bytes);

@@ -1,4 +1,4 @@
-// What the phases make on a rank and drop again: cache, activations, experience; the CUDA context.
+// Components that phases make on a rank and free: cache, activations, experience; the CUDA context.
 #include <algorithm>
 
 #include "cards/cublas_workspace.h"
@@ -56,13 +56,13 @@ void add_scoring(RankBook& book) {
 
 struct Activations {
   int64_t blocks = 0;
-  int64_t head = 0;       // logits, loss and the gradients backward starts with
-  int64_t recompute = 0;  // one group of blocks, computed again; the head is gone by then
+  int64_t head = 0;       // logits, loss and backward's first gradients
+  int64_t recompute = 0;  // one recomputed group of blocks; the head is freed by then
   int64_t peak() const { return blocks + std::max(head, recompute); }
 };
 
-// What the blocks of this rank's stage keep, and what backward computes again at once. A stage
-// groups its own blocks.
+// Memory that this stage's blocks keep, and that backward recomputes at once. A stage groups its
+// own blocks.
 void add_blocks(const RankBook& book, const RankModel& model, Activations& result) {
   const Checkpoint& checkpoint = book.spec().setup.checkpoint;
   const BatchCost& cost = model.cost;

@@ -27,7 +27,7 @@ int64_t RankBook::sharded(int64_t elements, int64_t from_zero_stage) const {
 
 int64_t RankBook::casts_of(const Model& model, Extent weights) const {
   if (layout().zero >= 3) return 0;  // gathered in low precision
-  weights.whole = 0;                 // norms meet no matrix product
+  weights.whole = 0;                 // norms enter no matrix product
   return spec_.precision.cast * on_rank(model, weights);
 }
 

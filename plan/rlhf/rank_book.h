@@ -1,4 +1,4 @@
-// What one rank of a pipeline stage holds, written component by component. No torch here.
+// Memory of one rank of a pipeline stage, written component by component. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr unsigned kWhenScoring = bit(RlhfPhase::kScoring);
 inline constexpr unsigned kWhenTraining = bit(RlhfPhase::kTraining);
 inline constexpr unsigned kAlways = kWhenGenerating | kWhenScoring | kWhenTraining;
 
-// The book of one rank: it knows the spec and which part of a model the rank has, and collects
-// components. Those who write them ask it.
+// The book of one rank: collects its components, and gives their writers the spec and the rank's
+// part of each model.
 class RankBook {
  public:
   using Model = RlhfModels::Model;
@@ -23,7 +23,7 @@ class RankBook {
   // spec and models must outlive it.
   RankBook(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
 
-  // Phases that the spec does not have need nothing; a component of nothing is left out.
+  // Drops phases that the spec does not have, and empty components.
   void add(Component component);
   void add_to_host(int64_t bytes) { memory_.offloaded_bytes += bytes; }
 
@@ -33,20 +33,20 @@ class RankBook {
   int64_t stage() const { return memory_.stage; }
   bool last_stage() const { return memory_.stage == layout().pp - 1; }
   // Gradients go to an optimizer on the host as backward makes them (ZeRO-Offload, Ren et al.
-  // 2021), as train/offload does it.
+  // 2021), as in train/offload.
   bool gradients_leave() const { return spec_.setup.offloads_optimizer(); }
   bool gathers() const { return layout().zero >= 3 && layout().dp > 1; }  // weights, for a pass
 
   StageElements elements_here(const Model& model) const;             // parameters
   int64_t on_rank(const Model& model, const Extent& extent) const;   // bytes
-  int64_t sharded(int64_t elements, int64_t from_zero_stage) const;  // of those, one replica's
+  int64_t sharded(int64_t elements, int64_t from_zero_stage) const;  // a replica's shard
 
-  // Autocast's casts of weights, in bytes: of one block, and of the output head where it is here.
+  // Bytes of autocast's casts of weights: of one block, and of the output head if it is here.
   int64_t block_casts(const Model& model) const;
   int64_t head_casts(const Model& model) const;
 
   std::vector<const Model*> trained() const;  // actor, critic
-  std::vector<const Model*> all() const;      // and reward model
+  std::vector<const Model*> all() const;      // also the reward model
   template <typename BytesOf>
   static int64_t largest(const std::vector<const Model*>& models, const BytesOf& bytes_of) {
     int64_t largest = 0;
@@ -65,11 +65,11 @@ class RankBook {
 };
 
 // Each adds its components.
-void add_states(RankBook& book);      // weights, gradients, optimizers; what is gathered and cast
-void add_activities(RankBook& book);  // what the phases make: caches, activations, experience
+void add_states(RankBook& book);      // weights, gradients, optimizers; gathered and cast copies
+void add_activities(RankBook& book);  // tensors of the phases: caches, activations, experience
 
-// Everything the first tensor-parallel rank of the first replica ever holds on this stage; the
-// others hold as much or, where something does not divide, less. spec must be valid.
+// Everything that the first tensor-parallel rank of the first replica ever holds on this stage;
+// other ranks hold at most as much. spec must be valid.
 RankMemory stage_memory(const RlhfSpec& spec, const RlhfModels& models, int64_t stage);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Weights, gradients and optimizers of a rank, and what ZeRO and autocast make of them for a while.
+// Weights, gradients and optimizers of a rank, and temporary copies by ZeRO and autocast.
 #include "plan/rlhf/rank_book.h"
 
 namespace headroom {
@@ -6,7 +6,7 @@ namespace {
 
 using Model = RankBook::Model;
 
-// Of gradients that leave, only what is in flight is here.
+// Gradients that go to the host are here only in flight.
 void add_gradients(RankBook& book, int64_t elements, const char* name) {
   const int64_t bytes = book.spec().precision.gradient * book.sharded(elements, 2);
   if (book.gradients_leave()) {
@@ -55,7 +55,7 @@ void add_frozen(RankBook& book, const char* name, const Model& model, bool strea
   const int64_t bytes = book.spec().precision.low * book.sharded(elements.total(), 3);
   if (streamed) {
     book.add_to_host(bytes);
-    if (book.gathers()) return;  // shards come from the host into the layers that are gathered
+    if (book.gathers()) return;  // shards go from the host into the gathered layers
     book.add({.name = name,
               .kind = ComponentKind::kWeights,
               .bytes = book.spec().precision.low * elements.largest_neighbours(),
@@ -77,7 +77,7 @@ void add_reference(RankBook& book) {
              book.spec().setup.reference == Reference::kOffload);
 }
 
-// What is whole for a moment, between computing and being sharded or leaving.
+// Tensors that are whole for a moment, before they are sharded or go to the host.
 void add_gathered(RankBook& book) {
   const int64_t low = book.spec().precision.low;
   const auto neighbours = [&](const Model& model) {
@@ -114,8 +114,8 @@ void add_gathered(RankBook& book) {
   }
 }
 
-// Of a model that passes without gradients, all; of one that is trained those of the blocks that
-// keep what they saved. A block that is computed again casts again: rank_activities.cpp.
+// A model without gradients has the casts of all blocks; a trained model those of the blocks that
+// keep their activations. A recomputed block casts again: rank_activities.cpp.
 void add_casts(RankBook& book) {
   if (book.spec().precision.cast == 0) return;
   const auto casts = [&](const Model& model, const Checkpoint& checkpoint) {

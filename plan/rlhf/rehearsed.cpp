@@ -18,7 +18,7 @@ namespace {
 
 using Model = RlhfModels::Model;
 
-// A card of a size that was typed is no card of the table.
+// A card with a size of its own is not in the table.
 Device device_of(const Card& card) {
   const bool named = std::any_of(cards().begin(), cards().end(),
                                  [&](const Card& known) { return known.name == card.name; });
@@ -31,7 +31,7 @@ bool is_kept_by_runs(const StatePrecision& precision, const RunSpec& run) {
   return state_precision(run.precision, run.weights, master).name == precision.name;
 }
 
-// The components of one step, in the place of those that were added up.
+// Replaces the components of one step that were summed from rows.
 class StepWriter {
  public:
   StepWriter(const RankMemory& added_up, const StepPeak& peak, const StepNames& names)
@@ -42,7 +42,7 @@ class StepWriter {
     const int64_t weights = at_most(names_.weights, peak_.of(kParameters));
     const int64_t optimizer = at_most(names_.optimizer, states);
     left_ = peak_.allocated - weights - optimizer - workspace;
-    for (const char* group : {kInputs, kBatchLoss}) left_ -= peak_.of(group);  // the experience's
+    for (const char* group : {kInputs, kBatchLoss}) left_ -= peak_.of(group);  // experience
     std::erase_if(memory_.components, [&](const Component& one) {
       const bool of_the_other = one.kind == ComponentKind::kGradients &&
                                 one.name != std::string_view(names_.gradients) &&
@@ -93,7 +93,7 @@ class StepWriter {
     return bytes;
   }
 
-  // Of a rank whose part of what is shared is shorter than the first one's, what it has.
+  // Limits a component to the rank's own part, which can be smaller than the first rank's.
   int64_t at_most(const char* name, int64_t bytes) {
     int64_t there = 0;
     for (Component& one : memory_.components) {
@@ -123,16 +123,16 @@ bool same_size(const ModelConfig& a, const ModelConfig& b) {
          a.kv_heads == b.kv_heads && a.vocab_size == b.vocab_size;
 }
 
-// As many as differ: the first, the last and what is between; a stage fills its pipeline first.
+// Includes all that differ: the first, the last and one between; a stage first fills its pipeline.
 int64_t passes_that_differ(const RlhfSpec& spec) {
   const int64_t most = 2 + (spec.setup.layout.ranks() > 1 ? spec.setup.layout.pp : 0);
   return std::min(spec.micro_batches(), most);
 }
 
-// The ranks of a plan, rehearsed until one needs more than `most`.
+// The ranks of a plan, rehearsed until one exceeds `most`.
 class Ranks {
  public:
-  // at_once: one step after the first, and no more.
+  // at_once: only one step after the first.
   Ranks(const RlhfSpec& spec, const RlhfModels& models, int64_t most, bool at_once)
       : spec_(spec), models_(models), most_(most), at_once_(at_once) {}
 
@@ -147,7 +147,7 @@ class Ranks {
       const auto [at, is_new] = stages.try_emplace(place);
       Stage& stage = at->second;
       if (is_new) stage.added_up = stage_memory(spec_, models_, place);
-      // One replica's peak is not so far from another's.
+      // A replica's peak is close to another's of its stage.
       if (!is_new && stage.first < bytes(*fullest_) - bytes(*fullest_) / 20) continue;
       const StepPeak& peak = models_.steps->peak(run, model.elements.head, rank);
       RankMemory memory = StepWriter(stage.added_up, peak, names).write(workspace);
@@ -160,7 +160,7 @@ class Ranks {
 
   void consider_all() {
     consider(models_.actor, "actor", kActorNames);
-    // One of the actor's size makes no logits and is the smaller for it.
+    // A critic of the actor's size needs less: it makes no logits.
     if (models_.critic && !same_size(spec_.actor, *spec_.critic)) {
       consider(*models_.critic, "critic", kCriticNames);
     }
@@ -245,7 +245,7 @@ const StepPeak& RehearsedSteps::peak(const RunSpec& run, Head head, int64_t rank
 
 RankMemory rehearsed(const RlhfSpec& spec, const RlhfModels& models, std::optional<int64_t> bytes) {
   if (bytes && spec.setup.layout.ranks() > 1) {
-    const int64_t difference = *bytes / 50;  // what later steps may move the peak by
+    const int64_t difference = *bytes / 50;  // later steps may move the peak by this
     Ranks ranks(spec, models, *bytes + difference, /*at_once=*/true);
     ranks.consider_all();
     if (std::abs(ranks.bytes(ranks.fullest()) - *bytes) > difference) {

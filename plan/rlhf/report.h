@@ -1,4 +1,4 @@
-// What `headroom rlhf` prints, as tables. No torch here.
+// Tables of `headroom rlhf`. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// What a terminal can show.
+// Capabilities of the terminal.
 struct TextStyle {
   bool bars = false;    // a drawn bar beside each figure
   bool ascii = false;   // no characters beyond ASCII
@@ -18,7 +18,7 @@ struct TextStyle {
   size_t width = 0;     // columns of the page; 0 = as wide as needed
 };
 
-// Everything of one spec, computed once.
+// All results for one spec, computed once.
 struct RlhfPlan {
   explicit RlhfPlan(const RlhfSpec& given);
 
@@ -28,13 +28,13 @@ struct RlhfPlan {
   Recommendation recommendation;
 };
 
-// First of all: the set-up to take, and why each of its steps is needed, or what is in the way.
+// Comes first: the recommended set-up and the need for each of its steps, or the obstacle.
 std::vector<Table> setup_report(const RlhfPlan& plan);
 
-// Before the timeline drawing: configuration, the phases, everything resident, what moves.
+// Before the timeline drawing: configuration, phases, everything resident, transitions.
 std::vector<Table> phase_report(const RlhfPlan& plan, const TextStyle& style);
 
-// After it: what is fixed and what grows with the batch, optimizer offload, the lessons in figures.
+// After it: fixed memory and growth with the batch, optimizer offload, key figures.
 std::vector<Table> advice_report(const RlhfPlan& plan);
 
 // "FITS: 70.1 GiB of 74.5 GiB, 94.1 % used, 4.4 GiB left per GPU" or "EXCEEDS ...".

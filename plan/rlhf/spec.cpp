@@ -61,7 +61,7 @@ void check_sequence(const RlhfSpec& spec) {
 
 constexpr double kMost = 4.6e18;  // 2^62
 
-// Bounds of every sum, in floating point, so that no product of them can overflow.
+// Upper bounds of every sum, in floating point so that no product overflows.
 struct Bounds {
   double states = 0;
   double activations = 0;
@@ -154,7 +154,7 @@ void validate(const RlhfSpec& spec) {
   check_sequence(spec);
   check_magnitude(spec);
   check_layout(spec);
-  // Refuses an implementation that the optimizer does not have.
+  // Refuses an implementation that the optimizer lacks.
   validate(RunSpec{.optimizer = spec.optimizer, .optimizer_impl = spec.implementation()});
   check_checkpoint(spec.setup.checkpoint, spec.actor.layers);
   if (spec.critic) check_checkpoint(spec.setup.checkpoint, spec.critic->layers);

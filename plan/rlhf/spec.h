@@ -1,4 +1,4 @@
-// RlhfSpec: everything that decides what memory an RLHF iteration needs. No torch here.
+// RlhfSpec: everything that determines the memory of an RLHF iteration. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@
 namespace headroom {
 
 enum class Reference {
-  kResident,  // on the GPU in every phase, or where swapped, in scoring
-  kOffload,   // in host memory; its blocks come over one by one while it scores
+  kResident,  // on the GPU in every phase; with swapping only in scoring
+  kOffload,   // in host memory; during scoring its blocks are copied one by one
   kNone,      // no reference model: no KL term
 };
 const EnumWords<Reference>& words_of(Reference);
 std::string to_string(Reference reference);  // "resident", "offload", "none"
 
-// What may be changed to make it fit: what the search of plan/search/recommend.h tries.
+// The variable part: the search of plan/search/recommend.h tries its values.
 struct RlhfSetup {
   Layout layout;
   int64_t micro_batch_size = 0;  // sequences of one scoring or training pass; 0 = the whole batch
   Checkpoint checkpoint;
   Reference reference = Reference::kResident;
-  MemorySpace optimizer_space = MemorySpace::kDevice;  // of moments, master weights and the update
+  MemorySpace optimizer_space = MemorySpace::kDevice;  // moments, master weights, update
   bool swap_phases = false;  // a phase's idle models and states are in host memory
 
   bool offloads_optimizer() const { return optimizer_space != MemorySpace::kDevice; }
@@ -46,17 +46,17 @@ struct RlhfSpec {
   // The batch.
   int64_t batch_size = 4;       // sequences of one data-parallel replica, generated at once
   int64_t seq_len = 2048;       // prompt and response
-  int64_t response_len = 1024;  // of that: generated tokens; 0 = nothing is generated
+  int64_t response_len = 1024;  // generated tokens of those; 0 = nothing is generated
 
-  // The machine. total_bytes as asked for.
+  // The machine. total_bytes as requested.
   Card card;
   int64_t num_gpus = 8;
 
-  // How it is run.
+  // How it runs.
   StatePrecision precision;
   OptimizerKind optimizer = OptimizerKind::kAdamw;
-  std::optional<OptimizerImpl> optimizer_impl;  // none: fused where there is one, else reference
-  ElementType cache = ElementType::kBf16;       // of keys and values
+  std::optional<OptimizerImpl> optimizer_impl;  // none: fused if it exists, else reference
+  ElementType cache = ElementType::kBf16;       // keys and values
   Attention attention = Attention::kSdpa;
   RlhfSetup setup;
 
@@ -68,19 +68,19 @@ struct RlhfSpec {
   bool scores() const { return critic || reward || setup.reference != Reference::kNone; }
 };
 
-// Whether tensor parallelism of this width divides every model.
+// True if tensor parallelism of this width divides every model.
 bool tp_divides_all(const RlhfSpec& spec, int64_t tp);
 
-// The widest tensor parallelism that divides every model and the GPUs, the rest replicas: how one
-// usually begins.
+// The usual starting point: the widest tensor parallelism that divides every model and the GPUs,
+// the rest replicas.
 Layout usual_layout(const RlhfSpec& spec);
 
-// Whether every sum of a plan stays below 2^62 bytes.
+// True if every sum of a plan stays below 2^62 bytes.
 bool is_computable(const RlhfSpec& spec);
 
-// Throws UsageError, one line, naming the flag: a layout that is not num_gpus, tp that divides no
-// heads or leaves the node, more stages than layers, a sequence beyond the model's context or no
-// longer than its response, sizes beyond 2^62 bytes, a reference model larger than the card.
+// Throws UsageError, one line that names the flag: a layout that is not num_gpus, tp that does not
+// divide a model or exceeds a node, more stages than layers, a micro-batch above the batch, a
+// sequence beyond the context or not longer than its response, sizes beyond 2^62 bytes.
 void validate(const RlhfSpec& spec);
 
 }  // namespace headroom

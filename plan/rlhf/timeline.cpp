@@ -49,7 +49,7 @@ size_t columns_of(const TimelineStretch& stretch) {
   return stretch.is_phase ? kPhaseWidth : kSwapWidth;
 }
 
-// The kind found at a height of an instant's stack; kComponentKinds above it.
+// The kind at a height of an instant's stack; kComponentKinds above it.
 size_t kind_at(const KindBytes& bytes, double height) {
   double below = 0;
   for (size_t kind = 0; kind < kComponentKinds; ++kind) {
@@ -59,7 +59,7 @@ size_t kind_at(const KindBytes& bytes, double height) {
   return kComponentKinds;
 }
 
-// Of the instants that one column of a stretch stands for, the fullest.
+// The fullest of the instants that one column of a stretch covers.
 const KindBytes& column_of(const TimelineStretch& stretch, size_t column) {
   const size_t count = stretch.instants.size();
   const size_t first = column * count / columns_of(stretch);
@@ -102,7 +102,7 @@ std::string legend(const Timeline& timeline, const TextStyle& style) {
   if (timeline.available > 0) entries.emplace_back("--- the GPU's memory");
   std::string text = "legend:";
   size_t used = text.size();
-  for (const std::string& entry : entries) {  // a glyph stays with its name
+  for (const std::string& entry : entries) {  // keep each glyph with its name
     used += 2 + display_width(entry);
     if (style.width > 0 && used > style.width) {
       text += "\n       ";

@@ -21,25 +21,25 @@ int64_t sum(const KindBytes& bytes);
 struct TimelineStretch {
   std::string name;  // "generation"; "swap"
   bool is_phase = true;
-  std::vector<KindBytes> instants;    // one after the other, at least one, of equal widths
-  std::optional<int64_t> level = {};  // another total, to set beside them: a line across
+  std::vector<KindBytes> instants;    // in sequence, at least one, of equal widths
+  std::optional<int64_t> level = {};  // another total to compare, drawn as a line across
   int64_t total() const;              // of the fullest instant
 };
 struct Timeline {
   std::string title;  // "Memory timeline, one GPU"
   std::vector<TimelineStretch> stretches;
   int64_t available = 0;        // memory of the GPU; 0 = no limit is drawn
-  std::string level;            // what the stretches' levels are; "" = there are none
-  int64_t highest() const;      // of the stretches and what is available
+  std::string level;            // meaning of the stretches' levels; "" = no levels
+  int64_t highest() const;      // of the stretches and `available`
   bool has(size_t kind) const;  // anywhere
 };
-// A swap holds what is there before and after it. Widths mean nothing: no time is computed.
+// A swap shows the components on both its sides. Widths mean nothing: no time is computed.
 Timeline timeline(const RlhfPlan& plan);
 
-// For a terminal: a legend, and a line where the GPU's memory ends.
+// For a terminal, with a legend and a line at the GPU's memory limit.
 std::string drawing(const Timeline& timeline, const TextStyle& style);
 
-// A whole file: no script, no font, no reference to another one.
+// A complete file: no script, font or external reference.
 std::string svg(const Timeline& timeline, const std::string& title);
 
 }  // namespace headroom

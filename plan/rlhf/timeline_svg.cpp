@@ -15,13 +15,13 @@ constexpr double kTop = 60;
 constexpr double kHeight = 320;
 constexpr double kPhase = 190;
 constexpr double kSwap = 40;
-// Told apart by people who see red and green alike (Okabe and Ito 2008).
+// Distinguishable with red-green colour blindness (Okabe and Ito 2008).
 constexpr std::array<const char*, kComponentKinds> kColours = {
     "#0072b2", "#cc79a7", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#999999"};
 
 double pixels_of(const TimelineStretch& stretch) { return stretch.is_phase ? kPhase : kSwap; }
 
-// What one kind holds through a stretch: the band between the kinds below it and its own top.
+// One kind's memory through a stretch: the band between the kinds below it and its own top.
 std::string band(const TimelineStretch& stretch, size_t kind, double x, double scale) {
   const double width = pixels_of(stretch) / static_cast<double>(stretch.instants.size());
   std::vector<SvgPoint> top, bottom;

@@ -1,4 +1,4 @@
-// How often a search asked, by kind. No torch here.
+// Counts of a search's questions, by kind. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace headroom {
 
-// Different questions that a search had. Those that were answered ahead and that it did not have
-// are not counted (plan/fit/questions/estimates.h).
+// Distinct questions of a search. Answers computed ahead but never used do not count
+// (plan/fit/questions/estimates.h).
 struct Questions {
-  size_t needs = 0;    // peaks, by theory or by the card
-  size_t guesses = 0;  // rough ones, for where to look
-  size_t fits = 0;     // whether the card has room
+  size_t needs = 0;    // peaks, by theory or from the card
+  size_t guesses = 0;  // approximate peaks, to choose where to look
+  size_t fits = 0;     // checks for room on the card
   size_t hosts = 0;    // bytes in host memory
-  size_t cells = 0;    // runs whose Records are the answers, of this search or of an earlier one
+  size_t cells = 0;    // runs whose Records are the answers, in this search or an earlier one
 };
 
 // "asked: 23 needs, 0 guesses, 11 fits, 0 hosts, 2 cells".

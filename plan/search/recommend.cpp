@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// Models take milliseconds to add up, and depend on nothing of a set-up but the micro-batch.
+// Models take milliseconds to sum, and depend only on a set-up's micro-batch.
 class TrialMemory {
  public:
   explicit TrialMemory(const RlhfSpec& spec) : trial_(spec) {}
@@ -24,7 +24,7 @@ class TrialMemory {
     return trial_;
   }
   RankMemory worst(const RlhfSetup& setup, std::optional<int64_t> bytes = std::nullopt) {
-    trial_.setup = setup;  // before models(), which looks at its micro-batch
+    trial_.setup = setup;  // before models(), which reads its micro-batch
     return worst_rank(trial_, models(), bytes);
   }
   RankMemory rows(const RlhfSetup& setup) {
@@ -32,7 +32,7 @@ class TrialMemory {
     ++sums_;
     return added_up(trial_, models());
   }
-  // A rehearsal costs a thousand sums: it is asked for last.
+  // A rehearsal costs a thousand sums: it comes last.
   bool fits(const RlhfSetup& setup) {
     if (least_bytes(spec(setup), rows(setup)) > trial_.card.total_bytes) return false;
     return worst(setup, trial_.card.total_bytes).peak_bytes(setup.swap_phases) <=
@@ -78,7 +78,7 @@ Recommended recommended(const RlhfSetup& setup, TrialMemory& memory) {
   return recommended(memory.spec(setup), memory.worst(setup));
 }
 
-// One that does not fit, by a rank that has no room: the fullest may need a little more.
+// A set-up that does not fit, by its first rank without room: the fullest may need a little more.
 Recommended first_beyond(const RlhfSetup& setup, TrialMemory& memory) {
   const int64_t bytes = memory.spec(setup).card.total_bytes;
   return recommended(memory.spec(setup), memory.worst(setup, bytes));
@@ -99,7 +99,7 @@ std::vector<Reason> reasons_of(const RlhfSpec& spec, const RlhfSetup& setup, Tri
   return reasons;
 }
 
-// The one that needs least, by rows added up.
+// The set-up that needs least, by summed rows.
 RlhfSetup lowest(const std::vector<RlhfSetup>& setups, TrialMemory& memory) {
   const RlhfSetup* lowest = nullptr;
   int64_t least = 0;
@@ -112,7 +112,7 @@ RlhfSetup lowest(const std::vector<RlhfSetup>& setups, TrialMemory& memory) {
   return *lowest;
 }
 
-// The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried do.
+// The fewest GPUs, doubled from the spec's, on which something fits; 0 = none tried.
 int64_t gpus_that_fit(RlhfSpec spec, TrialMemory& memory) {
   constexpr int64_t kMostGpus = 65536;
   while (spec.num_gpus * 2 <= kMostGpus) {
@@ -127,7 +127,7 @@ int64_t gpus_that_fit(RlhfSpec spec, TrialMemory& memory) {
   return 0;
 }
 
-// The cheapest that fit, each of which does without something that the ones before it need.
+// The cheapest that fit; each avoids something that every earlier one needs.
 std::vector<RlhfSetup> cheapest(const RlhfSpec& spec, std::vector<RlhfSetup> all, size_t most,
                                 TrialMemory& memory) {
   std::stable_sort(all.begin(), all.end(),

@@ -1,4 +1,4 @@
-// The search for a set-up that fits: the cheapest layouts and techniques, with the reason of each.
+// The search for a set-up that fits: the cheapest layouts and techniques, each with its reason.
 // No torch here.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-// How far a set-up uses each technique: Note [The order of costs] in plan/search/cost_order.h.
+// Level of each technique in a set-up: Note [The order of costs] in plan/search/cost_order.h.
 Cost cost_of(const RlhfSpec& spec, const RlhfSetup& setup);
 
 struct Reason {
@@ -31,18 +31,18 @@ struct Recommended {
 };
 
 struct Recommendation {
-  // The cheapest that fit, none of which is another one with something added.
+  // The cheapest that fit; none is another one with something added.
   std::vector<Recommended> fitting;
-  // When none fits: the one with the lowest peak, rows added up, and the fewest GPUs (doubled until
-  // one fits; 0 = not with 65,536) on which one does.
+  // If none fits: the set-up with the lowest peak by summed rows, and the fewest GPUs (doubled
+  // until one fits; 0 = not with 65,536) on which one does.
   std::optional<Recommended> nearest;
   int64_t gpus_that_fit = 0;
   int64_t tried = 0;
-  Questions questions;  // guesses: set-ups whose rows were added up; needs: rehearsals
+  Questions questions;  // guesses: set-ups summed from rows; needs: rehearsals
 };
 
-// Tries every set-up of plan/search/setup_space.h; models, batch, sequence, precision, optimizer
-// and attention are the spec's.
+// Tries every set-up of plan/search/setup_space.h; the spec fixes models, batch, sequence,
+// precision, optimizer and attention.
 Recommendation recommend(const RlhfSpec& spec, size_t most = 3);
 
 }  // namespace headroom

@@ -42,7 +42,7 @@ std::vector<int64_t> micro_batch_sizes(const RlhfSpec& spec) {
   return sizes;
 }
 
-// In the order of what they cost. Groups and shares of blocks are not searched.
+// In order of cost. Groups and shares of blocks are not searched.
 std::vector<Checkpoint> checkpoints(const RlhfSpec& spec) {
   std::vector<Checkpoint> all = {{CheckpointKind::kNone}};
   if (spec.attention == Attention::kEager) all.push_back({CheckpointKind::kSelective});
@@ -82,7 +82,7 @@ void add_techniques(const RlhfSpec& spec, const RlhfSetup& shape, std::vector<Rl
   }
 }
 
-// The widest layout below this one in tp (or pp), the other kept; the replicas get the GPUs.
+// The widest layout with a smaller tp (or pp), the other unchanged; the replicas get the GPUs.
 Layout narrower(const RlhfSpec& spec, const Layout& layout, int64_t Layout::*width) {
   int64_t Layout::*kept = width == &Layout::tp ? &Layout::pp : &Layout::tp;
   Layout best = layout;
@@ -119,7 +119,7 @@ std::vector<RlhfSetup> all_setups(const RlhfSpec& spec) {
 
 std::vector<StepBack> one_step_back(const RlhfSpec& spec, const RlhfSetup& setup) {
   std::vector<StepBack> steps;
-  // Returns the set-up to take back from.
+  // Returns the set-up in which to undo the technique.
   const auto step = [&](const std::string& technique, const std::string& instead) -> RlhfSetup& {
     steps.push_back({technique, instead, setup, ""});
     return steps.back().setup;

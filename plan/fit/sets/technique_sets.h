@@ -15,8 +15,7 @@ struct TechniqueSet {
   std::vector<std::string> names;  // of the levels in use, dearest first
   std::string mesh = {};           // in words, if there is one: "dp=4,tp=2, ZeRO-1"
 
-  std::string in_words()
-      const;  // "checkpoint full, fused attention"; "nothing". The mesh comes first
+  std::string in_words() const;  // "checkpoint full, fused attention"; "nothing". Mesh first
 };
 
 // The sets of `techniques` over `base`, cheapest first. Excluded: two techniques that set one field
