@@ -1,5 +1,5 @@
-// cuBLAS's factorizations of batches that report to the host: nothing is wrong with any argument.
-// Without cuBLAS's header: in the C calling convention every array is a pointer.
+// cuBLAS's batched factorizations that report to the host: no argument is ever wrong. Declared
+// without cuBLAS's header: in the C calling convention every array is a pointer.
 #include "virtual_gpu/device/machine.h"
 
 namespace {

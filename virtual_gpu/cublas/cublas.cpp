@@ -1,5 +1,5 @@
-// cuBLAS: handles and matrix products, which are counted. What else ATen calls does nothing and
-// succeeds (other.inc): it reads and writes device memory, which holds no values.
+// cuBLAS: handles, and matrix products, which are counted. ATen's other calls succeed and do
+// nothing (other.inc): they work on device memory, which holds no values.
 #include <cublas_v2.h>
 
 #include "virtual_gpu/cublas/matrix_product.h"
@@ -100,7 +100,7 @@ cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* 
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// The four element types of each routine differ in nothing but the type.
+// The four element types of each routine differ only in the type.
 #define HEADROOM_GEMM(letter, type, cost)                                                          \
   cublasStatus_t cublas##letter##gemm_v2(                                                          \
       cublasHandle_t handle, cublasOperation_t, cublasOperation_t, int m, int n, int k,            \

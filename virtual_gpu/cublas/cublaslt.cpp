@@ -1,5 +1,4 @@
-// cuBLASLt: descriptors that remember sizes, one heuristic answer, matrix products that are
-// counted.
+// cuBLASLt: descriptors that store sizes, one heuristic result, matrix products that are counted.
 #include <cublasLt.h>
 
 #include <cstring>
@@ -26,7 +25,7 @@ Object& as(Handle handle) {
   return *reinterpret_cast<Object*>(const_cast<void*>(static_cast<const void*>(handle)));
 }
 
-// Small objects without a destructor of their own.
+// A small object without a destructor of its own.
 struct Preference {
   uint64_t workspace_bytes = 0;
 };
@@ -106,7 +105,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// One algorithm that needs no workspace: the caller allocated what it was going to either way.
+// One algorithm without workspace: the caller has allocated its workspace in any case.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,

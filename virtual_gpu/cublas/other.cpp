@@ -1,5 +1,5 @@
-// Vector and triangular routines of cuBLAS. Nothing is computed, and their arguments are not looked
-// at: whatever was known may be what they write.
+// Vector and triangular routines of cuBLAS. Nothing is computed, and arguments are ignored: they
+// may write to any known memory.
 #include "virtual_gpu/device/machine.h"
 
 #define HEADROOM_DONE(name)                            \

@@ -1,5 +1,5 @@
-// What the library that knows libtorch's operations (bench/dryrun/values/operations.cpp) is told
-// and tells of known contents. Nothing is included either way.
+// Exchange of known contents with the library that knows libtorch's operations
+// (bench/dryrun/values/operations.cpp). Neither side includes the other.
 #include "virtual_gpu/cudart/contents.h"
 
 #include <cstring>
@@ -35,7 +35,7 @@ int virtual_gpu_knows_contents(uint64_t address, uint64_t bytes) {
 
 void virtual_gpu_write_contents(uint64_t address, uint64_t bytes, const void* from) {
   Machine& machine = Machine::get();
-  // What is captured has not run: it will write, when nobody looks.
+  // Captured work has not run: it writes later, unobserved.
   if (machine.streams.any_capture()) return machine.contents.forget(address, bytes);
   machine.contents.write(address, from, bytes);
 }

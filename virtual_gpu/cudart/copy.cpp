@@ -1,5 +1,5 @@
-// The CUDA runtime's copies. Of device memory a little is known (Note [Known contents]); the rest
-// is zero when it is read, and what is written to it is gone.
+// The CUDA runtime's copies. Little device memory is known (Note [Known contents]); the rest reads
+// as zero, and writes to it are lost.
 #include <atomic>
 #include <cstring>
 
@@ -15,7 +15,7 @@ void count(std::atomic<uint64_t>& counter, uint64_t by) {
   counter.fetch_add(by, std::memory_order_relaxed);
 }
 
-// False when the host reads what is not known.
+// False if the host reads unknown memory.
 bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool from_card,
               size_t bytes) {
   if (to_card) {
@@ -38,7 +38,7 @@ bool copy_row(Machine& machine, char* to, bool to_card, const char* from, bool f
   return false;
 }
 
-// Moves `rows` rows of `bytes`, whichever sides are host memory.
+// Copies `rows` rows of `bytes`; each side may be host or device memory.
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t bytes,
                       size_t rows) {
   if (const cudaError_t error = usable()) return error;
@@ -62,8 +62,8 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
   return cudaSuccess;
 }
 
-// With late events: whether the host waits for a copy that it put on a stream. Into its own pages
-// it does, because the card cannot write there by itself; out of them it may, and at the latest
+// With late events: true if the host waits for a copy on a stream. Into pageable host memory it
+// does, because the card cannot write there directly; out of it it may, and late events assume it
 // does not.
 bool waits_for(Machine& machine, const void* to, const void* from) {
   if (!machine.streams.is_late() || machine.owner(as_address(from)) == nullptr) return false;
@@ -71,7 +71,7 @@ bool waits_for(Machine& machine, const void* to, const void* from) {
   return machine.owner(target) == nullptr && !machine.host.find(target);
 }
 
-// With late events: a copy that blocks the host unless both sides are on cards.
+// With late events: a copy blocks the host unless both sides are on cards.
 void wait_for_copy(Machine& machine, const void* to, const void* from) {
   if (!machine.streams.is_late()) return;
   Stream& stream = machine.stream(nullptr);
@@ -81,7 +81,7 @@ void wait_for_copy(Machine& machine, const void* to, const void* from) {
   if (!is_on_cards) machine.streams.synchronize(stream);
 }
 
-// A copy on a stream: a node while the stream is captured.
+// A copy on a stream: a node during capture.
 cudaError_t copy_on(cudaStream_t handle, void* to, size_t to_pitch, const void* from,
                     size_t from_pitch, size_t bytes, size_t rows) {
   if (const cudaError_t error = usable()) return error;
@@ -109,7 +109,7 @@ cudaError_t set_on(cudaStream_t handle, void* to, int value, size_t bytes) {
     machine.contents.set(address, static_cast<unsigned char>(value), bytes);
     return cudaSuccess;
   }
-  // Pinned and managed memory are real and may be filled too.
+  // Pinned and managed memory are real and can be filled.
   if (!machine.host.find(address)) return cudaSuccess;
   if (static_cast<unsigned char>(value) == 0) {
     machine.host.set_zero(to, bytes);

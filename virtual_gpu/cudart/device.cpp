@@ -8,7 +8,7 @@ using namespace virtual_gpu;
 
 namespace {
 
-// The versions that libtorch 2.11 was built with; its checks compare against them.
+// The versions of libtorch 2.11's build; its checks compare with them.
 constexpr int kCudaVersion = 13000;
 constexpr int kWarpSize = 32;
 constexpr int kThreadsPerBlock = 1024;
@@ -20,19 +20,19 @@ constexpr int kTexturePitchAlignment = 32;
 
 bool has_clusters(const Card& card) { return card.major >= 9; }
 
-// FP32 operations for one of FP64, from the programming guide's table of arithmetic throughput:
-// half the FP32 lanes where the card is made for FP64, else two units a multiprocessor, which has
-// 64 lanes (7.5) or 128.
+// FP32 operations per FP64 operation, from the programming guide's table of arithmetic throughput:
+// half the FP32 lanes on cards made for FP64, else two units per multiprocessor, which has 64 lanes
+// (7.5) or 128.
 int single_to_double(const Card& card) {
   if (card.minor == 0 && card.major >= 7 && card.major <= 10) return 2;
   return card.major == 7 ? 32 : 64;
 }
 
-// Cards from the data centre, where ECC is always on and there is no display.
+// Other cards are data centre cards: ECC always on, no display.
 bool is_geforce(const Card& card) { return card.name.find("GeForce") != std::string::npos; }
 
-// What programs ask that is not in the card's description: properties of every card of compute
-// capability 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of technical
+// Attributes that are not in the card's description: properties of every card of compute capability
+// 7.5 and later on 64-bit Linux, from the CUDA programming guide's table of technical
 // specifications.
 int attribute(const Card& card, int ordinal, cudaDeviceAttr attr) {
   switch (static_cast<int>(attr)) {

@@ -13,7 +13,7 @@ struct ErrorText {
   const char* text;
 };
 
-// The errors that the virtual card can return, in the runtime's own words: programs match them.
+// The errors that the virtual card can return, with the runtime's texts: programs match them.
 constexpr ErrorText kErrors[] = {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},

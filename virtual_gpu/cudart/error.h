@@ -1,4 +1,4 @@
-// The runtime's errors: every entry point returns through here, so that cudaGetLastError knows.
+// The runtime's errors: every entry point returns through here and sets cudaGetLastError().
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +16,8 @@ inline cudaError_t result(Status status) {
   return status == Status::kOk ? cudaSuccess : result(to_cuda(status));
 }
 
-// What a call needs before it can do anything: cudaErrorInitializationError in a forked child,
-// cudaErrorNoDevice without a card, cudaSuccess otherwise.
+// The check before every call: cudaErrorInitializationError in a forked child, cudaErrorNoDevice
+// without a card, cudaSuccess otherwise.
 cudaError_t usable();
 
 }  // namespace virtual_gpu

@@ -1,4 +1,4 @@
-// CUDA graphs of the runtime: captured, instantiated, launched. A launch counts what was captured.
+// CUDA graphs of the runtime: capture, instantiation, launch. A launch counts the captured work.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -33,8 +33,8 @@ cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-// Fills the caller's array up to *count and sets *count to how many there are, as all of CUDA's
-// node queries do.
+// Fills the caller's array up to *count and sets *count to the number of nodes, like all of CUDA's
+// node queries.
 cudaError_t give_nodes(const std::vector<Node*>& nodes, cudaGraphNode_t* out, size_t* count) {
   if (out != nullptr) {
     for (size_t i = 0; i < std::min(*count, nodes.size()); ++i) out[i] = as_handle(nodes[i]);
@@ -142,7 +142,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   if (const cudaError_t error = usable()) return error;
   Machine& machine = Machine::get();
   Device& device = machine.device(machine.stream(stream).device);
-  machine.contents.forget_all();  // what it writes nobody noted
+  machine.contents.forget_all();  // its writes were not recorded
   if (!machine.streams.any_capture()) {
     machine.streams.issue(machine.stream(stream), NodeKind::kKernel, 0);
   }

@@ -17,7 +17,7 @@
 namespace virtual_gpu {
 namespace {
 
-constexpr uint64_t kMostParameterBytes = 4096;  // of a kernel, in all
+constexpr uint64_t kMostParameterBytes = 4096;  // of all parameters of a kernel
 constexpr size_t kMostParameters = 1024;
 
 using Parameters = std::vector<Parameter>;
@@ -60,7 +60,7 @@ Parameter parameter_of(std::string_view type) {
 bool opens(char c) { return c == '(' || c == '<' || c == '{' || c == '['; }
 bool closes(char c) { return c == ')' || c == '>' || c == '}' || c == ']'; }
 
-// Once per kernel and thread; nullptr when its name says nothing.
+// Computed once per kernel and thread; nullptr if its name is not usable.
 const Parameters* known_parameters(const void* kernel) {
   thread_local std::unordered_map<const void*, std::optional<Parameters>> known;
   const auto found = known.find(kernel);
@@ -83,11 +83,11 @@ uint64_t word_at(uint64_t address) {
   return word;
 }
 
-// Where a structure's argument surely has ended: at the next one, or where memory may.
+// A bound for a structure argument's end: the next argument, or the end of readable memory.
 uint64_t end_of(uint64_t begin, void** arguments, size_t count) {
   uint64_t end = begin + kMostParameterBytes;
   const Stack& stack = this_stack();
-  // Elsewhere only its own page is sure to be there.
+  // Off the stack only the address's own page is certain to be mapped.
   const uint64_t sure = stack.contains(begin) ? stack.end : (begin | 4095) + 1;
   end = std::min(end, sure);
   for (size_t i = 0; i < count; ++i) {
@@ -124,7 +124,7 @@ std::vector<Parameter> parameters_of(const std::string& demangled) {
   size_t end = demangled.size() - 1;
   for (size_t at = demangled.size(); at-- > 0;) {
     const char c = demangled[at];
-    if (c == '>' && at > 0 && demangled[at - 1] == '-') continue;  // an arrow
+    if (c == '>' && at > 0 && demangled[at - 1] == '-') continue;  // an arrow, ->
     if (closes(c)) {
       ++depth;
     } else if (opens(c)) {

@@ -1,16 +1,15 @@
-// Which device memory a kernel may write: what its arguments point to.
+// The device memory that a kernel may write: the targets of its arguments.
 //
 // Note [What a kernel may write]
 // Rationale: known contents must never outlive a kernel that changed them.
-// Approach: the compiler gives every kernel its mangled name and a launch an array of pointers to
-//   the arguments. The name says how many there are and which are numbers or pointers to const;
-//   what lies behind a structure's address is looked through for pointers, up to the next argument
-//   or the 4 KiB that arguments may have. Every block that is pointed into becomes unknown. Where
-//   the name says nothing (kernels compiled while the program runs), the array is followed as far
-//   as it points into this thread's stack.
-// Limits: a structure's end is not known, so pointers behind it count too, and a table of pointers
-//   in device memory is not followed. A launch without arguments (the other libraries' own) may
-//   write anything.
+// Approach: the compiler gives every kernel its mangled name, and a launch has an array of pointers
+//   to the arguments. The name gives their number, and which are numbers or pointers to const. A
+//   structure is scanned for pointers, up to the next argument or the limit of 4 KiB for arguments.
+//   Every block with a pointer into it becomes unknown. If the name is not usable (kernels compiled
+//   at run time), the array is read as long as it points into this thread's stack.
+// Limits: a structure's end is unknown, so pointers behind it count too, and a table of pointers in
+//   device memory is not followed. A launch without arguments (other libraries' own) may write
+//   anything.
 #pragma once
 
 #include <string>
@@ -20,11 +19,11 @@
 
 namespace virtual_gpu {
 
-// Forgets what the kernel may write. Called only while something is known.
+// Forgets memory that the kernel may write. Called only if something is known.
 void forget_written(Contents& contents, const void* kernel, void** arguments);
 
 // The parameters of "void scale<float>(float*, float const*, Layout, int)": kPointer, kRead,
-// kOther, kNumber. Empty for what is no function with parameters.
+// kOther, kNumber. Empty if it is not a function with parameters.
 enum class Parameter { kPointer, kRead, kNumber, kOther };
 std::vector<Parameter> parameters_of(const std::string& demangled);
 

@@ -10,8 +10,8 @@
 namespace virtual_gpu {
 namespace {
 
-// The layout of a fat binary, as cuobjdump shows it: a wrapper that points to a header, entries
-// behind the header. Kind 1 is PTX, kind 2 machine code.
+// The layout of a fat binary, as cuobjdump shows it: a wrapper that points to a header, followed by
+// entries. Kind 1 is PTX, kind 2 machine code.
 struct Wrapper {
   uint32_t magic;
   uint32_t version;
@@ -54,7 +54,7 @@ struct Kernels {
   bool sorted = true;
 };
 
-// Registration comes from constructors of other libraries, before ours may have run.
+// Constructors of other libraries register kernels, maybe before ours have run.
 Kernels& kernels() {
   static auto* all = new Kernels();
   return *all;
@@ -75,7 +75,7 @@ KernelCode best_code(const void* fat_binary, int major, int minor) {
     Entry entry;
     std::memcpy(&entry, at, sizeof entry);
     const int architecture = static_cast<int>(entry.architecture);
-    // Machine code runs on later minors of its own major; PTX on everything later.
+    // Machine code runs on later minors of its major; PTX on every later architecture.
     if (entry.kind == kMachineCode && architecture <= card && architecture / 10 == major) {
       machine_code = std::max(machine_code, architecture);
     }
@@ -107,7 +107,7 @@ void register_kernel(const void* function, void** fat_binary, const char* name) 
   all.sorted = false;
 }
 
-// The handle is the address of the pointer to the wrapper: all that is ever asked of it.
+// The handle is the address of the pointer to the wrapper; nothing else is read from it.
 void** register_fat_binary(const void* wrapper) { return new void*(const_cast<void*>(wrapper)); }
 
 KernelCode code_for(const void* function, int major, int minor) {

@@ -1,4 +1,4 @@
-// The CUDA runtime's calls about kernels. A launch is counted, and what it may write is unknown.
+// The CUDA runtime's kernel calls. A launch is counted, and memory it may write becomes unknown.
 #include <algorithm>
 #include <array>
 
@@ -19,11 +19,11 @@ struct CallConfiguration {
 
 constexpr uint64_t kMostThreads = 1024;
 
-// <<<...>>> pushes here and the kernel's host stub pops: at most nested by default arguments.
+// <<<...>>> pushes here and the kernel's host stub pops; only default arguments can nest them.
 thread_local std::array<CallConfiguration, 16> configurations;
 thread_local size_t configuration_count = 0;
 
-// The calling thread's device while it does not change: a launch costs a few nanoseconds.
+// Cache of the calling thread's device: a launch costs a few nanoseconds.
 struct KnownDevice {
   int ordinal = -1;
   Device* device = nullptr;
@@ -61,10 +61,10 @@ cudaError_t launch(const void* kernel, const dim3& grid, const dim3& block, void
   return cudaSuccess;
 }
 
-// Shared memory is given to a block in such pieces; cuda_occupancy.h of CUDA 13.0.
+// Allocation unit of a block's shared memory; cuda_occupancy.h of CUDA 13.0.
 uint64_t shared_memory_piece(const Card& card) { return card.major >= 8 ? 128 : 256; }
 
-// Blocks of one multiprocessor by threads, shared memory and the block limit, for a kernel of 32
+// Blocks per multiprocessor by threads, shared memory and the block limit, for a kernel of 32
 // registers, which limit on no card. A card before compute capability 8.0 reserves no shared
 // memory, so a block may need none.
 int occupancy(const Card& card, int block_threads, size_t shared_bytes) {
@@ -206,7 +206,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cud
   return cudaSuccess;
 }
 
-// Variables of the device have an address like everything else; nothing lies there.
+// Device variables have an address too; nothing is stored there.
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   if (const cudaError_t error = usable()) return error;
   *address = const_cast<void*>(symbol);

@@ -1,11 +1,11 @@
-// The CUDA runtime's calls that give and take memory.
+// The CUDA runtime's calls that allocate and free memory.
 #include "virtual_gpu/cudart/error.h"
 
 using namespace virtual_gpu;
 
 namespace {
 
-// Allocation may not happen while a capture is watched, nor in a forked child.
+// Allocation fails during a capture that forbids it, and in a forked child.
 cudaError_t may_allocate() {
   if (const cudaError_t error = usable()) return error;
   return result(Machine::get().streams.unsafe_call());
@@ -41,7 +41,7 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
   if (pointer == nullptr) return result(cudaErrorInvalidValue);
   if (const cudaError_t error = may_allocate()) return error;
-  // Managed memory may go beyond the card: what does not fit stays on the host.
+  // Managed memory may exceed the card: a block that does not fit stays on the host.
   Device& device = Machine::get().here();
   Device* owner = device.take(bytes) ? &device : nullptr;
   uint64_t address = 0;

@@ -14,8 +14,8 @@ using namespace virtual_gpu;
 
 namespace {
 
-// What a handle carries to another process: there it becomes an address of the same size. The
-// memory stays on the books of the process that made it.
+// The content of a handle for another process, which maps it to an address of the same size. The
+// memory is charged to the process that made it.
 struct IpcHandle {
   uint64_t tag;
   uint64_t owner;  // process id

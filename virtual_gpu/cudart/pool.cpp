@@ -1,12 +1,12 @@
 // The runtime's stream-ordered allocator (cudaMallocAsync) and its memory pools.
 //
 // Note [Pools]
-// Rationale: PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync takes all its memory here.
-// Approach: a block is an address of the device's own space; the pool's reserved bytes grow in
-//   steps of 32 MiB to cover what is in use, and fall back to it when trimmed. libtorch sets the
-//   release threshold to "never", as its own documentation says.
-// Limits: how the driver's pool places and reuses blocks is not documented, so what it reserves
-//   beyond use is an assumption. What is in use is exact.
+// Rationale: PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync allocates all its memory here.
+// Approach: a block is an address of the device's own space. The pool's reserved bytes grow in
+//   steps of 32 MiB to cover the used ones, and shrink to them when trimmed. libtorch sets the
+//   release threshold to "never", as its documentation says.
+// Limits: how the driver's pool places and reuses blocks is not documented, so the reserved bytes
+//   beyond the used ones are an assumption. Used bytes are exact.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -57,7 +57,7 @@ Pool& default_pool(int device) {
   return *pool;
 }
 
-// Gives back what is reserved beyond use, but not below `keep`.
+// Releases reserved bytes beyond the used ones, but not below `keep`.
 void trim(Pool& pool, uint64_t keep) {
   if (keep > pool.reserved) return;
   const uint64_t wanted = std::max(round_up(pool.used, kPoolStep), round_up(keep, kPoolStep));
@@ -175,7 +175,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     case cudaMemPoolAttrUsedMemHigh:
       pool.used_high = pool.used;
       return cudaSuccess;
-    default:  // the reuse policies: nothing is ever pending here
+    default:  // the reuse policies have no effect: nothing is ever pending here
       return cudaSuccess;
   }
 }

@@ -86,8 +86,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return cudaSuccess;
 }
 
-// Callbacks run at once, on the calling thread, with late events too. While the stream is
-// captured they become nodes.
+// Callbacks run at once, on the calling thread, also with late events. During a capture this call
+// fails, while cudaLaunchHostFunc adds a node.
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned) {
   if (const cudaError_t error = usable()) return error;
@@ -143,7 +143,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return result(Machine::get().streams.synchronize(*as_event(event)));
 }
 
-// Host time between the two records: the card itself takes none.
+// Host time between the two records: the card itself takes no time.
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
   if (const cudaError_t error = usable()) return error;
   const Event& first = *as_event(start);

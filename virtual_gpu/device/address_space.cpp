@@ -20,7 +20,7 @@ AddressSpace::AddressSpace(uint64_t base, uint64_t bytes)
 std::optional<uint32_t> AddressSpace::SharedPage::take(uint32_t slots) {
   uint32_t run = 0;
   uint32_t longest = 0;
-  // Once from the cursor to the end, then from the beginning.
+  // Search from the cursor to the end, then from the beginning.
   for (uint32_t pass = 0, slot = cursor; pass < 2; ++pass, slot = 0) {
     run = 0;
     for (; slot < kSlots; ++slot) {
@@ -56,7 +56,7 @@ void AddressSpace::give_pages(uint32_t first, uint32_t count) {
 }
 
 std::optional<uint64_t> AddressSpace::allocate_slots(uint32_t slots) {
-  // longest_run is an upper bound: a page that cannot keep it is filed again under what it has.
+  // longest_run is an upper bound: a page without such a run is filed again under a lower one.
   for (auto open = open_.lower_bound({slots, 0}); open != open_.end();
        open = open_.lower_bound({slots, 0})) {
     const uint32_t number = open->second;

@@ -1,15 +1,15 @@
-// The addresses of one device's memory: which are taken, and where the next block goes.
+// The addresses of one device's memory: those in use, and the place of the next block.
 //
 // Note [Addresses]
-// Rationale: a pointer of the virtual card must never be readable, must be told from a pointer of
-//   the host, and costs the host nothing however large the card is.
+// Rationale: a pointer of the virtual card must never be readable, must be distinguishable from a
+//   host pointer, and must cost the host nothing however large the card is.
 // Approach: pages of 2 MiB, as the driver maps them. A request of 1 MiB or more takes whole pages;
-//   smaller ones share a page in slots of 512 bytes. Which pages: Note [Placement]. One 32-bit word
-//   per page and two bits per slot are all the books there are: ten million live blocks stay under
-//   40 MB. Addresses are taken from the upper end, so the words are counted from there.
-// Limits: what is in use is whole pages; the rest of a 32 MiB region costs addresses, no memory, as
-//   cudaMemGetInfo says on a card. How small blocks share a page there is not known (libtorch asks
-//   for 2 MiB and more).
+//   smaller ones share a page in slots of 512 bytes. Note [Placement] chooses the pages. The state
+//   is one 32-bit word per page and two bits per slot: ten million live blocks stay under 40 MB.
+//   Addresses are taken from the upper end, so the words are counted from there.
+// Limits: used memory is whole pages; the rest of a 32 MiB region costs addresses but no memory, as
+//   cudaMemGetInfo shows on a card. How a card's small blocks share a page is not known (libtorch
+//   asks for 2 MiB and more).
 #pragma once
 
 #include <bitset>
@@ -25,7 +25,7 @@
 
 namespace virtual_gpu {
 
-// A pointer as the books have it.
+// A pointer as an integer address.
 inline uint64_t as_address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 class AddressSpace {
@@ -39,17 +39,17 @@ class AddressSpace {
     uint64_t bytes;  // rounded up to slots or pages
   };
 
-  // [base, base + bytes) are the addresses given out; base is a multiple of kPageBytes.
+  // Allocates from [base, base + bytes); base is a multiple of kPageBytes.
   AddressSpace(uint64_t base, uint64_t bytes);
 
-  // nullopt when no run of addresses is long enough. bytes > 0.
+  // nullopt if no run of addresses is long enough. bytes > 0.
   std::optional<uint64_t> allocate(uint64_t bytes);
-  // Bytes given back; nullopt when no live block starts there.
+  // Freed bytes; nullopt if no live block starts there.
   std::optional<uint64_t> release(uint64_t address);
-  // The live block that holds this address.
+  // The live block that contains this address.
   std::optional<Block> find(uint64_t address) const;
 
-  // Whole pages taken, shared ones included.
+  // used_bytes(): whole pages, shared ones included.
   uint64_t base() const { return base_; }
   uint64_t used_bytes() const { return used_pages_ * kPageBytes; }
   uint64_t live_blocks() const { return live_blocks_; }
@@ -70,12 +70,12 @@ class AddressSpace {
   void give_pages(uint32_t first, uint32_t count);
   std::optional<uint64_t> allocate_slots(uint32_t slots);
   uint64_t page_address(uint32_t page) const { return base_ + page * kPageBytes; }
-  // The highest page's word is the first.
+  // The word of the highest page is the first.
   size_t word_of(uint32_t page) const { return bytes_ / kPageBytes - 1 - page; }
 
   uint64_t base_;
   uint64_t bytes_;
-  // Per page: 0 = free, kFirst | count at a block's first page, the distance to it behind.
+  // Per page: 0 = free, kFirst | count at a block's first page, the distance to it in the others.
   std::vector<uint32_t> words_;
   Placement placement_;
   std::map<uint32_t, std::unique_ptr<SharedPage>> shared_;

@@ -31,7 +31,7 @@ std::vector<Frame> named(const CallStack& stack) {
   dladdr(reinterpret_cast<void*>(&call_stack), &ours);
   std::vector<Frame> frames;
   for (int i = 0; i < stack.size; ++i) {
-    // A return address stands behind its call, maybe in the next line or function.
+    // A return address is behind its call, maybe in the next line or function.
     const auto address = reinterpret_cast<uint64_t>(stack.addresses[static_cast<size_t>(i)]) - 1;
     Dl_info info;
     if (dladdr(reinterpret_cast<void*>(address), &info) == 0) continue;

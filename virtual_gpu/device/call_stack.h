@@ -1,4 +1,4 @@
-// Where in the program something happened, as addresses when it does and as names when it is told.
+// A call stack: addresses when it is recorded, names when it is reported.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ struct CallStack {
 CallStack call_stack();
 
 struct Frame {
-  std::string library;  // the file it is in; "" when unknown
+  std::string library;  // its file; "" if unknown
   uint64_t offset = 0;  // in that file, for addr2line
-  std::string name;     // demangled; "" when the file exports no such name
+  std::string name;     // demangled; "" if the file exports no such name
 };
 
-// Innermost first, without the stand-in's own.
+// Innermost first, without the stand-in's own frames.
 std::vector<Frame> named(const CallStack& stack);
 
 }  // namespace virtual_gpu

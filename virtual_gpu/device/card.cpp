@@ -63,7 +63,7 @@ void read_entry(std::string_view key, std::string_view value, Card& card) {
   } else if (key == "nvlink_channels") {
     read(key, value, card.nvlink_channels);
   }
-  // A key of a newer parent is no error.
+  // An unknown key of a newer parent is no error.
 }
 
 }  // namespace

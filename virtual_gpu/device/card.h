@@ -1,4 +1,4 @@
-// The card that is stood in for, as the environment describes it.
+// The simulated card, as the environment describes it.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace virtual_gpu {
 
-// What a program can ask a card about. Filled by the parent process from cards.json.
+// Properties that a program can query. Set by the parent process from cards.json.
 struct Card {
-  std::string name;  // as the driver says it: "NVIDIA H200"
+  std::string name;  // the driver's name: "NVIDIA H200"
   int major = 0;     // compute capability
   int minor = 0;
   int multiprocessors = 0;
-  uint64_t total_bytes = 0;    // as the driver reports it
-  uint64_t context_bytes = 0;  // taken by the CUDA context; nobody can allocate it
+  uint64_t total_bytes = 0;    // as reported by the driver
+  uint64_t context_bytes = 0;  // taken by the CUDA context; not allocatable
   int threads_per_multiprocessor = 2048;
   int blocks_per_multiprocessor = 32;
   uint64_t shared_memory_per_block = 49152;
@@ -26,10 +26,10 @@ struct Card {
   int memory_bus_bits = 0;
   int memory_clock_khz = 0;
   int clock_khz = 0;
-  int nvlink_channels = 0;  // that NCCL finds between such cards of one host; 0 = PCIe
+  int nvlink_channels = 0;  // between such cards of one host, for NCCL; 0 = PCIe
 };
 
-// "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...": the members'
+// "name=NVIDIA H200;compute_capability=9.0;multiprocessors=132;total_bytes=...", by the members'
 // names. Throws std::invalid_argument with one line that names the key.
 Card parse_card(std::string_view text);
 

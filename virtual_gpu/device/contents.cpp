@@ -27,7 +27,7 @@ Contents::Blocks::iterator Contents::block_at(uint64_t address) {
   return address < after->second.end ? after : known_.end();
 }
 
-// The known block that is to hold these bytes.
+// The known block that will hold these bytes.
 Contents::Blocks::iterator Contents::make_block(uint64_t address, uint64_t bytes) {
   const auto found = block_at(address);
   if (found != known_.end() && address + bytes <= found->second.end) return found;
@@ -69,7 +69,7 @@ void Contents::drop_between(uint64_t begin, uint64_t end) {
   while (block != known_.end() && block->first < end) block = drop(block);
 }
 
-// Takes [begin, end) out of the block's ranges.
+// Removes [begin, end) from the block's ranges.
 void Contents::cut(Block& block, uint64_t begin, uint64_t end) {
   auto at = block.ranges.upper_bound(begin);
   if (at != block.ranges.begin() && std::prev(at)->second.end > begin) --at;
@@ -151,7 +151,7 @@ void Contents::set(uint64_t address, unsigned char value, uint64_t bytes) {
 void Contents::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (!any()) return;
   const std::lock_guard lock(mutex_);
-  // What is known of the source is known of the copy, and nothing else.
+  // Only the source's known bytes become known in the copy.
   std::map<uint64_t, Piece> copied;
   const auto block = block_at(from);
   if (block != known_.end() && bytes <= kMostAtOnce) {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t kRegionBytes = Placement::kRegionPages * AddressSpace::kPageBytes;
 
-// Room for every page to be taken, twice: regions are rounded up, and a block must find a run of
-// addresses even where freed ones lie scattered. On a card addresses are as plentiful.
+// Twice the room for all pages: regions are rounded up, and a block must find a run of addresses
+// even if freed ones are scattered. On a card addresses are as plentiful.
 uint64_t address_bytes(const Card& card) {
   return (card.total_bytes / kRegionBytes + 1) * kRegionBytes * 2;
 }
@@ -34,7 +34,7 @@ std::optional<uint64_t> reserve_addresses(uint64_t bytes, uint64_t alignment) {
   if (aligned > address) munmap(start, aligned - address);
   const uint64_t tail = address + alignment - aligned;
   if (tail > 0) munmap(reinterpret_cast<void*>(aligned + bytes), tail);
-  // Nothing is there for a core dump to hold.
+  // Exclude the range from core dumps: it holds nothing.
   madvise(reinterpret_cast<void*>(aligned), bytes, MADV_DONTDUMP);
   return aligned;
 }
@@ -74,7 +74,7 @@ Status Device::allocate(uint64_t bytes, uint64_t* address) {
   if (bytes == 0) return Status::kOk;
   make_context();
   const std::lock_guard lock(mutex_);
-  // Before the books are touched: a request far beyond the card must cost nothing.
+  // Check before placing: a request far beyond the card must cost nothing.
   if (bytes >= AddressSpace::kSharedPageLimit && !fits(bytes)) return refuse(bytes);
   const auto placed = space_.allocate(bytes);
   if (!placed) return refuse(bytes);

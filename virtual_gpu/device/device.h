@@ -1,5 +1,4 @@
-// One card: how much of its memory is taken, by what, and what was asked of it. It computes
-// nothing.
+// One card: its used memory and the counts of its calls. It computes nothing.
 #pragma once
 
 #include <atomic>
@@ -14,17 +13,17 @@
 
 namespace virtual_gpu {
 
-// Host addresses that nobody can read, aligned; nullopt when the process has no room left.
+// Unreadable host addresses, aligned; nullopt if the process has no room left.
 std::optional<uint64_t> reserve_addresses(uint64_t bytes, uint64_t alignment);
 void release_addresses(uint64_t address, uint64_t bytes);
 
-// What was asked of one device, for the report. Bytes and calls since the process began.
+// Counts of one device's calls, for the report. Bytes and calls since the process began.
 struct Counters {
   std::atomic<uint64_t> launches{0};
   std::atomic<uint64_t> graph_launches{0};
   std::atomic<uint64_t> matrix_products{0};
   std::atomic<uint64_t> matrix_product_flops{0};
-  std::atomic<uint64_t> allocations{0};  // of the driver: cudaMalloc, cuMemCreate, pools
+  std::atomic<uint64_t> allocations{0};  // driver calls: cudaMalloc, cuMemCreate, pools
   std::atomic<uint64_t> frees{0};
   std::atomic<uint64_t> refused_allocations{0};  // out of memory
   std::atomic<uint64_t> bytes_to_device{0};
@@ -35,13 +34,13 @@ struct Counters {
 
 class Device {
  public:
-  // Throws std::bad_alloc when the process has no address space left.
+  // Throws std::bad_alloc if the process has no address space left.
   Device(const Card& card, int ordinal);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // cudaMalloc and cudaFree. Zero bytes is kOk with a null address.
+  // cudaMalloc and cudaFree. Zero bytes return kOk and a null address.
   Status allocate(uint64_t bytes, uint64_t* address);
   Status release(uint64_t address);
   std::optional<AddressSpace::Block> find(uint64_t address) const;
@@ -49,11 +48,11 @@ class Device {
     return space_.contains(address) || pool_space_.contains(address);
   }
 
-  // Addresses of a pool whose memory was taken with take(): they cost nothing by themselves.
+  // Addresses of a pool whose memory was taken with take(): they use no memory themselves.
   Status place(uint64_t bytes, uint64_t* address);
   Status unplace(uint64_t address);
 
-  // Physical memory without an address of ours: cuMemCreate, managed memory, pools.
+  // Physical memory without an address here: cuMemCreate, managed memory, pools.
   bool take(uint64_t bytes);
   void give(uint64_t bytes);
 
@@ -61,9 +60,9 @@ class Device {
   uint64_t peak_bytes() const;
   uint64_t free_bytes() const { return card_.total_bytes - card_.context_bytes - used_bytes(); }
   uint64_t refused_bytes() const;  // the largest request that was refused
-  CallStack refused_at() const;    // who made the last one that was refused
+  CallStack refused_at() const;    // the call stack of the last refused request
 
-  // Whether anything has touched the device yet.
+  // True once anything has used the device.
   bool has_context() const { return has_context_.load(std::memory_order_relaxed); }
   void make_context() { has_context_.store(true, std::memory_order_relaxed); }
 

@@ -13,10 +13,10 @@
 namespace virtual_gpu {
 namespace {
 
-// A smaller range is written faster than it is given back and faulted in again.
+// Smaller ranges are faster to write than to give back and fault in again.
 constexpr uint64_t kWorthLooking = uint64_t{64} << 10;
 
-// Zero already: not written, so that a page that nobody touched stays none.
+// Does not write what is zero already, so that untouched pages stay unallocated.
 void write_zeros(char* begin, const char* end) {
   static constexpr std::array<char, 4096> kZeros{};
   while (begin < end) {
@@ -30,8 +30,8 @@ char* aligned_up(char* address, size_t unit) {
   return address + (unit - reinterpret_cast<uint64_t>(address) % unit) % unit;
 }
 
-// Makes a range of our own memory zero up to the last whole page, and returns where that ends. The
-// kernel refuses pages that the program locked: then nothing past the first edge has been done.
+// Zeroes our own memory up to the last whole page, and returns that end. The kernel refuses locked
+// pages: then only the part before the first whole page has been zeroed.
 char* give_back_pages(char* begin, const char* end) {
   static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   char* const first = aligned_up(begin, page);
@@ -46,7 +46,7 @@ char* give_back_pages(char* begin, const char* end) {
 Status HostMemory::allocate(uint64_t bytes, Kind kind, Device* device, uint64_t* address) {
   *address = 0;
   if (bytes == 0) return kind == Kind::kManaged ? Status::kInvalidValue : Status::kOk;
-  // It may be larger than the host: pages exist only when touched.
+  // May exceed the host's memory: pages exist only once touched.
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return Status::kOutOfMemory;

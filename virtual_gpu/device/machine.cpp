@@ -24,7 +24,7 @@ namespace {
 constexpr uintptr_t kPerThread = 2;
 
 std::atomic<bool> is_forked{false};
-std::atomic<pid_t> maker{0};  // the process whose machine it is
+std::atomic<pid_t> maker{0};  // the process that made the machine
 thread_local int current_device = 0;
 
 std::string environment(const char* name) {
@@ -32,7 +32,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// -1 for what is none.
+// -1 if it is not a whole number.
 int whole_number(const std::string& text) {
   int value = -1;
   const char* end = text.data() + text.size();
@@ -56,7 +56,7 @@ bool are_events_late(const std::string& text) {
   throw std::invalid_argument("HEADROOM_VIRTUAL_EVENTS='" + text + "' is not done or late");
 }
 
-// A launcher started more ranks than there are cards: the program's own error comes next.
+// If a launcher started more ranks than cards: printed before the program's own error.
 void say_missing_card(int cards) {
   const int rank = whole_number(environment("LOCAL_RANK"));
   if (rank < cards) return;
@@ -79,8 +79,8 @@ std::string unused_stem(const std::string& prefix) {
   return stem;
 }
 
-// The stand-in has the structures of CUDA 13; a program built for another runtime would read and
-// write beyond them.
+// The stand-in has CUDA 13's structures; a program built for another runtime would read and write
+// beyond them.
 int find_other_runtime(dl_phdr_info* library, size_t, void* found) {
   const std::string_view path = library->dlpi_name;
   const size_t name = path.find("/libcudart.so.");
@@ -115,11 +115,11 @@ Machine::Machine()
   maker = getpid();
   if (virtual_gpu_machine_made != nullptr) virtual_gpu_machine_made(report_stem_.c_str());
   std::atexit([] {
-    constexpr auto kMost = std::chrono::seconds(2);  // a watchdog asks every 100 ms
+    constexpr auto kMost = std::chrono::seconds(2);  // a watchdog queries every 100 ms
     if (is_of_this_process() && get().streams.is_late()) get().streams.end_late(kMost);
   });
   if (headroom_observe == nullptr || report_stem_.empty()) return;
-  // Before libtorch's own handlers, because those were there first.
+  // Registered later than libtorch's own handlers, so it runs before them.
   std::atexit([] {
     if (is_of_this_process()) headroom_observe(get().report_stem().c_str());
   });
@@ -175,7 +175,7 @@ Device* Machine::owner(uint64_t address) {
   return mapped != nullptr || devices_.empty() ? mapped : devices_.front().get();
 }
 
-// What the driver gave in one piece. A range of addresses that is mapped bit by bit is one.
+// A block as the driver allocated it. A range that is mapped piece by piece counts as one.
 Contents::Extent Machine::extent_of(uint64_t address) {
   for (const auto& device : devices_) {
     if (!device->contains(address)) continue;

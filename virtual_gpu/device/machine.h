@@ -1,11 +1,11 @@
-// Everything this process has of virtual cards. Made at the first CUDA call from the environment:
+// All virtual cards of this process. Made at the first CUDA call from the environment:
 //   HEADROOM_VIRTUAL_CARD    the card, as virtual_gpu/device/card.h reads it
-//   HEADROOM_VIRTUAL_COUNT   how many of it; default 1
-//   HEADROOM_VIRTUAL_REPORT  prefix of the file to write when the process ends: <prefix>.<pid>.json
-//   HEADROOM_VIRTUAL_READS   expected: reads of values are not said (a loop of them is)
-//   HEADROOM_VIRTUAL_EVENTS  done or late: when work is, Note [Late events]; default done
+//   HEADROOM_VIRTUAL_COUNT   number of cards; default 1
+//   HEADROOM_VIRTUAL_REPORT  prefix of the report that is written at exit: <prefix>.<pid>.json
+//   HEADROOM_VIRTUAL_READS   expected: reads of values are not reported (a loop of them is)
+//   HEADROOM_VIRTUAL_EVENTS  done or late: when work is done, Note [Late events]; default done
 //   CUDA_VISIBLE_DEVICES     as the driver reads it: ordinals, or UUIDs of virtual cards
-//                            (`headroom` takes the shell's away: there it means real cards)
+//                            (`headroom` removes the shell's, which means real cards)
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@
 #include "virtual_gpu/device/mapping.h"
 #include "virtual_gpu/device/stream.h"
 
-// Writes what libtorch's allocator knows to <stem>.torch.json, where nobody has yet; defined by the
-// observer where one is preloaded (bench/dryrun/observer.cpp), null elsewhere.
+// Writes the state of libtorch's allocator to <stem>.torch.json, unless that exists; defined by the
+// observer if it is preloaded (bench/dryrun/observer.cpp), else null.
 extern "C" __attribute__((weak)) void headroom_observe(const char* stem);
 
-// Called once in a process, at its first use of CUDA, with where its reports go ("" = nowhere);
+// Called once per process, at its first use of CUDA, with the stem of its reports ("" = none);
 // defined in virtual_gpu/report/ending_signal.cpp, null in tests of the device alone.
 extern "C" __attribute__((weak)) void virtual_gpu_machine_made(const char* stem);
 
@@ -34,23 +34,22 @@ class Machine {
  public:
   static constexpr int kMostDevices = 64;
 
-  // The process's own. Never destroyed: libraries free memory in their exit handlers. After a bad
-  // description it has no devices, and one line on stderr said why.
+  // The process's machine. Never destroyed: libraries free memory in their exit handlers. After a
+  // bad description it has no devices, and one line on stderr gave the reason.
   static Machine& get();
-  // Whether get() was called by this very process. Not so in its children: of fork they have a copy
-  // of the machine, and of vfork, until they exec, the machine itself.
+  // True in the process that made the machine, false in its children: after fork they have a copy
+  // of the machine, after vfork, until they exec, the machine itself.
   static bool is_of_this_process();
-  // True in a process that was forked from one that had used CUDA: every call fails there, as on a
-  // card.
+  // True in a process that was forked after a use of CUDA: every call fails there, as on a card.
   static bool forked();
 
-  // All of the machine's, those hidden from this process too.
+  // All cards of the machine, those hidden from this process too.
   int cards_of_host() const { return cards_of_host_; }
   int count() const { return static_cast<int>(devices_.size()); }
   Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
-  // As get_device_properties() shows it; of the card, however it is numbered here.
+  // As in get_device_properties(); belongs to the card, whatever its number here.
   std::array<char, 16> uuid(int ordinal) const;
-  // Of the calling thread.
+  // The calling thread's device.
   static int current();
   static void set_current(int ordinal);
   Device& here() { return device(current()); }
@@ -58,11 +57,11 @@ class Machine {
   // nullptr and the two special handles are the current device's default stream.
   Stream& stream(const void* handle);
 
-  // Whose memory this is; nullptr when it is no device memory.
+  // The device that owns this memory; nullptr if it is not device memory.
   Device* owner(uint64_t address);
 
-  // Where the process's reports go, without ".json": "<prefix>.<pid>"; for the second program that
-  // used CUDA in one process (exec) "<prefix>.<pid>.2" and so on. "" when nobody wants them.
+  // The path of the process's reports without ".json": "<prefix>.<pid>"; for the second program
+  // that uses CUDA in one process (exec) "<prefix>.<pid>.2" and so on. "" if reports are off.
   const std::string& report_stem() const { return report_stem_; }
 
   Streams streams;
@@ -79,7 +78,7 @@ class Machine {
   const std::string report_stem_;
   std::vector<std::unique_ptr<Device>> devices_;
   int cards_of_host_ = 1;
-  std::vector<int> cards_;  // which of the machine's each device is
+  std::vector<int> cards_;  // each device's number on the machine
   std::vector<std::unique_ptr<Stream>> default_streams_;
 };
 

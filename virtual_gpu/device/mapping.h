@@ -1,5 +1,5 @@
-// The driver's virtual memory management: address ranges, physical handles, and which lies where.
-// libtorch's expandable segments are made of these.
+// The driver's virtual memory management: address ranges, physical handles, mappings between them.
+// libtorch's expandable segments use these.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace virtual_gpu {
 
 class Device;
 
-// Books of one process. Ranges belong to no device until memory is mapped into them. Not
-// synchronized: the Machine's lock is held.
+// Mappings of one process. Ranges belong to no device until memory is mapped into them. Not
+// synchronized: the caller holds the Machine's lock.
 class Mappings {
  public:
   static constexpr uint64_t kGranularity = uint64_t{2} << 20;
@@ -33,7 +33,7 @@ class Mappings {
   Status release_range(uint64_t address, uint64_t bytes);
 
   Status create(Device& device, uint64_t bytes, uint64_t* handle);
-  Status retain(uint64_t address, uint64_t* handle);  // one more reference to what is mapped there
+  Status retain(uint64_t address, uint64_t* handle);  // adds a reference to the memory mapped there
   Status release(uint64_t handle);
   const Physical* find(uint64_t handle) const;
 
@@ -41,7 +41,7 @@ class Mappings {
   Status unmap(uint64_t address, uint64_t bytes);
   Status set_access(uint64_t address, uint64_t bytes) const;  // the whole range must be mapped
 
-  // The range that holds this address, and the device whose memory is mapped there (nullptr: none).
+  // The range that contains this address, and the device of the memory mapped there, or nullptr.
   bool contains(uint64_t address) const;
   std::optional<std::pair<uint64_t, uint64_t>> range_at(uint64_t address) const;  // begin, end
   Device* device_at(uint64_t address) const;

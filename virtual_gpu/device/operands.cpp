@@ -3,11 +3,11 @@
 namespace virtual_gpu {
 namespace {
 
-// Of all operations that this thread is in, the innermost last; no allocation an operation.
+// Spans of all operations of this thread, the innermost last; operations allocate nothing.
 thread_local std::vector<Operands::Span> spans;
-thread_local std::vector<size_t> firsts;  // of each operation
-// Since the outermost began. An inner one may have made it known, as zeros() does, and a kernel of
-// an outer one writes it then.
+thread_local std::vector<size_t> firsts;  // index of each operation's first span
+// Memory allocated since the outermost operation began. An inner one may have made it known, like
+// zeros(), and a kernel of an outer one then writes it.
 thread_local std::vector<Operands::Span> taken;
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace virtual_gpu {
 namespace {
 
-// Of the calling thread.
+// State of the calling thread.
 struct Asker {
   bool has_issued = false;
   int refusals = 0;

@@ -1,29 +1,29 @@
-// Work that was issued and that the host has not waited for yet: which events are done.
+// Work that was issued and that the host has not yet waited for: determines which events are done.
 //
 // Note [Late events]
-// Rationale: the virtual card takes no time, so work could be called done at any moment between its
-//   issue and the host's next wait for it. libtorch asks: a block that another stream used goes
-//   back to its pool when an event is done, and what an asynchronous collective holds is let go
-//   when its last event is. Done when issued is the earliest a card could be, and gives the least
-//   memory; done only when the host waits is the latest, and gives the most.
+// Rationale: the virtual card takes no time, so work could be done at any moment between its issue
+//   and the host's next wait for it. libtorch queries this: a block used on another stream returns
+//   to its pool when an event is done, and an asynchronous collective frees its memory when its
+//   last event is. Done when issued is the earliest possible and gives the least memory; done only
+//   when the host waits is the latest and gives the most.
 // Approach: HEADROOM_VIRTUAL_EVENTS=late keeps a ticket for each piece of work of each stream. A
-//   wait for a stream, an event, the device, or a copy that blocks completes that work, what came
-//   before it in its stream, and whatever it had to wait for in others (cudaStreamWaitEvent, the
-//   default stream's order), all the way; so do cudaFree and the end of a communicator. Whoever
-//   asks for anything else hears cudaErrorNotReady.
-//   Nobody may ask for ever. A thread that has issued work and is told kMostRefusals times in a row
-//   that something is not ready, without issuing anything between, waits for it: the last answer is
-//   "done". To other threads (ProcessGroupNCCL's watchdog asks every 100 ms and issues nothing)
-//   everything is done once no thread has issued anything for kQuiet of host time. So a peak hangs
-//   on the clock only where the program pauses as long as that.
-//   A card has finished long before a process ends; so when it does (exit handlers) everything is
-//   done, and what a thread that only asks was refused waits for its next question: a watchdog that
-//   asks while libtorch is taken down aborts the process.
-// Limits: a driver's queue of launches ends (the host then waits for the oldest); here it does not.
-//   Callbacks on a stream run when they are issued, cudaFreeAsync gives back at once, and a
-//   captured event is done. Timing also decides which block a tensor gets, so where blocks are
-//   split the peak of what is allocated may be lower with late events, by MiB. The watchdog's own
-//   clock (100 ms) stays: what an asynchronous collective holds goes when it next looks.
+//   wait for a stream, an event, the device, or a blocking copy completes that work, the work
+//   before it in its stream, and recursively all work it depends on in others (cudaStreamWaitEvent,
+//   the default stream's order); so do cudaFree and the end of a communicator. Queries of anything
+//   else return cudaErrorNotReady.
+//   No query may fail for ever. If a thread that has issued work gets kMostRefusals refusals in a
+//   row, without issuing anything between, the last query completes the work. For other threads
+//   (ProcessGroupNCCL's watchdog queries every 100 ms and issues nothing) everything is done once
+//   no thread has issued anything for kQuiet of host time. So a peak depends on the clock only if
+//   the program pauses that long.
+//   A card has finished long before a process ends. So at exit (exit handlers) everything is done,
+//   and exit waits until refused threads that only query have queried again: a watchdog that
+//   queries while libtorch is torn down aborts the process.
+// Limits: a driver's launch queue is finite (the host then waits for the oldest); here it is not.
+//   Callbacks on a stream run when issued, cudaFreeAsync frees at once, and a captured event is
+//   done. Timing also decides which block a tensor gets, so where blocks are split the allocated
+//   peak may be lower with late events, by MiB. The watchdog's own period (100 ms) stays: an
+//   asynchronous collective's memory is freed at its next query.
 #pragma once
 
 #include <chrono>
@@ -36,29 +36,29 @@
 
 namespace virtual_gpu {
 
-using StreamSlot = uint32_t;  // of a stream, never used again for another
+using StreamSlot = uint32_t;  // of a stream; never reused
 
-// All that was issued on a stream up to a ticket; nothing for ticket 0.
+// All work issued on a stream up to a ticket; none for ticket 0.
 struct Moment {
   StreamSlot slot = 0;
   uint64_t ticket = 0;
 };
 
-// How a stream stands to its device's default stream (CUDA runtime API, "stream synchronization
-// behavior"): work of a blocking stream and of the default stream come after one another.
+// A stream's relation to its device's default stream (CUDA runtime API, "stream synchronization
+// behavior"): work of a blocking stream and of the default stream are ordered.
 enum class StreamKind { kDefault, kBlocking, kNonBlocking };
 
-// Not thread-safe: Streams, which has one, guards it.
+// Not thread-safe: the lock of Streams guards it.
 class PendingWork {
  public:
   StreamSlot add_stream(int device, StreamKind kind);
-  // What is pending there stays pending.
+  // Work pending there stays pending.
   void remove_stream(StreamSlot slot);
 
   void issue(StreamSlot slot);
-  // What comes next on `slot` comes after `moment`.
+  // The next work on `slot` comes after `moment`.
   void wait(StreamSlot slot, Moment moment);
-  // All that was issued there so far, and what it comes after.
+  // All work issued there so far, and its dependencies.
   Moment now(StreamSlot slot);
 
   bool is_done(Moment moment) const;
@@ -75,8 +75,8 @@ class PendingWork {
     StreamKind kind;
     uint64_t issued = 0;
     uint64_t done = 0;
-    std::deque<Edge> edges;                           // by `at`, of those not completed
-    std::unordered_map<StreamSlot, uint64_t> linked;  // the last ticket that it comes after
+    std::deque<Edge> edges;                           // by `at`, without the completed ones
+    std::unordered_map<StreamSlot, uint64_t> linked;  // last ticket that it comes after
   };
   void join_default(StreamSlot slot);
 
@@ -85,7 +85,7 @@ class PendingWork {
   std::map<int, std::vector<StreamSlot>> blocking_;  // by device
 };
 
-// When a thread that only asks is told "done": Note [Late events].
+// When a query by a waiting thread returns "done": Note [Late events].
 class Askers {
  public:
   static constexpr int kMostRefusals = 1000;
@@ -93,8 +93,8 @@ class Askers {
   explicit Askers(std::chrono::milliseconds quiet = kQuiet) : quiet_(quiet) {}
 
   void issued();            // by the calling thread
-  bool may_end();           // the calling thread asked for what is not ready: true = it is done now
-  static bool only_asks();  // the calling thread: it has issued nothing
+  bool may_end();           // called on a query that is not ready: true = it is done now
+  static bool only_asks();  // the calling thread has issued nothing
 
  private:
   std::chrono::milliseconds quiet_;

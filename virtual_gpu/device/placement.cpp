@@ -8,7 +8,7 @@ namespace {
 
 using Runs = std::map<uint32_t, uint32_t>;
 
-// Returns how long the run is that it became part of.
+// Returns the length of the joined run.
 uint32_t join(Runs& runs, uint32_t first, uint32_t count) {
   auto after = runs.lower_bound(first);
   if (after != runs.end() && after->first == first + count) {
@@ -44,7 +44,7 @@ std::optional<uint32_t> Placement::newest_with(uint32_t count) const {
   for (uint32_t length = std::min(count, kRegionPages); length <= kRegionPages; ++length) {
     for (const auto& [made, first] : shelves_[length]) {
       if (made < newest) break;
-      if (regions_.at(first).longest < count) continue;  // on the last shelf
+      if (regions_.at(first).longest < count) continue;  // only on the last shelf
       newest = made;
       found = first;
       break;
@@ -53,7 +53,7 @@ std::optional<uint32_t> Placement::newest_with(uint32_t count) const {
   return found;
 }
 
-// The shortest hole that fits, the lowest of several. Without one the region is filed anew.
+// The shortest hole that fits, the lowest of equal ones. If there is none, refiles the region.
 std::optional<uint32_t> Placement::take_hole(Regions::iterator region, uint32_t count) {
   Runs& holes = region->second.holes;
   auto best = holes.end();

@@ -1,33 +1,33 @@
-// Which pages a block gets: the order in which the driver uses the addresses of a device.
+// The pages of a block: the order in which the driver uses the addresses of a device.
 //
 // Note [Placement]
-// Rationale: libtorch's allocator takes the smallest free block that fits and breaks ties by the
-//   lowest address, and leaves remainders of under 1 MiB unsplit. So the addresses that cudaMalloc
-//   returns decide peaks, by up to some MiB.
-// Approach: what memory_viz snapshots of real cards show (tests/virtual_gpu/device/
-//   placement_test.cpp names them; Linux, 2025):
-//     1. A block goes into a hole beside other live blocks where one is long enough: of all such
-//        regions into the one that was made last, there into the shortest hole, the lower first.
+// Rationale: libtorch's allocator takes the smallest free block that fits, breaks ties by the
+//   lowest address, and leaves remainders of under 1 MiB unsplit. So the addresses from cudaMalloc
+//   influence peaks, by up to some MiB.
+// Approach: the rules that memory_viz snapshots of real cards show
+//   (tests/virtual_gpu/device/placement_test.cpp names them; Linux, 2025):
+//     1. A block goes into a hole beside other live blocks if one is long enough: of all such
+//        regions into the newest, there into the shortest hole, the lower first.
 //     2. Else it begins a region of its own, rounded up to 32 MiB, at the upper end of the highest
-//        free addresses that are long enough; so with nothing given back, each region lies right
-//        below the one before.
-//     3. A region without a live block is given back at once, and its addresses join those beside.
+//        free addresses that are long enough; so with nothing freed, each region lies right below
+//        the one before.
+//     3. A region without a live block is freed at once, and its addresses join those beside it.
 //   Of 5007 placements in two processes (kkaitlyn111/cs336-a2-systems, six and three snapshots in a
-//   row) rule 1 decides between hole and region in every one, and names the address of 1676 of 1687
-//   holes; "the lowest hole that fits" names 1579. The 11 lie in regions that hold something
-//   else, or were longer than is known. In two first steps of processes (the same, and
-//   cranberrii/ftcourse), 755 of 758 regions lie right below the one before; the 3, and the gaps
-//   that later regions leave out, are addresses of the host, which are the same ones. With it the
-//   code behind results/published/a800_cs336.json, in one process and with its older torch's slice
-//   put back, gives all its figures to the last digit.
-// Limits: assumed, and to be confirmed on a card (scripts/gpu_suite.sh compares the addresses of
-//   a snapshot): nothing but the program's blocks is in the address range at the beginning (the
-//   context, modules and pinned memory have theirs elsewhere or are not seen); where no addresses
-//   for a rounded region are left, an unrounded one is made; a page of small blocks is placed as a
-//   block of one page; pools (cudaMallocAsync) as if they had cudaMalloc's addresses. Expandable
-//   segments have address ranges of their own (mapping.h), wherever the host has room: libtorch
-//   keeps one for each stream and pool, so their order decides nothing there. On Windows
-//   addresses go upwards (Wedsonlin/assignment2-systems); that is not modelled.
+//   row) rule 1 decides between hole and region in every one, and predicts the address of 1676 of
+//   1687 holes; "the lowest hole that fits" predicts 1579. The 11 others lie in regions that hold
+//   something else, or that were longer than known. In two first steps of processes (the same, and
+//   cranberrii/ftcourse), 755 of 758 regions lie right below the one before; the 3 others, and the
+//   gaps in later regions, are addresses of the host, the same in each. With these rules the code
+//   behind results/published/a800_cs336.json, in one process and with its older torch's slice
+//   restored, gives all its figures to the last digit.
+// Limits: assumptions, to be confirmed on a card (scripts/gpu_suite.sh compares the addresses of a
+//   snapshot): only the program's blocks are in the address range at the beginning (context,
+//   modules and pinned memory lie elsewhere or are not visible); without addresses for a rounded
+//   region, an unrounded one is made; a page of small blocks is placed as a block of one page;
+//   pools (cudaMallocAsync) as if they had cudaMalloc's addresses. Expandable segments have address
+//   ranges of their own (mapping.h), wherever the host has room: libtorch keeps one per stream and
+//   pool, so their order has no effect. On Windows addresses go upwards
+//   (Wedsonlin/assignment2-systems); that is not modelled.
 #pragma once
 
 #include <array>
@@ -42,10 +42,10 @@ class Placement {
  public:
   static constexpr uint32_t kRegionPages = 16;  // of 2 MiB
 
-  // Pages [0, pages) are given out.
+  // Allocates from pages [0, pages).
   explicit Placement(uint32_t pages);
 
-  // The first of `count` pages; nullopt when no addresses are left. count > 0.
+  // The first of `count` pages; nullopt if no addresses are left. count > 0.
   std::optional<uint32_t> take(uint32_t count);
   // A block that take() placed.
   void give(uint32_t first, uint32_t count);
@@ -55,13 +55,13 @@ class Placement {
   struct Region {
     uint32_t count;
     uint32_t used;
-    uint64_t made;     // regions are numbered as they are made
-    uint32_t longest;  // hole; an upper bound
+    uint64_t made;     // sequence number of the region
+    uint32_t longest;  // longest hole; an upper bound
     Runs holes;
   };
   using Regions = std::map<uint32_t, Region>;  // by first page
-  // Regions with a hole, the last made first: `made` -> first page. One for each length of the
-  // longest hole; what is as long as a region or longer shares the last.
+  // Regions with a hole, the newest first: `made` -> first page. One map for each length of the
+  // longest hole; a hole as long as a region or longer is in the last.
   using Newest = std::map<uint64_t, uint32_t, std::greater<>>;
 
   Newest& shelf(const Region& region);

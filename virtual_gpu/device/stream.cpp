@@ -115,7 +115,7 @@ Status Streams::end(Stream& stream, std::unique_ptr<Graph>* graph) {
   const std::lock_guard lock(mutex_);
   Capture* capture = stream.capture;
   if (capture == nullptr || capture->origin != &stream) return Status::kIllegalState;
-  // A forked stream whose last work nothing of the origin comes after was not joined.
+  // A forked stream was not joined if no work of the origin comes after its last work.
   bool joined = true;
   for (Stream* member : capture->streams) {
     for (Node* leaf : member->leaves) {
@@ -186,7 +186,7 @@ Status Streams::wait(Stream& stream, const Event& event) {
     return Status::kCaptureIsolation;
   }
   Capture* capture = find_capture(event.capture_id);
-  if (capture == nullptr) return Status::kOk;  // it ended meanwhile
+  if (capture == nullptr) return Status::kOk;  // it has ended
   if (stream.capture != nullptr && stream.capture != capture) {
     capture->valid = stream.capture->valid = false;
     return Status::kCaptureIsolation;
@@ -262,7 +262,7 @@ Status Streams::query(const Event& event) {
 }
 
 void Streams::end_late(std::chrono::milliseconds most) {
-  // What an answer sets off: what a collective held is let go.
+  // Time for the effects of an answer: a collective frees its memory.
   constexpr auto kAfterwards = std::chrono::milliseconds(50);
   {
     std::unique_lock lock(mutex_);

@@ -1,6 +1,6 @@
-// Streams, events and graphs. Work is done the moment it is issued, or when the host waits for it
-// (Note [Late events]); so a stream holds only what that and capturing need: which capture it
-// belongs to and after which nodes the next one comes.
+// Streams, events and graphs. Work is done when issued, or when the host waits for it (Note [Late
+// events]). So a stream stores only the state for that and for capturing: its capture, and the
+// nodes that the next one depends on.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ enum class NodeKind { kKernel, kCopy, kSet, kHost };
 
 struct Node {
   NodeKind kind;
-  uint64_t flops;            // of a matrix product
+  uint64_t flops;            // of a matrix product; else 0
   std::vector<Node*> after;  // dependencies
 };
 
@@ -43,7 +43,7 @@ struct Capture {
   std::thread::id thread;
   Stream* origin;
   std::unique_ptr<Graph> graph;
-  std::unordered_set<Stream*> streams;  // the origin and all that forked from it
+  std::unordered_set<Stream*> streams;  // the origin and all streams forked from it
   bool valid = true;
 };
 
@@ -54,7 +54,7 @@ struct Stream {
   uint64_t id = 0;
   StreamSlot slot = 0;
   Capture* capture = nullptr;
-  std::vector<Node*> leaves;  // the next captured node comes after these
+  std::vector<Node*> leaves;  // the next captured node depends on these
 };
 
 struct Event {
@@ -64,63 +64,63 @@ struct Event {
   std::chrono::steady_clock::time_point time;
   uint64_t capture_id = 0;    // 0 = recorded outside of a capture
   std::vector<Node*> leaves;  // of the recording stream
-  Moment moment;              // with late events: what it comes after
+  Moment moment;              // with late events: the work it depends on
 };
 
-// What a program may ask about the capture of a stream.
+// The state of a stream's capture that a program may query.
 struct CaptureInfo {
   uint64_t id;
   bool valid;
   Graph* graph;
-  const std::vector<Node*>* leaves;  // of the stream
+  const std::vector<Node*>* leaves;  // the stream's
 };
 
-// Every stream, event, capture and graph of the process. Thread-safe; what a Stream and an Event
-// hold of captures and records is read and written here alone.
+// Every stream, event, capture and graph of the process. Thread-safe; only this class accesses the
+// captures and records of a Stream and an Event.
 class Streams {
  public:
-  // With late events work is done when the host waits for it. Before any stream is made.
+  // With late events work is done when the host waits for it. Call before making any stream.
   void make_late(std::chrono::milliseconds quiet = Askers::kQuiet);
   bool is_late() const { return is_late_; }
-  // The process ends: all is done. Waits, for so long at most, until those who only ask have heard
-  // it.
+  // At exit: all work is done. Waits, for `most` at most, until threads that only query have had
+  // that answer.
   void end_late(std::chrono::milliseconds most);
 
   Stream* create(int device, unsigned flags, int priority);
-  // The device's own, which nobody destroys.
+  // The device's default stream, which is never destroyed.
   std::unique_ptr<Stream> create_default(int device);
-  // Breaks the capture it is part of, and ends the one that began on it: nobody else can.
+  // Breaks the stream's capture, and ends it if it began there: no other stream can.
   Status destroy(Stream* stream);
   Event* create_event(int device, unsigned flags);
   Status destroy_event(Event* event);
 
   Status begin(Stream& stream, CaptureMode mode);
-  // The graph is the caller's; nullptr with an error.
+  // The caller owns the graph; nullptr with an error.
   Status end(Stream& stream, std::unique_ptr<Graph>* graph);
 
-  // One piece of work on the stream: a node when it is being captured, else nothing, or with late
-  // events what is to be waited for. True when it was captured: then it has not run.
+  // One piece of work on the stream: a node during capture; otherwise nothing, or with late events
+  // pending work. True if it was captured: then it has not run.
   bool issue(Stream& stream, NodeKind kind, uint64_t flops);
   void record(Event& event, const Stream& stream);
   Status wait(Stream& stream, const Event& event);  // forks into, or joins, a capture
-  // Milliseconds between two records; nullopt when one has not been recorded.
+  // Milliseconds between two records; nullopt if one has not been recorded.
   std::optional<float> milliseconds(const Event& first, const Event& last) const;
   std::optional<CaptureInfo> capture_of(const Stream& stream) const;
 
-  // The host waits for this stream or event. An error while it is captured.
+  // The host waits for this stream or event. An error during capture.
   Status synchronize(Stream& stream);
   Status synchronize(const Event& event);
   void synchronize_device(int device);
-  // The host asks about it: also kNotReady, with late events.
+  // The host queries it: also kNotReady, with late events.
   Status query(Stream& stream);
   Status query(const Event& event);
-  // A call that a stream does not take while it is captured, and that waits for nothing.
+  // A call that waits for nothing and that a capturing stream refuses.
   Status host_call(Stream& stream);
-  // A call that may not happen while a capture is watched (cudaMalloc, cudaDeviceSynchronize).
+  // A call that a capture forbids by its mode (cudaMalloc, cudaDeviceSynchronize).
   Status unsafe_call();
 
   bool any_capture() const { return captures_active_.load(std::memory_order_relaxed) != 0; }
-  // Whether issue() has anything to do: a launch asks no more than this.
+  // True if issue() has anything to do; a launch checks only this.
   bool notes_work() const { return noting_.load(std::memory_order_relaxed) != 0; }
   static CaptureMode exchange_thread_mode(CaptureMode mode);
 
@@ -135,12 +135,12 @@ class Streams {
   std::unordered_set<const Event*> events_;
   std::vector<std::unique_ptr<Capture>> captures_;
   std::atomic<int> captures_active_{0};
-  std::atomic<int> noting_{0};  // captures, and one for late events
+  std::atomic<int> noting_{0};  // number of captures, plus one for late events
   bool is_late_ = false;
   PendingWork pending_;
   Askers askers_;
   bool is_over_ = false;
-  std::unordered_set<const Event*> refused_;  // to threads that only ask, at their last question
+  std::unordered_set<const Event*> refused_;  // last query refused, by threads that only query
   std::condition_variable heard_;
   uint64_t next_stream_id_ = 1;
   uint64_t next_capture_id_ = 1;

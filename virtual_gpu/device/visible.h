@@ -1,4 +1,4 @@
-// Which cards a process sees: CUDA_VISIBLE_DEVICES as the driver reads it.
+// The cards visible to a process: CUDA_VISIBLE_DEVICES as the driver reads it.
 #pragma once
 
 #include <array>
@@ -6,12 +6,12 @@
 
 namespace virtual_gpu {
 
-// Of one of the machine's cards, as cudaGetDeviceProperties() gives it.
+// The UUID of one of the machine's cards, as in cudaGetDeviceProperties().
 std::array<char, 16> uuid_of(int card);
 
-// The cards that `list` names, in its order, of `count`; nullptr = all. A word is an ordinal,
-// whatever stands behind it, or "GPU-" and the beginning of one card's UUID. The first word that is
-// neither ends the list, and with a card named twice there is none at all.
+// The cards in `list`, in its order, of `count`; nullptr = all. A word is an ordinal, with any
+// trailing text, or "GPU-" and the beginning of one card's UUID. The first other word ends the
+// list; if a card is named twice, the result is empty.
 std::vector<int> visible_cards(const char* list, int count);
 
 }  // namespace virtual_gpu
