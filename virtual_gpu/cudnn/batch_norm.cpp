@@ -1,5 +1,5 @@
-// How much memory cuDNN's batch normalization asks for. Its other size queries by handle are
-// refused.
+// Memory sizes of cuDNN's batch normalization. cuDNN's other size queries by handle are in
+// recurrent.cpp or refused.
 #include <cudnn.h>
 
 #include "virtual_gpu/report/refusal.h"
@@ -8,8 +8,8 @@ using namespace virtual_gpu;
 
 namespace {
 
-// What CUDNN_BATCHNORM_SPATIAL asks for in NCHW. Assumed, as nothing states it and nothing can be
-// asked without a device; CUDNN_BATCHNORM_SPATIAL_PERSISTENT (channels last, training) may want
+// The sizes of CUDNN_BATCHNORM_SPATIAL in NCHW. Assumed: they are not documented, and cannot be
+// queried without a device. CUDNN_BATCHNORM_SPATIAL_PERSISTENT (channels last, training) may need
 // some.
 cudnnStatus_t no_bytes(size_t* bytes) {
   if (bytes == nullptr) return CUDNN_STATUS_BAD_PARAM;

@@ -1,17 +1,17 @@
 // cuDNN: handles, and its graph API (cudnnBackend...). The real library plans; nothing is executed.
 //
 // Note [Planning without a device]
-// Rationale: the engine that cuDNN chooses, and with it the workspace that the framework allocates,
-//   comes from heuristics of some hundred megabytes. No table of ours would be right for long.
-// Approach: since 9.8 the real cuDNN plans for a device that is described instead of present
-//   (docs.nvidia.com/deeplearning/cudnn, "Deviceless Ahead-of-time Compilation"). Descriptors,
-//   graphs, heuristics and support checks are therefore the real library's; where a caller sets a
-//   handle we set the description of the card. Functions that take no handle are not defined here:
-//   the real ones run. Those that take one are defined here or refused (report/not_supported.inc).
-//   A plan is not built: building it compiles kernels, one to two seconds each, and the engine
-//   configuration it would be built from already knows the workspace.
+// Rationale: the engine that cuDNN chooses, and so the workspace that the framework allocates,
+//   comes from heuristics of some hundred megabytes. A table of our own would soon be out of date.
+// Approach: since 9.8 the real cuDNN plans for a described device that need not be present
+//   (docs.nvidia.com/deeplearning/cudnn, "Deviceless Ahead-of-time Compilation"). So descriptors,
+//   graphs, heuristics and support checks are the real library's; where a caller sets a handle we
+//   set the description of the card. Functions without a handle are not defined here: the real ones
+//   run. Those with one are defined here or refused (report/not_supported.inc). A plan is not
+//   built: that compiles kernels, one to two seconds each, and the engine configuration already has
+//   the workspace size.
 // Limits: plans that are timed against each other (torch.backends.cudnn.benchmark) all take no
-//   time. The memory that cudnnCreate and loaded kernels take on a card is not booked.
+//   time. The card memory of cudnnCreate and of loaded kernels is not counted.
 #include <cudnn.h>
 
 #include <mutex>
@@ -29,8 +29,8 @@ namespace {
 CudnnHandle* as_handle(cudnnHandle_t handle) { return reinterpret_cast<CudnnHandle*>(handle); }
 
 struct Plan {
-  cudnnBackendDescriptor_t configuration = nullptr;  // alive until the plan is finalized
-  int64_t workspace_bytes = -1;                      // -1 until it is finalized
+  cudnnBackendDescriptor_t configuration = nullptr;  // valid until the plan is finalized
+  int64_t workspace_bytes = -1;                      // -1 until finalized
 };
 
 // Execution plans that the real library has not built.
@@ -62,7 +62,7 @@ cudnnStatus_t describe_card(cudnnBackendDescriptor_t descriptor, cudnnBackendAtt
   return set_real(descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &card);
 }
 
-// What a handle or a device number stands for.
+// Replaces a handle or a device number by the card's description.
 cudnnStatus_t describe_device(cudnnBackendDescriptor_t descriptor) {
   if (usable() != cudaSuccess) return CUDNN_STATUS_NOT_INITIALIZED;
   const std::string text = cudnn_device_text(Machine::get().here().card(), Machine::current());
@@ -76,7 +76,7 @@ void note_plan(cudnnBackendDescriptor_t descriptor, const void* configuration) {
                                    *static_cast<const cudnnBackendDescriptor_t*>(configuration)};
 }
 
-// The workspace of a plan that is known and not built; -1 otherwise.
+// The workspace of a plan that is known but not built; -1 otherwise.
 int64_t finalize_plan(cudnnBackendDescriptor_t descriptor) {
   const std::lock_guard lock(plans().mutex);
   const auto found = plans().known.find(descriptor);
@@ -101,7 +101,7 @@ int64_t workspace_bytes(cudnnBackendDescriptor_t descriptor) {
   return found == plans().known.end() ? -1 : found->second.workspace_bytes;
 }
 
-// True when the plan was known: from now on it is the real library's alone.
+// True if the plan was known: from now on only the real library has it.
 bool forget_plan(cudnnBackendDescriptor_t descriptor) {
   const std::lock_guard lock(plans().mutex);
   return plans().known.erase(descriptor) != 0;
@@ -185,7 +185,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
     if (wanted >= 1 && value != nullptr) *static_cast<int64_t*>(value) = bytes;
     return CUDNN_STATUS_SUCCESS;
   }
-  // Whoever wants more of a plan than its workspace (its serialized form) gets it built.
+  // Queries beyond the workspace (the serialized form) build the plan.
   if (bytes >= 0 && forget_plan(descriptor)) {
     const cudnnStatus_t status = HEADROOM_CUDNN(cudnnBackendFinalize, descriptor);
     if (status != CUDNN_STATUS_SUCCESS) return status;

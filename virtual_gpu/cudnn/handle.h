@@ -1,4 +1,4 @@
-// What a cuDNN handle of ours is.
+// Our cuDNN handle.
 #pragma once
 
 #include <cuda_runtime_api.h>

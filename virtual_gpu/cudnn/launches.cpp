@@ -1,6 +1,6 @@
-// cuDNN's functions of one operation each, from before its graph API, whose memory is all the
-// caller's: a launch each. Without cuDNN's header: only the first argument, the handle, is looked
-// at. In the C calling convention the caller cleans up the others.
+// cuDNN's single-operation functions from before its graph API, whose memory is all the caller's: a
+// launch each. Declared without cuDNN's header: only the first argument, the handle, is read. In
+// the C calling convention the caller cleans up the others.
 #include "virtual_gpu/cudnn/handle.h"
 
 #define HEADROOM_LAUNCH(name)                                   \

@@ -18,7 +18,7 @@ struct Property {
   cudaDeviceAttr attribute;
 };
 
-// The keys that cuDNN 9.10 to 9.19 want, and what they would ask the runtime for each: both are in
+// The keys that cuDNN 9.10 to 9.19 require, and the runtime attribute behind each: both are in
 // their error messages ("cudaDeviceGetAttribute(&deviceProp.maxCtasPerSM, ...) != cudaSuccess").
 constexpr Property kProperties[] = {
     {"regsPerBlock", cudaDevAttrMaxRegistersPerBlock},

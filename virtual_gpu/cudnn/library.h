@@ -9,10 +9,10 @@
 
 namespace virtual_gpu {
 
-// A function of the real libcudnn.so.9; nullptr when it, or the library, is not there.
+// A function of the real libcudnn.so.9; nullptr if it or the library is missing.
 void* cudnn_function(const char* name);
 
-// Calls the real function, whatever this library itself defines under the name.
+// Calls the real function, not this library's definition of the same name.
 #define HEADROOM_CUDNN(name, ...)                                                      \
   ([&]() -> cudnnStatus_t {                                                            \
     static const auto function =                                                       \
@@ -20,10 +20,10 @@ void* cudnn_function(const char* name);
     return function == nullptr ? CUDNN_STATUS_NOT_INITIALIZED : function(__VA_ARGS__); \
   }())
 
-// The card as cuDNN serializes one (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
+// The card in cuDNN's serialized form (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
 std::string cudnn_device_text(const Card& card, int ordinal);
 
-// The finalized descriptor of this device; nullptr, and one line on stderr, when the library is too
+// The finalized descriptor of this device; nullptr, and one line on stderr, if the library is too
 // old to plan without a device.
 cudnnBackendDescriptor_t cudnn_device(int ordinal);
 

@@ -1,6 +1,5 @@
-// cuDNN's recurrent networks (nn.LSTM, nn.GRU, nn.RNN): how much memory they want is the real
-// library's answer (Note [Asked without a handle]); the networks themselves are launches
-// (launches.cpp).
+// cuDNN's recurrent networks (nn.LSTM, nn.GRU, nn.RNN): their memory sizes are the real library's
+// answer (Note [Asked without a handle]); the networks themselves are launches (launches.cpp).
 #include <cudnn.h>
 
 #include <array>
@@ -15,8 +14,8 @@ using namespace virtual_gpu;
 
 namespace {
 
-// The real library gets a block of memory in place of a handle, and looks figures of its card up in
-// it. Of those only the compute capability was seen to change its sizes: it is in every word.
+// The real library gets a block of memory in place of a handle, and reads its card's figures from
+// it. Only the compute capability was seen to change its sizes: every word has it.
 cudnnHandle_t handle_of(int compute_capability) {
   constexpr size_t kWords = 65536;
   using Block = std::array<int32_t, kWords>;
@@ -30,7 +29,7 @@ cudnnHandle_t handle_of(int compute_capability) {
 
 cudnnHandle_t no_card() { return handle_of(0); }
 
-// As cuDNN writes it: 900 is 9.0.
+// In cuDNN's form: 900 is 9.0.
 cudnnHandle_t this_card() {
   const Card& card = Machine::get().here().card();
   return handle_of(card.major * 100 + card.minor * 10);
@@ -57,7 +56,7 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t handle, cudnnRNNDescriptor_t
                         matrix_of_layer, matrix, matrix_address, bias, bias_address);
 }
 
-// The real library fills in both sizes and fails when it looks for its device after that.
+// The real library fills in both sizes, then fails when it looks for its device.
 cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor_t network,
                                         cudnnForwardMode_t mode, cudnnRNNDataDescriptor_t input,
                                         size_t* workspace, size_t* reserve) {
@@ -73,7 +72,7 @@ cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Every second resident thread's generator, in blocks of 256.
+// A generator for every second resident thread, in blocks of 256.
 cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t* bytes) {
   constexpr size_t kGeneratorBytes = 48;
   constexpr size_t kBlock = 256;
@@ -87,7 +86,7 @@ cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t* bytes) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Restored is initialized without the kernel that writes the states, which hold no values here.
+// Restoring omits the kernel that writes the states, which hold no values here.
 cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor, cudnnHandle_t handle,
                                         float probability, void* states, size_t bytes,
                                         unsigned long long seed) {

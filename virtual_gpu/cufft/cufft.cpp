@@ -1,14 +1,14 @@
 // cuFFT (torch.fft, torch.stft): plans.
 //
 // Note [Work areas of cuFFT]
-// Rationale: libtorch asks a plan for the size of its work area and allocates it beside the
-//   tensors. cuFFT tells the size only on a card: the CUDA runtime that is linked into it does not
-//   start on ours, so that cufftEstimateMany() fails too.
-// Approach: the area that its documentation gives for its usual algorithm: as much as the
-//   transformed complex data of the whole batch. Lengths with a prime factor above 127 go by
-//   Bluestein's algorithm, on a power of two of at least twice the length. The figure is an
-//   assumption, said once and in the report.
-// Limits: short transforms whose factors fit one kernel may take none on a card.
+// Rationale: libtorch queries the size of a plan's work area and allocates it beside the tensors.
+//   cuFFT computes the size only on a card: its statically linked CUDA runtime does not start on
+//   ours, so that cufftEstimateMany() fails too.
+// Approach: the size that its documentation gives for its usual algorithm: that of the transformed
+//   complex data of the whole batch. Lengths with a prime factor above 127 use Bluestein's
+//   algorithm, on a power of two of at least twice the length. The figure is an assumption, printed
+//   once and in the report.
+// Limits: short transforms whose factors fit one kernel may need none on a card.
 #include <cufft.h>
 #include <cufftXt.h>
 
@@ -51,7 +51,7 @@ int64_t largest_prime_of(int64_t length) {
   return length > 1 ? length : largest;
 }
 
-// Elements along one dimension that are worked on at once.
+// Elements along one dimension that are processed at once.
 int64_t worked_length(int64_t length) {
   if (largest_prime_of(length) <= kLargestPrime) return length;
   int64_t padded = 1;
@@ -59,7 +59,7 @@ int64_t worked_length(int64_t length) {
   return padded;
 }
 
-// Of one complex number of the type that is executed.
+// Bytes of one complex number of the execution type.
 size_t complex_bytes(cudaDataType type) {
   switch (type) {
     case CUDA_R_64F:

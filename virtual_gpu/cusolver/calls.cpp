@@ -1,5 +1,5 @@
-// cuSOLVER's functions of one kind each. How much workspace a factorization wants is asked of the
-// real library. The factorization itself is a launch.
+// cuSOLVER's functions, one kind after the other. Workspace sizes come from the real library. The
+// factorization itself is a launch.
 #include "virtual_gpu/cusolver/handle.h"
 #include "virtual_gpu/real_library/asked_library.h"
 

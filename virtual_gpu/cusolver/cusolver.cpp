@@ -1,5 +1,5 @@
-// cuSOLVER (torch.linalg): handles. Without cuSOLVER's header: of a call only the handle is looked
-// at. Sizes and factorizations are in calls.cpp; what takes no handle is the real library's.
+// cuSOLVER (torch.linalg): handles. Without cuSOLVER's header: only a call's handle is read. Sizes
+// and factorizations are in calls.cpp; functions without a handle are the real library's.
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/cusolver/handle.h"

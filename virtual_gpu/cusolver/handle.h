@@ -1,4 +1,4 @@
-// What a cuSOLVER handle of ours is.
+// Our cuSOLVER handle.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-// cuSPARSE's functions of one kind each. How much workspace a product or a solve wants is asked of
+// cuSPARSE's functions, one kind after the other. Workspace sizes of products and solves come from
 // the real library. The product itself is a launch.
 #include "virtual_gpu/cusparse/handle.h"
 #include "virtual_gpu/real_library/asked_library.h"

@@ -1,7 +1,7 @@
-// cuSPARSE: handles, and the little that answers to the host. Sizes and products are in calls.cpp;
-// functions without a handle (descriptors of matrices) are the real library's. The sum and the
-// product of two sparse matrices are refused (report/refusal.cpp): their results' sizes depend on
-// the matrices' contents.
+// cuSPARSE: handles, and the few functions that report to the host. Sizes and products are in
+// calls.cpp; functions without a handle (descriptors of matrices) are the real library's. The sum
+// and the product of two sparse matrices are refused (report/refusal.cpp): their results' sizes
+// depend on the matrices' contents.
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/cudart/launch_once.h"
 #include "virtual_gpu/cusparse/handle.h"
@@ -11,8 +11,8 @@ using namespace virtual_gpu;
 
 namespace {
 
-// The word that cuSPARSE's own objects begin with, taken from one that wants no card: a matrix of
-// nothing. 0 where the real library is not there.
+// The first word of cuSPARSE's own objects, read from one that needs no card: an empty matrix. 0 if
+// the real library is missing.
 uintptr_t mark_of_objects() {
   using Create =
       int (*)(void**, int64_t, int64_t, int64_t, void*, void*, void*, int, int, int, int);
@@ -76,7 +76,7 @@ int cusparseSetPointerMode(const CusparseHandle* handle, int) {
   return handle == nullptr ? kCusparseNotInitialized : 0;
 }
 
-// What a solve of blocks keeps of its matrix. The real ones want a card; a size is asked with any.
+// A block solve's matrix data. The real functions need a card; size queries accept any pointer.
 int cusparseCreateBsrsm2Info(void** info) {
   *info = blank_handle();
   return 0;
@@ -88,7 +88,7 @@ int cusparseDestroyBsrsm2Info(void*) { return 0; }
 
 int cusparseDestroyBsrsv2Info(void*) { return 0; }
 
-// PyTorch's error says this text.
+// PyTorch's error message contains this text.
 const char* cusparseGetErrorString(int status) {
   if (status == kCusparseNotSupported) return "not supported on a virtual GPU";
   using Text = const char* (*)(int);
@@ -97,7 +97,7 @@ const char* cusparseGetErrorString(int status) {
   return real == nullptr ? "an error of cuSPARSE" : real(status);
 }
 
-// Whether a solve met a zero on the diagonal: none, as of finite numbers that nobody knows.
+// Reports no zero on the diagonal: the values are unknown and taken as nonzero.
 int cusparseXbsrsm2_zeroPivot(const CusparseHandle* handle, const void*, int* position) {
   *position = -1;
   return launch(handle);

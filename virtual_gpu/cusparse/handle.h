@@ -1,4 +1,4 @@
-// What a cuSPARSE handle of ours is.
+// Our cuSPARSE handle.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ constexpr int kCusparseNotSupported = 10;
 // One launch on the handle's stream, however many kernels the operation has.
 int launch(const CusparseHandle* handle);
 
-// In place of a handle, for the real library; nullptr where that is not there.
+// Replaces a handle for the real library; nullptr if that is missing.
 void* blank_cusparse_handle();
 
 }  // namespace virtual_gpu

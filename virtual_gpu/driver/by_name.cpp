@@ -1,1 +1,1 @@
-// Empty on purpose: virtual_gpu/CMakeLists.txt says why.
+// Empty on purpose: see virtual_gpu/CMakeLists.txt.

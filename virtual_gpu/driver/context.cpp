@@ -1,4 +1,4 @@
-// The driver API's contexts: one per device, and it is the device.
+// The driver API's contexts: one per device, identical with it.
 #include <cuda.h>
 
 #include "virtual_gpu/cudart/error.h"

@@ -17,7 +17,7 @@ using namespace virtual_gpu;
 namespace virtual_gpu {
 
 CUresult to_driver(cudaError_t error) {
-  // Both enumerations share their numbers, but for a few that cannot come out of here.
+  // Both enumerations share their numbers, except a few that cannot occur here.
   return static_cast<CUresult>(error);
 }
 
@@ -66,7 +66,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  // The driver answers these three itself; all others have the runtime's numbers.
+  // The driver alone has these three; all others have the runtime's numbers.
   switch (static_cast<int>(attribute)) {
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
@@ -112,7 +112,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char*)
   return CUDA_SUCCESS;
 }
 
-// Figures of a kernel nobody compiled: within every card's limits.
+// Attributes of a kernel that was not compiled: within every card's limits.
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
   const bool threads = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
   *value = threads ? 1024 : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
@@ -189,7 +189,7 @@ CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return to_driver(cudaMemGetInfo(free, total));
 }
 
-// A value of four different bytes is not kept.
+// A value of four different bytes is not recorded.
 CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned value, size_t count, CUstream stream) {
   const unsigned byte = value & 0xff;
   const cudaError_t error =
@@ -247,7 +247,7 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
 
 namespace virtual_gpu {
 
-// A program asks for "cuMemAlloc" and means its newest version: cuMemAlloc_v2.
+// "cuMemAlloc" stands for its newest version: cuMemAlloc_v2.
 void* driver_function(const char* name) {
   for (const char* version : {"_v4", "_v3", "_v2", ""}) {
     void* found = dlsym(RTLD_DEFAULT, (std::string(name) + version).c_str());

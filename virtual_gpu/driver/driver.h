@@ -1,4 +1,4 @@
-// What the files of the driver API share.
+// Shared by the files of the driver API.
 #pragma once
 
 #include <cuda.h>
@@ -13,10 +13,10 @@ CUresult driver_result(Status status);
 
 bool is_device(CUdevice device);
 
-// The context of a device that there is.
+// The context of an existing device.
 CUcontext context_of(int device);
 
-// The driver's function of this name in its newest version; nullptr when there is none.
+// The driver's function of this name in its newest version; nullptr if there is none.
 void* driver_function(const char* name);
 
 }  // namespace virtual_gpu

@@ -1,5 +1,5 @@
-// The rest of the driver API: what cuDNN looks up before it plans, and what newer programs load
-// their kernels with. A library's kernels exist by name only, as a module's functions do.
+// The rest of the driver API: functions that cuDNN looks up before it plans, and those with which
+// newer programs load kernels. A library's kernels exist by name only, like a module's functions.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -15,13 +15,13 @@ namespace {
 
 struct Library {};
 
-// Blocks of a cluster that every card with clusters can run (CUDA C++ programming guide).
+// Blocks per cluster that every card with clusters supports (CUDA C++ programming guide).
 constexpr int kPortableClusterBlocks = 8;
 
-// NVIDIA's own libraries are linked that way, and those that work on the host do without.
+// NVIDIA's own libraries are linked statically too, and those that work on the host do without.
 void say_no_private_tables(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
-  // What recurrent networks assume, and what cuSOLVER cannot tell, is said where it is asked for.
+  // The assumptions of recurrent networks and cuSOLVER's refusals are reported at their queries.
   for (const char* library : {"libnvrtc", "libcudnn_adv", "libcusolver"}) {
     if (name.starts_with(library)) return;
   }
@@ -40,7 +40,7 @@ void say_no_private_tables(const std::string& path) {
 
 extern "C" {
 
-// Only a CUDA runtime that is linked statically asks for the driver's private tables.
+// Only a statically linked CUDA runtime queries the driver's private tables.
 CUresult cuGetExportTable(const void**, const CUuuid*) {
   Dl_info info;
   const bool found = dladdr(__builtin_return_address(0), &info) != 0;

@@ -1,4 +1,4 @@
-// The driver's virtual memory management: what expandable segments are made of.
+// The driver's virtual memory management, the basis of expandable segments.
 #include <cuda.h>
 
 #include <mutex>

@@ -12,8 +12,7 @@
 namespace virtual_gpu {
 namespace {
 
-// A program's own reductions have numbers that differ from rank to rank: one stands for all of
-// them.
+// User-defined reductions have numbers that differ from rank to rank: one number represents all.
 Entry entry_of(const Exchange& exchange, Bytes bytes) {
   return {.kind = static_cast<int32_t>(exchange.kind),
           .other = exchange.other,
@@ -24,10 +23,10 @@ Entry entry_of(const Exchange& exchange, Bytes bytes) {
           .bytes = std::move(bytes)};
 }
 
-// What ranks put into one collective, asked for when the result is.
+// The ranks' inputs to one collective, read when the result is.
 class Result : public Source {
  public:
-  // Of all ranks, or of `only`; of that [begin, begin + bytes), or all where bytes is 0.
+  // From all ranks, or from `only`: its bytes [begin, begin + bytes), or all if bytes is 0.
   struct Wanted {
     int only = -1;
     uint64_t begin = 0;
@@ -42,7 +41,7 @@ class Result : public Source {
   }
 
  private:
-  // nullopt for one that never comes, differs, or is not known there.
+  // nullopt if it never comes or differs.
   std::optional<Entry> of_rank(int rank) const {
     if (rank == comm_->rank || comm_->peers->kind == Peers::Kind::kAbsent) return *own_;
     JournalReader& reader = *comm_->peers->readers[static_cast<size_t>(rank)];
@@ -82,10 +81,10 @@ class Result : public Source {
   std::optional<Bytes> result_;
 };
 
-// What another rank sends.
+// Data that another rank sends.
 class Received : public Source {
  public:
-  // `echo`: what an absent rank sends where it has never run; nullptr = nobody knows.
+  // `echo`: what an absent rank sends if it has never run; nullptr = unknown.
   Received(const ncclComm* comm, int from, size_t number, uint64_t bytes, Echo echo)
       : comm_(comm), from_(from), number_(number), size_(bytes), echo_(std::move(echo)) {}
 
@@ -111,9 +110,9 @@ class Received : public Source {
 };
 
 struct Sizes {
-  uint64_t part;  // of one rank
-  uint64_t in;    // of what goes in here
-  uint64_t out;   // of what comes out here
+  uint64_t part;  // one rank's part
+  uint64_t in;    // input here
+  uint64_t out;   // output here
 };
 
 Sizes sizes_of(const Exchange& exchange, const ncclComm* comm) {
@@ -147,7 +146,7 @@ Bytes known_bytes(const void* from, uint64_t bytes) {
   return read;
 }
 
-// Of every receive, whatever its size: the sender counts alike.
+// Counts every receive, whatever its size, as the sender does.
 size_t number_of_receive(Peers& peers, int from) {
   const std::lock_guard lock(peers.mutex);
   return peers.received[static_cast<size_t>(from)]++;
@@ -168,7 +167,7 @@ void receive(ncclComm* comm, const Exchange& exchange, uint64_t bytes) {
       {std::make_shared<Received>(comm, exchange.other, number, bytes, std::move(echo)), 0, bytes});
 }
 
-// Puts where the result lies what it will be.
+// Puts the future result into the output buffer.
 void put_result(const ncclComm* comm, const Exchange& exchange, const Sizes& sizes, size_t number,
                 const std::shared_ptr<const Entry>& own) {
   Contents& contents = Machine::get().contents;
@@ -200,7 +199,7 @@ void put_result(const ncclComm* comm, const Exchange& exchange, const Sizes& siz
   }
 }
 
-// What an absent root has broadcast, when it ran before us; false where that is not known.
+// An absent root's broadcast, if it ran before us; false if that is not known.
 bool is_told_by_root(const ncclComm* comm, const Exchange& exchange, size_t number,
                      const Entry& own) {
   const Peers& peers = *comm->peers;
@@ -233,7 +232,7 @@ void carry(ncclComm* comm, const Exchange& exchange) {
   const bool is_echo_of_nothing = exchange.kind == Traffic::kBroadcast &&
                                   peers.kind == Peers::Kind::kAbsent &&
                                   exchange.other != comm->rank;
-  if (is_echo_of_nothing) {  // the root would send what lies here already
+  if (is_echo_of_nothing) {  // the root would send what is here already
     if (is_told_by_root(comm, exchange, number, *own)) return;
     if (exchange.from != exchange.to) {
       machine.contents.copy(as_address(exchange.to), as_address(exchange.from), sizes.out);

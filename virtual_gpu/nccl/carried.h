@@ -1,5 +1,5 @@
-// What a collective leaves in its buffers, as far as it follows from what is known:
-// Note [Ranks tell what they issue].
+// The result of a collective in its buffers, as far as known values determine it: Note [Ranks tell
+// what they issue].
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,13 @@
 
 namespace virtual_gpu {
 
-// Who else is in a communicator, and how one hears of them.
+// The other ranks of a communicator, and the source of their data.
 struct Peers {
   enum class Kind {
-    kNone,      // it has one rank
-    kTogether,  // they run beside us
-    kAbsent,    // they do not, and echo: what they send is what we send, or sent when they ran
-    kSilent,    // nobody knows
+    kNone,      // only one rank
+    kTogether,  // the others run beside us
+    kAbsent,  // they do not run; they echo: they send what we send, or what they sent when they ran
+    kSilent,  // unknown
   };
   Kind kind = Kind::kNone;
   std::unique_ptr<Journal> journal;
@@ -28,25 +28,25 @@ struct Peers {
   std::atomic<size_t> collectives{0};                   // issued here so far
   std::mutex mutex;
   std::vector<size_t> received;  // from each rank
-  Echoes echoes;                 // of absent ones
+  Echoes echoes;                 // of absent ranks
   bool has_said_difference = false;
 };
 
-// True where ranks run alone (HEADROOM_VIRTUAL_ABSENT=1): nobody is waited for.
+// True if ranks run alone (HEADROOM_VIRTUAL_ABSENT=1): no rank is waited for.
 bool are_peers_absent();
 
-// Called once for each communicator, when it is made.
+// Called once per communicator, when it is made.
 void find_peers(ncclComm* comm);
-// Waits until all ranks have made theirs, as NCCL does, and looks whether two share a card.
+// Waits until all ranks have made theirs, like NCCL, and checks that no two share a card.
 ncclResult_t await_peers(ncclComm* comm);
-// Whether what was issued here agrees with what a neighbour did; says so where not.
+// Compares the collectives issued here with a neighbour's; prints a line if they differ.
 void compare_with_peers(ncclComm* comm);
 
 struct Exchange {
   Traffic kind;
   const void* from = nullptr;
   void* to = nullptr;
-  uint64_t count = 0;  // elements, or of one rank's part
+  uint64_t count = 0;  // elements, or those of one rank's part
   ncclDataType_t type = ncclInt8;
   int other = 0;  // root, or the peer
   ncclRedOp_t operation = ncclSum;

@@ -1,6 +1,5 @@
-// NCCL's collectives and point to point: checked, counted, and done the moment they are issued.
-// Buffers are not looked at beyond what is known of them: NCCL does not either
-// (NCCL_CHECK_POINTERS is 0).
+// NCCL's collectives and point to point: checked, counted, and done when issued. Buffers are not
+// checked beyond their known contents: NCCL does not either (NCCL_CHECK_POINTERS is 0).
 #include "virtual_gpu/nccl/carried.h"
 #include "virtual_gpu/nccl/group.h"
 #include "virtual_gpu/nccl/reduced.h"
@@ -27,7 +26,7 @@ ncclResult_t check(const Exchange& call, const ncclComm* comm) {
   return ncclSuccess;
 }
 
-// Whether the buffers on both sides are one part per rank, or one of them is.
+// True if one or both buffers have one part per rank.
 bool has_part_per_rank(Traffic kind) {
   return kind == Traffic::kAllGather || kind == Traffic::kAllToAll ||
          kind == Traffic::kReduceScatter;

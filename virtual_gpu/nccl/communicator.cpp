@@ -44,7 +44,7 @@ ncclComm* add_communicator(std::string identity, int size, int rank, const ncclC
   comm->size = size;
   comm->rank = rank;
   comm->device = Machine::current();
-  // A program built with an older NCCL has a shorter one.
+  // A program built with an older NCCL has a shorter configuration.
   if (config != nullptr && config->size >= sizeof(ncclConfig_t) && config->commName != nullptr) {
     comm->name = config->commName;
   }

@@ -1,5 +1,5 @@
-// A communicator of NCCL: who is in it, on which card, and what went over it. docs/distributed.md
-// says what is true of it.
+// A communicator of NCCL: its ranks, their cards, its traffic. docs/distributed.md describes how
+// faithful it is.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,7 +30,7 @@ const char* name_of(Traffic kind);
 
 struct TrafficCount {
   std::atomic<uint64_t> calls{0};
-  // Of the larger of the call's two buffers.
+  // Bytes of the larger of the call's two buffers.
   std::atomic<uint64_t> bytes{0};
 };
 
@@ -39,10 +39,10 @@ class NcclOwnMemory;  // virtual_gpu/nccl/own_memory.h
 
 }  // namespace virtual_gpu
 
-// NCCL's own tag. Never freed, so that one that was destroyed is known as such.
+// NCCL's own tag. Never freed, so that a destroyed one is recognized.
 struct ncclComm {
-  std::string identity;  // the same in all its ranks
-  std::string name;      // the program's; often ""
+  std::string identity;  // the same in all ranks
+  std::string name;      // set by the program; often ""
   int size = 1;
   int rank = 0;
   int device = 0;
@@ -56,23 +56,23 @@ struct ncclComm {
 
 namespace virtual_gpu {
 
-// Of the current device.
+// On the current device.
 ncclComm* add_communicator(std::string identity, int size, int rank, const ncclConfig_t* config);
-// Every one there has been in this process, destroyed ones too.
+// All communicators of this process, destroyed ones too.
 std::vector<const ncclComm*> communicators();
 
-// Remembers why, for ncclGetLastError() of this thread, and returns the result.
+// Stores the reason for ncclGetLastError() of this thread, and returns the result.
 ncclResult_t nccl_failure(ncclResult_t result, std::string why);
 const char* nccl_last_error();
 
-// When a wait for the others of a communicator is in vain: it was destroyed, or a signal ends us.
+// True once waiting for other ranks is useless: comm was destroyed, or a signal ends the process.
 std::function<bool()> until_end_of(const ncclComm* comm);
 
-// ncclInvalidArgument for what is no communicator, or one no more.
+// ncclInvalidArgument unless it is a live communicator.
 ncclResult_t check_communicator(const ncclComm* comm);
-// As NCCL looks at a configuration; nullptr is one.
+// Checks a configuration like NCCL; nullptr is valid.
 ncclResult_t check_config(const ncclConfig_t* config);
-// The virtual cards of this process can be used.
+// Succeeds if the process can use its virtual cards.
 ncclResult_t check_cards();
 
 }  // namespace virtual_gpu

@@ -36,7 +36,7 @@ struct Fixed {
   uint64_t bytes;
 };
 
-// Whole, or the rank is told of nothing more.
+// Appends all or fails; after a failure the journal ends.
 bool append(int file, const void* first, size_t first_bytes, const void* second,
             size_t second_bytes) {
   const std::array<iovec, 2> parts = {iovec{const_cast<void*>(first), first_bytes},
@@ -106,7 +106,7 @@ void JournalReader::read_on() {
                 .bytes = Bytes(fixed.bytes)};
     const auto place = static_cast<off_t>(offset_ + sizeof fixed);
     if (pread(file_, entry.bytes.data(), fixed.bytes, place) != static_cast<ssize_t>(fixed.bytes)) {
-      return;  // it is being written
+      return;  // still being written
     }
     offset_ += sizeof fixed + fixed.bytes;
     if (entry.kind == static_cast<int32_t>(Traffic::kSend)) {
@@ -117,7 +117,7 @@ void JournalReader::read_on() {
   }
 }
 
-// One that ended and that its parent has not asked about yet does not live.
+// A zombie (ended, but not yet waited for) is not alive.
 bool JournalReader::is_alive() const {
   if (pid_ == 0) return true;
   std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
@@ -134,7 +134,7 @@ bool JournalReader::wait(const std::function<bool()>& is_there,
   const auto began = std::chrono::steady_clock::now();
   auto pause = std::chrono::microseconds(20);
   for (;;) {
-    // Asked before the last look: what it wrote before it ended is there.
+    // Check this before the last read: an ended rank has written everything.
     const bool is_last = !is_alive() || gives_up();
     {
       const std::lock_guard lock(mutex_);

@@ -1,15 +1,15 @@
-// What each rank of a communicator has issued, for the ranks that run beside it in one dry run.
+// The calls that each rank of a communicator has issued, for the other ranks in one dry run.
 //
 // Note [Ranks tell what they issue]
-// Rationale: a program decides by small values that other ranks send (sizes of pickled objects,
-//   flags), and by zeros it ends. A collective must still be done the moment it is issued: ranks
-//   need not issue theirs in an order that nobody waits in.
-// Approach: every rank writes a journal beside the dry run's reports, one entry for each collective
-//   and send, with the bytes that go into it where they are known and few. The result is a Source
-//   (device/contents.h) that reads the others' journals when somebody asks for it, and waits then.
-//   So who asks for nothing waits for nobody.
-// Limits: one machine. What is waited for and never comes ends with the rank that owes it, with the
-//   communicator, or after ten minutes, and is unknown then.
+// Rationale: programs branch on small values from other ranks (sizes of pickled objects, flags),
+//   and end on zeros. A collective must still be done when issued: ranks need not issue theirs in
+//   an order in which none waits.
+// Approach: every rank writes a journal beside the dry run's reports, one entry per collective and
+//   send, with its input bytes if they are known and few. The result is a Source
+//   (device/contents.h) that reads the others' journals when it is read, and waits only then. So a
+//   rank that reads nothing waits for no other.
+// Limits: one machine. A wait ends with the rank that owes the entry, with the communicator, or
+//   after ten minutes; the data is then unknown.
 #pragma once
 
 #include <nccl.h>
@@ -33,7 +33,7 @@ struct Entry {
   int32_t operation = 0;
   uint64_t count = 0;
   bool is_known = false;
-  Bytes bytes;  // what went in; empty where it is not known or nobody's business
+  Bytes bytes;  // input; empty if not known or not needed
 
   bool agrees(const Entry& same) const {
     return kind == same.kind && other == same.other && type == same.type &&
@@ -41,10 +41,10 @@ struct Entry {
   }
 };
 
-// One rank's own, written by it alone. Closed when it goes.
+// A rank's own journal, which only that rank writes. Closed on destruction.
 class Journal {
  public:
-  // `stem` is the same in all ranks. Where it cannot be written nothing is told to anybody.
+  // `stem` is the same in all ranks. If it cannot be written, the other ranks get nothing.
   Journal(const std::string& stem, int rank, const std::string& card);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -56,7 +56,7 @@ class Journal {
   std::mutex mutex_;
 };
 
-// Another rank's, as far as it has come.
+// Another rank's journal, as far as written.
 class JournalReader {
  public:
   JournalReader(std::string stem, int rank) : path_(path_of(stem, rank)), rank_(rank) {}
@@ -65,13 +65,12 @@ class JournalReader {
   JournalReader& operator=(const JournalReader&) = delete;
   static std::string path_of(const std::string& stem, int rank);
 
-  // Its n-th collective, or its n-th send to `rank`; waits until it is there. nullopt when it never
-  // comes.
+  // Its n-th collective, or its n-th send to `rank`; waits for it. nullopt if it never comes.
   std::optional<Entry> collective(size_t n, const std::function<bool()>& gives_up);
   std::optional<Entry> sent(size_t n, int rank, const std::function<bool()>& gives_up);
-  // The card it runs on; nullopt when it never comes.
+  // The rank's card; nullopt if it never comes.
   std::optional<std::string> card(const std::function<bool()>& gives_up);
-  // What is there by now.
+  // The collectives written so far.
   std::vector<Entry> collectives();
 
  private:

@@ -1,4 +1,4 @@
-// NCCL's communicators: made, asked, ended.
+// NCCL's communicators: creation, queries, destruction.
 #include <random>
 #include <set>
 
@@ -38,7 +38,7 @@ ncclResult_t make(ncclComm_t* comm, int size, const ncclUniqueId& id, int rank,
   return error;
 }
 
-// NULL is no fault, as with NCCL.
+// NULL is no error, as with NCCL.
 ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;
   if (const ncclResult_t error = check_communicator(comm)) return error;
@@ -149,7 +149,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return answer(comm, &ncclComm::rank, rank);
 }
 
-// NCCL's own words: programs print and match them.
+// NCCL's own texts: programs print and match them.
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
     case ncclSuccess:

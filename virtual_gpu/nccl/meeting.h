@@ -1,4 +1,4 @@
-// Where ranks that run as processes of one dry run tell each other what none knows alone.
+// Exchange of data between the ranks of one dry run, which run as processes.
 #pragma once
 
 #include <functional>
@@ -8,19 +8,19 @@
 
 namespace virtual_gpu {
 
-// The start of the names of files of one `kind` that all ranks find for the same `what`: beside the
-// dry run's reports, or where ranks run one after the other, in their job's folder
-// (HEADROOM_VIRTUAL_JOB); nullopt where there is none (HEADROOM_VIRTUAL_REPORT is not set).
+// The common prefix of files of one `kind` that all ranks find for the same `what`: beside the dry
+// run's reports, or if ranks run one after the other, in their job's folder (HEADROOM_VIRTUAL_JOB);
+// nullopt without a folder (HEADROOM_VIRTUAL_REPORT is not set).
 std::optional<std::string> shared_stem(const std::string& kind, const std::string& what);
 
-// Every rank of `size` calls this with the same `what` and its own word (no white space); the words
-// of all come back, by rank. Waits for all of them, as NCCL does; nullopt when `gives_up` says so,
-// or where there is no folder to meet in.
+// Every rank of `size` calls this with the same `what` and its own word (no white space); returns
+// all words, by rank. Waits for all ranks, like NCCL; nullopt once `gives_up` is true, or without a
+// folder to meet in.
 //
 // Note [Ranks meet in files]
-// Rationale: how large a part of a split communicator is, only the others' colors tell.
-// Approach: a file per rank beside the dry run's reports, which goes with its folder; a rename
-//   makes it appear whole.
+// Rationale: the size of a part of a split communicator depends on the other ranks' colors.
+// Approach: a file per rank beside the dry run's reports, deleted with that folder; a rename makes
+//   it appear whole.
 // Limits: one machine; a rank that never comes is waited for, as on cards.
 std::optional<std::vector<std::string>> meet(const std::string& what, int rank, int size,
                                              const std::string& word,

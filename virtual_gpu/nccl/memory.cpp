@@ -1,5 +1,5 @@
-// Memory that NCCL gives, and buffers that it is told of. Nothing is mapped for peers: they have
-// cards of their own.
+// NCCL's allocations, and registered buffers. Nothing is mapped for peers: they have their own
+// cards.
 #include "virtual_gpu/cudart/error.h"
 #include "virtual_gpu/nccl/communicator.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kPage = 2 << 20;  // the driver's granularity: ncclMemAlloc goes through cuMem*
 
-// A handle is known by its address only.
+// A handle is identified only by its address.
 struct Registration {
   const ncclComm* comm;
 };

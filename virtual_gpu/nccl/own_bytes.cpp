@@ -22,7 +22,7 @@ constexpr int64_t kCreditBytes = 64;
 
 int64_t up_to(int64_t amount, int64_t unit) { return (amount + unit - 1) / unit * unit; }
 
-// As NCCL reads a number: decimal, octal or hexadecimal; what is none is as if it were not set.
+// Parses like NCCL: decimal, octal or hexadecimal; invalid text counts as unset.
 void read(const char* name, int64_t& value) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return;
@@ -95,7 +95,7 @@ int64_t NcclOwnBytes::pages(int64_t bytes) const {
 
 int64_t NcclOwnBytes::set_up() const {
   int64_t bytes = pages(kMostChannels * kChannelBytes) + pages(4 * place_.ranks);
-  // Of a channel: its peers, the pointers to them, and the ranks in the ring's order.
+  // Per channel: its peers, the pointers to them, and the ranks in the ring's order.
   bytes += std::max(channels_, pair_channels_) *
            (pages(kPeerBytes * place_.ranks) + pages(8 * (place_.ranks + 1 + local_ranks_)) +
             pages(4 * place_.ranks));
@@ -109,7 +109,7 @@ int64_t NcclOwnBytes::set_up() const {
   return bytes + pool(hosts_ == 1 ? chunk : settings_.network_chunk);
 }
 
-// What all pairs of ranks share of the network, in one direction.
+// Network buffers shared by all pairs of ranks, in one direction.
 int64_t NcclOwnBytes::pool(int64_t chunk) const {
   return pair_channels_ * kSharedSteps * std::min(chunk, settings_.simple_buffer / kSteps);
 }
@@ -137,7 +137,7 @@ int64_t NcclOwnBytes::network_receive_buffer() const {
   return up_to(settings_.ll_buffer + settings_.ll128_buffer + settings_.simple_buffer, kPage);
 }
 
-// Whether this rank is its host's way to the network in a channel: they take turns.
+// True if this rank is its host's gateway to the network in a channel: they take turns.
 bool NcclOwnBytes::is_gateway(int64_t channel) const {
   return hosts_ > 1 && channel % local_ranks_ == place_.rank % local_ranks_;
 }
@@ -153,8 +153,8 @@ int64_t NcclOwnBytes::rings() const {
 }
 
 // Inside a host a tree is a chain along the ring, half of the channels in each direction: its
-// neighbours send where the ring only receives. Over hosts a rank has a parent and, in the mean,
-// one child.
+// neighbours send where the ring only receives. Over hosts a rank has a parent and, on average, one
+// child.
 int64_t NcclOwnBytes::trees() const {
   int64_t bytes = 0;
   if (local_ranks_ > 2) {
@@ -173,7 +173,7 @@ int64_t NcclOwnBytes::nvls() const {
 }
 
 // graph/tuning.cc: its bandwidth is that of the ring's links x 2 x efficiency x (n - 1) / n, and
-// its 25 us are made up for from about 1 MiB on.
+// its latency of 25 us is made up for from about 1 MiB on.
 bool NcclOwnBytes::takes_nvls(int64_t bytes) const {
   constexpr int64_t kLeast = int64_t{1} << 20;
   const double efficiency = place_.major == 9 ? 0.85 : 0.74;

@@ -1,24 +1,24 @@
-// What NCCL takes of a card for itself, outside of the program's allocator.
+// NCCL's own memory on a card, outside of the program's allocator.
 //
 // Note [What NCCL takes for itself]
-// Rationale: on 8 cards it is from 0.5 to over 3 GiB of each, which no allocator's statistics show
-//   and which is missing where a job runs out of memory.
-// Approach: NCCL 2.28.9's source: a channel keeps three small arrays on the card, each in pages of
-//   its own (channel.cc); a connection to a neighbour keeps a buffer per channel, made when its
-//   algorithm is first used (transport/p2p.cc, net.cc, nvls.cc). Its settings are read from the
-//   environment as NCCL reads them.
-// Limits: how many channels there are, NCCL searches in the machine's links, which nobody knows
-//   here: they are the card's usual ones (cards/cards.json), and every figure is assumed. Ranks
-//   fill a host before the next, and each network card is as near as the others. No CollNet, no
-//   PAT, no shared resources of a split, no registered buffers. Cards over PCIe are taken to reach
-//   each other; where they do not, their buffers lie on the host.
+// Rationale: on 8 cards it is from 0.5 to over 3 GiB of each. No allocator's statistics show it,
+//   and it is missing when a job runs out of memory.
+// Approach: NCCL 2.28.9's source: a channel keeps three small arrays on the card, each in its own
+//   pages (channel.cc); a connection to a neighbour keeps a buffer per channel, made when its
+//   algorithm is first used (transport/p2p.cc, net.cc, nvls.cc). Settings are read from the
+//   environment like NCCL's.
+// Limits: NCCL finds the number of channels by a search of the machine's links, which are unknown
+//   here: the card's usual number is used (cards/cards.json), and every figure is assumed. Ranks
+//   fill a host before the next, and every network card is equally near. No CollNet, no PAT, no
+//   shared resources of a split, no registered buffers. Cards over PCIe are assumed to reach each
+//   other; if not, their buffers are on the host.
 #pragma once
 
 #include <cstdint>
 
 namespace virtual_gpu {
 
-// In bytes, where nothing else is said. The names of NCCL's environment variables beside them.
+// In bytes unless stated otherwise. The comments name NCCL's environment variables.
 struct NcclSettings {
   int64_t simple_buffer = int64_t{4} << 20;    // NCCL_BUFFSIZE
   int64_t ll_buffer = int64_t{512} << 10;      // NCCL_LL_BUFFSIZE
@@ -42,7 +42,7 @@ struct NcclPlace {
   int64_t ranks = 1;
   int64_t rank = 0;
   int64_t cards_a_host = 1;
-  int64_t nvlink_channels = 0;  // that NCCL finds over NVLink on one host; 0 = PCIe
+  int64_t nvlink_channels = 0;  // found by NCCL over NVLink on one host; 0 = PCIe
   int major = 0;                // compute capability
   int minor = 0;
 };
@@ -51,10 +51,10 @@ class NcclOwnBytes {
  public:
   NcclOwnBytes(const NcclPlace& place, const NcclSettings& settings);
 
-  int64_t set_up() const;               // when the communicator is made
-  int64_t rings() const;                // at the first collective that goes around
-  int64_t trees() const;                // further, at the first all-reduce over several hosts
-  int64_t nvls() const;                 // further, at the first large all-reduce inside of one host
+  int64_t set_up() const;  // when the communicator is made
+  int64_t rings() const;   // at the first collective over the ring
+  int64_t trees() const;   // in addition, at the first all-reduce over several hosts
+  int64_t nvls() const;    // in addition, at the first large all-reduce inside one host
   int64_t send_to(int64_t peer) const;  // at the first send to that rank
   int64_t receive_from(int64_t peer) const;
   // Both directions of point to point over the network: once for all ranks of other hosts.
@@ -62,13 +62,13 @@ class NcclOwnBytes {
 
   bool is_one_host() const { return hosts_ == 1; }
   bool is_beside(int64_t peer) const;  // on the same host
-  // Whether NCCL's model of times takes NVLink SHARP for an all-reduce of so many bytes.
+  // True if NCCL's time model chooses NVLink SHARP for an all-reduce of that many bytes.
   bool takes_nvls(int64_t bytes) const;
   bool connects_late() const { return settings_.connects_late; }
 
  private:
   int64_t pages(int64_t bytes) const;
-  // Of a channel: to and from a card of the same host, and over the network.
+  // Per channel: to and from a card of the same host, and over the network.
   int64_t receive_buffer() const;
   int64_t send_buffer() const;
   int64_t network_receive_buffer() const;

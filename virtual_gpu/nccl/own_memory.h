@@ -1,4 +1,4 @@
-// What communicators of this process have taken of its cards: Note [What NCCL takes for itself].
+// Card memory taken by this process's communicators: Note [What NCCL takes for itself].
 #pragma once
 
 #include <deque>
@@ -9,12 +9,12 @@
 
 namespace virtual_gpu {
 
-// Of one communicator, on its card.
+// Memory of one communicator, on its card.
 class NcclOwnMemory {
  public:
   explicit NcclOwnMemory(ncclComm& comm);
 
-  // Each takes what is not there yet; ncclUnhandledCudaError where the card is full.
+  // Each takes memory that is not there yet; ncclUnhandledCudaError if the card is full.
   ncclResult_t set_up();
   ncclResult_t connect(Traffic kind, int other, uint64_t bytes);
   void release();
@@ -40,10 +40,10 @@ class NcclOwnMemory {
   std::deque<bool> sends_, receives_;  // by peer
 };
 
-// The most that all communicators of a card had at one time.
+// Peak over time of all communicators' bytes on a card.
 uint64_t peak_nccl_bytes(int device);
 
 }  // namespace virtual_gpu
 
-// The same, for a program that asks for it by name where it runs on a virtual card.
+// The same, for programs that look it up by name on a virtual card.
 extern "C" uint64_t headroom_virtual_nccl_bytes(int device);

@@ -11,7 +11,7 @@
 namespace virtual_gpu {
 namespace {
 
-// A type of 16 bits, computed in FP32 and rounded after each step, as NCCL's kernels do.
+// A 16-bit type, computed in FP32 and rounded after each step, like NCCL's kernels.
 template <typename T>
 struct Short {
   T value;
@@ -64,7 +64,7 @@ T element(const Bytes& bytes, size_t at) {
   return value;
 }
 
-// The mean of integers is divided at the end, that of the others multiplied at the beginning
+// A mean of integers is divided at the end, other means are multiplied at the beginning
 // (hostToDevRedOp() of NCCL's enqueue.cc).
 template <typename T>
 Bytes reduced_as(const std::vector<const Bytes*>& ranks, ncclRedOp_t operation) {

@@ -10,12 +10,12 @@
 
 namespace virtual_gpu {
 
-// Of a type; 0 for what is none.
+// Bytes of a type; 0 if invalid.
 uint64_t bytes_of(ncclDataType_t type);
 
-// Element by element over all ranks' bytes, in the ranks' order, which is not the order of a ring:
-// of more than two ranks the last bits of a floating-point sum may be others. A reduction of a
-// program's own is a sum: each rank multiplied its part before. nullopt for 8-bit floating point.
+// Element by element over all ranks' bytes, in rank order, which differs from a ring's order: with
+// more than two ranks the last bits of a floating-point sum may differ. A user-defined reduction is
+// a sum: each rank has multiplied its part already. nullopt for 8-bit floating point.
 std::optional<Bytes> reduced(const std::vector<const Bytes*>& ranks, ncclDataType_t type,
                              ncclRedOp_t operation);
 

@@ -13,8 +13,8 @@ namespace {
 
 struct Reduction {
   const ncclComm* comm;
-  Bytes scalar;     // of the host's, kept at once
-  uint64_t at = 0;  // of the card's, read when the reduction runs
+  Bytes scalar;     // on the host: copied at once
+  uint64_t at = 0;  // on the card: read when the reduction runs
 };
 
 struct Made {

@@ -1,4 +1,4 @@
-// NCCL's reductions of the program's own making: a sum of what each rank multiplies first.
+// NCCL's user-defined reductions: a sum after each rank has multiplied its part.
 #pragma once
 
 #include "virtual_gpu/device/contents.h"
@@ -6,11 +6,11 @@
 
 namespace virtual_gpu {
 
-// One of NCCL's own, or one made for this communicator and not destroyed.
+// True for NCCL's own, and for one made for this communicator and not destroyed.
 bool is_reduction(const ncclComm* comm, ncclRedOp_t operation);
 
-// What this rank puts into the reduction: a program's own multiplies first. Empty where `bytes`
-// are, or the scalar is not known.
+// This rank's input to the reduction: a user-defined one multiplies first. Empty if `bytes` are, or
+// the scalar is not known.
 Bytes contribution(Bytes bytes, ncclDataType_t type, ncclRedOp_t operation);
 
 }  // namespace virtual_gpu

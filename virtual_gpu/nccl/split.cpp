@@ -1,5 +1,5 @@
-// Communicators made of communicators. Who has which color only the ranks themselves know, so a
-// split is where they meet; who is left out of a shrink every rank is told.
+// Communicators made from communicators. Only the ranks themselves have their colors, so a split
+// exchanges them; every rank of a shrink has the list of excluded ranks.
 #include <algorithm>
 #include <sstream>
 #include <utility>

@@ -1,7 +1,7 @@
-// Functions of a library that answer with a size, asked of the real one: Note [Asked without a
-// handle]. Their arguments are handed on as they are. Those of the functions that are asked here
-// are integers and pointers: in the C calling convention they travel as words. As many are handed
-// on as the longest list has, and a function looks at those that are its own.
+// Size queries that are forwarded to the real library: Note [Asked without a handle]. Arguments are
+// passed on unchanged. Those of the forwarded functions are integers and pointers, which the C
+// calling convention passes as words. The longest list's number of words is always passed, and a
+// function reads only its own.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace virtual_gpu {
 
 using Word = uintptr_t;
 
-// How one library is asked, and its statuses.
+// How to query one library, and its status codes.
 struct AskedLibrary {
   const char* file;
-  void* (*blank)();     // in place of a handle; nullptr: it cannot be asked
+  void* (*blank)();     // replaces a handle; nullptr: no queries are possible
   int not_initialized;  // no handle was given
   int not_supported;
-  int wanted_card;  // its answer where it looked for the card; -1: it does not
+  int wanted_card;  // its status if it looked for the card; -1: it does not
 };
 
-// real: the library's own function; nullptr where it is not there.
+// real: the library's own function; nullptr if missing.
 template <typename... Words>
 int ask(const AskedLibrary& library, const char* name, void* real, const void* handle,
         Words... words) {
@@ -38,7 +38,7 @@ int ask(const AskedLibrary& library, const char* name, void* real, const void* h
 
 }  // namespace virtual_gpu
 
-// Beside the handle: 19, of cusparseXcsrgeam2_bufferSizeExt; cusolverDnXgeev_bufferSize has 18.
+// Besides the handle: 19, for cusparseXcsrgeam2_bufferSizeExt; cusolverDnXgeev_bufferSize has 18.
 #define HEADROOM_WORDS                                                                    \
   virtual_gpu::Word a, virtual_gpu::Word b, virtual_gpu::Word c, virtual_gpu::Word d,     \
       virtual_gpu::Word e, virtual_gpu::Word f, virtual_gpu::Word g, virtual_gpu::Word h, \

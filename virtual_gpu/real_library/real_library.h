@@ -1,18 +1,18 @@
-// NVIDIA's own libraries of the process, for what they answer without a card.
+// NVIDIA's own libraries in the process, for functions that work without a card.
 #pragma once
 
 #include <cstdint>
 
 namespace virtual_gpu {
 
-// A function of the real library of this file name, whatever we define under the function's name;
-// nullptr when it, or the library, is not there.
+// A function of the real library with this file name, not our definition of that name; nullptr if
+// it or the library is missing.
 void* real_function(const char* library, const char* name);
 
-// What a real library is asked with where its function wants a handle that only a card could make.
+// Replaces a handle that only a card could make, in queries to a real library.
 // Note [Asked without a handle]
 void* blank_handle();
-// Another one for every call, with this word in front.
+// A new one on every call, beginning with this word.
 void* blank_handle_that_begins(uintptr_t word);
 
 }  // namespace virtual_gpu

@@ -22,8 +22,8 @@ constexpr const char* kEnding = ".ending";
 
 std::atomic<bool> was_observed_here{false};
 
-// One writer at a time: a signal may come while the process ends by itself. Who waits longer waits
-// for itself, or for one that will not end.
+// One writer at a time: a signal may come while the process ends by itself. A longer wait would be
+// for this thread itself, or for a writer that never ends.
 class Turn {
  public:
   Turn() : lock_(mutex, std::chrono::seconds(2)) {}
@@ -34,7 +34,7 @@ class Turn {
   std::unique_lock<std::timed_mutex> lock_;
 };
 
-// Whole or not at all.
+// Writes the whole report or none.
 void write_report(const std::string& stem) {
   const std::string path = stem + ".json";
   const std::string temporary = path + ".tmp";
@@ -59,7 +59,7 @@ void observe(const std::string& stem) {
 
 __attribute__((constructor)) void watch_quick_exit() { std::at_quick_exit(report_ending); }
 
-// exit(): libtorch may be gone by now, and a handler in machine.cpp has asked it.
+// exit(): libtorch may be gone by now; a handler in machine.cpp has observed it.
 __attribute__((destructor)) void write_at_exit() {
   const std::string stem = virtual_gpu_report_stem();
   if (stem.empty()) return;
@@ -124,8 +124,8 @@ extern "C" [[noreturn]] void _Exit(int code) noexcept {
   end_process(code);
 }
 
-// An out-of-memory error that nobody catches ends here in C++. The second call, should ours abort,
-// goes straight on.
+// In C++ an uncaught out-of-memory error ends here. If reporting itself aborts, the second call
+// skips it.
 extern "C" [[noreturn]] void abort() noexcept {
   static std::atomic<bool> is_ending{false};
   if (Machine::is_of_this_process() && !is_ending.exchange(true)) report_ending();

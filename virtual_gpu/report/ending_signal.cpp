@@ -37,7 +37,7 @@ __attribute__((constructor)) void find_all() {
   libc_signal.find();
 }
 
-// With the default disposition, whatever it was. Fit for a signal handler.
+// Dies with the default disposition, whatever it was before. Async-signal-safe.
 [[noreturn]] void die_by(int number) {
   Action standard{};
   standard.sa_handler = SIG_DFL;
@@ -49,8 +49,8 @@ __attribute__((constructor)) void find_all() {
   for (;;) raise(number);
 }
 
-// Python's, as the hook finds them: a program that signals itself does so with the interpreter's
-// lock, and the hook wants it.
+// Python's functions, found by the hook: a program that signals itself holds the interpreter's
+// lock, which the hook needs.
 struct Interpreter {
   int (*is_there)() = nullptr;
   int (*has_lock)() = nullptr;
@@ -64,7 +64,7 @@ struct Interpreter {
     function("PyGILState_Check", has_lock);
     function("PyEval_SaveThread", save_thread);
   }
-  // The calling thread does not go back to Python.
+  // The calling thread does not return to Python.
   void leave() const {
     if (is_there == nullptr || has_lock == nullptr || save_thread == nullptr) return;
     if (is_there() != 0 && has_lock() != 0) save_thread();
@@ -100,7 +100,7 @@ bool is_watched(int number) {
          std::find(kSignals.begin(), kSignals.end(), number) != kSignals.end();
 }
 
-// Each on a thread of its own. Python's hook may wait for an interpreter that is stuck.
+// Each runs on its own thread. Python's hook may wait for an interpreter that is stuck.
 void* write_all(void*) {
   if (auto* callback = on_ending.load()) callback(ended_by);
   report_ending();
@@ -136,7 +136,7 @@ void* await_signal(void*) {
   die_by(ended_by);
 }
 
-// It takes no signals: they are for the program's threads.
+// The thread blocks all signals: they are for the program's threads.
 bool start_waiting() {
   sem_init(&is_wanted, 0, 0);
   sem_init(&is_written, 0, 0);

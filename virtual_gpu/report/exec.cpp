@@ -1,4 +1,4 @@
-// The exec family: a program that has used CUDA reports before another takes its place.
+// The exec family: a program that has used CUDA reports before another replaces it.
 // Note [Endings]
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ __attribute__((constructor)) void find_all() {
   libc_execveat.find();
 }
 
-// `call` returns only when it failed. A child of vfork is in our memory: nothing is written there.
+// `call` returns only on failure. A child of vfork is in our memory: it writes nothing.
 template <typename Call>
 int replace_program(const Call& call) {
   if (!Machine::is_of_this_process()) return call();
@@ -42,7 +42,7 @@ int replace_program(const Call& call) {
   return result;
 }
 
-// Bytes for the words that are listed: one before `rest`, those in it, the nullptr that ends them.
+// Bytes of the argument array: the first word, those in `rest`, the final nullptr.
 size_t bytes_for(va_list* rest) {
   va_list copy;
   va_copy(copy, *rest);
@@ -52,7 +52,7 @@ size_t bytes_for(va_list* rest) {
   return words * sizeof(char*);
 }
 
-// Takes them out of `rest`. `space` is on the caller's stack: a child of vfork may not allocate.
+// Takes the words from `rest`. `space` is on the caller's stack: a child of vfork may not allocate.
 char** as_array(void* space, const char* first, va_list* rest) {
   auto** words = static_cast<char**>(space);
   words[0] = const_cast<char*>(first);

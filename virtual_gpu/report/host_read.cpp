@@ -21,9 +21,9 @@ using Callback = void (*)(void*, const void*, uint64_t);
 
 std::atomic<uint64_t> reads{0};
 std::atomic<Callback> on_read{nullptr};
-std::atomic<bool> has_hook{false};  // also when it listens no more: the process is at its end
+std::atomic<bool> has_hook{false};  // also once it has stopped listening: the process is ending
 
-// HEADROOM_VIRTUAL_READS=expected: the program is known to decide nothing by what it reads.
+// HEADROOM_VIRTUAL_READS=expected: the program does not branch on its reads.
 bool reads_are_expected() {
   const char* word = std::getenv("HEADROOM_VIRTUAL_READS");
   return word != nullptr && std::string_view(word) == "expected";
@@ -51,7 +51,7 @@ Places& places() {
   return *all;
 }
 
-// The number of reads, when a loop is to be named.
+// The number of reads if a loop must be reported, else 0.
 uint64_t add_place(const CallStack& stack, uint64_t bytes) {
   Places& all = places();
   const std::lock_guard lock(all.mutex);

@@ -1,11 +1,11 @@
-// Text as JSON has it.
+// Text in JSON.
 #pragma once
 
 #include <string>
 
 namespace virtual_gpu {
 
-// In quotes, what needs it escaped; control characters become spaces.
+// In quotes, escaped where needed; control characters become spaces.
 std::string quoted(const std::string& text);
 
 }  // namespace virtual_gpu

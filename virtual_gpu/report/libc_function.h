@@ -1,11 +1,11 @@
-// A function of libc's that this library defines too.
+// A function of libc that this library defines too.
 #pragma once
 
 #include <dlfcn.h>
 
 namespace virtual_gpu {
 
-// libc's own function of this name. find() before main(), because a child of fork may not ask the
+// libc's own function of this name. Call find() before main(): a child of fork must not use the
 // loader.
 template <typename Result, typename... Arguments>
 class LibcFunction {

@@ -1,13 +1,13 @@
-// A thread that Python ends.
+// Threads that Python would end.
 //
 // Note [Threads of a Python that ends]
-// Rationale: a thread of libtorch (autograd's, or ProcessGroupNCCL's watchdog) that asks for
-//   Python's lock while Python ends is ended by CPython up to 3.13 with pthread_exit(). That
-//   unwinds C++ frames that let nothing through, so the process aborts after its last line: about
-//   one run in ten of an FSDP program on a busy machine. A dry run is often made on one.
+// Rationale: CPython up to 3.13 ends a thread of libtorch (autograd's, or ProcessGroupNCCL's
+//   watchdog) that requests Python's lock while Python ends, with pthread_exit(). That unwinds C++
+//   frames that are noexcept, so the process aborts after its last line: in about one run in ten of
+//   an FSDP program on a busy machine. A dry run often runs on one.
 // Approach: such a thread waits for the end of the process, as it does from CPython 3.14 on
 //   (https://github.com/python/cpython/issues/87135).
-// Limits: who joins such a thread waits for ever. CPython 3.14 accepts that too.
+// Limits: joining such a thread waits for ever. CPython 3.14 accepts that too.
 #include <dlfcn.h>
 #include <unistd.h>
 

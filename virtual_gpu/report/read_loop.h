@@ -1,5 +1,5 @@
-// When a program that reads at no new place is said to loop: after 1,000 reads or after 10 seconds
-// of them, and then ever more rarely. virtual_gpu/python_hook/headroom_reads.py has the same rule.
+// The rule for reporting a loop of reads without a new place: after 1,000 reads or after 10 seconds
+// of them, then ever more rarely. virtual_gpu/python_hook/headroom_reads.py has the same rule.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ class ReadLoop {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // One read. Returns how many there were since the last new place when it is to be said, else 0.
+  // Counts one read. Returns the reads since the last new place if they are to be reported, else 0.
   uint64_t note(bool is_new_place, Clock::time_point now) {
     if (is_new_place) *this = ReadLoop{};
     if (reads_++ == 0) began_ = now;
@@ -24,7 +24,7 @@ class ReadLoop {
   }
 
  private:
-  static constexpr uint64_t kFewest = 50;  // of slow ones: a step a second is no loop yet
+  static constexpr uint64_t kFewest = 50;  // if slow: a step per second is no loop yet
   uint64_t reads_ = 0;
   uint64_t said_at_reads_ = 1000;
   Clock::time_point began_{};

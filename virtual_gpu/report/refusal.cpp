@@ -11,7 +11,7 @@ namespace virtual_gpu {
 
 namespace {
 
-// A library that is refused as a whole, and what a program calls it for.
+// A library that is refused as a whole, and its purpose in programs.
 struct Refused {
   std::string_view prefix;
   const char* library;
@@ -76,8 +76,7 @@ std::vector<std::string> refused_names() {
 
 }  // namespace virtual_gpu
 
-// One function per name. Arguments are not looked at: in the C calling convention the caller cleans
-// up whatever it passed.
+// One function per name. Arguments are ignored: in the C calling convention the caller cleans up.
 #define HEADROOM_REFUSE(name, code)  \
   extern "C" int name() {            \
     virtual_gpu::say_refused(#name); \

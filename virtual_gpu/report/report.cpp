@@ -68,7 +68,7 @@ void add_host_reads(std::ostream& out) {
   out << "]";
 }
 
-// As the program's launcher told it.
+// From the program's launcher.
 void add_rank(std::ostream& out) {
   for (const auto& [variable, key] : {std::pair{"RANK", "rank"}, {"WORLD_SIZE", "world_size"}}) {
     const char* text = std::getenv(variable);

@@ -1,11 +1,11 @@
-// What this process asked of its virtual cards, as JSON.
+// The process's use of its virtual cards, as JSON.
 #pragma once
 
 #include <string>
 
 namespace virtual_gpu {
 
-// One JSON object. Of a process that has used CUDA.
+// One JSON object. The process must have used CUDA.
 std::string report();
 
 }  // namespace virtual_gpu
