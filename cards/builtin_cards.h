@@ -1,4 +1,4 @@
-// cards/cards.json as it was when the program was built. No torch here.
+// cards/cards.json at build time. No torch here.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kInt = 2147483647;              // fields that CUDA keeps in an int
-constexpr int64_t kBytes = 70368744177664;        // 2^46: the addresses of a virtual GPU end there
+constexpr int64_t kBytes = 70368744177664;        // 2^46: a virtual GPU's addresses end there
 constexpr int64_t kPerSecond = 1000000000000000;  // 1 PB/s
 constexpr int64_t kMostChannels = 64;             // MAXCHANNELS of NCCL
 
@@ -116,7 +116,7 @@ bool is_short_line(const std::string& text) {
                       [](unsigned char letter) { return std::iscntrl(letter) != 0; });
 }
 
-// Fit for stand_in_description() and for cudaDeviceProp::name.
+// Valid in stand_in_description() and in cudaDeviceProp::name.
 bool is_driver_name(const std::string& name) {
   return is_short_line(name) && name.find_first_of(";=") == std::string::npos;
 }

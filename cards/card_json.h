@@ -9,20 +9,20 @@
 
 namespace headroom {
 
-// The texts of `sources`. "properties" is of every figure that has no line of its own;
-// "host_bandwidth" is of host_link too.
+// Keys of `sources`. "properties" covers every figure without a line of its own; "host_bandwidth"
+// also covers host_link.
 inline constexpr const char* kSourceKeys[] = {"properties", "total_bytes", "memory_bandwidth",
                                               "host_bandwidth", "peak_tflops"};
 
-// `document` holds what cards share: compute_capabilities and context_rule. Throws UsageError that
-// begins with `where` and names the field.
+// `document` holds the cards' shared data: compute_capabilities and context_rule. Throws UsageError
+// that begins with `where` and names the field.
 Card card_from_json(const std::string& where, const nlohmann::json& card,
                     const nlohmann::json& document);
 
 nlohmann::ordered_json to_json(const Card& card);
 nlohmann::ordered_json to_json(const MultiprocessorLimits& limits);
 
-// One line on a key of `object` that is not in `known`; nothing when all are.
+// Throws UsageError, one line, if `object` has a key that is not in `known`.
 void refuse_unknown_keys(const std::string& where, const nlohmann::json& object,
                          const std::vector<std::string>& known);
 

@@ -18,7 +18,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// "a100" is near "a100-40gb" though many edits away from it.
+// "a100" suggests "a100-40gb", despite many edits between them.
 std::vector<std::string> near_names(const std::string& typed,
                                     const std::vector<std::string>& names) {
   std::vector<std::string> near;

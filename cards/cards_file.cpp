@@ -15,11 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The link of a new card that gives none: 16 lanes x 16 GT/s x 128/130.
+// The default link of a new card: 16 lanes x 16 GT/s x 128/130.
 constexpr const char* kUsualLink = "PCIe 4.0 x16";
 constexpr int64_t kUsualBandwidth = 31507692308;
 
-// Fields whose source has a line of its own; the others share "properties".
+// Fields with a source line of their own; the others share "properties".
 std::string source_of(const std::string& field) {
   if (field == "host_link") return "host_bandwidth";
   for (const char* own : kSourceKeys) {
@@ -51,7 +51,7 @@ Json read_document(const std::string& where, const std::string& path) {
   }
 }
 
-// The figures of a field as `assumed` names them: "clock_khz", "peak_tflops.fp64".
+// Matches a field's figures by their names in `assumed`: "clock_khz", "peak_tflops.fp64".
 bool names_part_of(const std::string& assumed, const std::string& field, const Json& value) {
   if (assumed == field) return true;
   return value.is_object() && assumed.starts_with(field + ".") &&
@@ -71,9 +71,9 @@ std::string with_change(const std::string& source, const std::string& field,
   return source + "; " + field + ": " + path;
 }
 
-// The user's fields over a known card's. null takes a field away, as in every JSON merge patch.
+// Merges the user's fields over a known card's. null removes a field, as in a JSON merge patch.
 void change_card(Json& card, const Json& entry, const std::string& path) {
-  // The bandwidth of the old link is not the new link's: it is missing then, and refused.
+  // The old link's bandwidth does not apply to a new link, which is refused without its own.
   if (entry.contains("host_link") && entry.at("host_link") != card.at("host_link")) {
     card.erase("host_bandwidth");
   }
@@ -96,7 +96,7 @@ void change_card(Json& card, const Json& entry, const std::string& path) {
   }
 }
 
-// Nothing is said of the link to the host: files from before there was one say nothing.
+// For entries without a host link: older files have none.
 void assume_link(Json& card, const std::string& path) {
   card["host_link"] = kUsualLink;
   card["host_bandwidth"] = kUsualBandwidth;
@@ -140,7 +140,7 @@ void refuse_second(const std::string& where, const std::string& name,
   }
 }
 
-// What cards share. An entry of the user's names its source, or the file is it.
+// Shared data of cards. A user's entry gives its source; otherwise the file is the source.
 void change_shared(const std::string& where, Json& known, const Json& entry,
                    const std::string& path) {
   if (!entry.is_object()) throw UsageError(where + " is no object");
@@ -151,7 +151,7 @@ void change_shared(const std::string& where, Json& known, const Json& entry,
                         : path;
 }
 
-// Entries of the user's file change those of the document or join them.
+// Entries of the user's file change or extend the document's.
 void merge_user_file(const std::string& where, Json& document, const Json& user,
                      const std::string& path) {
   if (!user.is_object()) throw UsageError(where + ": is no object; allowed: {\"cards\": [...]}");

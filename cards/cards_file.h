@@ -1,4 +1,4 @@
-// Files of cards: the built-in one, the user's, and one put over the other. No torch here.
+// Files of cards: the built-in one, and the user's merged over it. No torch here.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace headroom {
 
-// The built-in cards, with those of the file put over them; "" = the built-in ones alone. An entry
-// with a known name changes the fields it gives, whose source becomes the file unless it gives one;
-// others are new cards. Throws UsageError, one line with the file, the card and the field.
+// The built-in cards, with those of the file merged over them; "" = only the built-in ones. An
+// entry with a known name changes the given fields, whose source becomes the file unless it gives
+// one; others are new cards. Throws UsageError, one line with the file, the card and the field.
 std::vector<Card> read_cards(const std::string& path);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What libtorch gives cuBLAS to work in. No torch here.
+// The workspace that libtorch gives to cuBLAS. No torch here.
 #pragma once
 
 #include <cstdint>

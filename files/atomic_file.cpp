@@ -24,8 +24,8 @@ void check_writable(const std::string& path) {
   };
   struct stat existing {};
   const bool exists = stat(path.c_str(), &existing) == 0;
-  // A file that exists but may not be written would be replaced all the same: its directory allows
-  // it. Refused, because whoever took the permission away meant it.
+  // A file without write permission could still be replaced, if its directory allows it. Refused,
+  // because the permission was removed on purpose.
   if (exists && access(path.c_str(), W_OK) != 0) refuse(errno);
   if (exists && S_ISDIR(existing.st_mode)) refuse(EISDIR);
   // Opening a pipe waits for its reader, and closing it again would end that reader.

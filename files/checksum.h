@@ -1,4 +1,4 @@
-// Sums by which bits that a disk has changed show. No torch here.
+// Checksums that detect bits changed on a disk. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace headroom {
 
-// XXH3, 64 bits: of damage, not of malice.
+// XXH3, 64 bits: detects damage, not malice.
 uint64_t checksum(const void* data, int64_t bytes);
 uint64_t checksum(std::string_view text);
 
-// As files have it: 16 hexadecimal digits. Nothing from what is no such text.
+// The form in files: 16 hexadecimal digits. Nothing for any other text.
 inline constexpr size_t kChecksumDigits = 16;
 std::string checksum_text(uint64_t sum);
 std::optional<uint64_t> checksum_from_text(std::string_view text);

@@ -28,7 +28,7 @@ void make_directories(const std::string& path) {
   const size_t end = path.find_last_not_of('/');
   const size_t slash = path.rfind('/', end);
   if (slash != std::string::npos && slash > 0) make_directories(path.substr(0, slash));
-  constexpr mode_t kForAll = 0777;  // what the umask leaves of it
+  constexpr mode_t kForAll = 0777;  // reduced by the umask
   if (mkdir(path.c_str(), kForAll) == 0 || (errno == EEXIST && is_directory(path))) return;
   throw WriteError("cannot make the directory " + path + ": " +
                    std::generic_category().message(errno));

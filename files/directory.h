@@ -1,4 +1,4 @@
-// Directories: made, looked through, removed. No torch here.
+// Creates, lists and removes directories. No torch here.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@ namespace headroom {
 
 bool is_directory(const std::string& path);
 
-// The path of what is named so in it.
+// The path of an entry of the directory.
 std::string in_directory(std::string directory, const std::string& name);
 
-// With those that it lies in; nothing happens where it is there. Throws WriteError
+// Creates the directory and its parents; does nothing if it exists. Throws WriteError
 // (files/replace_file.h), one line.
 void make_directories(const std::string& path);
 
-// Of what lies in it, without "." and ".."; none where it cannot be read.
+// Names of its entries, without "." and ".."; empty if it cannot be read.
 std::vector<std::string> names_in(const std::string& directory);
 
-// With the files in it, no directories. What cannot be removed stays: best effort.
+// Removes the directory and the files in it, but no subdirectories. Best effort.
 void remove_directory(const std::string& directory);
 
 }  // namespace headroom

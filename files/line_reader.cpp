@@ -41,14 +41,14 @@ bool LineReader::fill() {
     begin_ = 0;
   }
   if (buffer_.size() - kSlack - end_ < kAtOnce) buffer_.resize(2 * buffer_.size());
-  // An interrupted read is an error too: whoever interrupts wants an end.
+  // An interrupted read is an error too: the interrupt means to end it.
   const ssize_t got = read(file_, buffer_.data() + end_, kAtOnce);
   if (got < 0) throw BrokenInput("cannot read " + path_ + ": " + reason_of(errno));
   end_ += static_cast<size_t>(got);
   return got > 0;
 }
 
-// What comes of a line that is too long is read and forgotten.
+// Reads and drops the rest of a line that is too long.
 void LineReader::skip_to_newline() {
   size_t skipped = end_ - begin_;
   while (true) {

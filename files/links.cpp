@@ -12,9 +12,9 @@
 namespace headroom {
 namespace {
 
-constexpr int kMaxLinks = 40;  // the kernel's own limit; beyond it opening fails and says why
+constexpr int kMaxLinks = 40;  // the kernel's own limit; beyond it opening fails with an error
 
-// One step along a link; false when `path` is none.
+// Follows one link; false if `path` is not a link.
 bool step(std::string& path) {
   std::array<char, PATH_MAX> link{};
   const ssize_t length = readlink(path.c_str(), link.data(), link.size());
@@ -26,7 +26,7 @@ bool step(std::string& path) {
   return true;
 }
 
-// 63 of "/dev/fd/63".
+// 63 for "/dev/fd/63".
 std::optional<int> descriptor_in(std::string_view path) {
   for (const auto& [name, descriptor] :
        {std::pair{"/dev/stdin", STDIN_FILENO}, std::pair{"/dev/stdout", STDOUT_FILENO},

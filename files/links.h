@@ -1,5 +1,4 @@
-// Where a path really leads: through symbolic links, or to a stream that is open already. No torch
-// here.
+// The real target of a path, through symbolic links or to an open stream. No torch here.
 #pragma once
 
 #include <optional>
@@ -7,15 +6,15 @@
 
 namespace headroom {
 
-// Where a write through `path` ends: links are followed, to a file that need not exist yet.
+// The final target of a write through `path`: follows links, to a file that need not exist.
 std::string follow_links(std::string path);
 
-// `path` as an error names it: "r.jsonl" or, of a link, "r.jsonl (a link to missing/r.jsonl)".
+// `path` for error messages: "r.jsonl" or, for a link, "r.jsonl (a link to missing/r.jsonl)".
 std::string with_link_target(const std::string& path);
 
-// The descriptor of this process that `path` is another name for: 1 for "/dev/stdout" and for links
-// to it, 63 for the "/dev/fd/63" that a shell puts in the place of ">(command)". Nothing where the
-// path names a file by itself, or a descriptor that is not open.
+// This process's descriptor behind `path`: 1 for "/dev/stdout" and links to it, 63 for a shell's
+// "/dev/fd/63" in place of ">(command)". Nothing if the path names a file itself, or a descriptor
+// that is not open.
 std::optional<int> named_descriptor(const std::string& path);
 
 }  // namespace headroom

@@ -16,13 +16,13 @@ std::string error_text(int error) { return std::generic_category().message(error
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  // O_NONBLOCK means nothing to a regular file, and opening a pipe would wait for its writer.
+  // O_NONBLOCK has no effect on a regular file; without it, opening a pipe waits for its writer.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) throw ReadError(path, error_text(errno));
   struct stat status {};
   const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<size_t>(is_regular ? status.st_size : 0);
-  // No bytes cannot be mapped, and need not be.
+  // An empty file cannot be mapped, and need not be.
   void* data = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   const int error = errno;
   close(file);

@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-// A file could not be read. what() is one line with the path, reason() only why: "Permission
+// A file could not be read. what() is one line with the path, reason() only the reason: "Permission
 // denied", "not a regular file".
 class ReadError : public std::runtime_error {
  public:
@@ -19,17 +19,17 @@ class ReadError : public std::runtime_error {
   std::string reason_;
 };
 
-// Read from the disk as it is looked at, so a file may be larger than memory. Valid as long as this
-// object; a file that is cut shorter meanwhile ends the program with SIGBUS at the missing bytes.
+// Pages are read on access, so a file may be larger than memory. Valid as long as this object; if
+// the file is truncated meanwhile, SIGBUS ends the program at the missing bytes.
 class MappedFile {
  public:
-  // Throws ReadError. Only a regular file is taken: a pipe is refused, not waited for.
+  // Throws ReadError. Only regular files are accepted: a pipe is refused, not waited for.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  std::string_view bytes() const { return bytes_; }  // of an empty file: empty
+  std::string_view bytes() const { return bytes_; }  // empty for an empty file
 
  private:
   std::string_view bytes_;

@@ -16,16 +16,15 @@
 namespace headroom {
 namespace {
 
-// The mode a plain open(O_CREAT) would give; mkostemps gives 0600. The process has no other way to
-// ask for its umask than to set it.
+// The mode of a plain open(O_CREAT); mkostemps gives 0600. The umask can be read only by setting
+// it.
 mode_t default_mode() {
   const mode_t mask = umask(0);
   umask(mask);
   return 0666 & ~mask;
 }
 
-// A descriptor of our own for the stream behind `descriptor`; -1 and errno when it takes no
-// writing.
+// A descriptor of our own for the stream behind `descriptor`; -1 and errno if it is not writable.
 int duplicate_for_writing(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0) return -1;
@@ -36,7 +35,7 @@ int duplicate_for_writing(int descriptor) {
   return fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-// A stream may have been left non-blocking by whoever shares it.
+// Another process may have made a shared stream non-blocking.
 void wait_until_writable(int descriptor) {
   pollfd waited{descriptor, POLLOUT, 0};
   poll(&waited, 1, -1);
@@ -114,7 +113,7 @@ void ReplaceFile::rewrite(int64_t offset, const void* data, size_t size) {
 }
 
 void ReplaceFile::commit() {
-  // A pipe or a device cannot be synced; that is no fault of the data.
+  // A pipe or a device cannot be synced; that is no error.
   if (fsync(descriptor_) != 0 && !temporary_.empty()) fail(errno);
   const int descriptor = descriptor_;
   descriptor_ = -1;

@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// Asked of a file without a name: in the file itself, giving the space back would mean to cut it at
-// a size that another program may have gone beyond.
+// Uses a file without a name: in the file itself, freeing the space would truncate it at a size
+// that another program may have passed.
 int space_error(const std::string& path, int64_t size, int64_t bytes) {
   const int probe = open(directory_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (probe < 0) return errno == ENOSPC || errno == EDQUOT ? errno : 0;

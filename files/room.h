@@ -1,4 +1,4 @@
-// Room on a disk, asked for before it is needed. No torch here.
+// Checks for room on a disk before it is needed. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// Looks for room for `bytes` more of a file of `size` bytes in the directory of `path`. Returns 0,
-// or the errno of a full disk, a quota or a limit on file sizes. File systems that cannot answer
-// give 0. Writes nothing that has a name.
+// Checks for room for `bytes` more in a file of `size` bytes in the directory of `path`. Returns 0,
+// or the errno of a full disk, a quota or a limit on file sizes. File systems without an answer
+// give 0. Writes no named file.
 int space_error(const std::string& path, int64_t size, int64_t bytes);
 
 }  // namespace headroom

@@ -18,7 +18,7 @@ FileIdentity identity_of(const struct stat& status, std::string name = "") {
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// What is known of a file so far.
+// The first use of a file.
 struct Use {
   NamedFile file;
   const char* verb;  // "reads", "writes"
@@ -47,7 +47,7 @@ std::optional<FileIdentity> file_identity(const std::string& path) {
   if (stat(directory_of(target).c_str(), &status) == 0) {
     return identity_of(status, last_part(target));
   }
-  return FileIdentity{0, 0, target};  // nothing can be written there, which is said elsewhere
+  return FileIdentity{0, 0, target};  // not writable, which is reported elsewhere
 }
 
 std::optional<FileIdentity> file_identity(int descriptor) {

@@ -12,12 +12,12 @@ namespace headroom {
 namespace {
 
 constexpr size_t kGap = 2;           // spaces between two columns
-constexpr size_t kLeastText = 20;    // a text of several lines gets so many columns, if it has them
-constexpr size_t kContinuation = 2;  // indentation of a title or note that goes on
+constexpr size_t kLeastText = 20;    // least width of a text on several lines, if it is that long
+constexpr size_t kContinuation = 2;  // indentation of a title's or note's continuation
 
-using Columns = std::vector<size_t>;  // of the table, by number
+using Columns = std::vector<size_t>;  // indices of the table's columns
 
-// What a column needs: all on one line, and at least.
+// A column's widths: with each cell on one line, and at least.
 struct Needs {
   size_t natural = 0;
   size_t least = 0;
@@ -52,7 +52,7 @@ class Layout {
   size_t natural(const Columns& columns) const { return sum(columns, &Needs::natural); }
   size_t least(const Columns& columns) const { return sum(columns, &Needs::least); }
 
-  // One width for each of the columns: the widest give first.
+  // One width per column: the widest columns shrink first.
   std::vector<size_t> widths(const Columns& columns) const {
     std::vector<size_t> widths;
     for (const size_t column : columns) widths.push_back(needs_[column].natural);
@@ -70,7 +70,7 @@ class Layout {
     return widths;
   }
 
-  // The columns in parts that fit, each beginning with the first `keys`; none where one does not.
+  // The columns in parts that fit, each beginning with the first `keys`; empty if one cannot fit.
   std::vector<Columns> parts(const Columns& columns) const {
     const size_t count = std::min(table_.keys, columns.size());
     const Columns keys(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(count));
@@ -89,7 +89,7 @@ class Layout {
   }
 
  private:
-  // A path is broken rather than the table: no word takes more than the keys leave it.
+  // Break a path rather than the table: a word is at most as wide as the keys leave room.
   void break_long_words() {
     size_t keys = 0;
     for (size_t i = 0; i < needs_.size(); ++i) {
@@ -118,13 +118,13 @@ std::string padded(const std::string& text, size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
-// A command that quotes nothing, which a line may be broken in between any two words.
+// A command without quotes: a line break is allowed between any two words.
 bool is_command(const std::string& text) {
   return (text.starts_with("headroom ") || text.starts_with("this is headroom ")) &&
          text.find_first_of("'\"\\") == std::string::npos;
 }
 
-// A command stays one for the shell it is pasted into: its lines but the last end with a backslash.
+// Keeps a command valid for a shell: all lines but the last end with a backslash.
 std::vector<std::string> lines_of(const std::string& text, size_t width, size_t indent = 0) {
   constexpr size_t kGoesOn = 2;
   if (!is_command(text) || width <= kNarrowestPage) return wrapped(text, width, indent);
@@ -135,8 +135,7 @@ std::vector<std::string> lines_of(const std::string& text, size_t width, size_t 
   return lines;
 }
 
-// One row, on as many lines as its longest cell needs. A name of several lines stands at the
-// bottom.
+// One row, on as many lines as its longest cell needs.
 void add_row(std::string& text, const Table& table, const Columns& columns,
              const std::vector<size_t>& widths, const Cells& cells) {
   std::vector<std::vector<std::string>> lines;
@@ -168,7 +167,7 @@ void add_part(std::string& text, const Table& table, const Columns& columns,
   for (const Cells& row : table.rows) add_row(text, table, columns, widths, row);
 }
 
-// One line for each cell: its column's name and what it holds.
+// One line per cell: its column's name and its text.
 void add_cells(std::string& text, const Table& table, size_t page) {
   size_t name_width = 0;
   for (const Column& column : table.columns) {

@@ -1,5 +1,4 @@
-// Enumerations as words: each value, the word that is typed and printed, what it means. No torch
-// here.
+// Enumerations as words: each value, its word in input and output, its meaning. No torch here.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 namespace headroom {
 
 // Note [One list of words for each enumeration]
-// Rationale: a flag's choices, its parser, to_string() and --help say the same words; written out
-//   once in each of them they drift apart.
+// Rationale: a flag's choices, its parser, to_string() and --help use the same words; separate
+//   copies of them drift apart.
 // Approach: an enumeration has one list, found by its type; everything below reads it.
 //     enum class Colour { kRed, kBlue };
 //     const EnumWords<Colour>& words_of(Colour);                        // declared beside it
@@ -22,18 +21,18 @@ namespace headroom {
 //                                                {Colour::kBlue, "blue", "as the sky"}};
 //       return kWords;
 //     }
-//   The order is that of --help; the first one is what a refusal gives as its example.
+//   The order is that of --help; error messages use the first word as their example.
 // Limits: one word for each value, no second name.
 template <typename Enum>
 struct EnumWord {
   Enum value;
   std::string word;
-  std::string meaning;  // one line; "" = the word says it
+  std::string meaning;  // one line; "" = clear from the word
 };
 template <typename Enum>
 using EnumWords = std::vector<EnumWord<Enum>>;
 
-// The value's word; "?" for a number that is none of the values.
+// The value's word; "?" for a number outside the enumeration.
 template <typename Enum>
 std::string word_of(Enum value) {
   for (const EnumWord<Enum>& known : words_of(value)) {
@@ -64,8 +63,8 @@ std::vector<std::string> choices_of() {
   return choices;
 }
 
-// The value of the word that was typed after `flag`. Throws UsageError with the nearest word and
-// all of them.
+// The value of the word given after `flag`. Throws UsageError with the nearest word and all of
+// them.
 template <typename Enum>
 Enum parse_word(const std::string& flag, std::string_view typed) {
   for (const EnumWord<Enum>& known : words_of(Enum{})) {

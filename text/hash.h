@@ -1,4 +1,4 @@
-// Hashes for finding, not for proof. No torch here.
+// Hashes for lookup, not for security. No torch here.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// JSON, parsed once for all targets: this header is precompiled, and its one instance lies in
+// JSON, compiled once for all targets: this header is precompiled, and its one instance is in
 // json.cpp.
 #pragma once
 

@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// Without the newline. Text that is not UTF-8 (a file name, an error message) is replaced, not
+// Without a newline at the end. Invalid UTF-8 (a file name, an error message) is replaced, not
 // refused.
 inline std::string json_line(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -12,7 +12,7 @@ constexpr uint32_t kReplacement = 0xFFFD;
 
 struct CodePoint {
   uint32_t value = 0;
-  size_t length = 1;  // bytes it took
+  size_t length = 1;  // bytes of its encoding
   bool valid = false;
 };
 
@@ -92,7 +92,7 @@ std::string printable(std::string_view text) {
 
 namespace {
 
-// What stands at `position`: its bytes and its columns.
+// The character at `position`: its bytes and its columns.
 struct Character {
   size_t length = 1;
   size_t width = 0;

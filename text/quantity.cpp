@@ -28,7 +28,7 @@ constexpr std::array<Unit, 9> kUnits = {{{"TiB", kKibi* kKibi* kKibi* kKibi},
 
 std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-// True when the whole text is one number of type T.
+// No error if the whole text is one number of type T.
 template <typename T>
 std::errc parse_whole(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -111,7 +111,7 @@ int64_t parse_integer(std::string_view flag, std::string_view text, int64_t mini
 double parse_number(std::string_view flag, std::string_view text, double minimum, double maximum) {
   double value = 0;
   const std::errc error = parse_whole(text, value);
-  // Written so that NaN is refused too.
+  // NaN fails both comparisons and is refused.
   if (error == std::errc{} && value >= minimum && value <= maximum) return value;
   std::array<char, 96> range{};
   std::snprintf(range.data(), range.size(), "allowed: %.15g to %.15g", minimum, maximum);

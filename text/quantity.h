@@ -1,4 +1,4 @@
-// Numbers as people type and read them: exact integers, "24GiB" is not "24GB". No torch here.
+// Numbers as people write them: exact integers, "24GiB" is not "24GB". No torch here.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace headroom {
 
-// A value the user gave that cannot be used. what() is one complete line: flag, value, what is
-// allowed, an example. The program prints it and exits 2.
+// An unusable value from the user. what() is one complete line: flag, value, allowed values, an
+// example. The program prints it and exits 2.
 class UsageError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
   UsageError(std::string_view flag, std::string_view value, std::string_view problem,
              std::string_view example);
 
-  // What stands behind "example: " at the end of the line; "" where nothing does.
+  // The text after "example: " at the end of the line; "" if there is none.
   std::string example() const;
-  // The same line with another example, or, from "", with none. A line without an example stays as
-  // it is.
+  // The same line with another example, or without one for "". A line without an example is
+  // unchanged.
   UsageError with_example(std::string_view other) const;
 };
 
@@ -38,22 +38,21 @@ double parse_number(std::string_view flag, std::string_view text, double minimum
 // with two decimals ("14.56GiB").
 int64_t parse_bytes(std::string_view flag, std::string_view text);
 
-// Splits "128,256,512"; an empty element throws and says which one it is. example: of a value that
-// the flag takes, as UsageError has it.
+// Splits "128,256,512"; an empty element throws with its position. example: of a valid value, as
+// for UsageError.
 std::vector<std::string> parse_list(std::string_view flag, std::string_view text,
                                     std::string_view example);
 
 // 1024-based with the unit: "39.750 GiB", "5.000 MiB", "512 B".
 std::string format_bytes(int64_t bytes);
 
-// "64KiB", "1000": to the byte, in the largest unit of which it is a multiple, as parse_bytes reads
-// it.
+// "64KiB", "1000": exact, in the largest unit that divides it; parse_bytes reads it.
 std::string exact_bytes(int64_t bytes);
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 std::string shortest_text(double value);
 
-// "0.500": as printf's %.*f, whatever the locale.
+// "0.500": like printf's %.*f, in any locale.
 std::string number_text(double value, int decimals);
 
 }  // namespace headroom

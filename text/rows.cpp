@@ -6,15 +6,15 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kBlock = size_t{1} << 20;  // bytes; a row that begins within them may end beyond
-constexpr size_t kMore = 0x80;              // set in a byte that has further ones
+constexpr size_t kBlock = size_t{1} << 20;  // bytes; a row that begins inside may end beyond
+constexpr size_t kMore = 0x80;              // set in a byte that has more after it
 
 void add_length(std::string& text, size_t length) {
   for (; length >= kMore; length /= kMore) text += static_cast<char>(length % kMore + kMore);
   text += static_cast<char>(length);
 }
 
-// Goes on to what is behind it.
+// Advances `at` past the length.
 size_t length_at(std::string_view text, size_t& at) {
   size_t length = 0;
   for (size_t scale = 1;; scale *= kMore) {

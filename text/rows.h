@@ -1,4 +1,4 @@
-// The rows of a table, in as little memory as their texts need. No torch here.
+// The rows of a table in compact memory. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ using Cells = std::vector<std::string>;
 // Note [Packed rows]
 // Rationale: tables of a million Records have 45 columns, most of them a few characters wide. As
 //   strings they take 1.5 KB a row, more than the Record itself.
-// Approach: a row is packed behind those before it when the next one is added, and unpacked where
-//   it is looked at. The last one is open: back() may be written to.
-// Limits: what rows[i] and an iterator give are copies.
+// Approach: a row is packed behind the others when the next one is added, and unpacked on access.
+//   The last one is not packed: back() may be written to.
+// Limits: rows[i] and iterators return copies.
 class Rows {
  public:
   class Iterator {
@@ -55,7 +55,7 @@ class Rows {
   const Cells& back() const { return last_; }
   Cells front() const { return (*this)[0]; }
   Cells operator[](size_t at) const;
-  // The texts of a row in `cells`, where they are kept: until a row is added or written to.
+  // Views of a row's texts in `cells`, valid until a row is added or written to.
   void look(size_t at, std::vector<std::string_view>& cells) const;
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -63,7 +63,7 @@ class Rows {
   Iterator end() const { return {*this, size_}; }
 
  private:
-  // All but the last, in blocks of some size: each cell's length, then its text.
+  // All but the last row, in blocks: each cell's length, then its text.
   struct Place {
     uint32_t block;
     uint32_t begin;

@@ -1,4 +1,4 @@
-// JSON that many hold and few write to. No torch here.
+// JSON with many holders and few writers. No torch here.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace headroom {
 
-// An object, or whatever it is given, read and written as json is. Copies share one value until one
-// of them is written to: what would be changed is then that one's own. An iterator, a reference
-// from a non-const operator[] and a copy taken after it must not meet.
+// An object, or any other given value, used like json. Copies share one value until one of them is
+// written to; the writer then gets its own. Do not use an iterator, or a reference from a non-const
+// operator[], together with a copy taken after it.
 class SharedJson {
  public:
   using json = nlohmann::json;

@@ -6,12 +6,12 @@
 
 namespace headroom {
 
-// As XML takes it, in elements and attributes.
+// Escaped for XML elements and attributes.
 std::string svg_escaped(const std::string& text);
 
 std::string svg_number(double value);  // one decimal
 
-// tip: what a viewer shows of it.
+// tip: the viewer's tooltip.
 std::string svg_rectangle(double x, double y, double width, double height, const char* colour,
                           const std::string& tip);
 
@@ -28,7 +28,7 @@ struct SvgPoint {
 std::string svg_area(const std::vector<SvgPoint>& points, const char* colour,
                      const std::string& tip);
 
-// Begins a drawing on white with its title; to be closed by "</svg>\n".
+// Begins a drawing on white with its title; end it with "</svg>\n".
 std::string svg_head(double width, double height, const std::string& title);
 
 }  // namespace headroom

@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// The table as people see it: exact columns left out, every text on one line.
+// The table for people: without exact columns, every text on one line.
 Table for_people(const Table& table) {
   Table seen{.title = printable(table.title), .keys = 0};
   for (const auto& note : table.notes) seen.notes.push_back(printable(note));
@@ -36,7 +36,7 @@ Table for_people(const Table& table) {
   return seen;
 }
 
-// Characters that Markdown or the HTML in it would take for its own.
+// Escapes characters with a meaning in Markdown or HTML.
 std::string escape_markdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -65,14 +65,14 @@ std::string to_markdown(const Table& table) {
     for (const auto& cell : row) text += " " + escape_markdown(cell) + " |";
     text += "\n";
   }
-  // One paragraph per note: Markdown would run consecutive lines together.
+  // One paragraph per note: Markdown would join consecutive lines.
   for (const auto& note : seen.notes) text += "\n" + escape_markdown(note) + "\n";
   return text;
 }
 
 std::string_view csv_value(std::string_view cell) { return cell == kNotAvailable ? "" : cell; }
 
-// A drawing is for people.
+// Drawn columns are for people only.
 std::string to_csv(const Table& table) {
   std::string text;
   const auto add = [&](const auto& text_of) {
@@ -124,7 +124,7 @@ std::string dumped(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// What dump() gives of a value that stands `depth` columns in: text holds no newline of its own.
+// dump() indented by `depth` columns: strings in it hold no newline.
 std::string dumped(const nlohmann::ordered_json& json, size_t depth) {
   std::string text = dumped(json);
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
@@ -164,7 +164,7 @@ std::string to_json_text(const std::vector<Table>& tables) {
   return text.empty() ? "[]\n" : text + "\n]\n";
 }
 
-// An empty line between two.
+// With an empty line between two.
 template <typename Print>
 std::string one_after_another(const std::vector<Table>& tables, const Print& print) {
   std::string text;

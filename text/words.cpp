@@ -24,7 +24,7 @@ int64_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Letters of the longest word that can be left of both by striking letters out.
+// Length of the longest common subsequence.
 int64_t common_letters(std::string_view a, std::string_view b) {
   std::vector<int64_t> row(b.size() + 1);
   for (const char letter : a) {
@@ -38,9 +38,9 @@ int64_t common_letters(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The name that the typed word shortens or spells out: "fwd" is forward, "train" is training,
-// "bfloat16" is bf16. It begins with the same letter, and of the shorter of the two at least three
-// letters in four are in the longer one, in order. The shortest of several; else "".
+// The name that `text` shortens or spells out: "fwd" is forward, "train" is training, "bfloat16" is
+// bf16. It begins with the same letter, and at least three in four letters of the shorter one are
+// in the longer one, in order. The shortest of several; else "".
 std::string same_word(std::string_view text, const std::vector<std::string>& candidates) {
   std::string best;
   for (const std::string& candidate : candidates) {
@@ -52,8 +52,8 @@ std::string same_word(std::string_view text, const std::vector<std::string>& can
   return best;
 }
 
-// The shortest name that begins with what was typed ("adam8" of adam8bit), else the longest that it
-// begins with ("flash2" of flash); else "".
+// The shortest name that begins with `text` ("adam8" for adam8bit), else the longest that it begins
+// with ("flash2" for flash); else "".
 std::string begun(std::string_view text, const std::vector<std::string>& candidates) {
   constexpr size_t kSaysSomething = 3;  // letters
   std::string longer;
@@ -68,11 +68,11 @@ std::string begun(std::string_view text, const std::vector<std::string>& candida
   return longer.empty() ? shorter : longer;
 }
 
-// What was probably meant; "" = no idea.
+// The probable intention; "" = unknown.
 std::string near_word(std::string_view text, const std::vector<std::string>& candidates) {
   std::string nearest = nearest_name(text, candidates);
   std::string part = begun(text, candidates);
-  // An ending that is missing is likelier than one that is wrong: adam8 is adam8bit, not adamw.
+  // A missing ending is likelier than a wrong one: adam8 is adam8bit, not adamw.
   if (part.starts_with(text)) return part;
   if (!nearest.empty()) return nearest;
   return part.empty() ? same_word(text, candidates) : part;
@@ -142,7 +142,7 @@ void refuse_name(std::string_view flag, std::string_view word,
 
 void refuse_option(const std::string& typed, const std::vector<std::string>& known) {
   std::string near = nearest_name(typed, known);
-  if (near.empty()) {  // by the names alone: dashes are no likeness
+  if (near.empty()) {  // compare the names alone: dashes are no similarity
     std::vector<std::string> names;
     names.reserve(known.size());
     for (const std::string& flag : known) names.push_back(without_dashes(flag));

@@ -1,5 +1,4 @@
-// Lists of words: joined for people, and what is typed held against those that are known. No torch
-// here.
+// Lists of words: joined for people, and compared with user input. No torch here.
 #pragma once
 
 #include <string>
@@ -11,25 +10,25 @@ namespace headroom {
 // "a, b, c".
 std::string join(const std::vector<std::string>& words, std::string_view between = ", ");
 
-// The name of a setting as flags have it: "swap-phases" of "swap_phases".
+// A setting's name in flags: "swap-phases" for "swap_phases".
 std::string with_dashes(std::string name);
 
-// The name of a flag: "swap-phases" of "--swap-phases"; "" of "".
+// The name of a flag: "swap-phases" for "--swap-phases"; "" for "".
 std::string without_dashes(const std::string& flag);
 
 bool is_one_of(std::string_view word, const std::vector<std::string>& words);
 
-// The name in `candidates` that is at most two edits away from `text`, else "".
+// The name in `candidates` at most two edits away from `text`, else "".
 std::string nearest_name(std::string_view text, const std::vector<std::string>& candidates);
 
-// "; did you mean small?", the end of a line that refuses a word; nothing where `near` is "".
+// "; did you mean small?", the end of an error message; "" if `near` is "".
 std::string did_you_mean(const std::string& near);
 
 // Throws UsageError, "--format: 'x' is unknown; allowed: ...", unless `word` is one of `allowed`.
 void check_choice(std::string_view flag, std::string_view word,
                   const std::vector<std::string>& allowed, std::string_view example);
 
-// The same for words long enough to be mistyped: the nearest one is suggested.
+// The same for words that are easily mistyped: the nearest one is suggested.
 void check_name(std::string_view flag, std::string_view word,
                 const std::vector<std::string>& allowed, std::string_view example);
 
@@ -39,7 +38,7 @@ void check_name(std::string_view flag, std::string_view word,
 // Throws UsageError: "unknown option --modl-size, did you mean --model-size?".
 [[noreturn]] void refuse_option(const std::string& typed, const std::vector<std::string>& known);
 
-// Throws UsageError on an argument that is neither a flag nor the value of one.
+// Throws UsageError on an argument that is neither a flag nor a flag's value.
 [[noreturn]] void refuse_argument(const std::string& typed);
 
 }  // namespace headroom

@@ -7,13 +7,13 @@
 namespace headroom {
 namespace {
 
-// What a line begins with, at most: beyond it nothing would be left of a narrow page.
+// Largest indentation: more would leave nothing of a narrow page.
 size_t most_indent(size_t width) { return width / 2; }
 
-// Where a word that does not fit is broken, in bytes; at least one character.
+// The break position in a word that does not fit, in bytes; at least one character.
 size_t break_within(std::string_view word, size_t width) {
   size_t whole = bytes_within(word, width);
-  if (whole == 0) whole = bytes_within(word, 2);  // one wide character, whatever it takes
+  if (whole == 0) whole = bytes_within(word, 2);  // one wide character, despite its width
   const size_t last = word.substr(0, whole).find_last_of("/_-.,:;=|");
   // A break near the beginning would leave the line empty.
   if (last != std::string_view::npos && last + 1 > whole / 3) return last + 1;
@@ -27,7 +27,7 @@ class Lines {
 
   void add(std::string_view space, std::string_view word) {
     if (!empty_ && used_ + space.size() + display_width(word) > width_) next();
-    if (empty_ && !lines_.empty()) space = "";  // a line that goes on begins with its word
+    if (empty_ && !lines_.empty()) space = "";  // a continued line begins with its word
     append(space);
     while (used_ + display_width(word) > width_ && used_ < width_) {
       const std::string_view piece = word.substr(0, break_within(word, width_ - used_));
@@ -65,7 +65,7 @@ class Lines {
   bool empty_ = true;
 };
 
-// Where a further line of this one begins.
+// The indentation of this line's continuations.
 size_t hanging_indent(std::string_view line, size_t width) {
   const size_t own = std::min(line.find_first_not_of(' '), line.size());
   size_t column = own;
@@ -85,7 +85,7 @@ std::string_view next_line(std::string_view& page) {
   return line;
 }
 
-// Whether the page goes on with the paragraph of this line: prose, not indented and not a list.
+// True if the page continues this line's paragraph: prose, not indented and not a list.
 bool continues(std::string_view line, std::string_view page) {
   const std::string_view next = next_line(page);
   const auto is_prose = [](std::string_view text) {
@@ -94,7 +94,7 @@ bool continues(std::string_view line, std::string_view page) {
   return is_prose(line) && is_prose(next);
 }
 
-// Whether the next line holds the rest of this one's last column and nothing else.
+// True if the next line holds only the rest of this one's last column.
 bool fills_column(std::string_view line, std::string_view page, size_t width) {
   const std::string_view next = next_line(page);
   const size_t begin = std::min(next.find_first_not_of(' '), next.size());
@@ -102,8 +102,8 @@ bool fills_column(std::string_view line, std::string_view page, size_t width) {
   return begin < next.size() && begin > own && begin == hanging_indent(line, width);
 }
 
-// What is left of `text` where `excess` columns are taken from the middle of its longest word; all
-// of it where the word has not so many to give.
+// Removes `excess` columns from the middle of the longest word of `text`; nothing if the word is
+// too short.
 std::string without_middle(const std::string& text, size_t excess) {
   constexpr std::string_view kGone = "...";
   constexpr size_t kEnds = 4;  // columns that stay at each end, at least
@@ -141,7 +141,7 @@ std::string fitted(std::string_view page, size_t width) {
   std::string text;
   while (!page.empty()) {
     std::string line(next_line(page));
-    // The rest of a paragraph that was broken for a wider page.
+    // Joins the rest of a paragraph that was broken for a wider page.
     while (display_width(line) > width && continues(line, page)) {
       line.append(" ").append(next_line(page));
     }
