@@ -41,7 +41,7 @@ bool LineReader::fill() {
     begin_ = 0;
   }
   if (buffer_.size() - kSlack - end_ < kAtOnce) buffer_.resize(2 * buffer_.size());
-  // An interrupted read is an error too: the interrupt means to end it.
+  // An interrupted read is an error too: the interrupt is a request to stop.
   const ssize_t got = read(file_, buffer_.data() + end_, kAtOnce);
   if (got < 0) throw BrokenInput("cannot read " + path_ + ": " + reason_of(errno));
   end_ += static_cast<size_t>(got);

@@ -47,7 +47,7 @@ class Machine {
   int cards_of_host() const { return cards_of_host_; }
   int count() const { return static_cast<int>(devices_.size()); }
   Device& device(int ordinal) { return *devices_[static_cast<size_t>(ordinal)]; }
-  // As in get_device_properties(); belongs to the card, whatever its number here.
+  // The UUID of get_device_properties(); belongs to the card, whatever its number here.
   std::array<char, 16> uuid(int ordinal) const;
   // The calling thread's device.
   static int current();

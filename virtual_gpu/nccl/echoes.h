@@ -1,4 +1,4 @@
-// What an absent rank sends in an exchange: as much as was sent to it in the same group.
+// Data from an absent rank in an exchange: as much as was sent to it in the same group.
 //
 // Note [Echoes of exchanges]
 // Rationale: an all-to-all is a group of sends and receives, and experts on ranks use one to learn

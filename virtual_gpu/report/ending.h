@@ -1,4 +1,4 @@
-// The ends of a process, and its replacement by another program.
+// The end of a process, or its replacement by another program.
 //
 // Note [Endings]
 // Rationale: the report must be written however the process ends, and only by that process.
