@@ -85,6 +85,10 @@ int run_requests() {
 // The same, each as in a new process.
 int serve() {
   for (std::string line; std::getline(std::cin, line);) {
+    if (line == kIdentityRequest) {
+      if (const int code = print_line(program_identity().dump()); code != 0) return code;
+      continue;
+    }
     if (const std::string why = begin_as_new(); !why.empty()) {
       return print_line(nlohmann::json{{"declined", why}}.dump());
     }

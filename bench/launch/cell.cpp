@@ -99,19 +99,6 @@ class CellsOfOneProcess {
   Clock::time_point begin_ = Clock::now();
 };
 
-// See Note [Warm workers].
-bool may_be_served(const RunSpec& spec, const CellOptions& options) {
-  const bool is_alone = options.ranks.kind == RankChoice::Kind::kListed;  // each rank by itself
-  if (!options.workers || !is_virtual(spec) || options.watches || options.stop != nullptr) {
-    return false;
-  }
-  if (!is_alone && (spec.mesh.ranks() > 1 || !options.environment.empty())) return false;
-  if (spec.optimizer_offload.space == MemorySpace::kDisk) return false;
-  return std::none_of(fields().begin(), fields().end(), [&](const Field& field) {
-    return field.is_file() && !field.get(spec).empty();
-  });
-}
-
 // True where we or another process killed the worker. A crash is no kill: after it the cell runs
 // again in a process of its own.
 bool was_killed(const Outcome& outcome) {
@@ -195,6 +182,18 @@ Record run_cell(const RunSpec& spec, const CellOptions& options) {
   if (is_launched_rank()) return run_launched_rank(spec, options);
   const bool together = options.ranks.kind == RankChoice::Kind::kAll;
   return together ? run_ranks(spec, options) : run_isolated_ranks(spec, options);
+}
+
+bool may_be_served(const RunSpec& spec, const CellOptions& options) {
+  const bool is_alone = options.ranks.kind == RankChoice::Kind::kListed;  // each rank by itself
+  if (!options.workers || !is_virtual(spec) || options.watches || options.stop != nullptr) {
+    return false;
+  }
+  if (!is_alone && (spec.mesh.ranks() > 1 || !options.environment.empty())) return false;
+  if (spec.optimizer_offload.space == MemorySpace::kDisk) return false;
+  return std::none_of(fields().begin(), fields().end(), [&](const Field& field) {
+    return field.is_file() && !field.get(spec).empty();
+  });
 }
 
 Record run_one(const RunSpec& spec, const CellOptions& options) {

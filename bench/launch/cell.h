@@ -121,5 +121,10 @@ std::string cell_program(const CellOptions& options);
 // "2.11.0", "devices": ["..."], "cpu": "..."}. Throws std::runtime_error with one line when the
 // program is missing or does not answer.
 nlohmann::json cell_identity(const CellOptions& options);
+// The same, by the warm worker that will run `first` where it may: libtorch is loaded once less.
+nlohmann::json cell_identity(const CellOptions& options, const RunSpec& first);
+
+// Whether a warm worker may run it: Note [Warm workers].
+bool may_be_served(const RunSpec& spec, const CellOptions& options);
 
 }  // namespace headroom

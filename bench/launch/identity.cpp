@@ -5,7 +5,10 @@
 #include <string_view>
 
 #include "bench/launch/cell.h"
+#include "bench/launch/cell_process.h"
 #include "bench/launch/ending.h"
+#include "bench/launch/request.h"
+#include "bench/process/virtual_card.h"
 #include "text/quantity.h"
 #include "text/words.h"
 
@@ -85,6 +88,33 @@ void check_allocator(const RunSpec& spec) {
 
 }  // namespace
 
+namespace {
+
+bool is_identity(const json& answer) {
+  return answer.is_object() && answer.contains("build") && answer.contains("libtorch");
+}
+
+// Nothing where only a process of its own can tell.
+std::optional<json> identity_by_worker(const CellOptions& options, const RunSpec& first) {
+  if (!may_be_served(first, options) || has_nvidia_card()) return std::nullopt;
+  const CellProcess process(first, options);
+  std::unique_ptr<CellWorker> worker =
+      options.workers->take(process.program(), process.environment());
+  const auto answer = worker->ask_aside(std::string(kIdentityRequest) + "\n", kDeadlineSeconds);
+  if (!answer) return std::nullopt;
+  json identity = json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+  if (!is_identity(identity)) return std::nullopt;
+  options.workers->give_back(std::move(worker));
+  return identity;
+}
+
+}  // namespace
+
+json cell_identity(const CellOptions& options, const RunSpec& first) {
+  if (std::optional<json> identity = identity_by_worker(options, first)) return *identity;
+  return cell_identity(options);
+}
+
 json cell_identity(const CellOptions& options) {
   StderrRelay talk(options.on_talk);
   const Outcome outcome = ask(options, "--identity", changed_environment({}, {}), talk);
@@ -103,9 +133,7 @@ json cell_identity(const CellOptions& options) {
   if (outcome.exit_code != 0) refuse(with_last_line(ending(outcome, talk), outcome));
   try {
     json identity = json::parse(only_line(outcome.output));
-    if (identity.is_object() && identity.contains("build") && identity.contains("libtorch")) {
-      return identity;
-    }
+    if (is_identity(identity)) return identity;
   } catch (const std::exception&) {
     // The same answer as for JSON of another kind.
   }

@@ -30,6 +30,9 @@ struct CellRequest {
 // One line.
 std::string to_json_line(const CellRequest& request);
 
+// What a warm worker answers with its identity, without the devices.
+inline constexpr const char* kIdentityRequest = R"({"identity": true})";
+
 // Throws what nlohmann::json and the spec's parsers throw.
 CellRequest request_from_json(const std::string& text);
 

@@ -130,6 +130,13 @@ std::optional<std::string> CellWorker::ask(
   return std::nullopt;
 }
 
+std::optional<std::string> CellWorker::ask_aside(const std::string& request,
+                                                 double deadline_seconds) {
+  std::optional<std::string> answer = ask(request, deadline_seconds, [](const std::string&) {});
+  if (answer) --answers_;
+  return answer;
+}
+
 std::unique_ptr<CellWorker> WarmWorkers::take(const std::string& program,
                                               const std::vector<std::string>& environment) {
   std::unique_ptr<CellWorker> dropped;  // ends after the lock is free

@@ -46,6 +46,9 @@ class CellWorker {
   std::optional<std::string> ask(const std::string& request, double deadline_seconds,
                                  const std::function<void(const std::string& line)>& on_error_line);
 
+  // The answer to a request that is no cell, as of ask().
+  std::optional<std::string> ask_aside(const std::string& request, double deadline_seconds);
+
   bool was_sent() const {
     return was_sent_;
   }  // the last request; else the process had ended before it

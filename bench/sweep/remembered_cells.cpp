@@ -14,9 +14,10 @@ bool proves_limit(const Record& old, int64_t host_memory) {
 
 }  // namespace
 
-RememberedCells::RememberedCells(const CellOptions& options, const std::string& records_path,
+RememberedCells::RememberedCells(const CellOptions& options, const RunSpec& first,
+                                 const std::string& records_path,
                                  const std::function<void(const std::string& line)>& on_talk)
-    : options_(options), identity_(cell_identity(options)) {
+    : options_(options), identity_(cell_identity(options, first)) {
   if (records_path.empty()) return;
   log_ = std::make_unique<RecordLog>(records_path, on_talk);
   earlier_ = std::make_unique<EarlierRows>(log_->earlier());

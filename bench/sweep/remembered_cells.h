@@ -23,9 +23,10 @@ struct RememberedCell {
 // A sweep whose cells are not known beforehand: the same file, the same keys (run_sweep()).
 class RememberedCells {
  public:
-  // records_path: "" = none. options.on_talk hears of the program and of the file; what cells say
-  // comes with them. Throws as run_sweep() does, before any cell runs.
-  RememberedCells(const CellOptions& options, const std::string& records_path,
+  // first: a cell like those that will run. records_path: "" = none. options.on_talk hears of the
+  // program and of the file; what cells say comes with them. Throws as run_sweep() does, before any
+  // cell runs.
+  RememberedCells(const CellOptions& options, const RunSpec& first, const std::string& records_path,
                   const std::function<void(const std::string& line)>& on_talk);
 
   // The file's, where it answers the cell; else run, and on the disk before this returns. After ^C

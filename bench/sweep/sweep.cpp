@@ -63,10 +63,10 @@ void check_files(const std::vector<RunSpec>& specs, const std::string& records_p
 }
 
 // What the cell program is; nothing after ^C.
-std::optional<json> identity_unless_interrupted(const CellOptions& options) {
+std::optional<json> identity_unless_interrupted(const CellOptions& options, const RunSpec& first) {
   const InterruptGuard guard;
   try {
-    json identity = cell_identity(options);
+    json identity = cell_identity(options, first);
     if (!interrupted()) return identity;
   } catch (const std::runtime_error&) {
     if (!interrupted()) throw;
@@ -94,8 +94,9 @@ double seconds_since(Clock::time_point start) {
 
 class Sweep {
  public:
-  Sweep(const std::vector<RunSpec>& specs, json identity, const SweepOptions& options)
-      : options_(options), identity_(std::move(identity)) {
+  Sweep(const std::vector<RunSpec>& specs, json identity, const SweepOptions& options,
+        std::shared_ptr<WarmWorkers> workers)
+      : options_(options), identity_(std::move(identity)), workers_(std::move(workers)) {
     if (!options.records_path.empty()) {
       log_ = std::make_unique<RecordLog>(options.records_path, options.on_progress);
     }
@@ -159,7 +160,6 @@ class Sweep {
     const std::vector<Stage> stages = plan_lanes(specs, options_.jobs);
     const size_t at_once = most_at_once(stages);
     forecast_ = Forecast(at_once);
-    if (options_.warm) workers_ = std::make_shared<WarmWorkers>(at_once);
     if (places.size() > 1) forks_ = forks_of_cells();
     if (at_once > 1) {
       for (const size_t i : places) {
@@ -277,6 +277,13 @@ class Sweep {
   Forecast forecast_{1};
 };
 
+// As many as cells run at once.
+std::shared_ptr<WarmWorkers> workers_for(const std::vector<RunSpec>& specs, size_t jobs) {
+  std::vector<const RunSpec*> cells;
+  for (const RunSpec& spec : specs) cells.push_back(&spec);
+  return std::make_shared<WarmWorkers>(most_at_once(plan_lanes(cells, jobs)));
+}
+
 }  // namespace
 
 SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& options) {
@@ -285,13 +292,15 @@ SweepResult run_sweep(const std::vector<RunSpec>& specs, const SweepOptions& opt
   check_files(specs, options.records_path);
   if (options.one_process) check_one_process(specs);
   check_alloc_confs(specs, options.cell);
-  std::optional<json> identity = identity_unless_interrupted(options.cell);
+  CellOptions asked = options.cell;
+  if (options.warm && !options.one_process) asked.workers = workers_for(specs, options.jobs);
+  std::optional<json> identity = identity_unless_interrupted(asked, specs.front());
   if (!identity) {
     SweepResult nothing;
     nothing.interrupted = true;
     return nothing;
   }
-  return Sweep(specs, std::move(*identity), options).run();
+  return Sweep(specs, std::move(*identity), options, std::move(asked.workers)).run();
 }
 
 int exit_code(const SweepResult& result) {

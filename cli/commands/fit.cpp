@@ -96,7 +96,7 @@ int fit(const Arguments& arguments) {
   {
     const InterruptGuard guard;
     try {
-      RememberedCells cells(options, arguments.get("records"), log_line);
+      RememberedCells cells(options, question.base, arguments.get("records"), log_line);
       AskedCard asked(options);
       found = found_on(cards, question, asked, cells, progress);
       if (cells.reused() > 0) {

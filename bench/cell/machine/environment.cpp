@@ -126,17 +126,22 @@ std::string pci_bus_id(torch::Device device) {
   return text.data();
 }
 
-nlohmann::json build_identity() {
-  nlohmann::json devices = nlohmann::json::array();
-  const int count = static_cast<int>(torch::cuda::device_count());
-  for (int i = 0; i < count; ++i) {
-    devices.push_back(at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i))->name);
-  }
+nlohmann::json program_identity() {
   return {{"build", build_revision()},
           {"build_settings", build_settings()},
           {"libtorch", TORCH_VERSION},
-          {"devices", devices},
+          {"devices", nlohmann::json::array()},
           {"cpu", cpu_identity()}};
+}
+
+nlohmann::json build_identity() {
+  nlohmann::json identity = program_identity();
+  const int count = static_cast<int>(torch::cuda::device_count());
+  for (int i = 0; i < count; ++i) {
+    identity["devices"].push_back(
+        at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i))->name);
+  }
+  return identity;
 }
 
 nlohmann::json alloc_conf_keys() {

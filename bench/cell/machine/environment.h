@@ -17,6 +17,8 @@ std::string pci_bus_id(torch::Device device);
 // The part that decides whether two results may be mixed: build and how it was built, libtorch,
 // devices, processor.
 nlohmann::json build_identity();
+// The same on a machine without a card: CUDA is not asked.
+nlohmann::json program_identity();
 
 // The settings that libtorch's allocators know, sorted: what an --alloc-conf may name. Throws
 // libtorch's own exception where it does not take what the environment holds.
