@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 
 namespace headroom {
 

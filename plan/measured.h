@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

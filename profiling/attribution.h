@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiling/lifetimes.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/tracker/recording.h"
 
 namespace headroom {

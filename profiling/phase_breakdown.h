@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profiling/lifetimes.h"
-#include "profiling/ppo_figures.h"
+#include "profiling/record/ppo_figures.h"
 #include "profiling/tracker/recording.h"
 
 namespace headroom {

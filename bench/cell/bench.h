@@ -13,7 +13,7 @@
 #include "bench/cell/machine/device.h"
 #include "bench/cell/ranks/rank_warnings.h"
 #include "bench/launch/progress.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/tracker/memory_tracker.h"
 #include "train/data/data.h"
 #include "train/parallel/ranks/device_mesh.h"

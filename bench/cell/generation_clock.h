@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/scope.h"
 
 namespace headroom {

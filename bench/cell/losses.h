@@ -1,7 +1,7 @@
 // Losses that are no numbers. No torch here.
 #pragma once
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "bench/launch/progress.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -14,7 +14,7 @@
 #include "bench/launch/ranks.h"
 #include "bench/process/program_folder.h"
 #include "files/replace_file.h"
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 #include "text/quantity.h"
 #include "train/offload/disk/state_directory.h"
 #include "train/ppo/setup/role_rules.h"

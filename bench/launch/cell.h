@@ -40,7 +40,7 @@
 #include "bench/process/child_process.h"
 #include "bench/process/fork_server.h"
 #include "bench/process/host_memory.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/ppo/setup/setup.h"
 
 namespace headroom {

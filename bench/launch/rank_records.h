@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/launch/distinct.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

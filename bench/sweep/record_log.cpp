@@ -13,7 +13,7 @@
 #include "files/links.h"
 #include "files/replace_file.h"
 #include "files/room.h"
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 
@@ -19,7 +19,8 @@ namespace headroom {
 // Approach: the file only ever grows. One write() and one fsync() per row, opened with O_APPEND and
 //   locked against a second sweep. What a writer that was killed left torn stays where it is; the
 //   next row begins on a line of its own, and readers pass over the torn one and say so
-//   (profiling/record_file.h). A file that does not look like Records is refused and left as it is.
+//   (profiling/record/record_file.h). A file that does not look like Records is refused and left as
+//   it is.
 // Limits: the lock is advisory. O_APPEND is not atomic on network file systems: two writers there
 //   may still write over each other.
 class RecordLog {
@@ -33,7 +34,7 @@ class RecordLog {
   RecordLog& operator=(const RecordLog&) = delete;
 
   // The Records of earlier runs; of rows that stand for each other the newest (Note [Rows that
-  // stand for each other] in profiling/record_file.h).
+  // stand for each other] in profiling/record/record_file.h).
   const std::vector<Record>& earlier() const { return earlier_; }
 
   // On return the row is on the disk. Throws std::runtime_error; a part of the row may be there

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

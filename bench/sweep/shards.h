@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/spec.h"
 
 namespace headroom {

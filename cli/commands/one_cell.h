@@ -3,7 +3,7 @@
 
 #include "bench/launch/cell.h"
 #include "cli/exit_code.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

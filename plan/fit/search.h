@@ -16,7 +16,7 @@
 #include "plan/fit/meshes/meshes.h"
 #include "plan/fit/sets/technique_sets.h"
 #include "plan/search/questions.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -9,7 +9,7 @@
 
 #include "plan/ppo/techniques.h"
 #include "plan/search/questions.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

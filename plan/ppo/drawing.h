@@ -5,7 +5,7 @@
 
 #include "plan/ppo/computed.h"
 #include "plan/rlhf/timeline.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plan/ppo/computed.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

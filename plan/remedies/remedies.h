@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/ppo/setup/setup.h"
 
 namespace headroom {

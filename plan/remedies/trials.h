@@ -7,7 +7,7 @@
 
 #include "bench/launch/cell.h"
 #include "plan/remedies/remedies.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

@@ -1,7 +1,7 @@
 // Figures of a generation: tokens, tokens per second, CUDA graphs. No torch here.
 #pragma once
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

@@ -1,7 +1,7 @@
 // The moment memory ran out. No torch here.
 #pragma once
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

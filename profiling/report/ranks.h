@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/theory/host/disk_rate.h"
 #include "text/table.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/report/step_times.h"
 #include "text/table.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/theory/least_times.h"
 #include "text/table.h"
 

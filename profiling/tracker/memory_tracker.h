@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/tracker/recording.h"
 #include "train/memory_space.h"

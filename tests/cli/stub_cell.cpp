@@ -11,7 +11,7 @@
 #include "files/atomic_file.h"
 #include "files/replace_file.h"
 #include "model/parameter_table.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

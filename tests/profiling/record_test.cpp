@@ -5,8 +5,8 @@
 #include <set>
 #include <type_traits>
 
-#include "profiling/record_fields.h"
-#include "profiling/record_reader.h"
+#include "profiling/record/record_fields.h"
+#include "profiling/record/record_reader.h"
 #include "tests/files/scratch_directory.h"
 
 namespace headroom {

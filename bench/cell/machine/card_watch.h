@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/cell/machine/nvml.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 
 #include "bench/cell/memory/traffic.h"
 #include "profiling/phases.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/step_recording.h"
 #include "profiling/tracker/forward_calls.h"

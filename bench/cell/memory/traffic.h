@@ -1,7 +1,7 @@
 // What techniques that offload moved: over the host link, and to and from a disk.
 #pragma once
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
 #include "train/step.h"

@@ -10,7 +10,7 @@
 
 #include "bench/cell/machine/device.h"
 #include "bench/cell/memory/traffic.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/data/data.h"
 #include "train/ppo/iteration.h"
 #include "train/ppo/phases/placement.h"

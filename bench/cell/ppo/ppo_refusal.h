@@ -3,7 +3,7 @@
 
 #include "bench/cell/ppo/ppo_bench.h"
 #include "bench/cell/run.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

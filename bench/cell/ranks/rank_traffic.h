@@ -2,7 +2,7 @@
 // groups, "dp" is what moves in a group, "dp copies" what moves between them.
 #pragma once
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "train/parallel/ranks/device_mesh.h"
 
 namespace headroom {

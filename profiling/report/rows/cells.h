@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/quantity.h"
 #include "text/table.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

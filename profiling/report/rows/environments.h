@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "profiling/report/rows/select.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 #include "text/table.h"
 
 namespace headroom {

@@ -15,7 +15,7 @@
 #include "bench/process/child_process.h"
 #include "bench/process/fork_server.h"
 #include "files/atomic_file.h"
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "bench/launch/request.h"
 #include "bench/process/child_process.h"
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 #include "tests/bench/launch/stub_cell.h"
 #include "tests/bench/process/process_state.h"
 #include "tests/files/scratch_directory.h"

@@ -19,7 +19,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 #include "tests/files/scratch_directory.h"
 
 namespace {

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 #include "tests/at_night.h"
 #include "tests/bench/launch/stub_cell.h"
 #include "tests/bench/process/process_state.h"

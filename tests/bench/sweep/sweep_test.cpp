@@ -8,7 +8,7 @@
 #include <set>
 
 #include "bench/sweep/values.h"
-#include "profiling/record_file.h"
+#include "profiling/record/record_file.h"
 #include "tests/bench/launch/stub_cell.h"
 #include "tests/files/scratch_directory.h"
 #include "text/quantity.h"

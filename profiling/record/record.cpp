@@ -1,4 +1,4 @@
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "profiling/record_fields.h"
+#include "profiling/record/record_fields.h"
 #include "text/json_line.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 
 namespace headroom {
 

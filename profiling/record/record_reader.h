@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "profiling/record.h"
+#include "profiling/record/record.h"
 
 namespace headroom {
 

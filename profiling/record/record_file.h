@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 
 namespace headroom {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "profiling/heap_optional.h"
-#include "profiling/named.h"
-#include "profiling/ppo_figures.h"
+#include "profiling/record/heap_optional.h"
+#include "profiling/record/named.h"
+#include "profiling/record/ppo_figures.h"
 #include "profiling/snapshot/growth.h"
 #include "text/shared_json.h"
 #include "train/memory_space.h"
@@ -158,8 +158,8 @@ struct Record {
 // The first phase with the highest value of the quantity; "" in a Record without phases.
 std::string fullest_phase(const Record& record, int64_t MemoryBytes::*quantity);
 
-// One line of JSON with the keys of docs/record.md; profiling/record_reader.h reads it back. NaN
-// and infinity become null and a note. Text that is not UTF-8 is replaced, not refused.
+// One line of JSON with the keys of docs/record.md; profiling/record/record_reader.h reads it back.
+// NaN and infinity become null and a note. Text that is not UTF-8 is replaced, not refused.
 std::string to_json_line(const Record& record);
 nlohmann::json to_json(const Record& record);
 

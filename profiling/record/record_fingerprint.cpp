@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "profiling/record_elements.h"
+#include "profiling/record/record_elements.h"
 #include "text/hash.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "profiling/record_elements.h"
+#include "profiling/record/record_elements.h"
 
 #include <cmath>
 #include <concepts>
@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "profiling/record_fields.h"
+#include "profiling/record/record_fields.h"
 #include "text/quantity.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 
 namespace headroom {
 

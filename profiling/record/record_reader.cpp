@@ -1,4 +1,4 @@
-#include "profiling/record_reader.h"
+#include "profiling/record/record_reader.h"
 
 #include <optional>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "files/line_reader.h"
-#include "profiling/record_elements.h"
+#include "profiling/record/record_elements.h"
 
 namespace headroom {
 namespace {

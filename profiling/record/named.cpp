@@ -1,4 +1,4 @@
-#include "profiling/named.h"
+#include "profiling/record/named.h"
 
 #include <mutex>
 #include <unordered_set>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiling/named.h"
+#include "profiling/record/named.h"
 #include "text/shared_json.h"
 
 namespace headroom {
