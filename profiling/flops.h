@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/config.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "train/parallel/ranks/device_mesh.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 #include "train/step.h"
 
 namespace headroom {

@@ -11,7 +11,7 @@
 #include "train/offload/copy_queue.h"
 #include "train/parallel/ranks/device_mesh.h"
 #include "train/parallel/ranks/world.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -10,7 +10,7 @@
 #include "train/offload/offloaded_parameters.h"
 #include "train/parallel/data/fully_sharded.h"
 #include "train/parallel/tensor/tensor_parallel.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

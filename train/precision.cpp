@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "train/fp8_rules.h"
+#include "train/settings/fp8_rules.h"
 
 namespace headroom {
 

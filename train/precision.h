@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/memory_tags.h"
-#include "train/spec.h"
+#include "train/listeners/memory_tags.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -12,7 +12,7 @@
 #include "train/offload/copy_queue.h"
 #include "train/parameter_layout.h"
 #include "train/schedule.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 #include "train/techniques/micro_batches.h"
 #include "train/techniques/saved_tensors.h"
 #include "train/update/update.h"

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "profiling/record/record.h"
-#include "train/scope.h"
+#include "train/listeners/scope.h"
 
 namespace headroom {
 

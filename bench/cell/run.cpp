@@ -27,7 +27,7 @@
 #include "profiling/theory/activations/attention_kernel.h"
 #include "profiling/theory/rows.h"
 #include "train/data/weights.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/optim/optimizer.h"
 #include "train/resume/own_tensors.h"
 

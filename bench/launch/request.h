@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "train/ppo/setup/setup.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "cards/cards.h"
-#include "train/device.h"
+#include "train/device/device.h"
 
 namespace headroom {
 

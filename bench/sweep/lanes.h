@@ -14,7 +14,7 @@
 #include <functional>
 #include <vector>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "profiling/record/record.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -13,7 +13,7 @@
 #include "cli/log.h"
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/flags/model_flags.h"
 
 #include "text/words.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 namespace {

@@ -13,7 +13,7 @@
 #include "bench/sweep/sweep.h"
 #include "cli/flags/flags.h"
 #include "profiling/theory/host/disk_rate.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

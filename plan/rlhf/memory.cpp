@@ -5,7 +5,7 @@
 #include "plan/rlhf/iteration.h"
 #include "plan/rlhf/rank_book.h"
 #include "plan/rlhf/rehearsed.h"
-#include "train/whole_units.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 
 #include "plan/cost/model_cost.h"
 #include "text/quantity.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 namespace {

@@ -13,8 +13,8 @@
 #include "profiling/record/ppo_figures.h"
 #include "profiling/snapshot/growth.h"
 #include "text/shared_json.h"
-#include "train/memory_space.h"
-#include "train/spec.h"
+#include "train/settings/memory_space.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include "model/parameter_table.h"
 #include "profiling/flops.h"
 #include "profiling/theory/host/host_parameters.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

@@ -6,7 +6,7 @@
 #include "profiling/theory/host/disk_rate.h"
 #include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

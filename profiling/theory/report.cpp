@@ -18,7 +18,7 @@
 #include "profiling/theory/peak_table.h"
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

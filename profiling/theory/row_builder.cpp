@@ -8,7 +8,7 @@
 #include "text/quantity.h"
 #include "text/words.h"
 #include "train/generate/rules.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

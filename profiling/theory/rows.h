@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "profiling/theory/activations/blocks.h"
-#include "train/memory_space.h"
-#include "train/spec.h"
+#include "train/settings/memory_space.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -9,7 +9,7 @@
 
 #include "profiling/tracker/host_segments.h"
 #include "text/quantity.h"
-#include "train/address_limit.h"
+#include "train/device/address_limit.h"
 #include "train/offload/host_budget.h"
 
 namespace headroom {

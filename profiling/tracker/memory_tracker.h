@@ -13,7 +13,7 @@
 #include "profiling/record/record.h"
 #include "profiling/snapshot/snapshot.h"
 #include "profiling/tracker/recording.h"
-#include "train/memory_space.h"
+#include "train/settings/memory_space.h"
 
 namespace headroom {
 

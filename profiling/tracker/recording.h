@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profiling/snapshot/snapshot.h"
-#include "train/scope.h"
+#include "train/listeners/scope.h"
 
 namespace headroom {
 

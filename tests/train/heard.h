@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "train/memory_tags.h"
-#include "train/scope.h"
+#include "train/listeners/memory_tags.h"
+#include "train/listeners/scope.h"
 
 namespace headroom {
 

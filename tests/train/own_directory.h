@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tests/files/scratch_directory.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "tests/train/heard.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

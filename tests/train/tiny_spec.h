@@ -1,7 +1,7 @@
 // A run small enough to be in every test. No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

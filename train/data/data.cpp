@@ -30,7 +30,7 @@ Batch Data::batch(int64_t step) const {
   if (file_ != nullptr) {
     ids = torch::empty({count + 1}, torch::kInt64);
     auto* out = ids.mutable_data_ptr<int64_t>();
-    // step * count is below 2^62 for every step of a valid spec: train/limits.h.
+    // step * count is below 2^62 for every step of a valid spec: train/settings/limits.h.
     for (int64_t i = 0; i <= count; ++i) out[i] = file_->at(step * count + i);
   } else {
     // Drawn on the host for every device, so that all devices see the same tokens.

@@ -5,7 +5,7 @@
 
 #include "model/torch.h"
 #include "train/data/token_file.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include "train/build_request.h"
 #include "train/generate/generator.h"
 #include "train/schedule.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

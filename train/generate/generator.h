@@ -15,8 +15,8 @@
 #include "train/generate/decode_graph.h"
 #include "train/generate/pass_forward.h"
 #include "train/generate/sampler.h"
-#include "train/memory_tags.h"
-#include "train/scope.h"
+#include "train/listeners/memory_tags.h"
+#include "train/listeners/scope.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/kv_cache_shape.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "train/gradient_rules.h"
+#include "train/device/real_device.h"
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
 #include "train/offload/disk/run_identity.h"
@@ -11,7 +11,7 @@
 #include "train/offload/memory_states.h"
 #include "train/offload/offloaded_optimizer.h"
 #include "train/offload/prefetching_runner.h"
-#include "train/real_device.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/memory_tags.h"
+#include "train/listeners/memory_tags.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/saved_units.h"
 #include "train/step_hook.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "train/device/real_device.h"
 #include "train/loss_scaler.h"
-#include "train/real_device.h"
 
 namespace headroom {
 

@@ -19,7 +19,7 @@
 #include "model/torch.h"
 #include "model/transformer.h"
 #include "train/data/weights.h"
-#include "train/memory_tags.h"
+#include "train/listeners/memory_tags.h"
 #include "train/offload/block_prefetcher.h"
 #include "train/offload/block_storage.h"
 #include "train/step_hook.h"

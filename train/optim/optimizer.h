@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

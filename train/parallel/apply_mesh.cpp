@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "train/gradient_rules.h"
 #include "train/parallel/data/data_parallel.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 

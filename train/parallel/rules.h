@@ -1,7 +1,7 @@
 // Checks the meshes of ranks: what can run, and what contradicts. No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

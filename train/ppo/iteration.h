@@ -11,13 +11,13 @@
 #include <functional>
 #include <string>
 
-#include "train/memory_tags.h"
+#include "train/listeners/memory_tags.h"
+#include "train/listeners/scope.h"
 #include "train/ppo/phases/experience.h"
 #include "train/ppo/phases/rollout.h"
 #include "train/ppo/phases/training.h"
 #include "train/ppo/roles.h"
 #include "train/ppo/setup/spec.h"
-#include "train/scope.h"
 
 namespace headroom {
 

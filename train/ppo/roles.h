@@ -10,7 +10,7 @@
 #include "train/ppo/role.h"
 #include "train/ppo/setup/role_rules.h"
 #include "train/ppo/setup/spec.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 #include "train/step.h"
 
 namespace headroom {

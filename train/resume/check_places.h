@@ -1,7 +1,7 @@
 // Checks the checkpoints that a run will load or save, before anything runs. No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -25,7 +25,7 @@
 
 #include "train/data/safetensors.h"
 #include "train/resume/rectangle.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

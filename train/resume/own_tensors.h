@@ -8,7 +8,7 @@
 #include "model/torch.h"
 #include "train/parallel/ranks/device_mesh.h"
 #include "train/resume/rectangle.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 #include "train/step.h"
 
 namespace headroom {

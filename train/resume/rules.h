@@ -1,7 +1,7 @@
 // Rules for saving and resuming runs. No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

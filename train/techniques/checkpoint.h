@@ -21,7 +21,7 @@
 #include "model/attention.h"
 #include "model/torch.h"
 #include "model/transformer.h"
-#include "train/scope.h"
+#include "train/listeners/scope.h"
 #include "train/vocabulary/checkpoint.h"
 
 namespace headroom {

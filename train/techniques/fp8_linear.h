@@ -23,7 +23,8 @@
 //   card x / scale is divided and rounded in one kernel, so a cast allocates only its codes. On the
 //   CPU the products are of the codes in FP32, times both scales, rounded to BF16, without
 //   machine-specific instructions.
-// Limits: sizes are multiples of 16 (train/fp8_rules.h). Each projection casts its own input, so
+// Limits: sizes are multiples of 16 (train/settings/fp8_rules.h). Each projection casts its own
+// input, so
 //   the same codes are saved three times (two) after a norm. Gradient numbers below 1e-12 / 2^16
 //   become zero if the gradient has no larger ones.
 #pragma once

@@ -19,7 +19,7 @@
 
 #include "model/torch.h"
 #include "train/data/data.h"
-#include "train/memory_tags.h"
+#include "train/listeners/memory_tags.h"
 #include "train/task.h"
 #include "train/update/update.h"
 #include "train/vocabulary/mode.h"

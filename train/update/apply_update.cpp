@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "train/gradient_rules.h"
 #include "train/offload/apply_offload.h"
+#include "train/settings/gradient_rules.h"
 #include "train/techniques/master_weights.h"
 #include "train/techniques/stochastic_rounding.h"
 #include "train/update/gradient_release.h"

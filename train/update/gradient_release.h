@@ -10,9 +10,9 @@
 //   The update is a phase, "optimizer", inside backward's phase, on autograd's thread; the step
 //   waits for it. The gradient is tagged before the update and the state after it.
 // Limits: excludes everything that needs all gradients before the first update: clipping, loss
-//   scaling, a second backward, replicas (train/gradient_rules.cpp, train/parallel/rules.cpp). A
-//   step that fails midway has updated some of the parameters. An optimizer that draws random
-//   numbers draws them in the order of backward.
+//   scaling, a second backward, replicas (train/settings/gradient_rules.cpp,
+//   train/parallel/rules.cpp). A step that fails midway has updated some of the parameters. An
+//   optimizer that draws random numbers draws them in the order of backward.
 #pragma once
 
 #include <memory>

@@ -15,8 +15,8 @@
 
 #include "model/torch.h"
 #include "train/gradient_hooks.h"
-#include "train/memory_tags.h"
-#include "train/scope.h"
+#include "train/listeners/memory_tags.h"
+#include "train/listeners/scope.h"
 #include "train/task.h"
 #include "train/update/update.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "model/torch.h"
+#include "train/listeners/memory_tags.h"
 #include "train/loss_scaler.h"
-#include "train/memory_tags.h"
 #include "train/step_hook.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "train/memory_space.h"
+#include "train/settings/memory_space.h"
 
 namespace headroom {
 

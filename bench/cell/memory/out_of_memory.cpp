@@ -9,7 +9,7 @@
 #include "model/forced_kernel.h"
 #include "model/torch.h"
 #include "text/quantity.h"
-#include "train/address_limit.h"
+#include "train/device/address_limit.h"
 
 namespace headroom {
 namespace {

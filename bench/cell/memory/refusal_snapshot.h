@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/search/cost_order.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

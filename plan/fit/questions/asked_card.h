@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/launch/cell.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 #include "profiling/theory/activations/residual_stream.h"
 
 #include "text/quantity.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 

@@ -3,8 +3,8 @@
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/states/parameters.h"
 #include "text/quantity.h"
-#include "train/gradient_rules.h"
 #include "train/offload/disk/disk_layout.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

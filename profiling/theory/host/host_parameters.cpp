@@ -6,10 +6,10 @@
 #include "profiling/theory/host/host_update.h"
 #include "profiling/theory/states/parameters.h"
 #include "train/generate/rules.h"
-#include "train/gradient_rules.h"
 #include "train/offload/block_prefetcher.h"
 #include "train/offload/disk/staged_blocks.h"
 #include "train/offload/host_ranges.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

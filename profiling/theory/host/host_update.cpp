@@ -7,9 +7,9 @@
 #include "profiling/theory/host/disk_states.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/states/parameters.h"
-#include "train/gradient_rules.h"
 #include "train/offload/host_ranges.h"
-#include "train/whole_units.h"
+#include "train/settings/gradient_rules.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,7 @@
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "text/table.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

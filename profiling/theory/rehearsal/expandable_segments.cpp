@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "train/whole_units.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 namespace {

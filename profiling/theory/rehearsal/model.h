@@ -14,7 +14,7 @@
 #include "profiling/theory/rehearsal/parallel/tensor_shapes.h"
 #include "profiling/theory/rehearsal/pass.h"
 #include "profiling/theory/rehearsal/sdpa.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

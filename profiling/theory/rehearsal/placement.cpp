@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "train/whole_units.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/run.h"
-#include "train/whole_units.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 namespace {

@@ -9,9 +9,9 @@
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
 #include "profiling/theory/rehearsal/parallel/shard_shapes.h"
 #include "profiling/theory/row_builder.h"
-#include "train/gradient_rules.h"
 #include "train/parallel/data/shard_groups.h"
 #include "train/parallel/tensor/tensor_plan.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

@@ -12,7 +12,7 @@
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 #include "profiling/theory/rehearsal/parallel/given_shapes.h"
 #include "profiling/theory/rehearsal/run.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include "profiling/theory/row_builder.h"
 #include "profiling/theory/states/parameters.h"
 #include "profiling/theory/states/update.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "profiling/theory/states/muon.h"
 #include "profiling/theory/states/parameters.h"
-#include "train/gradient_rules.h"
 #include "train/optim/partition.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

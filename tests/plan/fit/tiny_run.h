@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

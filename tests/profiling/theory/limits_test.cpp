@@ -1,5 +1,5 @@
-// The bounds of train/limits.h against the sums that theory makes.
-#include "train/limits.h"
+// The bounds of train/settings/limits.h against the sums that theory makes.
+#include "train/settings/limits.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include "train/build.h"
 #include "train/data/data.h"
 #include "train/generate/generate.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@
 #include "train/build.h"
 #include "train/generate/generate.h"
 #include "train/generate/rules.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/offload/memory_states.h"
 
 namespace headroom {

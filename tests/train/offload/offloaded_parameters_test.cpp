@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/train/techniques/small_step.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/offload/disk/staged_blocks.h"
 
 namespace headroom {

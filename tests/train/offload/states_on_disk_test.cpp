@@ -5,7 +5,7 @@
 
 #include "tests/train/techniques/small_step.h"
 #include "train/data/weights.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/offload/offloaded_optimizer.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include "tests/train/ppo/close.h"
 #include "tests/train/ppo/tiny_roles.h"
 #include "text/quantity.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/ppo/phases/scoring.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/ppo/tiny_roles.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/ppo/phases/phase_names.h"
 
 namespace headroom {

@@ -11,7 +11,7 @@
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
 #include "train/data/data.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

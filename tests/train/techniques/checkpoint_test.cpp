@@ -9,7 +9,7 @@
 #include "tests/train/tiny_spec.h"
 #include "text/words.h"
 #include "train/build.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 #include "train/precision.h"
 #include "train/techniques/saved_tensors.h"
 

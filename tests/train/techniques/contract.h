@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

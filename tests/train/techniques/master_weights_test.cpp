@@ -8,7 +8,7 @@
 #include "tests/train/optim/optimizer_cases.h"
 #include "tests/train/tiny_spec.h"
 #include "train/build.h"
-#include "train/listening.h"
+#include "train/listeners/listening.h"
 
 namespace headroom {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

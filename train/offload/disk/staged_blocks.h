@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "train/offload/disk/disk_layout.h"
-#include "train/whole_units.h"
+#include "train/settings/whole_units.h"
 
 namespace headroom {
 

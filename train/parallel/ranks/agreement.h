@@ -16,7 +16,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -14,7 +14,7 @@
 #include "train/ppo/role.h"
 #include "train/ppo/setup/prompt_lengths.h"
 #include "train/ppo/setup/spec.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

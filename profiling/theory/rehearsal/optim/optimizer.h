@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

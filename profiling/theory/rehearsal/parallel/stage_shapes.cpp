@@ -5,8 +5,8 @@
 #include "profiling/theory/peak.h"
 #include "profiling/theory/rehearsal/model.h"
 #include "profiling/theory/rehearsal/parallel/moved_shapes.h"
-#include "train/gradient_rules.h"
 #include "train/parallel/pipeline/next_action.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

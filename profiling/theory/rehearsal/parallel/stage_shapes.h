@@ -11,7 +11,7 @@
 
 #include "profiling/theory/rehearsal/run.h"
 #include "train/parallel/pipeline/schedule.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

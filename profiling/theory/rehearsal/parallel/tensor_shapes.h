@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "profiling/theory/rehearsal/tensor.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

@@ -1,16 +1,16 @@
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 #include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/fp8_rules.h"
 #include "train/generate/rules.h"
-#include "train/gradient_rules.h"
-#include "train/limits.h"
 #include "train/parallel/rules.h"
 #include "train/resume/rules.h"
+#include "train/settings/fp8_rules.h"
+#include "train/settings/gradient_rules.h"
+#include "train/settings/limits.h"
 
 namespace headroom {
 

@@ -1,4 +1,4 @@
-#include "train/memory_tags.h"
+#include "train/listeners/memory_tags.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/cuda/CUDAContextLight.h>

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "text/enum_words.h"
-#include "train/memory_space.h"
+#include "train/settings/memory_space.h"
 
 namespace at {
 class Tensor;

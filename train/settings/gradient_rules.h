@@ -3,7 +3,7 @@
 // No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

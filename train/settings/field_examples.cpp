@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "text/quantity.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/torch.h"
-#include "train/device.h"
+#include "train/device/device.h"
 
 namespace headroom {
 

@@ -1,8 +1,8 @@
-#include "train/fp8_rules.h"
+#include "train/settings/fp8_rules.h"
 
 #include "cards/cards.h"
 #include "text/quantity.h"
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 namespace headroom {
 namespace {

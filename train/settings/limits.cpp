@@ -1,4 +1,4 @@
-#include "train/limits.h"
+#include "train/settings/limits.h"
 
 #include "text/quantity.h"
 

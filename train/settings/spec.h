@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "train/device.h"
+#include "train/device/device.h"
 #include "train/optim/table.h"
 #include "train/parallel/pipeline/schedule.h"
 #include "train/vocabulary/activations.h"

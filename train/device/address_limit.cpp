@@ -1,4 +1,4 @@
-#include "train/address_limit.h"
+#include "train/device/address_limit.h"
 
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-#include "train/scope.h"
+#include "train/listeners/scope.h"
 
 #include <ATen/record_function.h>
 

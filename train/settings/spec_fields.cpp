@@ -1,8 +1,8 @@
 // The one list of settings: fields(). Its order is that of --help and of the table columns.
 #include <vector>
 
-#include "train/field_forms.h"
-#include "train/spec.h"
+#include "train/settings/field_forms.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 namespace {

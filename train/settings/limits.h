@@ -1,7 +1,7 @@
 // Bounds for settings so large that their sums would not fit 64 bits. No torch here.
 #pragma once
 
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom {
 

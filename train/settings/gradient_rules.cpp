@@ -1,4 +1,4 @@
-#include "train/gradient_rules.h"
+#include "train/settings/gradient_rules.h"
 
 #include "text/quantity.h"
 

@@ -8,7 +8,7 @@
 
 #include "text/quantity.h"
 #include "text/words.h"
-#include "train/spec.h"
+#include "train/settings/spec.h"
 
 namespace headroom::field_forms {
 
