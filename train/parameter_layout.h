@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "train/data/weights.h"
-#include "train/offload/offloaded_parameters.h"
+#include "train/offload/blocks/offloaded_parameters.h"
 #include "train/parallel/data/fully_sharded.h"
 #include "train/parallel/tensor/tensor_parallel.h"
 #include "train/settings/spec.h"

@@ -6,7 +6,7 @@
 #include "bench/cell/machine/build_revision.h"
 #include "model/torch.h"
 #include "train/build.h"
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/offloaded_optimizer.h"
 #include "train/resume/load_checkpoint.h"
 
 namespace headroom {

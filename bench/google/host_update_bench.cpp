@@ -31,7 +31,7 @@
 #include "bench/google/stream_copy.h"
 #include "model/torch.h"
 #include "text/quantity.h"
-#include "train/offload/host_adamw.h"
+#include "train/offload/states/host_adamw.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "profiling/theory/host/disk_rate.h"
-#include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
+#include "train/offload/states/host_states.h"
 #include "train/settings/spec.h"
 
 namespace headroom {

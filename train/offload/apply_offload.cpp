@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "train/device/real_device.h"
+#include "train/offload/blocks/disk_block_storage.h"
+#include "train/offload/blocks/host_block_storage.h"
+#include "train/offload/blocks/prefetching_runner.h"
 #include "train/offload/disk/counted_states.h"
 #include "train/offload/disk/disk_states.h"
 #include "train/offload/disk/run_identity.h"
-#include "train/offload/disk_block_storage.h"
-#include "train/offload/host_block_storage.h"
-#include "train/offload/memory_states.h"
-#include "train/offload/offloaded_optimizer.h"
-#include "train/offload/prefetching_runner.h"
+#include "train/offload/states/memory_states.h"
+#include "train/offload/states/offloaded_optimizer.h"
 #include "train/settings/gradient_rules.h"
 
 namespace headroom {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/offload/host_ranges.h"
+#include "train/offload/states/host_ranges.h"
 
 namespace headroom {
 

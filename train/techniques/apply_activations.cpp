@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "train/offload/offloaded_activations.h"
+#include "train/offload/activations/offloaded_activations.h"
 #include "train/techniques/compressed_activations.h"
 
 namespace headroom {

@@ -4,8 +4,8 @@
 // Autograd calls a hook on a parameter whose gradient is complete, on its own thread, and the step
 // waits for that thread. A GradientSink either updates the parameter at once (gradient_release.h),
 // or sends the gradient to the host and updates after backward
-// (train/offload/offloaded_optimizer.h). With data parallelism it gets the sums over the replicas
-// (train/parallel/data/data_parallel.h, fully_sharded.h).
+// (train/offload/states/offloaded_optimizer.h). With data parallelism it gets the sums over the
+// replicas (train/parallel/data/data_parallel.h, fully_sharded.h).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 #include "bench/cell/memory/traffic.h"
 
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/offloaded_optimizer.h"
 
 namespace headroom {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "profiling/record/record.h"
-#include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
+#include "train/offload/states/host_states.h"
 #include "train/step.h"
 
 namespace headroom {

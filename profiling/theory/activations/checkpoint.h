@@ -28,7 +28,7 @@ Blocks recomputed_blocks(const RunSpec& spec);
 int64_t recomputed_at_once(const RunSpec& spec);
 
 // True if only the nodes that use them keep the casts of a block's weights: on the CPU, and if they
-// are released with the weights (train/offload/prefetching_runner.cpp).
+// are released with the weights (train/offload/blocks/prefetching_runner.cpp).
 bool casts_are_their_nodes(const RunSpec& spec);
 
 // The cast weights alive at the fullest instant. On CUDA autocast's cache has all of them when the

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profiling/theory/row_builder.h"
-#include "train/offload/host_states.h"
+#include "train/offload/states/host_states.h"
 
 namespace headroom {
 

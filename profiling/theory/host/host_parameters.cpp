@@ -6,9 +6,9 @@
 #include "profiling/theory/host/host_update.h"
 #include "profiling/theory/states/parameters.h"
 #include "train/generate/rules.h"
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 #include "train/offload/disk/staged_blocks.h"
-#include "train/offload/host_ranges.h"
+#include "train/offload/states/host_ranges.h"
 #include "train/settings/gradient_rules.h"
 
 namespace headroom {
@@ -62,7 +62,7 @@ int64_t bytes_on_pages(const RowBuilder& sheet) {
 }
 
 void add_disk_parameters(RowBuilder& sheet) {
-  const std::string source = "train/offload/disk_block_storage.cpp DiskBlockStorage";
+  const std::string source = "train/offload/blocks/disk_block_storage.cpp DiskBlockStorage";
   sheet.begin(kDiskParameters);
   for (const ParameterEntry& parameter : kParameterTable) {
     if (!parameter.in_every_block()) continue;
@@ -126,8 +126,9 @@ void add_parameter_rows(RowBuilder& sheet, const std::string& stored) {
     sheet.add({.name = std::string(parameter.name) + ".weight",
                .shape = parameter.shape,
                .dtype = sheet.weight(),
-               .source = on_disk(spec) ? "train/offload/disk_block_storage.cpp DiskBlockStorage"
-                                       : "train/offload/host_block_storage.cpp HostBlockStorage",
+               .source = on_disk(spec)
+                             ? "train/offload/blocks/disk_block_storage.cpp DiskBlockStorage"
+                             : "train/offload/blocks/host_block_storage.cpp HostBlockStorage",
                .condition = on_disk(spec) ? "pinned: blocks on their way" : "pinned",
                .storages = blocks_on_host(spec),
                .space = MemorySpace::kHost});

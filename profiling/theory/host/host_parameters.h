@@ -1,10 +1,10 @@
 // Memory of --param-offload on the card and on the host, and its traffic over the link. No torch
-// here. Read beside train/offload/offloaded_parameters.h.
+// here. Read beside train/offload/blocks/offloaded_parameters.h.
 #pragma once
 
 #include "profiling/theory/row_builder.h"
-#include "train/offload/host_states.h"
 #include "train/offload/host_traffic.h"
+#include "train/offload/states/host_states.h"
 
 namespace headroom {
 
@@ -14,8 +14,8 @@ struct BlockMoves {
   int64_t fetches = 0;  // blocks fetched
 };
 
-// Counted by the step's own prefetcher (train/offload/block_prefetcher.h), over the groups that are
-// recomputed.
+// Counted by the step's own prefetcher (train/offload/blocks/block_prefetcher.h), over the groups
+// that are recomputed.
 BlockMoves block_moves(const RunSpec& spec);
 
 // Parameters: all, or those on the card at once, with all of the blocks' on the host, or on the

@@ -7,7 +7,7 @@
 #include "profiling/theory/host/disk_states.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/states/parameters.h"
-#include "train/offload/host_ranges.h"
+#include "train/offload/states/host_ranges.h"
 #include "train/settings/gradient_rules.h"
 #include "train/settings/whole_units.h"
 
@@ -59,7 +59,7 @@ std::array<const ParameterEntry*, 2> largest_neighbours(const RowBuilder& sheet)
 }
 
 void add_states_in_memory(RowBuilder& sheet) {
-  const std::string source = "train/offload/memory_states.cpp MemoryStates";
+  const std::string source = "train/offload/states/memory_states.cpp MemoryStates";
   sheet.begin(kHostMasters);
   add_each(sheet, {.name = ".master",
                    .source = source,
@@ -79,7 +79,7 @@ void add_leaving_gradients(RowBuilder& sheet) {
     sheet.add({.name = std::string(parameter->name) + ".grad",
                .shape = parameter->shape,
                .dtype = sheet.weight(),
-               .source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer::take",
+               .source = "train/offload/states/offloaded_optimizer.cpp OffloadedOptimizer::take",
                .condition = "inside backward, until the next one is there; the largest two that "
                             "come one after another"});
   }
@@ -91,7 +91,7 @@ void add_host_update_rows(RowBuilder& sheet) {
   } else {
     add_states_in_memory(sheet);
   }
-  const std::string source = "train/offload/offloaded_optimizer.cpp OffloadedOptimizer";
+  const std::string source = "train/offload/states/offloaded_optimizer.cpp OffloadedOptimizer";
   sheet.begin(kHostGradients);
   add_each(sheet, {.name = ".grad",
                    .dtype = sheet.weight(),

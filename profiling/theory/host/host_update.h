@@ -1,5 +1,5 @@
 // Memory of --optimizer-offload on the host, and the gradients on the card. No torch here. Read
-// beside train/offload/offloaded_optimizer.h.
+// beside train/offload/states/offloaded_optimizer.h.
 #pragma once
 
 #include "profiling/theory/row_builder.h"

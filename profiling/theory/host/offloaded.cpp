@@ -6,7 +6,7 @@
 #include "profiling/theory/activations/compressed.h"
 #include "profiling/theory/host/host_parameters.h"
 #include "profiling/theory/host/host_update.h"
-#include "train/offload/saved_units.h"
+#include "train/offload/activations/saved_units.h"
 #include "train/settings/gradient_rules.h"
 
 namespace headroom {

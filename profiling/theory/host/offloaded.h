@@ -1,5 +1,5 @@
 // Rows of --activations offload on the card and on the host. No torch here. Read beside
-// train/offload/offloaded_activations.h.
+// train/offload/activations/offloaded_activations.h.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,7 @@ namespace headroom {
 //   stage's layers, its cut of matrices, its part of what replicas share, and the saves of as many
 //   micro-batches as its stage has at once.
 // Approach: one step of the rank is rehearsed with the step's own bookkeeping of its pinned slabs
-//   (train/offload/host_ranges.h). Every step takes as much as the first.
+//   (train/offload/states/host_ranges.h). Every step takes as much as the first.
 // Limits: as of Note [Rehearsal]. A rank has no files.
 struct RankHost {
   int64_t pinned = 0;    // bytes, in slabs

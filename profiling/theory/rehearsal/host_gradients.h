@@ -1,5 +1,5 @@
-// Gradients on the host, with shapes for tensors. Read beside train/offload/offloaded_optimizer.h.
-// No torch here.
+// Gradients on the host, with shapes for tensors. Read beside
+// train/offload/states/offloaded_optimizer.h. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/model.h"
-#include "train/offload/host_ranges.h"
+#include "train/offload/states/host_ranges.h"
 
 namespace headroom {
 

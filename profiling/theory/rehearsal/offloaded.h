@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/whole_shapes.h"
-#include "train/offload/host_ranges.h"
-#include "train/offload/saved_units.h"
+#include "train/offload/activations/saved_units.h"
+#include "train/offload/states/host_ranges.h"
 #include "train/vocabulary/activations.h"
 
 namespace headroom {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/tensor.h"
-#include "train/offload/block_prefetcher.h"
-#include "train/offload/host_ranges.h"
+#include "train/offload/blocks/block_prefetcher.h"
+#include "train/offload/states/host_ranges.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "profiling/theory/rehearsal/run.h"
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 
 namespace headroom {
 

@@ -132,8 +132,8 @@ void RehearsedStep::release_gradients() {
   }
 }
 
-// As train/offload/offloaded_optimizer.cpp: a gradient goes when the next one is there. The update
-// takes nothing of the card's memory.
+// As train/offload/states/offloaded_optimizer.cpp: a gradient goes when the next one is there. The
+// update takes nothing of the card's memory.
 void RehearsedStep::send_gradients() {
   const auto send = [this](Parameter& parameter) {
     on_host_.take(parameter);
@@ -263,7 +263,7 @@ void RehearsedStep::finish_gradients() {
   if (model_.shards() != nullptr) model_.shards()->finish();
   if (spec_.mesh.ranks() > 1) count_added_gradients(run_, spec_, model_);
   if (updates_) update();
-  // As train/offload/offloaded_optimizer.cpp settles what it multiplies by.
+  // As train/offload/states/offloaded_optimizer.cpp settles what it multiplies by.
   const bool asks_all = spec_.max_grad_norm > 0 || spec_.precision == Precision::kFp16;
   if (offloads_optimizer(spec_) && asks_all) {
     run_.memory.place = {.phase = "optimizer"};

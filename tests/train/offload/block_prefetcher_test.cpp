@@ -1,5 +1,5 @@
 // When blocks come and go. No torch here.
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Blocks' parameters in a file: what was put there comes back, whatever is under way. In a step:
 // offloaded_parameters_test.cpp; faults of the disk: tests/cli/disk_weights_test.py.
-#include "train/offload/disk_block_storage.h"
+#include "train/offload/blocks/disk_block_storage.h"
 
 #include <dirent.h>
 #include <fcntl.h>

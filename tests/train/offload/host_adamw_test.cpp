@@ -1,4 +1,4 @@
-#include "train/offload/host_adamw.h"
+#include "train/offload/states/host_adamw.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <random>
 
-#include "train/offload/adamw_range.h"
+#include "train/offload/states/adamw_range.h"
 #include "train/optim/adamw.h"
 
 namespace headroom {

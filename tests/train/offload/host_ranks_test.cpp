@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "train/loss_scaler.h"
-#include "train/offload/memory_states.h"
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/memory_states.h"
+#include "train/offload/states/offloaded_optimizer.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/offloaded_optimizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "tests/train/heard.h"
 #include "tests/train/techniques/small_step.h"
 #include "train/listeners/listening.h"
-#include "train/offload/memory_states.h"
+#include "train/offload/states/memory_states.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/offload/offloaded_parameters.h"
+#include "train/offload/blocks/offloaded_parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@
 #include "train/offload/disk/disk_layout.h"
 #include "train/offload/disk/state_directory.h"
 #include "train/offload/disk/transfer_queue.h"
-#include "train/offload/host_states.h"
+#include "train/offload/states/host_states.h"
 
 namespace headroom {
 

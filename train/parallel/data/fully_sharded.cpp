@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "model/parameter_table.h"
-#include "train/offload/prefetching_runner.h"
+#include "train/offload/blocks/prefetching_runner.h"
 
 namespace headroom {
 

@@ -20,7 +20,7 @@
 
 #include "model/transformer.h"
 #include "train/gradient_hooks.h"
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 #include "train/parallel/data/fsdp_unit.h"
 #include "train/step_hook.h"
 #include "train/task.h"

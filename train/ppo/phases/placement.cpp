@@ -1,6 +1,6 @@
 #include "train/ppo/phases/placement.h"
 
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/offloaded_optimizer.h"
 #include "train/ppo/phases/phase_names.h"
 
 namespace headroom {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "profiling/theory/rehearsal/parallel/unit_shapes.h"
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 
 namespace headroom {
 

@@ -8,7 +8,7 @@
 
 #include "model/torch.h"
 #include "train/offload/host_arena.h"
-#include "train/offload/host_states.h"
+#include "train/offload/states/host_states.h"
 
 namespace headroom {
 

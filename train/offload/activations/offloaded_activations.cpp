@@ -1,4 +1,4 @@
-#include "train/offload/offloaded_activations.h"
+#include "train/offload/activations/offloaded_activations.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "train/offload/host_adamw.h"
+#include "train/offload/states/host_adamw.h"
 
 #include <omp.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "train/offload/adamw_range.h"
+#include "train/offload/states/adamw_range.h"
 
 namespace headroom {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/offload/disk_block_storage.h"
+#include "train/offload/blocks/disk_block_storage.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 
 #include <algorithm>
 #include <utility>

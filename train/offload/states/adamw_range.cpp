@@ -1,4 +1,4 @@
-#include "train/offload/adamw_range.h"
+#include "train/offload/states/adamw_range.h"
 
 #include <bit>
 #include <cassert>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/torch.h"
-#include "train/offload/host_states.h"
+#include "train/offload/states/host_states.h"
 
 namespace headroom {
 

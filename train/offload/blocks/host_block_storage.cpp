@@ -1,4 +1,4 @@
-#include "train/offload/host_block_storage.h"
+#include "train/offload/blocks/host_block_storage.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 // Stores the blocks' parameters in host memory, pinned for a card.
 #pragma once
 
-#include "train/offload/block_storage.h"
+#include "train/offload/blocks/block_storage.h"
 #include "train/offload/copy_queue.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-// The arithmetic of train/offload/host_adamw.h on a range of a part, for one vector width.
+// The arithmetic of train/offload/states/host_adamw.h on a range of a part, for one vector width.
 // No torch here.
 //
 // Note [The same bits on every processor]
@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "train/offload/host_adamw.h"
+#include "train/offload/states/host_adamw.h"
 
 namespace headroom {
 

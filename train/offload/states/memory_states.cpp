@@ -1,4 +1,4 @@
-#include "train/offload/memory_states.h"
+#include "train/offload/states/memory_states.h"
 
 namespace headroom {
 

@@ -20,8 +20,8 @@
 #include "model/transformer.h"
 #include "train/data/weights.h"
 #include "train/listeners/memory_tags.h"
-#include "train/offload/block_prefetcher.h"
-#include "train/offload/block_storage.h"
+#include "train/offload/blocks/block_prefetcher.h"
+#include "train/offload/blocks/block_storage.h"
 #include "train/step_hook.h"
 
 namespace headroom {

@@ -20,7 +20,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/offload/block_storage.h"
+#include "train/offload/blocks/block_storage.h"
 #include "train/offload/copy_queue.h"
 #include "train/offload/disk/scratch_file.h"
 #include "train/offload/disk/staged_blocks.h"

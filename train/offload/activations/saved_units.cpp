@@ -1,4 +1,4 @@
-#include "train/offload/saved_units.h"
+#include "train/offload/activations/saved_units.h"
 
 #include <algorithm>
 #include <utility>

@@ -38,10 +38,10 @@
 #include <vector>
 
 #include "model/torch.h"
+#include "train/offload/blocks/offloaded_parameters.h"
 #include "train/offload/copy_queue.h"
-#include "train/offload/host_adamw.h"
-#include "train/offload/host_states.h"
-#include "train/offload/offloaded_parameters.h"
+#include "train/offload/states/host_adamw.h"
+#include "train/offload/states/host_states.h"
 #include "train/update/gradient_sink.h"
 
 namespace headroom {

@@ -1,4 +1,4 @@
-#include "train/offload/prefetching_runner.h"
+#include "train/offload/blocks/prefetching_runner.h"
 
 #include <ATen/autocast_mode.h>
 

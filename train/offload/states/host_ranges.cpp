@@ -1,4 +1,4 @@
-#include "train/offload/host_ranges.h"
+#include "train/offload/states/host_ranges.h"
 
 #include <algorithm>
 #include <iterator>

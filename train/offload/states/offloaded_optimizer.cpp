@@ -1,4 +1,4 @@
-#include "train/offload/offloaded_optimizer.h"
+#include "train/offload/states/offloaded_optimizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/transformer.h"
-#include "train/offload/block_prefetcher.h"
+#include "train/offload/blocks/block_prefetcher.h"
 
 namespace headroom {
 
