@@ -1,12 +1,12 @@
-// What the program's exit status says.
+// The program's exit codes.
 #pragma once
 
 namespace headroom {
 
 enum ExitCode {
   kExitOk = 0,
-  kExitUsage = 2,        // something the user typed
-  kExitSomeFailed = 3,   // the sweep went through, some cells failed
+  kExitUsage = 2,        // an error in the command line
+  kExitSomeFailed = 3,   // the sweep ended, some cells failed
   kExitBadFile = 3,      // a snapshot that does not open
   kExitAllFailed = 4,    // no cell gave a result; fit, rlhf, budget: nothing fits
   kExitEnvironment = 5,  // no device, no space, not writable

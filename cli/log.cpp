@@ -1,6 +1,6 @@
 #include "cli/log.h"
 
-// The only file that sees spdlog: it brings a fmt of its own, which must not meet torch's.
+// The only file that includes spdlog, whose own fmt conflicts with torch's.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ spdlog::logger& logger() {
                                                  std::make_shared<spdlog::sinks::stderr_sink_st>());
     made->set_pattern("%v");
     made->flush_on(spdlog::level::info);
-    // A closed stderr is no reason to lose a sweep.
+    // A closed stderr must not end a sweep.
     made->set_error_handler([](const std::string&) {});
     return made;
   }();
@@ -27,16 +27,16 @@ spdlog::logger& logger() {
 
 bool status_shown = false;
 
-// Begins the line anew.
+// Clears the line.
 constexpr const char* kErase = "\r\033[K";
 
 void write_status(const std::string& text) {
-  // Not through the logger, which ends lines. A terminal that has gone costs nothing.
+  // Not through the logger, which ends lines. A closed terminal is ignored.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   status_shown = text != kErase;
 }
 
-// What is to be logged, made ready: the status line is gone, the text is printable and fits.
+// Clears the status line, and makes the message printable and wrapped.
 std::string settled(const std::string& message) {
   if (status_shown) write_status(kErase);
   constexpr size_t kContinuation = 2;
@@ -56,11 +56,11 @@ void log_status(const std::string& message) {
   if (!shows_status() || (message.empty() && !status_shown)) return;
   const std::string text = printable(message);
   const size_t width = terminal_width(STDERR_FILENO);
-  // The last column stays free: a terminal may begin a new line after it.
+  // The last column stays free: a terminal may wrap after it.
   write_status(kErase + (width == 0 ? text : shortened(text, width - 1)));
 }
 
-// The text is an argument, not the format: it may hold braces.
+// The text is an argument, not the format: it may contain braces.
 void log_error(const std::string& message) {
   logger().error("{}", settled("headroom: " + message));
 }

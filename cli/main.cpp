@@ -1,4 +1,4 @@
-// headroom: picks the command, turns what goes wrong into one line and an exit code.
+// headroom: selects the command, turns an error into one line and an exit code.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -41,7 +41,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"cards", "the cards that are known: memory, bandwidth, peak rates", run_cards_command},
 }};
 
-// What was known when this program was built: nothing of libtorch is loaded for it.
+// Versions at build time: libtorch is not loaded for it.
 std::string version() {
   return "headroom " HEADROOM_VERSION "\ncommit " + build_revision() + " (" + build_settings() +
          ")\nlibtorch " HEADROOM_LIBTORCH ", CUDA " HEADROOM_CUDA "\n";
@@ -92,10 +92,10 @@ int dispatch(int argc, char** argv) {
   return command_of(word, "headroom profile --model-size small").run(argc - 1, argv + 1);
 }
 
-// What was typed may be of any length, and a message repeats it.
+// Shortens a message: it may repeat typed text of any length.
 std::string brief(std::string message) {
   constexpr size_t kMost = 2000;  // bytes
-  constexpr size_t kEnd = 500;    // where what is allowed stands
+  constexpr size_t kEnd = 500;    // with the allowed values
   if (message.size() <= kMost) return message;
   return message.substr(0, kMost - kEnd) + " [...] " + message.substr(message.size() - kEnd);
 }

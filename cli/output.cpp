@@ -21,7 +21,7 @@ int report_descriptor = STDOUT_FILENO;
 }  // namespace
 
 void hold_standard_descriptors() {
-  // Opened for reading, so that writing to it is an error and not silence.
+  // Opened for reading, so that writing to it is an error.
   int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
     descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ void print(std::string_view text) {
     const ssize_t written = ::write(report_descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EPIPE) return;
-    if (written < 0 && errno == EAGAIN) {  // left non-blocking by whoever shares it
+    if (written < 0 && errno == EAGAIN) {  // set non-blocking by another process
       pollfd waited{report_descriptor, POLLOUT, 0};
       ::poll(&waited, 1, -1);
       continue;

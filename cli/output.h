@@ -1,4 +1,4 @@
-// Data on stdout, and what happens when it does not go through.
+// Data on stdout, and the handling of failed writes.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace headroom {
 
-// A program started with stdout closed would print into the first file it opens. Makes sure that
-// descriptors 0 to 2 are taken; those that were closed fail to write. First thing in main().
+// A program started with stdout closed would print into the first file that it opens. Occupies file
+// descriptors 0 to 2; writes to those that were closed fail. Called first in main().
 void hold_standard_descriptors();
 
-// From here on a write that fails is an error with a reason, where the kernel would end the
-// program: a pipe whose reader has gone, a limit on file sizes (ulimit -f).
+// From here on a failed write is an error with a reason, instead of the end of the program: a pipe
+// with a closed reading end, a file size limit (ulimit -f).
 void survive_failed_writes();
 
-// From here on print() goes to stderr: stdout has been asked for by name, for a file.
+// From here on print() goes to stderr, because a file flag names stdout.
 void print_to_stderr();
 
-// Writes all of it. Quiet when the reader has gone ("| head"); std::runtime_error (one
-// line) on any other failure, a full disk for one.
+// Writes all of it. Ignores a closed reading end ("| head"); throws std::runtime_error (one line)
+// on any other failure, such as a full disk.
 void print(std::string_view text);
 
-// On stdout, as wide as the terminal; or into a file, whole or not at all, where `path` names one.
+// On stdout, as wide as the terminal; or atomically into the file `path`, if given.
 void print_tables(const std::vector<Table>& tables, TableFormat format,
                   const std::string& path = "");
 

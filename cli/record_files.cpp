@@ -19,7 +19,7 @@ LatestRecords records_of(const std::string& path, Keep keep, const std::string& 
     for (const std::string& line : in_words(latest.skipped, path)) log_warning(line);
     return latest;
   } catch (const BrokenInput&) {
-    throw;  // the machine's fault, not the command line's
+    throw;  // a fault of the machine, not of the command line
   } catch (const std::runtime_error& error) {
     throw UsageError(where + error.what());
   }
@@ -32,7 +32,7 @@ std::vector<std::string> file_list(const std::string& flag, const std::string& t
 
 LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep,
                                const std::string& where) {
-  // Keep::kPeaks drops the marks that name the shard of a row.
+  // Keep::kPeaks drops the marks with a row's shard.
   if (paths.size() > 1) keep = std::max(keep, Keep::kFigures);
   LatestRecords all;
   std::vector<std::vector<Record>> files;
@@ -44,7 +44,7 @@ LatestRecords records_of_files(const std::vector<std::string>& paths, Keep keep,
   for (const std::string& line : gaps_in(files, paths)) log_warning(line);
   for (std::vector<Record>& records : files) {
     if (all.records.empty()) {
-      all.records = std::move(records);  // all of one file stay where they are
+      all.records = std::move(records);  // no copy for a single file
     } else {
       std::move(records.begin(), records.end(), std::back_inserter(all.records));
     }

@@ -21,7 +21,7 @@ void RunProgress::operator()(const Progress& progress) {
   if (progress.step > 0 && first_step_ == Clock::time_point{}) first_step_ = now;
   if (shows_status()) return log_status(text_of(progress));
   const bool is_first = said_ == Clock::time_point{};
-  // Writing is the last stage, and a snapshot of many steps takes as long as the steps did.
+  // Writing is the last stage, and a snapshot of many steps takes as long as the steps.
   const auto least = progress.stage == "writing" ? kSoon : kOften;
   if (!is_first && now - said_ < least) return;
   said_ = now;

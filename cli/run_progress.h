@@ -1,4 +1,4 @@
-// What `headroom profile` says while its cell runs. No torch here.
+// The progress of `headroom profile` while its cell runs. No torch here.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,11 @@
 
 namespace headroom {
 
-// On a terminal one line, redrawn; elsewhere a line when the cell begins and one every ten seconds.
+// On a terminal one redrawn line; elsewhere a line when the cell begins, then at most one every ten
+// seconds.
 class RunProgress {
  public:
-  // name: the run's.
+  // name: of the run.
   explicit RunProgress(std::string name) : name_(std::move(name)) {}
 
   void operator()(const Progress& progress);
@@ -22,7 +23,7 @@ class RunProgress {
   std::string text_of(const Progress& progress) const;
 
   std::string name_;
-  Clock::time_point first_step_ = {};  // when it began
+  Clock::time_point first_step_ = {};  // its start
   Clock::time_point said_ = {};
 };
 

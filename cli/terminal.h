@@ -1,4 +1,4 @@
-// What the terminal behind stdout, or stderr, can show. No torch here.
+// Capabilities of the terminal behind stdout or stderr. No torch here.
 #pragma once
 
 #include <unistd.h>
@@ -8,22 +8,22 @@
 
 namespace headroom {
 
-// Whether the locale's character set is UTF-8, as the C library decides it: LC_ALL before LC_CTYPE
-// before LANG, the first that is not empty; none of them is plain ASCII.
+// True if the locale's character set is UTF-8, by the C library's rule: the first non-empty one of
+// LC_ALL, LC_CTYPE, LANG; ASCII if all are empty.
 bool locale_is_utf8();
 
-// Columns of the terminal behind a descriptor: what COLUMNS says, else what the terminal says. 0 =
-// as wide as needed: it is none (a file, a pipe), or does not say.
+// Columns of the terminal behind a file descriptor: from COLUMNS, otherwise from the terminal. 0 =
+// as wide as needed: not a terminal (a file, a pipe), or an unknown width.
 size_t terminal_width(int descriptor = STDOUT_FILENO);
 
-// Columns of the page that stdout is: those of a terminal; 160 in a pipe, which ends in a log or in
-// a pager; 0 = as wide as needed in a file.
+// Columns for stdout: the terminal's; 160 in a pipe, which ends in a log or a pager; 0 = as wide as
+// needed in a file.
 size_t page_width();
 
-// Whether a terminal is behind a descriptor that can do more than print lines: not TERM=dumb.
+// True if a file descriptor is a terminal that can do more than print lines: not TERM=dumb.
 bool is_live(int descriptor);
 
-// Whether stdout is such a terminal and NO_COLOR is not set.
+// True if stdout is such a terminal and NO_COLOR is not set.
 bool takes_colour();
 
 // Text with FITS in green and EXCEEDS and NOTHING FITS in red.

@@ -1,11 +1,11 @@
-// The tier that a test runs in: `pr` takes a part of what is long, always the same one.
+// The tier of a test: `pr` runs a fixed part of the long tests.
 #pragma once
 
 #include <cstdlib>
 
 namespace headroom {
 
-// Set by ctest -C nightly for the tests that take all of it.
+// HEADROOM_LONG is set by ctest -C nightly, for tests that then run all of it.
 inline bool is_at_night() { return std::getenv("HEADROOM_LONG") != nullptr; }
 
 }  // namespace headroom

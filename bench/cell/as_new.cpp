@@ -35,7 +35,7 @@ void release_all() {
 }  // namespace
 
 std::string begin_as_new() {
-  std::ofstream("/proc/self/clear_refs") << 5;  // the peak of resident memory begins anew
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak of resident memory
   if (torch::cuda::device_count() == 0) return "";
   static std::optional<int64_t> at_first;
   if (!at_first) {

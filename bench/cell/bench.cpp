@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// Another build may do the same otherwise: of that first.
+// The build comes first: another build may run the same settings differently.
 std::vector<AgreedSetting> said_with_build(const RunSpec& spec) {
   std::vector<AgreedSetting> said = {
       {"the build", build_revision() + " (" + build_settings() + ")"}, {"libtorch", TORCH_VERSION}};
@@ -37,7 +37,7 @@ void Bench::build(std::vector<std::string>* notes) {
   }
   if (!spec.save_checkpoint.empty()) saver = std::make_unique<CheckpointSaver>(spec, grid.get());
   during = "reading the tokens";
-  // A run that goes on from another one's states goes on in its data.
+  // A run that continues from another run's states also continues in its data.
   const HostStates* states = step->update->host_states();
   if (states != nullptr) next_step = std::max<int64_t>(states->steps_done(), 0);
   const int64_t steps = next_step + all_steps(spec);

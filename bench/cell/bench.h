@@ -1,4 +1,4 @@
-// What one run is made of while it runs.
+// The state of a run.
 #pragma once
 
 #include <torch/types.h>
@@ -22,12 +22,12 @@
 
 namespace headroom {
 
-// Everything one run needs, and the number of the next step (which batch it sees).
+// Everything a run needs, and the number of the next step, which selects its batch.
 struct Bench {
   const RunSpec& spec;
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
-  std::unique_ptr<RankWarnings> warnings = nullptr;  // with a grid, which warns when it goes, too
+  std::unique_ptr<RankWarnings> warnings = nullptr;  // outlives the grid, whose destructor warns
   std::unique_ptr<DeviceMesh> grid = nullptr;        // null: one rank
   std::unique_ptr<Step> step = nullptr;
   std::unique_ptr<Data> data = nullptr;
@@ -36,21 +36,21 @@ struct Bench {
   OnProgress on_progress = {};
   Progress progress = {};
   std::chrono::steady_clock::time_point told = {};
-  std::string during = "the start";         // what it is at, for people
+  std::string during = "the start";         // the current activity, for people
   std::string failed_in = {};               // see FailedPhase
-  std::optional<OutOfMemory> refused = {};  // the last allocation that was
+  std::optional<OutOfMemory> refused = {};  // the last refused allocation
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
-  // Notes: what was done otherwise than asked.
+  // Notes: deviations from the request.
   void build(std::vector<std::string>* notes);
-  // Says where in the run the next step is, and gives its batch.
+  // Reports the next step's place in the run, and returns its batch.
   Batch begin_step(const char* what, int64_t index);
-  // After a step, outside of what is timed: the checkpoint that may be due.
+  // Called after a step, outside its timing: saves a checkpoint if one is due.
   void end_step();
-  // After the last one.
+  // Called after the last step.
   void end_run();
-  // Before a stage (step 0) and before each of its steps; a step that soon follows another is not
-  // worth a line.
+  // Called before a stage (step 0) and before each of its steps; a step soon after another is not
+  // reported.
   void tell(const char* stage, bool is_step = true);
 
  private:

@@ -1,5 +1,5 @@
-// headroom-cell: runs in a process of their own. See Note [The cell program] and Note [Cells in one
-// process] in bench/launch/cell.h.
+// headroom-cell: runs cells in a separate process. See Note [The cell program] and
+// Note [Cells in one process] in bench/launch/cell.h.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ int print_line(const std::string& line) {
   return written ? 0 : 5;
 }
 
-// Exit code 2 and the reason where libtorch does not take the allocator settings it is run with.
+// Exit code 2 and the reason if libtorch refuses the environment's allocator settings.
 int print_alloc_conf_keys() {
   try {
     return print_line(alloc_conf_keys().dump());
@@ -40,7 +40,7 @@ int print_alloc_conf_keys() {
   }
 }
 
-// Pages of this process in memory; 0 where /proc does not tell.
+// This process's resident memory; 0 if /proc does not report it.
 int64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   int64_t all = 0;
@@ -49,8 +49,8 @@ int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-// As far as it has come: the parent learns the last figures when it ends. What is resident now, the
-// run's tensors freed, is what libtorch is and what the allocator of host memory has kept.
+// Figures so far: the parent gets the final ones when the process ends. The run's tensors are freed
+// by now, so the resident memory is libtorch itself and the host allocator's cache.
 nlohmann::json own_process() {
   return {{"pid", getpid()},
           {"max_rss_bytes", max_resident_bytes()},
@@ -71,7 +71,7 @@ Record run_request(const std::string& line) {
   return record;
 }
 
-// One line of stdin after the other.
+// Runs the requests of stdin, one per line.
 int run_requests() {
   for (std::string line; std::getline(std::cin, line);) {
     const Record record = run_request(line);
@@ -82,7 +82,7 @@ int run_requests() {
   return 0;
 }
 
-// The same, each as in a new process.
+// Like run_requests(), but runs each request as in a new process.
 int serve() {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == kIdentityRequest) {
@@ -99,18 +99,18 @@ int serve() {
   return 0;
 }
 
-// What `ps` and `top` show of a rank: "headroom-rank3".
+// Sets the name that `ps` and `top` show for a rank: "headroom-rank3".
 void take_a_ranks_name() {
   const char* const rank = std::getenv("RANK");
   if (rank != nullptr) prctl(PR_SET_NAME, (std::string("headroom-rank") + rank).c_str());
 }
 
-// Without libtorch's destructors, which take longer than a small cell's step. The run's own objects
-// are gone.
+// Skips libtorch's destructors, which take longer than a small cell's step. The run's own objects
+// are already destroyed.
 [[noreturn]] void end(int code) {
   std::fflush(nullptr);
 #ifdef __SANITIZE_ADDRESS__
-  std::exit(code);  // leaks are looked for there
+  std::exit(code);  // runs the leak check
 #else
   std::_Exit(code);
 #endif
@@ -122,7 +122,7 @@ void take_a_ranks_name() {
 int main(int argc, char** argv) {
   headroom::die_with_parent();
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a Record with a reason
+  std::signal(SIGXFSZ, SIG_IGN);  // an exceeded file size limit gives a Record with a reason
   if (argc == 2 && std::strcmp(argv[1], "--identity") == 0) {
     return headroom::print_line(headroom::build_identity().dump());
   }

@@ -1,5 +1,4 @@
-// What the measured steps of a generation did, and how long the prefill and the decode of each
-// took.
+// The token counts of a generation's measured steps, and the times of their prefills and decodes.
 #pragma once
 
 #include <torch/types.h>
@@ -11,8 +10,8 @@
 
 namespace headroom {
 
-// Waits for the device where a phase begins and ends, and takes no times of a virtual one. Passes
-// on what it hears.
+// Synchronizes the device where a phase begins and ends; takes no times on a virtual one. Forwards
+// every scope to `next`.
 class GenerationClock final : public ScopeListener {
  public:
   GenerationClock(const RunSpec& spec, torch::Device device, ScopeListener* next);

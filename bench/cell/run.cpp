@@ -34,8 +34,8 @@
 namespace headroom {
 namespace {
 
-// After an exception in oneDNN, such as an out-of-memory, libtorch goes another way and keeps to it
-// (LinearAlgebra.cpp). A run begins as a process does.
+// After an exception in oneDNN, such as an out-of-memory, libtorch stops using it
+// (LinearAlgebra.cpp). A run starts with it enabled, like a new process.
 void begin_with_onednn() { at::globalContext().setUserEnabledMkldnn(true); }
 
 void note_onednn(Record& record) {
@@ -65,13 +65,13 @@ void warm_up(Bench& bench) {
   bench.tracker().release_cached();
 }
 
-// Whether the snapshot shall say who made what is older than its first event.
+// True if the snapshot needs the stacks of allocations older than its first event.
 bool wants_older_stacks(const RunSpec& spec) {
   return !spec.snapshot.empty() && spec.record_steps > 0 && spec.stacks == Stacks::kCpp;
 }
 
-// Timed steps. The batch is made outside the clock, and the loss is read outside it. Nothing of one
-// step is alive in the next.
+// Timed steps. The batch is created and the loss read outside the timing. No tensor of a step
+// survives into the next.
 void measure(Bench& bench, Record& record) {
   PhasePeaks peaks({&bench.tracker()});
   std::optional<GenerationClock> clock;
@@ -116,12 +116,12 @@ Snapshot record_steps(Bench& bench, Record& record) {
   return recorded.finish(record);
 }
 
-// Ranks of one machine have a card each, in their order.
+// Each rank of a machine has its own card, in rank order.
 torch::Device device_of_rank(torch::Device first) {
   if (!first.is_cuda()) return first;
   const int64_t cards = static_cast<int64_t>(torch::cuda::device_count());
   const auto index = static_cast<c10::DeviceIndex>(local_rank() % cards);
-  c10::cuda::set_device(index);  // of what is allocated without saying where
+  c10::cuda::set_device(index);  // for allocations without an explicit device
   return {torch::kCUDA, index};
 }
 
@@ -133,8 +133,8 @@ void predict_rank(const RunSpec& spec, Record& record) {
   for (const auto& [kind, bytes] : predicted.moved) own.predicted_moved[kind] = bytes;
 }
 
-// Throws in our words, because libtorch names no reason on the CPU. Not on a real card: it may run
-// the kernel.
+// Throws with our own text, because libtorch gives no reason on the CPU. Not for a real card, which
+// may run the kernel.
 void refuse_attention(const RunSpec& spec) {
   try {
     check_attention(spec);
@@ -143,7 +143,7 @@ void refuse_attention(const RunSpec& spec) {
   }
 }
 
-// Theory follows the device that really runs, which "auto" does not tell.
+// The theory needs the device that really runs, not "auto".
 void predict(RunSpec spec, torch::Device device, Record& record) {
   spec.device = settled(spec.device, device);
   if (!attention_refusal(spec).empty()) return refuse_attention(spec);
@@ -151,8 +151,8 @@ void predict(RunSpec spec, torch::Device device, Record& record) {
   record.predicted = predicted(spec);
 }
 
-// The last thing a run does: every figure is in the Record by now. A file that cannot be written
-// does not cost the others; the first refusal is thrown.
+// The last action of a run: every figure is in the Record by now. A failed file does not prevent
+// the others; the first failure is thrown.
 void write_files(Bench& bench, const Snapshot& snapshot) {
   std::exception_ptr refusal;
   const auto attempt = [&](const std::string& path, const auto& write) {
@@ -172,7 +172,7 @@ void write_files(Bench& bench, const Snapshot& snapshot) {
   if (refusal) std::rethrow_exception(refusal);
 }
 
-// What a rank's card has in use and libtorch's allocator has not: the CUDA context, NCCL's buffers.
+// The card's memory in use outside libtorch's allocator: the CUDA context, NCCL's buffers.
 void note_beside_allocator(torch::Device device, Record& record) {
   if (!device.is_cuda()) return;
   const auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device.index());
@@ -182,7 +182,7 @@ void note_beside_allocator(torch::Device device, Record& record) {
   record.environment["beside_allocator_bytes"] = static_cast<int64_t>(total - free) - reserved;
 }
 
-// Where none was made, there are no states either, whatever was predicted of a run that makes them.
+// If every step was skipped, there are no states, although a normal run was predicted to have them.
 void note_skipped_steps(const Step& step, Record& record) {
   const int64_t skipped = step.update->skipped_steps();
   if (skipped == 0) return;
@@ -213,7 +213,7 @@ void run_to_the_end(Bench& bench, const RunOptions& options, Record& record) {
   begin_telling(bench, options.on_progress, record);
   bench.build(&record.notes);
   warm_up(bench);
-  // Taking a stack costs time, which on a real device is measured now.
+  // Taking a stack costs time, which is now measured on a real device.
   if (wants_older_stacks(spec) && is_real(bench.device)) bench.tracker().keep_stacks(false);
   measure(bench, record);
   Snapshot snapshot;
@@ -234,7 +234,7 @@ void describe_out_of_memory(const Bench& bench, const Failure& failure, Record& 
   OutOfMemory moment = bench.refused.value_or(OutOfMemory{});
   moment.during = bench.during;
   moment.phase = bench.failed_in;
-  // What NCCL asks for goes past libtorch's allocator.
+  // NCCL's allocations bypass libtorch's allocator.
   const bool of_nccl = failure.reason.find("NCCL error") != std::string::npos;
   if (moment.memory.empty() && of_nccl) moment.memory = "device";
   record.reason =

@@ -10,14 +10,14 @@ namespace headroom {
 
 struct RunOptions {
   int64_t host_memory_bytes = 0;  // host allocations beyond it are refused; 0 = no limit
-  bool watches = false;           // fills Record::watched; wants three recorded steps
-  OnProgress on_progress;         // told between steps; see Note [Progress of a cell]
+  bool watches = false;           // fills Record::watched; needs three recorded steps
+  OnProgress on_progress;         // called between steps; see Note [Progress of a cell]
 };
 
-// Builds the step, warms up, times the measured steps (peaks per phase come from them), then
+// Builds the step, warms up, times the measured steps (which give the peaks per phase), then
 // records the last steps (breakdown, snapshot). Never throws: an out-of-memory, an unsupported
-// device or an error is a Record with its status and reason. Out-of-memory is caught here and in
-// headroom_bench, by one rule (bench/cell/memory/out_of_memory.h).
+// device or an error is a Record with its status and reason. headroom_bench catches out-of-memory
+// by the same rule (bench/cell/memory/out_of_memory.h).
 //
 // Call once per process: the host tracker stays installed, and a CUDA error may leave the context
 // unusable.

@@ -1,7 +1,7 @@
-// How fast states go through memory and back to the disk, with nothing done to them: what
-// studies/host/disk_bench.sh holds against fio. No torch here.
+// Measures how fast unchanged states are read from the disk and written back;
+// studies/host/disk_bench.sh compares it with fio. No torch here.
 //   headroom_disk_step DIRECTORY STATE_BYTES BLOCK_BYTES BUFFERS STEPS [threads]
-// stdout: a line of JSON per step, {"bytes", "seconds"}; stderr: what is to be said.
+// stdout: a line of JSON per step, {"bytes", "seconds"}; stderr: notes.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 50;
 
-// Not told: the first step writes the second file for the first time, which costs more.
+// Not reported: the first step creates the second file, which costs more.
 constexpr int kWarmUps = 1;
 
 int run(const std::vector<std::string>& words) {

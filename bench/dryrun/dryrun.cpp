@@ -31,14 +31,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The room that the reports of several processes take.
+// Space for the reports of several processes.
 constexpr int64_t kReportBytes = int64_t{1} << 20;
 
 int report_space_error(const std::string& folder) {
   return space_error(folder + "/report", /*size=*/0, kReportBytes);
 }
 
-// A folder that goes away with what is in it, on a disk that has room.
+// A temporary folder, removed with its content, on a disk with enough space.
 class Scratch {
  public:
   Scratch() {
@@ -76,7 +76,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   std::vector<std::string> set =
       stand_in_environment(request.card, request.count, prefix, observer);
   set.push_back(path_list_variable("PYTHONPATH", (folder / "python_hook").string()));
-  // Triton links its helpers against the driver and does not look where it is loaded from.
+  // Triton links its helpers against the driver and ignores where the driver is loaded from.
   set.push_back("TRITON_LIBCUDA_PATH=" + (folder / "driver").string());
   if (!request.snapshot.empty()) {
     set.push_back("HEADROOM_DRYRUN_SNAPSHOT=" + fs::absolute(request.snapshot).string());
@@ -90,7 +90,7 @@ std::vector<std::string> environment(const DryRun& request, const std::string& p
   return torch_environment(request.alloc_conf, std::move(set));
 }
 
-// What a launcher would tell a rank, of nodes with `count` cards each.
+// Adds a launcher's variables for a rank, on nodes with `count` cards each.
 std::vector<std::string> as_rank(std::vector<std::string> variables, const DryRun& request,
                                  int64_t rank, const std::string& job) {
   const int64_t local_size = std::min<int64_t>(request.count, request.world_size);
@@ -120,7 +120,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& words,
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
   sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);  // which we ignore
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&defaults, signal);  // ignored by us
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setsigmask(&attributes, &signals.previous_mask());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -137,7 +137,7 @@ std::vector<ProcessReport> read_reports(const std::string& folder) {
   std::map<fs::path, ProcessReport> reports;
   for (const auto& entry : fs::directory_iterator(folder)) {
     fs::path path = entry.path();
-    if (path.extension() != ".json") continue;  // cut off while it was written
+    if (path.extension() != ".json") continue;  // incomplete
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     path.replace_extension();
@@ -152,7 +152,7 @@ std::vector<ProcessReport> read_reports(const std::string& folder) {
   return all;
 }
 
-// Why reports are missing or cut off: the disk filled while the program ran. "" where none is.
+// The reason for missing or truncated reports: the disk filled during the run. "" = there are none.
 std::string lost_reports(const std::string& folder, const std::vector<ProcessReport>& reports) {
   const auto is_cut = [](const std::string& text) {
     return !text.empty() && !nlohmann::json::accept(text);
@@ -167,8 +167,8 @@ std::string lost_reports(const std::string& folder, const std::vector<ProcessRep
 
 bool is_running(int64_t pid) { return parent_of_running(static_cast<pid_t>(pid)).has_value(); }
 
-// "<stem>.running", which stays until the report is written. A signal that ends the process adds
-// "<stem>.ending".
+// The file "<stem>.running", which exists until the report is written. A process that is ending by
+// a signal adds "<stem>.ending".
 struct Mark {
   std::string stem;
   int64_t pid = 0;
@@ -190,7 +190,7 @@ std::vector<Mark> marks(const std::string& folder) {
   return found;
 }
 
-// A mark without any file beside it.
+// Marks without a report file.
 std::vector<Unreported> without_report(const std::string& folder) {
   std::vector<Unreported> found;
   for (const Mark& mark : marks(folder)) {
@@ -202,8 +202,8 @@ std::vector<Unreported> without_report(const std::string& folder) {
   return found;
 }
 
-// Of processes that the same signal ends: longer than the stand-in gives them (kGraceSeconds), and
-// not past another signal. One that the signal has not reached in three seconds goes on.
+// Waits for processes ended by the same signal: longer than the stand-in's limit (kGraceSeconds),
+// but not beyond another signal. A process not signalled within three seconds is not awaited.
 void await_reports(const std::string& folder, const HeldSignals& signals) {
   using std::chrono::seconds;
   using std::chrono::steady_clock;
@@ -230,7 +230,7 @@ std::string snapshot_of_process(const std::string& file, int64_t pid) {
 
 namespace {
 
-// As `rank` alone, or as it is (-1). In the folder `job` ranks find what earlier ones left.
+// Runs `rank` alone, or the unchanged program (-1). The folder `job` passes files between ranks.
 DryRunOutcome run_once(const DryRun& request, const std::string& program, int64_t rank,
                        const std::string& job, const HeldSignals& signals) {
   const Scratch scratch;

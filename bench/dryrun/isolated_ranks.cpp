@@ -26,7 +26,7 @@ void add(DryRunOutcome& all, DryRunOutcome one) {
 
 json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
 
-// What it took of its cards and asked of NCCL. Launches are not in it: who prints has more of them.
+// The rank's memory peaks and NCCL calls. Not its launches: a rank that prints has more of them.
 RankPrint print_of(const DryRunOutcome& outcome) {
   json print = {outcome.exit_code, outcome.signal};
   for (const ProcessReport& report : outcome.reports) {

@@ -1,4 +1,4 @@
-// Ranks of a job that run one after the other, each alone. No torch here.
+// Runs ranks of a job one after the other, each alone. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace headroom {
 
 using RunRank = std::function<DryRunOutcome(int64_t rank)>;
 
-// These, until one is interrupted; the exit code is the first that is none of success.
+// Runs these ranks until one is interrupted; the exit code is the first nonzero one.
 DryRunOutcome run_ranks(const std::vector<int64_t>& ranks, const RunRank& run);
 
-// Those that differ, with `kinds`. Where rank 0 fails it is the only one. Note [Distinct ranks]
+// Runs the ranks that differ, and sets `kinds`; only rank 0 if that fails. Note [Distinct ranks]
 DryRunOutcome run_distinct(int64_t world_size, const RunRank& run);
 
 }  // namespace headroom

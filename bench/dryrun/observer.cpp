@@ -1,16 +1,16 @@
-// libheadroom_observer.so: tells what libtorch's allocator had live in a C++ program that is not
-// ours. Preloaded by `headroom dryrun`.
+// libheadroom_observer.so: reports the live memory of libtorch's allocator in a user's C++ program.
+// Preloaded by `headroom dryrun`.
 //
 // Note [The observer]
-// Rationale: the stand-in sees segments; what was allocated inside them only libtorch knows, and a
-//   C++ program under dryrun has no hook of its own to ask it.
-// Approach: compiled against libtorch's headers and linked to none of it, because it is loaded
-//   into programs without libtorch too. The allocator is a variable that libc10_cuda exports; its
-//   statistics are a virtual function of it. The stand-in calls headroom_observe() when the
-//   process ends (virtual_gpu/device/machine.h names it; nothing is included either way). It is
-//   here and not in virtual_gpu/, which sees no torch.
-// Limits: the place of a virtual function is a matter of the version, so other versions than the
-//   one it was built for are left alone. A program that resets its peaks hides the ones before.
+// Rationale: the stand-in sees segments; the allocations inside them are known only to libtorch,
+//   and a C++ program under dryrun has no hook to query it.
+// Approach: compiled against libtorch's headers but not linked to it, because it is also loaded
+//   into programs without libtorch. The allocator is a variable exported by libc10_cuda; one of
+//   its virtual functions returns its statistics. The stand-in calls headroom_observe() when the
+//   process ends (virtual_gpu/device/machine.h names it; neither includes the other). It is here
+//   and not in virtual_gpu/, which has no torch.
+// Limits: the slot of a virtual function depends on the version, so versions other than the one it
+//   was built for are not read. A program that resets its peaks hides the earlier ones.
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -41,8 +41,8 @@ int find_library(dl_phdr_info* library, size_t, void* data) {
   return 1;
 }
 
-// The program's own copy first (a program that names a library's variable holds the variable); else
-// the library's, whoever loaded it: a Python's libraries are not in the global scope.
+// The program's own copy first (a program that refers to a library's variable holds it); otherwise
+// the library's, however it was loaded: Python's libraries are not in the global scope.
 template <typename T>
 T* symbol(const char* library, const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<T*>(found);
@@ -53,7 +53,7 @@ T* symbol(const char* library, const char* name) {
   return scope == nullptr ? nullptr : reinterpret_cast<T*>(dlsym(scope, name));
 }
 
-// "2.11.0", as libtorch's stable C interface says it; "" before that was there (2.9).
+// "2.11.0", from libtorch's stable C interface; "" before it existed (2.9).
 std::string libtorch_version() {
   auto* version = symbol<uint64_t()>("/libtorch_cpu.so", "aoti_torch_abi_version");
   if (version == nullptr) return "";
@@ -85,7 +85,7 @@ void add_device(std::FILE* file, int ordinal, const DeviceStats& stats) {
   std::fputs("}", file);
 }
 
-// Until one throws: there are no more, or the allocator was never started.
+// Stops when one throws: there are no more, or the allocator was never started.
 void add_devices(std::FILE* file, Allocator& allocator) {
   for (int i = 0; i < kMostDevices; ++i) {
     try {
@@ -99,7 +99,7 @@ void add_devices(std::FILE* file, Allocator& allocator) {
 void write(const std::string& path) {
   auto* variable = symbol<std::atomic<Allocator*>>("/libc10_cuda.so",
                                                    "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
-  // No libtorch, or not for CUDA, or nothing of it ran.
+  // No libtorch, or without CUDA, or its CUDA was never used.
   if (variable == nullptr || variable->load() == nullptr) return;
   const std::string version = libtorch_version();
   const std::string temporary = path + ".tmp";
@@ -117,6 +117,6 @@ void write(const std::string& path) {
 
 extern "C" void headroom_observe(const char* stem) {
   const std::string path = std::string(stem) + ".torch.json";
-  // Python's own hook was here, and knows more; or this is the second call.
+  // The Python hook has already written a fuller report, or this is the second call.
   if (access(path.c_str(), F_OK) != 0) write(path);
 }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
-  std::error_code ended;  // between two looks
+  std::error_code ended;  // the process ended meanwhile
   for (fs::directory_iterator entry("/proc", ended), end; !ended && entry != end;
        entry.increment(ended)) {
     const std::string name = entry->path().filename().string();
@@ -33,7 +33,7 @@ std::multimap<pid_t, pid_t> children_by_parent() {
   return children;
 }
 
-// Our children and theirs, which have not ended.
+// Our running children, and their descendants.
 std::vector<pid_t> descendants() {
   const std::multimap<pid_t, pid_t> children = children_by_parent();
   std::vector<pid_t> found = {getpid()};
@@ -54,7 +54,7 @@ void tell_descendants_to_end() {
 }
 
 void kill_descendants() {
-  // One that starts others while we look is gone after its turn, and they come next.
+  // A process that starts others during a pass is killed in it, and they in the next one.
   constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 5'000'000};
   for (std::vector<pid_t> left = descendants(); !left.empty(); left = descendants()) {
     for (const pid_t pid : left) kill(pid, SIGKILL);

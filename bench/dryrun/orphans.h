@@ -1,22 +1,22 @@
-// Processes that a killed program left running. No torch here.
+// Ends the processes that a killed program left running. No torch here.
 //
 // Note [What a killed program leaves]
-// Rationale: a launcher starts its ranks in sessions of their own. Where the kernel kills it, for
-//   want of host memory or by anybody's kill -9, nobody ends them: they wait for each other as
-//   long as their timeouts say, and hold the memory whose lack began it.
-// Approach: while we run, what loses its parent becomes our child. After a program that was killed
-//   they are told to end, so that they report, and those that stay are killed.
-// Limits: a program that ended by itself may leave what it likes: that goes on, as without us.
+// Rationale: a launcher starts each rank in its own session. If the launcher is killed, for lack of
+//   host memory or by kill -9, nothing ends them: they wait for each other until their timeouts,
+//   and hold the memory whose lack was the cause.
+// Approach: while we run, a process that loses its parent becomes our child. After a program was
+//   killed, these get SIGTERM, so that they report, and the remaining ones are killed.
+// Limits: processes left by a program that ended by itself continue, as without us.
 #pragma once
 
 namespace headroom {
 
-// From now on a process that we started, directly or not, and whose parent ends is our child.
+// From now on a descendant whose parent ends becomes our child.
 void adopt_orphans();
 
-// Sends SIGTERM to our children and theirs.
+// Sends SIGTERM to all our descendants.
 void tell_descendants_to_end();
-// Kills those that are left, until there are none.
+// Kills the remaining ones, until there are none.
 void kill_descendants();
 
 }  // namespace headroom

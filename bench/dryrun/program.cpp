@@ -28,7 +28,7 @@ bool is_elf(std::string_view bytes) {
          bytes[EI_CLASS] == ELFCLASS64;
 }
 
-// The loader that preloads libraries is named by the program itself.
+// The program itself names the loader, which preloads libraries.
 bool has_loader(std::string_view bytes) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -46,8 +46,8 @@ bool contains(std::string_view bytes, std::string_view text) {
   return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
 }
 
-// The runtime opens the driver by name and knows the names of its errors; a program that uses the
-// shared one holds neither. Put together here, or this very program would hold both.
+// The runtime holds the driver's file name and its error names; a program that uses the shared
+// runtime holds neither. Concatenated here, otherwise this program itself would hold both.
 bool holds_cuda_runtime(std::string_view bytes) {
   const std::string driver = std::string("libcuda") + ".so.1" + '\0';
   const std::string name = std::string("cudaError") + "MemoryAllocation" + '\0';

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The most of all its devices; -1 where the stand-in told nothing.
+// The highest peak of all its devices; -1 without the stand-in's report.
 int64_t taken(const ordered_json& process) {
   int64_t most = -1;
   for (const ordered_json& device : process["devices"]) {

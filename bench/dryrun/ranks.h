@@ -1,4 +1,4 @@
-// What a dry run says of the ranks of a distributed program. No torch here.
+// Lines of a dry run about the ranks of a distributed program. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,23 @@
 
 namespace headroom {
 
-// Of dryrun_document(): whether a process of it is a rank (has RANK in its environment).
+// True if a process of dryrun_document() is a rank (has RANK in its environment).
 bool has_ranks(const nlohmann::ordered_json& document);
 
-// "rank 3" of a process that is one.
+// "rank 3"; only for a rank.
 std::string rank_name(const nlohmann::ordered_json& process);
-// "3"; empty for a process that is none.
+// "3"; empty for a process that is not a rank.
 std::string rank_cell(const nlohmann::ordered_json& process);
 
-// Which rank took most of its card, and what that leaves; empty where there are not several.
+// The rank with the highest peak, and the free memory of its card; empty with fewer than two ranks.
 std::string fullest_rank_line(const nlohmann::ordered_json& document);
 
-// What NCCL takes of the process's cards for itself, at most: Note [What NCCL takes for itself].
+// NCCL's own peak memory on the process's cards: Note [What NCCL takes for itself].
 int64_t nccl_bytes(const nlohmann::ordered_json& process);
 bool has_nccl(const nlohmann::ordered_json& document);
 
-// What went over all its communicators, by kind; empty where it has none. who: what the line begins
-// with where the process is no rank.
+// The traffic of all its communicators, by kind; empty if it has none. who: the line's beginning
+// if the process is not a rank.
 std::string collectives_line(const std::string& who, const nlohmann::ordered_json& process);
 
 }  // namespace headroom

@@ -22,7 +22,7 @@ timespec timespec_of(double seconds) {
   return time;
 }
 
-// The child that stands in the group. Note [Signals to both]
+// The child that detects signals to the group. Note [Signals to both]
 class Sentry {
  public:
   Sentry() {
@@ -37,7 +37,7 @@ class Sentry {
   Sentry(const Sentry&) = delete;
   Sentry& operator=(const Sentry&) = delete;
 
-  // Whether a signal ended it within this time.
+  // True if a signal ends it within this time.
   bool falls_within(double seconds) {
     constexpr double kStep = 0.005;
     for (double passed = 0; pid_ > 0; passed += kStep) {
@@ -61,7 +61,7 @@ class Sentry {
       end.sa_handler = [](int) { _exit(0); };
       sigaction(number, &end, nullptr);
     }
-    close_range(0, ~0U, 0);  // a pipe's reader waits for us, not for it
+    close_range(0, ~0U, 0);  // so that a pipe's reader waits only for us
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -76,7 +76,7 @@ class Sentry {
 HeldSignals::HeldSignals() {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
-  sigaction(SIGCHLD, &standard, &previous_child_);  // ignored, it would not tell how a child ended
+  sigaction(SIGCHLD, &standard, &previous_child_);  // if ignored, a child's status is lost
   sigemptyset(&held_);
   for (const int number : kSignals) sigaddset(&held_, number);
   sigaddset(&held_, SIGCHLD);
@@ -106,7 +106,7 @@ void HeldSignals::drop(int number) const {
 }
 
 Ending wait_handing_on(pid_t pid, const HeldSignals& signals) {
-  constexpr double kGroupSeconds = 0.1;  // in which the sentry has the signal too
+  constexpr double kGroupSeconds = 0.1;  // a group's signal reaches the sentry within it
   Ending ending;
   std::optional<Sentry> sentry(std::in_place);
   for (;;) {
@@ -120,7 +120,7 @@ Ending wait_handing_on(pid_t pid, const HeldSignals& signals) {
     ending.signal = number;
     const bool is_of_group = sentry->falls_within(kGroupSeconds);
     if (is_of_group) {
-      signals.drop(number);  // `timeout` sends to us, and then to the group
+      signals.drop(number);  // `timeout` signals us, and then the group
       sentry.emplace();
     }
     if (!is_of_group && info.si_code != SI_KERNEL) kill(pid, number);

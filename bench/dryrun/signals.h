@@ -1,14 +1,14 @@
-// Signals while a program of the user's runs. No torch here.
+// Signals while a user's program runs. No torch here.
 //
 // Note [Signals to both]
-// Rationale: ^C and `timeout` send their signal to the whole process group: the program has it
-//   already, and must not have it twice (a second one breaks off the handling of the first).
-//   `kill PID` and a job scheduler send it to us alone: then it is to be handed on. Neither may end
-//   us before the report.
-// Approach: we hold the signals and take them one by one. A child of ours stands in the group for
-//   nothing else than to be ended by them: when it ends, the group had the signal. A terminal's
-//   come from the kernel, and are never for us alone.
-// Limits: a program in a process group of its own has a signal that the group had from nobody.
+// Rationale: ^C and `timeout` signal the whole process group: the program already gets the signal,
+//   and must not get it twice (the second one interrupts the handling of the first). `kill PID`
+//   and a job scheduler signal only us: then the signal must be forwarded. Neither may end us
+//   before the report.
+// Approach: we block the signals and accept them one by one. A child of ours in the group exists
+//   only to be ended by them: if it ends, the group got the signal. A terminal's signals come from
+//   the kernel, and are never sent only to us.
+// Limits: a program in its own process group does not get a signal to our group.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace headroom {
 
-// While it lives, SIGINT, SIGQUIT, SIGTERM and SIGHUP wait; those that are left are dropped.
+// Blocks SIGINT, SIGQUIT, SIGTERM and SIGHUP during its lifetime; drops pending ones at the end.
 class HeldSignals {
  public:
   HeldSignals();
@@ -25,13 +25,13 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // What programs that we start are to have.
+  // The mask for programs that we start.
   const sigset_t& previous_mask() const { return previous_mask_; }
-  // With SIGCHLD.
+  // Includes SIGCHLD.
   const sigset_t& held() const { return held_; }
-  // Whether one of the four comes; blocks that long.
+  // True if one of the four comes; blocks up to that time.
   bool comes_within(double seconds) const;
-  // One that waits, if there is one.
+  // Drops a pending signal, if there is one.
   void drop(int number) const;
 
  private:
@@ -41,8 +41,8 @@ class HeldSignals {
 };
 
 struct Ending {
-  int status = 0;  // as waitpid() has it
-  int signal = 0;  // the last that came while it ran; 0 = none
+  int status = 0;  // of waitpid()
+  int signal = 0;  // the last one received during the run; 0 = none
 };
 
 // Blocks until our child `pid` ended.

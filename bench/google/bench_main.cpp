@@ -26,7 +26,7 @@
 namespace headroom {
 namespace {
 
-// A file without a name: the library writes it, the program reads it back, nothing is left behind.
+// A file without a name: the library writes it, the program reads it back, nothing remains.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(::memfd_create("benchmark_out", MFD_CLOEXEC)) {
@@ -37,8 +37,8 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-  // Throws std::runtime_error where it is not whole: the library's stream fails in silence when a
-  // limit on file sizes (ulimit -f) stops it.
+  // Throws std::runtime_error if it is truncated: the library's stream fails silently at a file
+  // size limit (ulimit -f).
   std::string text() const {
     std::ifstream file(path());
     std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -66,13 +66,13 @@ void print_help() {
   check_stdout();
 }
 
-// How many the filter matched; where it is none, the library has said so.
+// The number of benchmarks that the filter matched; the library reports a 0 itself.
 size_t run_all(const std::vector<std::string>& flags, bool writes) {
   const bool csv = library_value(flags, "--benchmark_format") == "csv";
   const bool file_csv = writes && library_value(flags, "--benchmark_out_format") == "csv";
   const WithoutDebugLine without;
   WholeCsv display_reporter;
-  WholeCsv file_reporter;  // nullptr: the library's own reporter of the format asked for
+  WholeCsv file_reporter;  // nullptr: the library's own reporter of the requested format
   return benchmark::RunSpecifiedBenchmarks(csv ? &display_reporter : nullptr,
                                            file_csv ? &file_reporter : nullptr);
 }
@@ -118,7 +118,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ,
-              SIG_IGN);  // a limit on file sizes is an error with a line, as a full disk is
+              SIG_IGN);  // an exceeded file size limit is a one-line error, like a full disk
   try {
     return headroom::run(argc, argv);
   } catch (const headroom::UsageError& error) {

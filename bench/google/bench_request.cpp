@@ -18,7 +18,7 @@ namespace {
 
 using Values = std::map<std::string, std::string>;  // by flag, "--context-length"
 
-// The axes of the assignment: always part of the name.
+// The assignment's axes: always part of the name.
 Values default_axes(bool has_card) {
   return {{"--model-size", has_card ? "small,medium,large,xl,2.7B,10B" : "small"},
           {"--context-length", "128,256,512"},
@@ -26,7 +26,7 @@ Values default_axes(bool has_card) {
           {"--precision", "fp32,bf16"}};
 }
 
-// The flag of another spelling; an old one is told.
+// The current flag of another spelling; an old one is reported.
 std::string current_flag(const std::string& typed) {
   const Field* const field = find_flag(typed);
   if (field == nullptr) return typed;
@@ -46,7 +46,7 @@ void check_known(const std::string& word) {
   refuse_option(word, known);
 }
 
-// "--flag value" and "--flag=value" of ours; the library's words go to `library_flags`.
+// Our own "--flag value" and "--flag=value"; the library's arguments go to `library_flags`.
 Values split(int argc, const char* const* argv, std::vector<std::string>& library_flags) {
   Values values;
   for (int i = 1; i < argc; ++i) {
@@ -76,7 +76,7 @@ Values split(int argc, const char* const* argv, std::vector<std::string>& librar
 }
 
 std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
-  // Dimensions put over a named size make another model.
+  // Changed dimensions of a named size make another model.
   const bool changed = spec.model_size != "custom" && model_config(spec).name == "custom";
   std::string name = "step/" + spec.model_size + (changed ? "-custom" : "") + "/ctx" +
                      std::to_string(spec.context_length) + "/" + to_string(spec.profile_type) +
@@ -85,7 +85,7 @@ std::string name_of(const RunSpec& spec, const std::vector<Axis>& axes) {
   for (const Axis& axis : axes) {
     const Field& field = *find_field(axis.field);
     if (field.in_name == InName::kAlways) continue;
-    // Of the model's dimensions "-custom" says enough.
+    // "-custom" stands for the model's dimensions.
     const bool is_chosen =
         (field.group == FieldGroup::kStep || field.group == FieldGroup::kGeneration) &&
         field.in_name == InName::kIfChanged && field.get(spec) != field.get(defaults);
@@ -138,7 +138,7 @@ BenchRequest parse_request(int argc, const char* const* argv, bool has_card) {
   if (const auto peak = values.find("--peak-flops"); peak != values.end()) {
     request.peak_flops = parse_number("--peak-flops", peak->second, 1, 1e18);
   } else {
-    cards();  // a bad HEADROOM_CARDS ends here, and not in the middle of the table
+    cards();  // a bad HEADROOM_CARDS fails here, not in the middle of the table
   }
   return request;
 }

@@ -1,4 +1,4 @@
-// What headroom_bench was asked to run: flags to cells. No torch here.
+// The request to headroom_bench: flags to cells. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace headroom {
 struct StepCase {
   std::string name;  // step/<size>/ctx<N>/<mode>/<precision>[/<field>:<value>...]
   RunSpec spec;
-  bool fixed_iterations = true;  // spec.measure_steps of them; else the library searches
+  bool fixed_iterations = true;  // spec.measure_steps of them; otherwise the library searches
 };
 
 struct BenchRequest {
@@ -23,10 +23,10 @@ struct BenchRequest {
   double peak_flops = 0;          // FLOP/s; 0 = the table of profiling/flops.h
 };
 
-// Throws UsageError, one line. `has_card` decides the default grid and step counts.
+// Throws UsageError, one line. `has_card` determines the default grid and step counts.
 BenchRequest parse_request(int argc, const char* const* argv, bool has_card);
 
-// Ours alone; the library prints its own.
+// Without the library's help, which it prints itself.
 std::string bench_help();
 
 }  // namespace headroom

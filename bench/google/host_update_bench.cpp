@@ -1,24 +1,24 @@
-// host_update_bench: the host's AdamW beside a copy, which is what the memory can do, and beside
+// host_update_bench: compares the host's AdamW with a copy, which is the memory's limit, and with
 // torch's fused kernel. Takes Google Benchmark's flags; HOST_UPDATE_NUMBERS=N makes it small.
 //
 // Note [What the bytes per second count]
-// Rationale: an update held back by the memory alone cannot be faster; how near it comes is a ratio
-//   of bytes per second, which says nothing where the two sides count differently.
-// Approach: what a loop names is counted once for each time it is read and once for each time it
-//   is written, as STREAM does: c[i] = a[i] in FP32 is 8 bytes a number. The update reads p, m, v,
-//   g and writes p, m, v and the weight: 32 bytes in FP32, 28 with gradient and weight in BF16. The
-//   copy held against it is the faster of two: through the caches, where each line of c is also
-//   read before it is written, which is not counted, and past them.
+// Rationale: an update limited only by the memory cannot be faster; its distance is a ratio of
+//   bytes per second, which is meaningless if the two sides count differently.
+// Approach: each read and each write in the loop counts once, as in STREAM: c[i] = a[i] in FP32 is
+//   8 bytes per number. The update reads p, m, v, g and writes p, m, v and the weight: 32 bytes in
+//   FP32, 28 with gradient and weight in BF16. It is compared with the faster of two copies:
+//   through the caches, where each line of c is also read before it is written (not counted), and
+//   past them.
 // Limits: "in place" writes the weight over the gradient and has no such line; both are printed.
-//   Threads of torch's kernel take a half each, those of the copy and of ours what is left: on a
-//   busy machine, where one thread waits, that favours ours. Only a quiet machine's ratios count.
+//   Torch's kernel gives each thread a fixed share, the copy and ours take parts as threads become
+//   free: that favours ours on a busy machine, where threads wait. Use ratios of an idle machine.
 //
 // Note [What torch is asked for]
-// Rationale: torch's fused AdamW wants p, g, m and v of one type. With BF16 weights it either keeps
-//   m, v and the weights themselves in BF16 (14 bytes a number, half of ours, and a v that no
-//   longer moves: 0.1 % of it is less than a step of BF16), or is given FP32 copies.
-// Approach: both are timed per number of the model. "bf16 weights, FP32 states" does what ours
-//   does: gradient widened, fused update of FP32 master weights, weight rounded to BF16.
+// Rationale: torch's fused AdamW needs p, g, m and v of one type. With BF16 weights it either keeps
+//   m, v and the weights themselves in BF16 (14 bytes per number, half of ours, and a v that no
+//   longer changes: 0.1 % of it is less than a step of BF16), or gets FP32 copies.
+// Approach: both are timed per number of the model. "bf16 weights, FP32 states" does the same as
+//   ours: gradient widened, fused update of FP32 master weights, weight rounded to BF16.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
@@ -38,7 +38,7 @@ namespace {
 
 using torch::Tensor;
 
-// Arrays of four times the largest cache, as STREAM asks for.
+// Arrays of four times the largest cache, as STREAM requires.
 int64_t numbers() {
   if (const char* text = std::getenv("HOST_UPDATE_NUMBERS"))
     return std::max(64, std::atoi(text) / 64 * 64);
@@ -47,7 +47,7 @@ int64_t numbers() {
   return 4 * int64_t{cache} / static_cast<int64_t>(sizeof(float));
 }
 
-// What all of them work on; the arrays of a case are those of the others.
+// The arrays, shared by all cases.
 struct Arrays {
   explicit Arrays(int64_t n)
       : p(torch::rand({n})),
@@ -103,7 +103,7 @@ void torch_bf16_weights_fp32_states(Arrays& arrays) {
 
 struct Case {
   const char* name;
-  double bytes;  // a number
+  double bytes;  // per number
   std::function<void(Arrays&)> run;
 };
 
@@ -118,7 +118,7 @@ const Case kCases[] = {
     {"torch fused bf16 weights and states", 14, torch_bf16},
 };
 
-// The library's table of what the repetitions come to, and the times that the ratios are made of.
+// The library's table of aggregates over the repetitions, and the times for the ratios.
 class Times : public benchmark::ConsoleReporter {
  public:
   void ReportRuns(const std::vector<Run>& runs) override {
@@ -136,7 +136,7 @@ class Times : public benchmark::ConsoleReporter {
 
   bool has_all() const { return seconds_.size() == std::size(kCases); }
 
-  // Nanoseconds a number: of the repetition in the middle, or of the shortest.
+  // Nanoseconds per number: of the median repetition, or of the shortest.
   double nanoseconds(const Case& of, int64_t n, bool best) {
     std::vector<double>& all = seconds_[of.name];
     if (all.empty()) return 0;
@@ -168,7 +168,7 @@ void print_ratios(Times& times, int64_t n, bool best) {
 }
 
 int run(int argc, char** argv) {
-  // Short repetitions in mixed order: what else the machine does falls on all alike.
+  // Short repetitions in random order: other load on the machine affects all cases equally.
   std::vector<std::string> words = {argv[0], "--benchmark_repetitions=15",
                                     "--benchmark_enable_random_interleaving=true",
                                     "--benchmark_min_time=0.05"};
@@ -192,7 +192,7 @@ int run(int argc, char** argv) {
   }
   Times times;
   benchmark::RunSpecifiedBenchmarks(&times);
-  if (!times.has_all()) return 0;  // a filter left some out
+  if (!times.has_all()) return 0;  // a filter excluded some
   print_ratios(times, arrays.n(), /*best=*/false);
   print_ratios(times, arrays.n(), /*best=*/true);
   return 0;

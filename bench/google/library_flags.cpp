@@ -16,7 +16,7 @@ namespace {
 
 struct Refused {};  // thrown where the library would print its usage and exit
 
-// What the library prints to stderr while it lives.
+// Captures the library's stderr during its lifetime.
 class ErrorText {
  public:
   ErrorText() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
@@ -31,14 +31,14 @@ class ErrorText {
   std::streambuf* before_;
 };
 
-// Throws UsageError with the library's words, or else with `otherwise`.
+// Throws UsageError with the library's message or, without one, with `otherwise`.
 void give(std::vector<char*> argv, const std::string& otherwise) {
   const ErrorText said;
   int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   try {
     benchmark::Initialize(&argc, argv.data(), [] { throw Refused(); });
-    if (argc == 1) return;  // nothing is left of it
+    if (argc == 1) return;  // all consumed
   } catch (const Refused&) {
   }
   throw UsageError(said.line().empty() ? otherwise : said.line());
@@ -52,7 +52,7 @@ std::string library_environment() {
   return join(variables);
 }
 
-// The library takes any number, and ends the program on some.
+// The library accepts any number, and ends the program on some.
 void check_numbers(const std::vector<std::string>& arguments) {
   constexpr double kMost = 1e6;
   if (const auto count = library_value(arguments, "--benchmark_repetitions")) {

@@ -25,7 +25,7 @@ namespace {
 
 double seconds_on_card(Step& step, const Batch& batch) {
   const c10::Stream stream = at::cuda::getCurrentCUDAStream(step.device().index());
-  // The backend's default keeps the time; libtorch's own does not.
+  // The backend's default records the time; libtorch's own does not.
   c10::Event begin(torch::kCUDA, c10::EventFlag::BACKEND_DEFAULT);
   c10::Event end(torch::kCUDA, c10::EventFlag::BACKEND_DEFAULT);
   begin.record(stream);
@@ -44,13 +44,13 @@ double seconds_on_host(Step& step, const Batch& batch) {
 
 }  // namespace
 
-// The one model that exists, and the books of every device it may be on.
+// The only model in memory, and the memory trackers of the devices.
 class StepBenchmarks::Workbench {
  public:
   explicit Workbench(int64_t host_memory_bytes)
       : host_memory_bytes_(host_memory_bytes), default_threads_(at::get_num_threads()) {}
 
-  // Builds and warms up, unless the case before was the same.
+  // Builds and warms up, unless the previous case was the same.
   void set_up(const StepCase& step_case) {
     if (step_ && name_ == step_case.name) return;
     clear();
@@ -82,7 +82,7 @@ class StepBenchmarks::Workbench {
     guard_.reset();
   }
 
-  // The next step; its batch is made before the clock starts.
+  // The next step; its batch is created before the timing starts.
   double timed_step() {
     const Batch batch = data_->batch(next_batch_++);
     const torch::Device device = step_->device();
@@ -162,7 +162,7 @@ void StepBenchmarks::run(benchmark::State& state, const StepCase& step_case) {
       state.SetIterationTime(step_seconds);
       seconds += step_seconds;
     }
-    // Plain figures, not rates: the library prints "/s" behind a rate, which MFU is not.
+    // Plain figures, not rates: the library prints "/s" after a rate, which MFU is not.
     const double steps_per_second = static_cast<double>(state.iterations()) / seconds;
     const double flops =
         step_flops(model_config(spec), spec.batch_size, spec.context_length, spec.profile_type)

@@ -1,14 +1,14 @@
-// Training steps as Google Benchmarks. torch stays behind this header.
+// Training steps as Google Benchmarks. This header does not include torch.
 //
 // Note [Benchmarks share a process]
-// Rationale: Google Benchmark's loop, repetitions and statistics live in one process, and its users
-//   expect its flags to mean what they mean elsewhere.
-// Approach: the model of a benchmark is built when its first timed step is asked for, warmed up
-//   once, kept over repetitions and freed before the next one is built. A cell that fails is
-//   skipped with its reason.
-// Limits: a crash, or a CUDA error that poisons the context, costs the cells after it as well;
-//   caches of libtorch and the host allocator reach from one cell into the next. headroom sweep
-//   runs a process per cell.
+// Rationale: Google Benchmark's loop, repetitions and statistics are in one process, and its users
+//   expect its flags to have their usual meaning.
+// Approach: the model of a benchmark is built before its first timed step, warmed up once, kept
+//   over repetitions and freed before the next one is built. A cell that fails is skipped with its
+//   reason.
+// Limits: a crash, or a CUDA error that poisons the context, also loses the later cells; caches of
+//   libtorch and the host allocator persist from one cell to the next. headroom sweep runs a
+//   process per cell.
 #pragma once
 
 #include <memory>
@@ -28,15 +28,14 @@ bool has_cuda_card();
 
 class StepBenchmarks {
  public:
-  // Registers every case with the library; adds device, build and formulas to its context. Throws
-  // UnsupportedDevice (bench/cell/machine/device.h) when a case asks for a device this machine
-  // lacks.
+  // Registers every case with the library. Throws UnsupportedDevice
+  // (bench/cell/machine/device.h) if a case requests a device that this machine lacks.
   explicit StepBenchmarks(BenchRequest request);
-  ~StepBenchmarks();  // also takes the benchmarks out of the library
+  ~StepBenchmarks();  // also unregisters the benchmarks
   StepBenchmarks(const StepBenchmarks&) = delete;
   StepBenchmarks& operator=(const StepBenchmarks&) = delete;
 
-  void add_context() const;
+  void add_context() const;  // adds device, build and formulas to the library's context
 
   size_t ran() const { return ran_.size(); }
   size_t failed() const { return failed_.size(); }

@@ -1,7 +1,7 @@
 // Google Benchmark's CSV, written in one piece at the end.
 //
-// 1.7.1 takes the columns from the first benchmark that reports and aborts the program when a later
-// one has a counter more, which is so after a first cell that ran out of memory.
+// 1.7.1 takes the columns from the first reported benchmark and aborts the program if a later one
+// has more counters, which happens if the first cell ran out of memory.
 #pragma once
 
 #include <benchmark/benchmark.h>

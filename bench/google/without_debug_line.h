@@ -1,6 +1,6 @@
-// Google Benchmark's warning that it was built as DEBUG, left out of stderr. Debian's package is
-// always built so; what that adds to a measurement is a call for each turn of the loop, and a turn
-// is a whole step.
+// Removes Google Benchmark's warning about a DEBUG build from stderr. Debian's package is always
+// built that way; it adds a call per iteration of the loop to a measurement, and an iteration is a
+// whole step.
 #pragma once
 
 #include <iostream>
@@ -10,7 +10,7 @@
 
 namespace headroom {
 
-// While it is there std::cerr passes on every line but that one.
+// During its lifetime std::cerr forwards every other line.
 class WithoutDebugLine : public std::streambuf {
  public:
   WithoutDebugLine() : whole_(std::cerr.rdbuf(this)) {}

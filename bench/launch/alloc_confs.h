@@ -6,7 +6,7 @@
 
 namespace headroom {
 
-// What is tried beside what was asked for.
+// The settings tried in addition to the requested one.
 inline const std::vector<std::string>& tried_alloc_confs() {
   static const std::vector<std::string> kConfs = {
       "expandable_segments:True", "max_split_size_mb:128", "garbage_collection_threshold:0.8",

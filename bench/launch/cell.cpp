@@ -29,7 +29,7 @@ void name_files_as_typed(const RunSpec& spec, Record& record) {
   }
 }
 
-// A process that was killed could not remove the files of its states.
+// A killed process could not remove its state files.
 void remove_states(const RunSpec& spec, Record& record) {
   if (spec.optimizer_offload.space != MemorySpace::kDisk || is_virtual(spec)) return;
   const std::string& directory = spec.optimizer_offload.directory;
@@ -48,7 +48,7 @@ Record explained(const CellProcess& process, const RunSpec& spec, const std::str
   return record;
 }
 
-// The cells of one process, as their Records come.
+// Runs the cells of one process, and hands out their Records as they arrive.
 class CellsOfOneProcess {
  public:
   CellsOfOneProcess(const std::vector<RunSpec>& specs, const CellOptions& options,
@@ -57,7 +57,7 @@ class CellsOfOneProcess {
 
   void run() {
     process_.run(specs_, [this](const std::string& line) { hear(line); });
-    // It ends itself after a Record of a failure; any other end costs the cell that it was at.
+    // It ends by itself after a failed Record; any other end loses the current cell.
     const bool by_itself = handed_out_ > 0 && spoilt_ && process_.end().empty();
     if (handed_out_ < specs_.size() && !by_itself) {
       hand_out(explained(process_, specs_[handed_out_], problem_));
@@ -94,13 +94,13 @@ class CellsOfOneProcess {
   const std::function<void(Record)>& on_record_;
   CellProcess process_;
   size_t handed_out_ = 0;
-  bool spoilt_ = false;  // its last Record says that it failed
-  std::string problem_;  // with a line that should have been a Record
+  bool spoilt_ = false;  // its last Record has the status failed
+  std::string problem_;  // of a line that is not a valid Record
   Clock::time_point begin_ = Clock::now();
 };
 
-// True where we or another process killed the worker. A crash is no kill: after it the cell runs
-// again in a process of its own.
+// True if we or another process killed the worker. A crash is not a kill: the cell then runs again
+// in its own process.
 bool was_killed(const Outcome& outcome) {
   return outcome.timed_out || outcome.interrupted || outcome.signal == SIGKILL;
 }
@@ -109,7 +109,7 @@ bool ran_out_of_host_memory(const Record& record) {
   return record.out_of_memory && record.out_of_memory->memory != to_string(MemorySpace::kDevice);
 }
 
-// By a warm worker. Nothing where a process of its own has to tell.
+// Runs by a warm worker. Nothing if the cell must run in its own process.
 std::optional<Record> served(const RunSpec& spec, const CellOptions& options) {
   CellProcess process(spec, options);
   const auto begin = std::chrono::steady_clock::now();
@@ -129,7 +129,7 @@ std::optional<Record> served(const RunSpec& spec, const CellOptions& options) {
     } catch (const std::exception&) {
       return std::nullopt;  // it declined
     }
-    if (to_json(record.spec) != to_json(spec)) return std::nullopt;  // an answer too many before it
+    if (to_json(record.spec) != to_json(spec)) return std::nullopt;  // answers are out of step
     const bool is_fresh = worker->answers() == 1;
     if (record.status == Status::kFailed && !is_fresh) return std::nullopt;
     if (record.status != Status::kFailed && !ran_out_of_host_memory(record)) {
@@ -141,7 +141,7 @@ std::optional<Record> served(const RunSpec& spec, const CellOptions& options) {
   return record;
 }
 
-// By a process of its own.
+// Runs in its own process.
 Record run_alone(const RunSpec& spec, const CellOptions& options) {
   CellProcess process(spec, options);
   process.run({spec}, {});
@@ -153,7 +153,7 @@ Record run_alone(const RunSpec& spec, const CellOptions& options) {
     }
     record = record_from_line(only_line(outcome.output));
     name_files_as_typed(spec, record);
-    // A Record on stdout is whole or does not parse; how the process ended after it is a note.
+    // A Record on stdout is complete or does not parse; a bad end of the process is a note.
     if (const std::string end = process.end(); !end.empty()) {
       record.notes.push_back("the process ended after its Record by " + end);
     }

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// A host has eight cards, or as many as there are ranks.
+// One card per rank, at most the eight of a host.
 int cards_of(const RunSpec& spec) {
   constexpr int64_t kOfAHost = 8;
   return static_cast<int>(std::min(spec.mesh.ranks(), kOfAHost));
@@ -32,17 +32,17 @@ std::vector<std::string> cell_environment(const RunSpec& spec,
                                           std::vector<std::string> set) {
   for (std::string& variable : stand_in_environment_of(spec, card))
     set.push_back(std::move(variable));
-  // Our own steps decide nothing by the values that they read (tests/virtual_gpu/contract_test.py),
-  // so the stand-in does not report these reads.
+  // Our own steps do not branch on values that they read (tests/virtual_gpu/contract_test.py), so
+  // the stand-in does not report these reads.
   if (card) set.emplace_back("HEADROOM_VIRTUAL_READS=expected");
-  // Where libtorch finds no folder for kernels that it compiles it warns of it, on every run.
+  // Without a folder for compiled kernels libtorch would warn in every run.
   if (std::getenv("HOME") == nullptr && std::getenv("PYTORCH_KERNEL_CACHE_PATH") == nullptr) {
     set.emplace_back("USE_PYTORCH_KERNEL_CACHE=0");
   }
   return torch_environment(spec.alloc_conf, std::move(set));
 }
 
-// What the card is beyond what the cell could ask it, and how far an unlimited run went beyond it.
+// Adds the card's facts that the cell cannot query, and an unlimited run's excess over the card.
 void describe_virtual_card(const VirtualCard& chosen, Record& record) {
   record.environment["virtual_card"] = {
       {"card", chosen.card.name},
@@ -50,8 +50,8 @@ void describe_virtual_card(const VirtualCard& chosen, Record& record) {
       {"real_total_bytes", chosen.real_bytes},
       {"context_bytes", chosen.card.context_bytes},
       {"context_known", chosen.card.context_measured ? "measured" : "assumed"},
-      // Handles and kernels of cuBLAS and cuDNN: nobody has
-      // measured them for this libtorch.
+      // Handles and kernels of cuBLAS and cuDNN: not
+      // measured for this libtorch.
       {"library_bytes", nullptr},
       {"library_known", "unmeasured"}};
   if (!chosen.unlimited || record.status != Status::kOk || !record.peak) return;
@@ -66,7 +66,7 @@ void describe_virtual_card(const VirtualCard& chosen, Record& record) {
                                         : format_bytes(-shortfall) + " to spare"));
 }
 
-// The Record of a cell that wrote none that can be read.
+// The status and reason of a cell that wrote no readable Record.
 std::pair<Status, std::string> explain(const Outcome& outcome, const StderrRelay& talk,
                                        const CellOptions& options, bool oom_killer_ran,
                                        const std::string& problem) {
@@ -92,8 +92,8 @@ std::pair<Status, std::string> explain(const Outcome& outcome, const StderrRelay
           with_last_line("exit code 0 but no Record on stdout (" + problem + ")", outcome)};
 }
 
-// Cells on a real card are exec'd, and a cell whose times on the CPU count. So is a program that
-// somebody put in the place of ours: it may treat each cell in another way.
+// Cells on a real card, and cells whose CPU times count, are exec'd. So is a program that replaces
+// ours: it may treat each cell differently.
 bool may_be_forked(const RunSpec& spec, const std::string& program) {
   if (program != program_folder() + "/headroom-cell") return false;
   const bool is_rank = spec.mesh.ranks() > 1;
@@ -109,7 +109,7 @@ int64_t host_memory_of(const RunSpec& spec, const CellOptions& options) {
 CellProcess::CellProcess(const RunSpec& first, const CellOptions& options)
     : options_(options), program_(cell_program(options)), talk_(options.on_talk) {
   if (is_virtual(first)) card_ = virtual_card(first.device);
-  // Without end is what a process has addresses for, of all its cards.
+  // Unlimited = the address space of a process, shared by all its cards.
   if (card_ && card_->unlimited) card_->card.total_bytes /= cards_of(first);
   environment_ = cell_environment(first, card_, options.environment);
 }
@@ -155,7 +155,7 @@ std::string CellProcess::request_for(const RunSpec& spec) const {
                        .ppo = options_.ppo});
 }
 
-// How far it is, told apart from its talk.
+// Separates progress lines from other output.
 void CellProcess::hear(const std::string& line) {
   if (options_.on_progress) {
     if (const auto progress = progress_of(line)) return options_.on_progress(*progress);

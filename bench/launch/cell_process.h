@@ -1,4 +1,4 @@
-// One process of the cell program: what it is told, and what its end means. No torch here.
+// One process of the cell program: its input, and the meaning of its end. No torch here.
 #pragma once
 
 #include <functional>
@@ -14,28 +14,28 @@ namespace headroom {
 
 class CellProcess {
  public:
-  // For cells on the device of `first` and with its --alloc-conf. Throws UsageError on a virtual
-  // card that is none, std::runtime_error where the stand-in is not built.
+  // For cells on the device of `first` and with its --alloc-conf. Throws UsageError on an unknown
+  // virtual card, std::runtime_error if the stand-in is not built.
   CellProcess(const RunSpec& first, const CellOptions& options);
 
-  // Each spec is a line of its input. Returns when it has ended.
+  // Each spec is a line of its input. Returns after the process ended.
   void run(const std::vector<RunSpec>& specs,
            const std::function<void(const std::string& line)>& on_output_line);
 
-  // The spec is the request of a warm worker, and what is returned its answer; nothing where the
-  // worker ended first, and outcome() says how.
+  // Sends the spec to a warm worker and returns its answer; nothing if the worker ended first, see
+  // outcome().
   std::optional<std::string> run_by(CellWorker& worker, const RunSpec& spec);
 
   const std::string& program() const { return program_; }
   const std::vector<std::string>& environment() const { return environment_; }
   const CellOptions& options() const { return options_; }
   const Outcome& outcome() const { return outcome_; }
-  std::string end() const;  // why, where it should not have ended so; "" = as it should
+  std::string end() const;  // the reason of an abnormal end; "" = normal
 
-  // Of a cell that wrote none that can be read; `problem` says what it wrote instead.
+  // The Record of a cell that wrote no readable one; `problem` describes its output.
   Record explained(const RunSpec& spec, const std::string& problem) const;
 
-  // Puts into the Record what only the parent knows.
+  // Adds the facts known only to the parent.
   void complete(Record& record, double seconds, bool one_process, size_t cells_before) const;
 
  private:

@@ -8,14 +8,14 @@
 namespace headroom {
 namespace {
 
-// A group's members from its first one on: groups of one shape are one axis at different places.
+// A group's ranks relative to its first: groups of the same shape belong to one axis.
 RankList shape_of(const RankList& group) {
   RankList shape = group;
   for (int64_t& rank : shape) rank -= group.front();
   return shape;
 }
 
-// Each rank's place on an axis; 0 where it is on none.
+// Each rank's place on an axis; 0 if it has none.
 std::vector<int64_t> places_on(const RankList& axis, const std::vector<RankList>& groups,
                                int64_t world_size) {
   std::vector<int64_t> places(static_cast<size_t>(world_size), 0);
@@ -47,7 +47,7 @@ class Runs {
   std::map<int64_t, RankPrint> prints_;
 };
 
-// For each place on the axis the first place that is like it.
+// Maps each place on the axis to the first equal one.
 class AxisKinds {
  public:
   AxisKinds(const RankList& axis, Runs& runs) : axis_(axis), runs_(runs), first_(axis.size()) {

@@ -1,4 +1,4 @@
-// What headroom-cell is, and whether libtorch takes an --alloc-conf: asked of the program itself.
+// Queries headroom-cell for its identity, and for the validity of an --alloc-conf.
 #include <cstdlib>
 #include <set>
 #include <stdexcept>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Mapping libtorch from a cold disk takes a while; a minute and more means it hangs.
+// Mapping libtorch from a cold disk takes time; beyond this the program hangs.
 constexpr double kDeadlineSeconds = 120;
 
 Outcome ask(const CellOptions& options, const char* what, std::vector<std::string> environment,
@@ -35,8 +35,8 @@ std::vector<std::string> plain_environment() {
   return changed_environment({"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}, {});
 }
 
-// "; written key:value,key:value; keys: backend, expandable_segments, ...". "" when the program
-// does not say.
+// "; written key:value,key:value; keys: backend, expandable_segments, ...". "" if the program does
+// not answer.
 std::string allowed_keys(const CellOptions& options) {
   const std::function<void(const std::string&)> nobody;
   StderrRelay talk(nobody);
@@ -46,7 +46,7 @@ std::string allowed_keys(const CellOptions& options) {
   return "; written key:value,key:value; keys: " + join(keys.get<std::vector<std::string>>());
 }
 
-// For people: without what is for libtorch's own developers, or bare C++.
+// For people: without text for libtorch's own developers, or bare C++.
 std::string reason_of(std::string text) {
   constexpr std::string_view kReport = "please report a bug to PyTorch. ";
   if (const size_t at = text.find(kReport); at != std::string::npos) {
@@ -58,7 +58,7 @@ std::string reason_of(std::string text) {
   return text;
 }
 
-// The variable that would set it, where no --alloc-conf does. Null when there is none.
+// The variable that sets it without an --alloc-conf; null if there is none.
 const char* variable_of_the_environment() {
   for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
     if (getenv(name) != nullptr) return name;
@@ -66,8 +66,8 @@ const char* variable_of_the_environment() {
   return nullptr;
 }
 
-// Allocators that libtorch has besides its own caching one, and whose memory it does not record.
-// libtorch asks for the first variable's presence, not for its value.
+// Refuses allocators other than libtorch's caching one, whose memory libtorch does not record.
+// libtorch tests the first variable's presence, not its value.
 void check_allocator(const RunSpec& spec) {
   constexpr const char* kNoCaching = "PYTORCH_NO_CUDA_MEMORY_CACHING";
   if (spec.device.kind == DeviceKind::kCpu || spec.record_steps == 0) return;
@@ -144,12 +144,12 @@ json cell_identity(const CellOptions& options) {
 void check_alloc_conf(const std::string& conf, const CellOptions& options) {
   const char* variable = conf.empty() ? variable_of_the_environment() : nullptr;
   if (conf.empty() && variable == nullptr) return;
-  const std::function<void(const std::string&)> nobody;  // it says a backtrace
+  const std::function<void(const std::string&)> nobody;  // its output is a backtrace
   StderrRelay talk(nobody);
   const Outcome outcome = ask(options, "--alloc-conf-keys", torch_environment(conf, {}), talk);
-  // A part of it is read while libtorch is loaded: an exception there ends the process.
+  // Some settings are read while libtorch is loaded: an exception there ends the process.
   const std::string reason = outcome.exit_code == 2 ? outcome.last_error_line : talk.uncaught();
-  // Whatever else it is, it is not this: cudaMallocAsync asks the driver, and there may be none.
+  // A CUDA error is not about the setting: cudaMallocAsync calls the driver, which may be missing.
   if (reason.empty() || reason.starts_with("CUDA error")) return;
   throw UsageError(variable != nullptr ? variable : "--alloc-conf",
                    variable != nullptr ? getenv(variable) : conf,

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// Runs ranks once each.
+// Runs each rank once.
 class LoneRanks {
  public:
   LoneRanks(const RunSpec& spec, const CellOptions& options) : spec_(spec), options_(options) {
@@ -27,7 +27,7 @@ class LoneRanks {
     return place->second;
   }
 
-  // What one took of its card, and how it ended.
+  // A rank's status and its card's peaks.
   RankPrint print(int64_t rank) {
     const Record& one = record(rank);
     const MemoryBytes peak = one.peak.value_or(MemoryBytes{});
@@ -59,15 +59,15 @@ class LoneRanks {
     return record;
   }
 
-  static constexpr int kNoPort = 1;  // nobody listens, and nobody calls
+  static constexpr int kNoPort = 1;  // never used
 
   const RunSpec& spec_;
   CellOptions options_;
   std::map<int64_t, Record> records_;
 };
 
-// Every group of the mesh, along every axis; of replicas that share in groups, those and the groups
-// of their copies.
+// Every group of the mesh, along every axis; if replicas shard in groups, these groups and those of
+// their copies.
 std::vector<RankList> groups_of_mesh(const Mesh& mesh, int64_t shard_group) {
   const ShardGroups shards(mesh, shard_group);
   std::vector<RankList> groups;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// How likely it is that a rank failed by itself: others fail of its connections, or are stopped.
+// The likelihood that a rank failed by itself: others fail with its connections, or are stopped.
 int rank_of_cause(const Record& record) {
   switch (record.status) {
     case Status::kOk:
@@ -23,8 +23,8 @@ int rank_of_cause(const Record& record) {
   }
 }
 
-// Whose Record is that of all: the one that failed by itself, the first of several, else the
-// fullest.
+// The rank whose Record stands for all: the first that failed by itself, otherwise the one with the
+// highest peak.
 size_t telling_rank(const std::vector<RankRecord>& ends) {
   const auto before = [](const RankRecord& a, const RankRecord& b) {
     const int cause_a = rank_of_cause(a.record);
@@ -37,7 +37,7 @@ size_t telling_rank(const std::vector<RankRecord>& ends) {
   return static_cast<size_t>(std::min_element(ends.begin(), ends.end(), before) - ends.begin());
 }
 
-// Of the ranks that have losses.
+// The mean over the ranks that have losses.
 std::vector<double> mean_losses(const std::vector<RankRecord>& ends) {
   std::vector<double> mean;
   double with_losses = 0;
@@ -52,7 +52,7 @@ std::vector<double> mean_losses(const std::vector<RankRecord>& ends) {
   return mean;
 }
 
-// Where one waited in vain: who never failed, and so never spoke. "" where nobody did.
+// After a timeout: the ranks that did not answer, which had not failed themselves. "" = none.
 std::string silent_ranks(const Record& record) {
   if (record.reason.find("imed out") == std::string::npos) return "";
   std::vector<std::string> silent;
@@ -62,7 +62,7 @@ std::string silent_ranks(const Record& record) {
   return silent.empty() ? "" : "no answer from rank " + join(silent) + "; ";
 }
 
-// What the rank itself has said, and how it ended.
+// The rank's own figures, and its end.
 RankFigures figures_of(const RankRecord& end) {
   RankFigures figures = end.record.ranks.empty() ? RankFigures{} : end.record.ranks.front();
   figures.rank = end.rank;

@@ -1,4 +1,4 @@
-// One Record of what the ranks of a cell wrote. No torch here.
+// Merges the Records of a cell's ranks into one. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace headroom {
 struct RankRecord {
   int64_t rank = 0;
   Record record;
-  int64_t turn = 0;  // when it came: counted from 0
-  RankList alike;    // ranks that this one stands for, itself too; none: it ran beside the others
+  int64_t turn = 0;  // order of arrival, from 0
+  RankList alike;    // the ranks it represents, including itself; none: all ranks ran
 };
 
-// That of the rank that failed by itself, the first of several, else of the fullest; with
-// Record::ranks and the mean of the replicas' losses. At least one.
+// The Record of the first rank that failed by itself, otherwise of the one with the highest peak;
+// with Record::ranks and the mean of the replicas' losses. `ends`: at least one.
 Record record_of_all(std::vector<RankRecord> ends);
 
 }  // namespace headroom

@@ -47,7 +47,7 @@ void RankWatch::watch() {
   }
 }
 
-// Names the ranks that are furthest behind: the others wait for them.
+// Names the ranks furthest behind: the others wait for them.
 std::string RankWatch::line(std::chrono::milliseconds silent) const {
   const auto place = [](const Progress& progress) {
     return progress.stage.empty() ? -1 : progress.step;

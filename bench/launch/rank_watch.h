@@ -1,4 +1,4 @@
-// Watches the ranks of a cell, and says so when none of them has moved for a while. No torch here.
+// Watches the ranks of a cell, and reports when none has progressed for a while. No torch here.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@
 
 namespace headroom {
 
-// A rank that is stopped, or that finds no other, makes all of them wait, until their patience ends
-// (HEADROOM_RANK_PATIENCE_MS, five minutes, or half of --deadline) and one of them says which rank
-// is missing. Until then nobody says anything but this.
+// A rank that is stopped, or that finds no other, makes all of them wait until their timeout
+// (HEADROOM_RANK_PATIENCE_MS, five minutes, or half of --deadline), when one of them names the
+// missing rank. Until then this is the only message.
 class RankWatch {
  public:
   using Say = std::function<void(const std::string& line)>;
@@ -37,7 +37,7 @@ class RankWatch {
   const Say say_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Progress> last_;  // of each rank; no stage: nothing yet
+  std::vector<Progress> last_;  // of each rank; no stage: none yet
   std::vector<bool> has_ended_;
   uint64_t signs_ = 0;
   bool is_over_ = false;

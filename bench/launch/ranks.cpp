@@ -22,7 +22,7 @@
 namespace headroom {
 namespace {
 
-// A port of this machine that nobody listens at now.
+// A free port of this machine.
 int free_port() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -37,8 +37,7 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-// Ranks of one machine meet at 127.0.0.1; without a way there each would try until its patience
-// ends.
+// Ranks of one machine connect at 127.0.0.1; without a loopback each would retry until its timeout.
 void check_loopback() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -48,13 +47,13 @@ void check_loopback() {
   const int failed = ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address));
   const int error = failed != 0 ? errno : 0;
   if (descriptor >= 0) ::close(descriptor);
-  if (error == 0 || error == ECONNREFUSED) return;  // nobody listens there, but there it is
+  if (error == 0 || error == ECONNREFUSED) return;  // reachable, even if no one listens
   throw std::runtime_error(
       "ranks cannot meet at 127.0.0.1: " + std::generic_category().message(error) +
       " (no loopback interface? ip link set lo up)");
 }
 
-// A step of a large model takes minutes on a CPU: this is said, and nothing is ended.
+// A step of a large model takes minutes on a CPU: the silence is only reported.
 constexpr auto kSilence = std::chrono::seconds(30);
 
 std::chrono::milliseconds silence() {
@@ -64,17 +63,17 @@ std::chrono::milliseconds silence() {
                                parse_integer("HEADROOM_RANK_SILENCE_MS", said, 1, 1 << 30));
 }
 
-// What fails of another rank's silence others fail of too, soon.
+// If a rank fails because of another's silence, others soon fail for the same reason.
 constexpr auto kOthersFailToo = std::chrono::seconds(2);
 
-// Half of the deadline, so that who waits in vain can still say so.
+// Half of the deadline, so that a rank that times out can still report it.
 void set_patience(CellOptions& own) {
   if (own.deadline_seconds <= 0) return;
   const auto patience = static_cast<int64_t>(own.deadline_seconds * 500);
   own.environment.push_back(std::string(kRankPatience) + "=" + std::to_string(patience));
 }
 
-// What it says is under its number.
+// Prefixes the rank's output with its number.
 void set_voice(CellOptions& own, const CellOptions& options, int64_t rank) {
   if (options.on_talk) {
     own.on_talk = [=](const std::string& line) {
@@ -95,7 +94,7 @@ CellOptions options_of_rank(const CellOptions& options, int64_t rank, int64_t ra
   own.on_progress = [&watch, rank,
                      tell = rank == 0 ? options.on_progress : nullptr](const Progress& progress) {
     watch.heard(rank, progress);
-    if (tell) tell(progress);  // the first tells for all
+    if (tell) tell(progress);  // only the first rank's
   };
   return own;
 }
@@ -103,7 +102,7 @@ CellOptions options_of_rank(const CellOptions& options, int64_t rank, int64_t ra
 RunSpec spec_of_rank(const RunSpec& spec, int64_t rank) {
   RunSpec own = spec;
   if (rank == 0) return own;
-  own.snapshot.clear();  // the first rank's is written
+  own.snapshot.clear();  // only the first rank's is written
   return own;
 }
 
@@ -119,7 +118,7 @@ CellOptions options_of_launched(const CellOptions& options, int64_t rank, int64_
   set("WORLD_SIZE", ranks);
   set("LOCAL_WORLD_SIZE", ranks);
   own.environment.emplace_back("MASTER_ADDR=127.0.0.1");
-  own.environment.emplace_back("TORCHELASTIC_USE_AGENT_STORE=False");  // a launcher's around this
+  own.environment.emplace_back("TORCHELASTIC_USE_AGENT_STORE=False");  // of an outer launcher
   set("MASTER_PORT", port);
   set_voice(own, options, rank);
   return own;
@@ -180,7 +179,7 @@ Record run_launched_rank(const RunSpec& spec, const CellOptions& options) {
   if (rank > 0) own.on_progress = nullptr;
   RankRecord end{.rank = rank, .record = run_one(spec_of_rank(spec, rank), own)};
   end.record.spec = spec;
-  // A launcher that ends its other ranks with this one lets them say what they fail of.
+  // Gives other ranks time to report their failures before the launcher ends them with this one.
   if (end.record.status != Status::kOk) std::this_thread::sleep_for(kOthersFailToo);
   std::vector<RankRecord> ends;
   ends.push_back(std::move(end));

@@ -55,9 +55,9 @@ InheritedStreams::InheritedStreams(RunSpec spec) : spec_(std::move(spec)) {
   for (const Field& field : fields()) {
     if (!field.is_file()) continue;
     const std::optional<int> stream = named_descriptor(field.get(spec_));
-    if (!stream || *stream > STDERR_FILENO) continue;  // above: inherited as it is
+    if (!stream || *stream > STDERR_FILENO) continue;  // above: inherited unchanged
     const int copy = fcntl(*stream, F_DUPFD, STDERR_FILENO + 1);
-    if (copy < 0) continue;  // out of descriptors: the start of the cell says so
+    if (copy < 0) continue;  // out of file descriptors: the start of the cell reports it
     copies_.push_back(copy);
     field.set(spec_, "/dev/fd/" + std::to_string(copy));
   }

@@ -1,4 +1,4 @@
-// What a cell is asked for, as the line of JSON that it reads on stdin. No torch here.
+// The request to a cell: a line of JSON on its stdin. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace headroom {
 
 // Note [Names of files in a request]
-// Rationale: a cell must open the very files that the user named. JSON holds UTF-8 and names of
-//   files are any bytes; and "/dev/stdout" means the user's stdout, while a cell's own is the pipe
-//   that its Record goes through.
-// Approach: texts that are not UTF-8 travel beside the spec as lists of bytes, and are put back. A
-//   name of one of the parent's standard streams becomes the name of a copy that the cell inherits.
-//   The Record holds what the user typed again when the parent has it.
-// Limits: in a Record's JSON a byte that is no UTF-8 is the replacement character.
+// Rationale: a cell must open exactly the files that the user named. JSON holds UTF-8, but file
+//   names are any bytes; and "/dev/stdout" means the user's stdout, while a cell's own is the pipe
+//   for its Record.
+// Approach: texts that are not UTF-8 are sent beside the spec as lists of bytes, and restored. A
+//   name of one of the parent's standard streams is replaced by that of an inherited copy. The
+//   parent restores the typed names in the Record.
+// Limits: in a Record's JSON a byte that is not UTF-8 is the replacement character.
 struct CellRequest {
   RunSpec spec;
   int64_t host_memory_bytes = 0;  // 0 = no limit
   bool watches = false;           // see RunOptions::watches
   bool tells_progress = false;    // on stderr, see Note [Progress of a cell]
-  std::optional<PpoSetup> ppo;    // iterations of it in the place of the spec's own steps
+  std::optional<PpoSetup> ppo;    // runs its iterations instead of the spec's own steps
 };
 
 // One line.
@@ -33,14 +33,14 @@ std::string to_json_line(const CellRequest& request);
 // What a warm worker answers with its identity, without the devices.
 inline constexpr const char* kIdentityRequest = R"({"identity": true})";
 
-// Throws what nlohmann::json and the spec's parsers throw.
+// Throws the exceptions of nlohmann::json and the spec's parsers.
 CellRequest request_from_json(const std::string& text);
 
-// Copies of this process's standard streams, for a program that is started while they live. The
-// copies are its descriptors too.
+// Copies of this process's standard streams, inherited by a program started during their lifetime
+// under the same file descriptors.
 class InheritedStreams {
  public:
-  // `spec` with copies in the place of "/dev/stdin", "/dev/stdout" and "/dev/stderr".
+  // Replaces "/dev/stdin", "/dev/stdout" and "/dev/stderr" in `spec` by copies.
   explicit InheritedStreams(RunSpec spec);
   ~InheritedStreams();
   InheritedStreams(const InheritedStreams&) = delete;

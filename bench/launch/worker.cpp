@@ -17,8 +17,7 @@
 namespace headroom {
 namespace {
 
-// False when nobody reads any more. SIGPIPE does not reach us: it is blocked meanwhile and taken
-// back.
+// False if the reading end is closed. SIGPIPE is blocked meanwhile and consumed.
 bool write_all(int to, const std::string& text) {
   sigset_t pipe_signal;
   sigset_t before;
@@ -101,7 +100,7 @@ std::optional<std::string> CellWorker::ask(
                                            std::chrono::duration<double>(deadline_seconds));
   bool timed_out = false;
   std::unique_lock lock(mutex_);
-  lines_.clear();  // said after the last answer: of no cell
+  lines_.clear();  // written after the last answer, outside any cell
   lock.unlock();
   was_sent_ = write_all(input_, request);
   lock.lock();
@@ -126,7 +125,7 @@ std::optional<std::string> CellWorker::ask(
     on_error_line(line.text);
     lock.lock();
   }
-  if (timed_out) std::swap(outcome_.timed_out, outcome_.stopped);  // by us, for that reason
+  if (timed_out) std::swap(outcome_.timed_out, outcome_.stopped);  // the reason of our stop
   return std::nullopt;
 }
 
@@ -139,7 +138,7 @@ std::optional<std::string> CellWorker::ask_aside(const std::string& request,
 
 std::unique_ptr<CellWorker> WarmWorkers::take(const std::string& program,
                                               const std::vector<std::string>& environment) {
-  std::unique_ptr<CellWorker> dropped;  // ends after the lock is free
+  std::unique_ptr<CellWorker> dropped;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   std::erase_if(idle_, [](const auto& worker) { return worker->ended(); });
   const auto fitting = std::find_if(idle_.rbegin(), idle_.rend(), [&](const auto& worker) {

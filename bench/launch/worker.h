@@ -2,19 +2,19 @@
 //
 // Note [Warm workers]
 // Rationale: loading libtorch takes longer than a training cell of 2.7B on a virtual card.
-// Approach: `headroom-cell --serve` reads requests from stdin as they come and answers each with
-// a line: its Record, or {"declined": "why"}, after which it ends. Before each cell it puts back
-// what the one before left behind (bench/cell/as_new.h), so that a Record is the one that a new
-// process gives; a test holds this for every row of the technique contract and for drawn pairs
-// of cells. run_one() starts a new process where that cannot be promised:
-// - The cell is not on a virtual card. A real card's context counts, and times on the CPU are
-//   of a process by itself.
-// - It has files, or ranks that talk to each other, or its steps are watched. A worker that was
-//   started for one number of a rank serves the ranks of this number that run alone.
-// - The worker declined, crashed, or gave a Record that says "failed" after other cells.
-// A worker whose cell ran out of host memory is not asked again. libtorch reads an --alloc-conf
-// once, so a worker serves the cells of the one that it was started with.
-// Limits: a worker that is killed costs the cell that it was at. One takes about 0.5 GiB of host
+// Approach: `headroom-cell --serve` reads requests from stdin and answers each with a line: its
+// Record, or {"declined": "why"}, after which it ends. Before each cell it removes the previous
+// one's leftovers (bench/cell/as_new.h), so that the Record equals that of a new process; a test
+// checks this for every row of the technique contract and for drawn pairs of cells. run_one()
+// starts a new process if that cannot be guaranteed:
+// - The cell is not on a virtual card. A real card's context counts, and times on the CPU need
+//   a separate process.
+// - It has files, or ranks that communicate, or its steps are watched. A worker that was started
+//   for one rank number serves the lone ranks of this number.
+// - The worker declined, crashed, or gave a failed Record after other cells.
+// A worker whose cell ran out of host memory is not used again. libtorch reads an --alloc-conf
+// once, so a worker serves only cells with the one that it was started with.
+// Limits: if a worker is killed, its current cell is lost. One takes about 0.5 GiB of host
 // memory.
 #pragma once
 
@@ -34,15 +34,15 @@ namespace headroom {
 
 class CellWorker {
  public:
-  // Starts it. Throws std::runtime_error when this process is out of file descriptors or threads.
+  // Starts it. Throws std::runtime_error if this process is out of file descriptors or threads.
   CellWorker(std::string program, std::vector<std::string> environment);
   ~CellWorker();  // kills it
   CellWorker(const CellWorker&) = delete;
   CellWorker& operator=(const CellWorker&) = delete;
 
-  // Sends `request`, a line, and returns the answer, a line; none when the process ended first or
-  // was killed after deadline_seconds (0 = never), which outcome() tells. on_error_line hears what
-  // it says on stderr meanwhile, on the caller's thread; the worker is of no use after it threw.
+  // Sends `request`, a line, and returns the answer, a line; none if the process ended first or was
+  // killed after deadline_seconds (0 = never), see outcome(). on_error_line gets the stderr lines
+  // meanwhile, on the caller's thread; the worker is unusable after it threw.
   std::optional<std::string> ask(const std::string& request, double deadline_seconds,
                                  const std::function<void(const std::string& line)>& on_error_line);
 
@@ -51,9 +51,9 @@ class CellWorker {
 
   bool was_sent() const {
     return was_sent_;
-  }  // the last request; else the process had ended before it
+  }  // the last request; false if the process had ended before it
   bool ended();
-  const Outcome& outcome() const { return outcome_; }  // of a process that ended
+  const Outcome& outcome() const { return outcome_; }  // after the process ended
   size_t answers() const { return answers_; }
   bool fits(const std::string& program, const std::vector<std::string>& environment) const {
     return program_ == program && environment_ == environment;
@@ -71,10 +71,10 @@ class CellWorker {
   const std::string program_;
   const std::vector<std::string> environment_;
   StopSignal stop_;
-  int input_ = -1;  // our end of its stdin
+  int input_ = -1;  // our end of its stdin pipe
   size_t answers_ = 0;
   bool was_sent_ = false;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // for the members below
   std::condition_variable news_;
   std::deque<Line> lines_;
   bool ended_ = false;
@@ -82,13 +82,13 @@ class CellWorker {
   std::thread thread_;  // waits for the process
 };
 
-// Workers between their cells. May be used from several threads at once.
+// Idle workers. Thread-safe.
 class WarmWorkers {
  public:
-  // at_most: how many are kept.
+  // at_most: the number of workers kept.
   explicit WarmWorkers(size_t at_most) : at_most_(at_most) {}
 
-  // One that was started so, or a new one.
+  // An idle worker with this program and environment, or a new one.
   std::unique_ptr<CellWorker> take(const std::string& program,
                                    const std::vector<std::string>& environment);
   void give_back(std::unique_ptr<CellWorker> worker);
@@ -96,7 +96,7 @@ class WarmWorkers {
  private:
   const size_t at_most_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<CellWorker>> idle_;  // the one that was used last at the end
+  std::vector<std::unique_ptr<CellWorker>> idle_;  // the most recently used last
 };
 
 }  // namespace headroom

@@ -29,7 +29,7 @@ namespace headroom {
 namespace {
 
 constexpr size_t kMaxOutput = size_t{64} << 20;  // bytes; a Record is a few KiB
-constexpr int kTickMs = 50;                      // where the kernel has no pidfd
+constexpr int kTickMs = 50;                      // without pidfd in the kernel
 
 // A file descriptor that closes itself.
 class Descriptor {
@@ -64,12 +64,12 @@ Pipe make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("cannot make a pipe");
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-  // Only our end: the child must block when we are slow, not fail.
+  // Only our end: if we are slow, the child must block, not fail.
   fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
   return pipe;
 }
 
-// The input as a file in memory: no deadlock however much it is, and no SIGPIPE.
+// The input as a file in memory: no deadlock at any size, and no SIGPIPE.
 Descriptor input_file(const std::string& input) {
   Descriptor file(memfd_create("headroom-input", MFD_CLOEXEC));
   if (file.get() < 0) throw_errno("cannot make a file in memory");
@@ -82,8 +82,8 @@ Descriptor input_file(const std::string& input) {
   return file;
 }
 
-// MKL, and with it libtorch, does not load from a working directory that was deleted. No relative
-// path leads anywhere from there, so none can go astray.
+// MKL, and thus libtorch, does not load in a deleted working directory. Relative paths do not work
+// there anyway, so the child may use "/".
 bool working_directory_is_gone() {
   std::array<char, PATH_MAX> folder{};
   return getcwd(folder.data(), folder.size()) == nullptr && errno == ENOENT;
@@ -98,8 +98,8 @@ int exec_now(const Command& command, int in, int out, int err, pid_t* pid) {
 
   if (working_directory_is_gone()) posix_spawn_file_actions_addchdir_np(&actions, "/");
 
-  // A group of its own: the terminal's ^C reaches only us, and killing the group kills whatever the
-  // program started. Signals as a fresh program expects them: what we ignore would be inherited.
+  // Its own process group: the terminal's ^C reaches only us, and killing the group also kills the
+  // program's children. Default signal actions: ignored ones would be inherited.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -124,7 +124,7 @@ int exec_now(const Command& command, int in, int out, int err, pid_t* pid) {
   return error;
 }
 
-// Reads once; closes the descriptor at the end of the stream. False when nothing is there now.
+// Reads once; closes the descriptor at the end of the stream. False if nothing was read.
 template <typename Consumer>
 bool read_some(Descriptor& from, const Consumer& consume) {
   std::array<char, 65536> buffer;
@@ -137,8 +137,8 @@ bool read_some(Descriptor& from, const Consumer& consume) {
   return false;
 }
 
-// A started child, watched until it ends. It does not outlive this object: the caller's function
-// may throw.
+// Watches a started child until it ends. The child does not outlive this object, because the
+// caller's function may throw.
 class Watch {
  public:
   Watch(const Command& command, pid_t pid, Descriptor out, Descriptor err)
@@ -192,7 +192,7 @@ class Watch {
   }
 
   void wait_for_news() {
-    // Negative descriptors are skipped by poll().
+    // poll() skips negative descriptors.
     const int stop = stopped_ || command_.stop == nullptr ? -1 : command_.stop->descriptor();
     std::array<pollfd, 5> watched = {{{out_.get(), POLLIN, 0},
                                       {err_.get(), POLLIN, 0},
@@ -241,7 +241,7 @@ class Watch {
     kill_group();
   }
 
-  // Until it is reaped the child is a zombie at least, so the number of its group is still its own.
+  // Until it is reaped the child is at least a zombie, so its process group id is not reused.
   void kill_group() const { kill(-outcome_.pid, SIGKILL); }
 
   void reap() {
@@ -318,7 +318,7 @@ Outcome run_command(const Command& command) {
 std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
   std::vector<char*> list;
   list.reserve(words.size() + 1);
-  // exec takes char* for historical reasons and changes nothing.
+  // exec takes char* for historical reasons and does not modify the strings.
   for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
   list.push_back(nullptr);
   return list;
@@ -345,7 +345,7 @@ std::vector<std::string> torch_environment(const std::string& alloc_conf,
                                            std::vector<std::string> set) {
   if (alloc_conf.empty()) return changed_environment({}, set);
   set.push_back("PYTORCH_CUDA_ALLOC_CONF=" + alloc_conf);
-  // Both names are read by libtorch, the newer one first.
+  // libtorch reads both names, the newer one first.
   return changed_environment({"PYTORCH_ALLOC_CONF"}, set);
 }
 
@@ -357,7 +357,7 @@ std::string signal_name(int signal) {
 void die_with_parent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // It may have died just before.
+  // The parent may have died just before.
   if (getppid() != parent) raise(SIGKILL);
 }
 

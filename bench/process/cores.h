@@ -5,6 +5,6 @@
 
 namespace headroom {
 
-size_t cores();  // that this process may use; at least 1
+size_t cores();  // usable by this process; at least 1
 
 }  // namespace headroom

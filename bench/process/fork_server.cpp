@@ -27,11 +27,11 @@ namespace {
 constexpr int kStreams = 3;
 constexpr int kServerSocket = STDIN_FILENO;
 constexpr pid_t kNone = -1;
-// What a server says first, loaded: a program that is none says nothing, or something else.
+// A server's first message, once loaded; another program sends none, or a different one.
 constexpr std::string_view kReady = "headroom-cell: forks 1\n";
 constexpr int kLoadingMs = 30000;  // a busy machine takes seconds
 
-// Sizes of the request's parts; the descriptors come with it.
+// Sizes of the request's parts; sent together with the descriptors.
 struct Head {
   uint64_t environment_bytes = 0;
 };
@@ -101,7 +101,7 @@ std::string joined(const std::vector<std::string>& environment) {
   return text;
 }
 
-// Its own process, alive until the next one is set: what `environ` points to.
+// Sets `environ`; its storage is valid until the next call.
 void set_environment(const std::string& text) {
   static std::vector<std::string> variables;
   static std::vector<char*> pointers;
@@ -113,7 +113,7 @@ void set_environment(const std::string& text) {
   environ = pointers.data();
 }
 
-// In the new process. False where it has lost the parent that asked for it.
+// Sets up the new process. False if the requesting parent has ended.
 bool settle(pid_t between, pid_t home, const std::array<int, kStreams>& streams,
             const std::string& environment, int ready) {
   setpgid(0, 0);
@@ -129,7 +129,7 @@ bool settle(pid_t between, pid_t home, const std::array<int, kStreams>& streams,
 
 enum class Side { kServer, kStarted };
 
-// Of a start, on both sides. pid: of what was started, kNone where that failed.
+// Returns on both sides of a start. pid: the started process, kNone if that failed.
 Side fork_twice(pid_t home, const std::array<int, kStreams>& streams,
                 const std::string& environment, pid_t& pid) {
   std::array<int, 2> ready{};
@@ -183,7 +183,7 @@ ForkServer::~ForkServer() {
   }
 }
 
-// Waits until it has loaded.
+// Waits until the server has loaded.
 bool ForkServer::is_ready() {
   if (ready_ || pid_ <= 0) return ready_;
   std::string said(kReady.size(), '\0');

@@ -14,7 +14,7 @@ namespace {
 // Version 1 writes "no limit" as the largest page-aligned number.
 constexpr int64_t kUnlimited = int64_t{1} << 60;
 
-// The names of the same four files in the two versions of control groups.
+// The names of the same files in the two versions of control groups.
 struct CgroupVersion {
   const char* limit;
   const char* usage;
@@ -25,7 +25,7 @@ constexpr CgroupVersion kV1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                                "total_inactive_file", "memory.oom_control"};
 constexpr CgroupVersion kV2 = {"memory.max", "memory.current", "inactive_file", "memory.events"};
 
-// A folder of the hierarchy with the names its files have.
+// A folder of the hierarchy with its file names.
 struct Cgroup {
   std::string folder;
   CgroupVersion version;
@@ -34,7 +34,7 @@ struct Cgroup {
 std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc()) return std::nullopt;  // "max" among others
+  if (result.ec != std::errc()) return std::nullopt;  // such as "max"
   return value;
 }
 
@@ -45,7 +45,7 @@ std::optional<int64_t> read_number(const std::string& path) {
   return number(word);
 }
 
-// The number behind `key` in a file of "key number" lines.
+// The number after `key` in a file of "key number" lines.
 std::optional<int64_t> read_keyed(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string line;
@@ -58,7 +58,7 @@ std::optional<int64_t> read_keyed(const std::string& path, const std::string& ke
   return std::nullopt;
 }
 
-// The folders a group's path goes through; ".." never leads above the first.
+// The folders of a group's path; ".." never leads above the first.
 std::vector<std::string> folders_of(const std::string& group) {
   std::vector<std::string> folders;
   std::istringstream stream(group);
@@ -69,8 +69,8 @@ std::vector<std::string> folders_of(const std::string& group) {
   return folders;
 }
 
-// The group itself, then every one above it. Inside a container the path may name folders that are
-// not mounted; its mount point is the container's own group then, and comes last here.
+// Adds the group itself, then its ancestors. Inside a container the path may name folders that are
+// not mounted; then the mount point, which comes last, is the container's own group.
 void add_with_parents(const std::string& mount, const std::string& group, CgroupVersion version,
                       std::vector<Cgroup>& found) {
   for (std::vector<std::string> folders = folders_of(group);; folders.pop_back()) {
@@ -103,7 +103,7 @@ std::vector<Cgroup> memory_cgroups(const KernelPaths& paths) {
 
 std::optional<int64_t> available_host_memory(const KernelPaths& paths) {
   std::optional<int64_t> available = read_keyed(paths.proc + "/meminfo", "MemAvailable:");
-  if (available) *available *= 1024;  // the file says kB and means KiB
+  if (available) *available *= 1024;  // the file's kB are KiB
   for (const Cgroup& cgroup : memory_cgroups(paths)) {
     const auto limit = read_number(cgroup.folder + "/" + cgroup.version.limit);
     if (!limit || *limit >= kUnlimited) continue;

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// A signal handler can reach nothing but globals.
+// Globals, because a signal handler has no other state.
 volatile std::sig_atomic_t raised = 0;
 volatile std::sig_atomic_t descriptor = -1;
 
@@ -17,7 +17,7 @@ void on_signal(int) {
   const int saved_errno = errno;
   raised = 1;
   const uint64_t one = 1;
-  // It never fills; and nothing could be done here if it did.
+  // It never fills, and the handler could not react if it did.
   [[maybe_unused]] const ssize_t written = write(descriptor, &one, sizeof(one));
   errno = saved_errno;
 }
@@ -29,11 +29,11 @@ InterruptGuard::InterruptGuard() {
   descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  // The second signal finds the default action again. Nothing is restarted: the first must get
-  // through to a program that waits for a reader.
+  // The second signal has the default action again. No SA_RESTART: the first must interrupt a write
+  // that waits for a reader.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &previous_int_);
-  // A shell script's background job is started deaf to ^C, and stays so.
+  // A shell script's background job starts with SIGINT ignored, and keeps ignoring it.
   if (previous_int_.sa_handler == SIG_IGN) sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &action, &previous_term_);
 }

@@ -1,4 +1,4 @@
-// A stream of bytes as lines, for what a cell says on stderr.
+// Splits a stream of bytes into lines, for a cell's stderr.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace headroom {
 
-// How a line begins that says how far the cell is (bench/launch/progress.h).
+// The beginning of a progress line (bench/launch/progress.h).
 inline constexpr std::string_view kProgressMark = "headroom-progress ";
 
-// Cuts a stream into lines, and remembers the last that says something.
+// Splits a stream into lines, and keeps the last meaningful one.
 class LineSplitter {
  public:
   static constexpr size_t kMaxLine = size_t{64} << 10;  // bytes; longer lines come in pieces
@@ -37,7 +37,7 @@ class LineSplitter {
     }
   }
 
-  // The stream ended: what has no newline is a line too.
+  // Ends the stream: the rest without a newline is a line too.
   std::string finish() {
     if (!line_.empty()) emit();
     return last_;

@@ -41,7 +41,7 @@ class Link {
                              "such a path themselves");
   }
   ~Link() {
-    if (own_.empty() || getpid() != maker_) return;  // a fork's copy
+    if (own_.empty() || getpid() != maker_) return;  // a forked copy
     unlink(path().c_str());
     rmdir(own_.c_str());
   }

@@ -1,4 +1,4 @@
-// What the kernel says of a process. No torch here.
+// A process's state in /proc. No torch here.
 #pragma once
 
 #include <sys/types.h>
@@ -7,8 +7,7 @@
 
 namespace headroom {
 
-// The parent of a process that has neither ended nor waits for that one to notice; nullopt where
-// there is none of that number.
+// The parent of a running process; nullopt if the process is a zombie or does not exist.
 std::optional<pid_t> parent_of_running(pid_t pid);
 
 }  // namespace headroom

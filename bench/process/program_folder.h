@@ -1,11 +1,11 @@
-// Where this program lies: its siblings are found from there. No torch here.
+// This program's folder, for finding its siblings. No torch here.
 #pragma once
 
 #include <string>
 
 namespace headroom {
 
-// The folder of the running program's file, links resolved, without a slash at its end.
+// The folder of the running program's file, links resolved, without a trailing slash.
 std::string program_folder();
 
 // "/a" of "/a/b"; "" of "/a".

@@ -15,11 +15,11 @@ namespace {
 
 const Device kDefaultDevice{.kind = DeviceKind::kVirtual, .card = "h200"};
 constexpr const char* kExample = "--device virtual:h200,bytes=80GiB";
-// More than any model's training state, and little enough that addresses suffice.
+// More than any model's training state, but within the address space.
 constexpr int64_t kUnlimitedBytes = int64_t{16} << 40;
 
-// What the shell says of its real cards is nothing to virtual ones, which are numbered from 0. What
-// the program sets itself is read as on a card (virtual_gpu/device/machine.h).
+// Removed from the environment: the shell's value is about real cards, and virtual ones are
+// numbered from 0. A program's own setting has its usual effect (virtual_gpu/device/machine.h).
 constexpr const char* kNumbering = "CUDA_VISIBLE_DEVICES";
 
 std::string library_folder() {
@@ -58,7 +58,7 @@ VirtualCard virtual_card(const Device& device) {
 }
 
 bool has_nvidia_card() {
-  // The driver's device files; /dev/dxg is the card under Windows.
+  // The driver's device files; /dev/dxg is the card under Windows (WSL).
   if (::access("/dev/dxg", F_OK) == 0) return true;
   for (int i = 0; i < 16; ++i) {
     if (::access(("/dev/nvidia" + std::to_string(i)).c_str(), F_OK) == 0) return true;

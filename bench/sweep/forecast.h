@@ -1,4 +1,4 @@
-// How long a sweep still takes. No torch here.
+// The remaining time of a sweep. No torch here.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 namespace headroom {
 
 // Note [When a sweep says its ETA]
-// Rationale: the first cell loads libtorch, from a cold disk at times, so its seconds say nothing
-// of the others. Approach: a forecast is made from the median of the cells so far, once three have
-// ended, or one that took so long that
-//   loading is a small part of it.
-// Limits: cells of one sweep can differ by much.
+// Rationale: the first cell loads libtorch, sometimes from a cold disk, so its time does not
+//   predict the others'.
+// Approach: the forecast is the median of the cells so far, once three have ended, or once all took
+//   so long that loading is a small part.
+// Limits: cells of one sweep can differ greatly.
 class Forecast {
  public:
-  // at_once: cells beside each other.
+  // at_once: number of concurrent cells.
   explicit Forecast(size_t at_once) : at_once_(at_once) {}
 
   void add(double seconds) { seconds_.push_back(seconds); }
 
-  // Seconds until `cells` more have ended; none while that is not known.
+  // Seconds until `cells` more have ended; none while unknown.
   std::optional<double> left(size_t cells) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-constexpr size_t kMaxCells = 100000;  // more is a typing mistake, and would not end in a lifetime
+constexpr size_t kMaxCells = 100000;  // more is a typing mistake, and would never end
 
 const Field& axis_field(const Axis& axis, std::set<std::string>& seen) {
   const Field* field = find_field(axis.field);

@@ -1,17 +1,17 @@
 // Note [Result keys]
-// Rationale: a resumed sweep may return an old row only when running the cell again would give the
-//   same one; anything else mixes experiments silently.
-// Approach: one hash over everything known to decide the result: the settings marked
+// Rationale: a resumed sweep may return an old row only if the cell would give the same one again;
+//   otherwise it silently mixes experiments.
+// Approach: one hash over everything known to affect the result: the settings marked
 //   changes_result, the identity of the cell program (build, libtorch, devices, processor), and
-//   the conditions: the variables of the environment that libtorch and CUDA read, for input files
-//   (tokens, weights) their size and time of change, the figures of a virtual card as the stand-in
-//   is told them, and for a cell in a shared process the key of the one before it, which holds that
-//   of the one before that. A different key is simply not found, and tables ask the same
-//   conditions (profiling/report/rows/select.cpp).
-//   The processor decides times, on a real card too, which waits for its launches; a Record of a
-//   virtual card holds no times, and its bytes are the same whatever machine it is on.
-// Limits: the hash is 64 bits and for finding, not for proof. Settings with equal effect (d_model 0
-//   and the named size's own width) have different keys: rerun, never mixed.
+//   the conditions: the environment variables that libtorch and CUDA read, size and modification
+//   time of input files (tokens, weights), the figures of a virtual card as given to the stand-in,
+//   and for a cell in a shared process the key of the previous cell, which in turn covers the cells
+//   before it. A different key is simply not found, and tables compare the same conditions
+//   (profiling/report/rows/select.cpp).
+//   The processor affects times, also on a real card, which waits for its launches; a Record of a
+//   virtual card holds no times, and its bytes are the same on every machine.
+// Limits: the 64-bit hash is for lookup, not for proof. Settings with equal effect (d_model 0 and
+//   the named size's own width) have different keys: rerun, never mixed.
 #include <sys/stat.h>
 
 #include <array>
@@ -87,7 +87,7 @@ std::string result_key(const RunSpec& spec, const json& identity, const json& co
   for (const Field& field : fields()) {
     if (field.changes_result) all["spec"][field.name] = field.get(spec);
   }
-  // Keys come out sorted, so the text is one and the same for the same content.
+  // Keys are sorted, so equal content gives equal text.
   uint64_t hash = fnv1a(json_line(all));
   std::string digits(16, '0');
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, hash >>= 4) {

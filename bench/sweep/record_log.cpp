@@ -26,7 +26,7 @@ RecordLog::RecordLog(std::string path, const std::function<void(const std::strin
     : path_(std::move(path)) {
   try {
     open_and_lock(on_talk);
-    LatestRecords latest = read_latest_records(path_);  // refuses what is no file of Records
+    LatestRecords latest = read_latest_records(path_);  // refuses a file without Records
     for (const std::string& line : in_words(latest.skipped, path_)) {
       if (on_talk) on_talk(line);
     }
@@ -45,13 +45,13 @@ void RecordLog::fail(const std::string& action, int error) const {
 }
 
 void RecordLog::open_and_lock(const std::function<void(const std::string& line)>& on_talk) {
-  // Not a FIFO that would block, and not /dev/full: only a regular file keeps lines.
+  // Not a FIFO, which would block, and not /dev/full: only a regular file keeps lines.
   struct stat status {};
   const bool exists = stat(path_.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {
     throw std::runtime_error("cannot write " + path_ + ": not a regular file");
   }
-  // A full disk shows here, not after the first cell.
+  // Detects a full disk here, not after the first cell.
   const int64_t size = exists ? status.st_size : 0;
   if (const int error = space_error(follow_links(path_), size, kWanted)) fail("write", error);
   fd_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
@@ -71,7 +71,7 @@ off_t RecordLog::size() const {
   return status.st_size;
 }
 
-// Whether a row that begins at `end` begins a line.
+// True if a row that begins at `end` begins a line.
 bool RecordLog::ends_a_line(off_t end) const {
   if (end == 0) return true;
   char last = 0;
@@ -80,7 +80,7 @@ bool RecordLog::ends_a_line(off_t end) const {
 }
 
 void RecordLog::write_all(const std::string& text) const {
-  // One write(), but where the disk or a limit on sizes cuts it short: the next one says which.
+  // One write(), unless the disk or a size limit truncates it: the next one gives the reason.
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t written = write(fd_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
@@ -92,8 +92,8 @@ void RecordLog::write_all(const std::string& text) const {
 void RecordLog::append(const Record& record) {
   const std::string row = to_json_line(record) + "\n";
   write_all(ends_a_line(size()) ? row : "\n" + row);
-  // Another program may have left a torn line between that look and the write: then the row is
-  // written once more. Where ours ended is where this descriptor stands.
+  // Another program may have left a partial line between the check and the write: then the row is
+  // written again. This descriptor's offset is the end of our row.
   const off_t begin = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(row.size());
   if (begin >= 0 && !ends_a_line(begin)) write_all("\n" + row);
   if (fsync(fd_) != 0) fail("write", errno);

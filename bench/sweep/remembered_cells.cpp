@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// A run that ended well under no limit, or a wider one, says nothing of this one.
+// A run that succeeded without a limit, or with a higher one, does not prove this limit.
 bool proves_limit(const Record& old, int64_t host_memory) {
   if (old.status != Status::kOk || host_memory == 0) return true;
   const int64_t had = old.environment.value("/cell/host_memory_bytes"_json_pointer, int64_t{0});

@@ -1,5 +1,4 @@
-// Cells that a search runs, each once: what a file of Records answers is not run again. No torch
-// here.
+// Runs the cells of a search, each once: cells in a file of Records are reused. No torch here.
 #pragma once
 
 #include <functional>
@@ -17,21 +16,21 @@ namespace headroom {
 struct RememberedCell {
   Record record;
   bool reused = false;            // found in the file
-  std::vector<std::string> talk;  // what its process said on stderr, line by line
+  std::vector<std::string> talk;  // its process's stderr, line by line
 };
 
-// A sweep whose cells are not known beforehand: the same file, the same keys (run_sweep()).
+// A sweep with cells that are not known in advance: the same file and keys as run_sweep().
 class RememberedCells {
  public:
-  // first: a cell like those that will run. records_path: "" = none. options.on_talk hears of the
-  // program and of the file; what cells say comes with them. Throws as run_sweep() does, before any
-  // cell runs.
+  // first: a cell like those that will run. records_path: "" = none. options.on_talk gets messages
+  // about the program and the file; a cell's output is in RememberedCell. Throws like run_sweep(),
+  // before any cell runs.
   RememberedCells(const CellOptions& options, const RunSpec& first, const std::string& records_path,
                   const std::function<void(const std::string& line)>& on_talk);
 
-  // The file's, where it answers the cell; else run, and on the disk before this returns. After ^C
-  // the Record is of a killed cell, and stands nowhere. May be called from several threads at once.
-  // ranks: which of a mesh run.
+  // Returns the file's Record of the cell, if valid; otherwise runs it, and writes the Record to
+  // the disk. After ^C the Record is of a killed cell, and is not written. Thread-safe. ranks: the
+  // ranks of a mesh to run.
   RememberedCell get(const RunSpec& spec, const RankChoice& ranks = {});
 
   int reused() const { return reused_; }
@@ -41,7 +40,7 @@ class RememberedCells {
   nlohmann::json identity_;
   std::unique_ptr<RecordLog> log_;
   std::unique_ptr<EarlierRows> earlier_;
-  std::mutex mutex_;  // of the file and the count
+  std::mutex mutex_;  // for the file and the count
   int reused_ = 0;
 };
 

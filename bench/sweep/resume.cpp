@@ -14,8 +14,8 @@ bool exists(const std::string& path) {
   return stat(path.c_str(), &status) == 0;
 }
 
-// More memory may be enough now. Within 5 %, because what is available moves by itself. A virtual
-// card is as full as it was, whatever the host has.
+// False if the host now has more memory, which may suffice. With 5 % tolerance, because available
+// memory fluctuates. A virtual card does not depend on the host.
 bool would_run_out_again(const Record& old, int64_t host_memory_bytes) {
   const bool on_card = old.out_of_memory && old.out_of_memory->memory == "device";
   if (is_virtual(old.spec) && on_card) return true;
@@ -24,11 +24,11 @@ bool would_run_out_again(const Record& old, int64_t host_memory_bytes) {
                       static_cast<double>(host_memory_bytes) <= static_cast<double>(had) * 1.05);
 }
 
-// Not only the same paths: the same stacks and limits inside the snapshot.
+// Requires the same paths, and the same stacks and limits inside the snapshot.
 bool has_the_files(const Record& old, const RunSpec& spec) {
   if (spec.snapshot.empty() && spec.save_weights.empty()) return true;
   for (const Field& field : fields()) {
-    // As a Record holds them: the name of a file need not be UTF-8.
+    // Compared as in a Record's JSON: the name of a file may not be UTF-8.
     if (!field.changes_result && json_line(field.get(old.spec)) != json_line(field.get(spec))) {
       return false;
     }

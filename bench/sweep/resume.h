@@ -1,4 +1,4 @@
-// Which row of an earlier sweep stands for a cell. No torch here.
+// Finds a cell's row from an earlier sweep. No torch here.
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 
 namespace headroom {
 
-// Rows by the key that their environment holds. The Records must outlive it.
+// Rows by the key in their environment. The Records must outlive it.
 class EarlierRows {
  public:
   explicit EarlierRows(const std::vector<Record>& records);
 
-  // The newest of that key that also stands for the files that `spec` writes and, where memory ran
-  // out, for the host memory there is now; null when there is none.
+  // The newest row of that key that is also valid for the files that `spec` writes and, after an
+  // out-of-memory, for the current host memory; null if there is none.
   const Record* find(const std::string& key, const RunSpec& spec, int64_t host_memory_bytes) const;
 
  private:

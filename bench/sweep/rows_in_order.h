@@ -1,13 +1,11 @@
-// Rows of cells that run beside each other, written in the order of the grid. No torch here.
+// Writes the rows of concurrent cells in the order of the grid. No torch here.
 //
 // Note [Rows in order]
-// Rationale: tables show rows in the order of the file, and which of two cells ends first is
-// chance. Approach: the row of a cell on a virtual card waits for those of the cells before it,
-// which take a second; a limited number
-//   of rows waits, and one more is written at once. Rows of real cards and of the CPU are written
-//   when their cells end, because they cost more to repeat.
-// Limits: a sweep that is killed with SIGKILL loses the rows that wait, at most kMostWaiting;
-// running it again makes them.
+// Rationale: tables show rows in the order of the file, but the order in which cells end is random.
+// Approach: the row of a cell on a virtual card waits for those of the cells before it, which take
+//   a second; beyond kMostWaiting waiting rows, rows are written at once. Rows of real cards and of
+//   the CPU are written when their cells end, because they cost more to repeat.
+// Limits: SIGKILL loses the waiting rows, at most kMostWaiting; running the sweep again makes them.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +22,9 @@ class RowsInOrder {
   // write(cell): appends its row.
   explicit RowsInOrder(std::function<void(size_t cell)> write) : write_(std::move(write)) {}
 
-  void expect(size_t cell) { expected_.insert(cell); }  // its row comes, and others wait for it
-  void ended(size_t cell);                              // its row is there
-  void finish();                                        // writes all that wait
+  void expect(size_t cell) { expected_.insert(cell); }  // its row will come, and others wait for it
+  void ended(size_t cell);                              // its row is ready
+  void finish();                                        // writes all waiting rows
 
  private:
   std::function<void(size_t cell)> write_;

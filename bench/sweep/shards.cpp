@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The marks of one grid: those with the same number of shards and of cells.
+// The marks of one grid, identified by its numbers of shards and cells.
 struct MarkedGrid {
   std::set<size_t> there;  // numbers of cells, from 1
   std::vector<std::string> names;

@@ -30,8 +30,8 @@ std::string seconds_text(double seconds) {
   return text.data();
 }
 
-// Two cells must not write one file: the later would replace the earlier one's. Nor may a cell
-// write what another reads, or the Records.
+// Two cells must not write the same file: the later would replace the earlier one's. A cell must
+// not write a file that another reads, nor the Records.
 void check_files(const std::vector<RunSpec>& specs, const std::string& records_path) {
   std::map<FileIdentity, const RunSpec*> writers;
   std::map<std::string, NamedFile> read;  // by path: all cells of a grid read the same
@@ -62,7 +62,7 @@ void check_files(const std::vector<RunSpec>& specs, const std::string& records_p
   check_apart(inputs, written);
 }
 
-// What the cell program is; nothing after ^C.
+// The cell program's identity; nothing after ^C.
 std::optional<json> identity_unless_interrupted(const CellOptions& options, const RunSpec& first) {
   const InterruptGuard guard;
   try {
@@ -124,7 +124,7 @@ class Sweep {
   }
 
  private:
-  // Of a cell whose process began with the cell `first`.
+  // For a cell in a process that began with the cell `first`.
   void set_key(size_t i, size_t first) {
     cells_[i].set_key(identity_, i == first ? Before{} : Before{i - first, cells_[i - 1].key});
   }
@@ -181,7 +181,7 @@ class Sweep {
   }
 
   void run_in_one_process() {
-    if (cells_.front().record) return;  // then all of them are there
+    if (cells_.front().record) return;  // then all are reused
     for (size_t next = 0; next < cells_.size() && !interrupted();) {
       const size_t first = next;
       std::vector<RunSpec> specs;
@@ -200,7 +200,7 @@ class Sweep {
     }
   }
 
-  // Says how far the cell is; `i` is read when it does. Several may talk at once.
+  // Options that report the cell's progress and output; `i` is read at each report. Thread-safe.
   CellOptions telling(const size_t& i) {
     CellOptions options = options_.cell;
     options.workers = workers_;
@@ -218,7 +218,7 @@ class Sweep {
   }
 
   void finish(size_t i, Record record, double seconds) {
-    if (interrupted() && record.status == Status::kKilled) return;  // by us: not a result
+    if (interrupted() && record.status == Status::kKilled) return;  // killed by us: not a result
     if (!options_.marks.empty()) record.environment["cell"]["shard"] = options_.marks[i];
     record.environment["key"] = cells_[i].key;
     record.environment["conditions"] = cells_[i].conditions;
@@ -231,13 +231,13 @@ class Sweep {
     progress(i, *cells_[i].record, seconds);
   }
 
-  // ", ETA 40 s": until all cells have ended.
+  // ", ETA 40 s": the time until all cells have ended.
   std::string eta() const {
     const auto seconds = forecast_.left(to_run_ - done_);
     return seconds ? ", ETA " + eta_text(*seconds) : "";
   }
 
-  // While a cell runs.
+  // Reports a running cell.
   void status(size_t i, const Progress& progress) {
     const std::lock_guard lock(mutex_);
     std::string line = "cell " + std::to_string(i + 1) + " of " + std::to_string(cells_.size()) +
@@ -269,7 +269,7 @@ class Sweep {
   size_t to_run_ = 0;
   std::shared_ptr<WarmWorkers> workers_;
   std::shared_ptr<ForkServers> forks_;
-  std::mutex mutex_;  // of the file, of what is said, and of what follows
+  std::mutex mutex_;  // for the file, the output, and the members below
   RowsInOrder rows_{[this](size_t i) {
     if (log_) log_->append(*cells_[i].record);
   }};

@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// Texts hold commas themselves, so a list of them is parted by semicolons; "default" is none.
+// Texts may contain commas, so their lists are separated by semicolons; "default" is "".
 std::vector<std::string> parted(const std::string& text, char separator) {
   std::vector<std::string> values;
   std::istringstream stream(text);
@@ -17,8 +17,8 @@ std::vector<std::string> parted(const std::string& text, char separator) {
   return values;
 }
 
-// Whether it is an option of the value before it: "bytes=80GiB" of "virtual:h200,bytes=80GiB". A
-// value with options of its own, "int8:min=1MiB", has a colon first. "keep" is of "nvme:DIR,keep".
+// True for an option of the previous value: "bytes=80GiB" in "virtual:h200,bytes=80GiB", "keep" in
+// "nvme:DIR,keep". In a value with its own options, "int8:min=1MiB", a colon comes first.
 bool is_option(const std::string& value) {
   return value == "keep" || value.find('=') < value.find(':');
 }

@@ -1,4 +1,4 @@
-// headroom budget: what an inference engine takes of a card, computed.
+// headroom budget: computes an inference engine's memory on a card.
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"
@@ -14,9 +14,9 @@ namespace headroom {
 namespace {
 
 constexpr const char* kUsualSize = "7b";
-constexpr int64_t kUsualContext = 4096;  // of a shape whose context is not known
+constexpr int64_t kUsualContext = 4096;  // for a shape with an unknown context
 
-// An engine computes in none of 8 bits.
+// Without FP8: an engine does not compute in 8 bits.
 std::vector<std::string> weight_types() {
   std::vector<std::string> words = choices_of<ElementType>();
   std::erase(words, to_string(ElementType::kFp8));

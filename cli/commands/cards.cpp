@@ -1,4 +1,4 @@
-// headroom cards: what is known of each card, and where from.
+// headroom cards: the data of each card, and its sources.
 #include "cards/cards.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ CommandLine cards_command_line() {
       true};
 }
 
-// As the data sheets have it: 0.254, 82.6, 989.4, 2250.
+// The data sheets' format: 0.254, 82.6, 989.4, 2250.
 std::string rate(const std::optional<double>& tflops) {
   if (!tflops) return kNotAvailable;
   std::string text = number_text(*tflops, 3);
@@ -109,7 +109,7 @@ Table table_of(const std::vector<Card>& shown) {
   return table;
 }
 
-// A file that HEADROOM_CARDS takes.
+// The file format of HEADROOM_CARDS.
 std::string json_of(const std::vector<Card>& shown) {
   nlohmann::ordered_json json = {{"compute_capabilities", nlohmann::ordered_json::object()},
                                  {"cards", nlohmann::ordered_json::array()}};

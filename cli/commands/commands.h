@@ -1,5 +1,5 @@
 // The commands of the program. argv[0] is the command's own name; the result is the exit code.
-// They throw UsageError (exit 2) and std::runtime_error (exit 5); main prints the one line.
+// They throw UsageError (exit 2) and std::runtime_error (exit 5); main() prints the line.
 #pragma once
 
 namespace headroom {

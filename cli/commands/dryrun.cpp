@@ -1,4 +1,4 @@
-// headroom dryrun: a program of the user's, on virtual cards.
+// headroom dryrun: runs a user's program on virtual cards.
 #include "bench/dryrun/dryrun.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ namespace {
 constexpr int64_t kMostDevices = 64;
 constexpr int64_t kCardsOfNode = 8;
 constexpr int64_t kMostRanks = 1 << 20;
-constexpr int kSignalExit = 128;  // as a shell has it
+constexpr int kSignalExit = 128;  // as in a shell
 
 CommandLine dryrun_command_line() {
   return {
@@ -87,9 +87,8 @@ CommandLine dryrun_command_line() {
       true};
 }
 
-// Where the report goes. A named pipe is opened before the program runs, as a shell would: it waits
-// for its reader while ^C still ends us, and not when the program has been stopped and signals are
-// held.
+// The file of the report. A named pipe is opened before the program runs, as a shell would: the
+// open waits for a reader while ^C still ends us, not at the end while signals are held.
 class ReportFile {
  public:
   explicit ReportFile(std::string path) : path_(std::move(path)) {
@@ -107,7 +106,7 @@ class ReportFile {
   ReportFile& operator=(const ReportFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // To write may take as long as its reader likes.
+  // True if a write may wait for a reader indefinitely.
   bool is_stream() const { return is_stream_; }
 
  private:
@@ -116,8 +115,8 @@ class ReportFile {
   int pipe_ = -1;
 };
 
-// Every process writes a file of its own beside it, and the only one is renamed to it: a link is
-// followed now, and a stream is none.
+// Every process writes its own file beside it, and a single one is renamed to it: so links are
+// followed here, and streams are refused.
 std::string snapshot_from(const Arguments& arguments) {
   const std::string typed = arguments.get("snapshot");
   if (typed.empty()) return "";
@@ -133,7 +132,7 @@ std::string snapshot_from(const Arguments& arguments) {
   return file;
 }
 
-// A program's words may be files, its own code for one.
+// A program's words may be files, such as its own code.
 void check_words(const std::vector<std::string>& words, const std::vector<NamedFile>& written) {
   std::vector<NamedFile> read;
   for (const std::string& word : words) {
@@ -246,7 +245,7 @@ std::string unwritten_lines(const nlohmann::ordered_json& document) {
   return lines;
 }
 
-// One process: the file is named as asked. Returns the lines that say where snapshots are.
+// A single process's file gets the requested name. Returns lines with the snapshots' paths.
 std::string settle_snapshots(const std::string& file, const std::string& unwritten,
                              nlohmann::ordered_json& document) {
   if (file.empty()) return "";
@@ -260,11 +259,11 @@ std::string settle_snapshots(const std::string& file, const std::string& unwritt
   }
   std::string lines;
   for (auto* process : written) {
-    // Of the name that it reports, what is not UTF-8 is lost.
+    // The reported name has lost bytes that are not UTF-8.
     std::string path = snapshot_of_process(std::filesystem::absolute(file).string(),
                                            (*process)["pid"].get<int64_t>());
     if (written.size() == 1) {
-      std::error_code error;  // then it stays where it is
+      std::error_code error;  // on failure it keeps its name
       std::filesystem::rename(path, file, error);
       if (!error) path = file;
     }
@@ -314,8 +313,8 @@ int run_program(const Arguments& arguments, const std::vector<std::string>& valu
   return outcome.exit_code == 0 && !unwritten.empty() ? kExitEnvironment : outcome.exit_code;
 }
 
-// Takes every --value with its text out of `words`, because no other flag is given twice. One
-// without a text stays, and is refused with the others.
+// Removes every --value with its text from `words`, because other flags may not be given twice. One
+// without a text stays, and is refused later.
 std::vector<std::string> take_values(std::vector<char*>& words) {
   constexpr std::string_view kFlag = "--value";
   std::vector<std::string> values;
@@ -337,7 +336,7 @@ std::vector<std::string> take_values(std::vector<char*>& words) {
 }  // namespace
 
 int run_dryrun_command(int argc, char** argv) {
-  // What stands behind "--" is the program's, its --help too.
+  // Words after "--" belong to the program, including --help.
   char** const end = argv + argc;
   char** const dashes =
       std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });

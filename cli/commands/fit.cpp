@@ -1,4 +1,4 @@
-// headroom fit: what fits a card, and what to change; each answer proved by running it.
+// headroom fit: finds what fits a card, and the changes for it; each answer is proved by a run.
 #include <algorithm>
 #include <string_view>
 
@@ -26,7 +26,7 @@
 namespace headroom {
 namespace {
 
-// A search changes between two sizes of a card and two settings of the allocator.
+// A search alternates between two sizes of a card and two allocator settings.
 constexpr size_t kKindsOfWorkers = 4;
 
 CommandLine fit_command_line() {
@@ -41,7 +41,7 @@ CommandLine fit_command_line() {
       fit_flags(), true};
 }
 
-// The smallest card on which something fits, or the last.
+// Searches for the smallest card on which something fits; otherwise the last.
 FitFound found_on(const std::vector<FitCard>& cards, const FitQuestion& question, AskedCard& asked,
                   RememberedCells& cells, const FitProgress& progress) {
   FitFound found{.question = question};
@@ -64,7 +64,7 @@ int exit_code_of(const FitResult& result) {
   return kExitAllFailed;
 }
 
-// One line on stderr, whatever the format.
+// One line on stderr, in every format.
 void tell_why_nothing(const FitFound& found) {
   if (found.result.stopped) return log_error("interrupted");
   if (!found.result.answers.empty()) return;
@@ -128,7 +128,7 @@ int fit(const Arguments& arguments) {
 
 int run_fit_command(int argc, char** argv) {
   if (asks_for_ppo(argc, argv)) return run_fit_ppo_command(argc, argv);
-  // What stands behind "--" is the program's, its --help too.
+  // Words after "--" belong to the program, including --help.
   char** const end = argv + argc;
   char** const dashes =
       std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });

@@ -24,7 +24,7 @@
 namespace headroom {
 namespace {
 
-// A program's output goes into a file while this lives: stdout is for our table.
+// Redirects a program's output to a file during its lifetime: stdout is for our table.
 class CaughtOutput {
  public:
   CaughtOutput() : file_(std::tmpfile()) {
@@ -52,7 +52,7 @@ class CaughtOutput {
     }
   }
 
-  // The last line with something on it, of the last 4 KiB.
+  // The last non-blank line, within the last 4 KiB.
   std::string last_line() const {
     constexpr long kMost = 4096;
     std::fseek(file_, 0, SEEK_END);
@@ -71,7 +71,7 @@ class CaughtOutput {
   int saved_[3] = {-1, -1, -1};
 };
 
-// On the fullest card, of all processes.
+// The highest peak over all cards and processes.
 std::optional<int64_t> peak_of(const nlohmann::ordered_json& document) {
   std::optional<int64_t> peak;
   for (const auto& process : document["processes"]) {
@@ -85,7 +85,7 @@ std::optional<int64_t> peak_of(const nlohmann::ordered_json& document) {
   return peak;
 }
 
-// The first allocation that could not be had; nothing where there was none.
+// The first refused allocation, if any.
 std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
   for (const auto& process : document["processes"]) {
     for (const auto& device : process["devices"]) {
@@ -100,10 +100,10 @@ std::optional<std::string> refusal_of(const nlohmann::ordered_json& document) {
   return std::nullopt;
 }
 
-// Runs the program and says how far the search is.
+// Runs the program and reports the search's progress.
 class Programs {
  public:
-  // `signals`: held from the first run to the last, so that ^C between two is not lost.
+  // `signals`: held from the first run to the last, so that ^C between runs is not lost.
   Programs(DryRun request, Vary vary, size_t expected, const HeldSignals& signals)
       : request_(std::move(request)),
         vary_(std::move(vary)),
@@ -139,7 +139,7 @@ class Programs {
     seconds_ += outcome.seconds;
     const nlohmann::ordered_json document = dryrun_document(request, outcome);
     ProgramRun run{.peak = peak_of(document)};
-    stopped_ = outcome.asked_by != 0;  // a program may end as it likes at ^C
+    stopped_ = outcome.asked_by != 0;  // after ^C the program's ending is irrelevant
     if (stopped_) return run;
     if (outcome.exit_code == 0) {
       run.fits = Fits::kYes;
@@ -156,7 +156,7 @@ class Programs {
     return run;
   }
 
-  // Of a search that halves what is left: not more runs than expected.
+  // For a bisection, with an upper bound on the number of runs.
   std::string eta() const {
     if (done_ == 0 || done_ >= expected_) return "";
     const double each = seconds_ / static_cast<double>(done_);

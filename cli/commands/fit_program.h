@@ -1,4 +1,4 @@
-// headroom fit --vary: the largest value with which a program of the user's runs. No torch here.
+// headroom fit --vary: the largest value with which a user's program runs. No torch here.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// words: the program and its arguments, behind "--". The result is the exit code.
+// words: the program and its arguments, after "--". The result is the exit code.
 int fit_program(const Arguments& arguments, const std::vector<std::string>& words);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// What the commands share that run one cell. No torch here.
+// Shared parts of the commands that run one cell. No torch here.
 #pragma once
 
 #include "bench/launch/cell.h"
@@ -7,13 +7,13 @@
 
 namespace headroom {
 
-// Throws std::runtime_error with one line where the program that would run it cannot be run.
+// Throws std::runtime_error with one line if the cell program is not executable.
 void check_cell_program(const CellOptions& options);
 
-// Where the cell did not end well, how and why: one line on stderr.
+// One line on stderr with status and reason, unless the cell succeeded.
 void log_failure(const Record& record);
 
-// What the command ends with.
+// The command's exit code.
 ExitCode exit_code_of(const Record& record);
 
 }  // namespace headroom

@@ -13,8 +13,8 @@
 namespace headroom {
 namespace {
 
-// An example without the flags that this command has not, and their values: rules of a step speak
-// of --profile-type, and a command may have one mode. What is a whole command stays.
+// An example without flags unknown to this command, and their values: a step's rules mention
+// --profile-type, which a command with one mode lacks. An example of a whole command is unchanged.
 std::string known_part(const std::string& example, const std::vector<Flag>& flags) {
   if (!example.starts_with("--")) return example;
   std::string kept;

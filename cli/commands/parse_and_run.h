@@ -1,4 +1,4 @@
-// What every command does first: its arguments read, its help printed. No torch here.
+// The start of every command: parses its arguments, prints its help. No torch here.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-// The work of a command once its flags are known; the result is the exit code.
+// A command's work after parsing; the result is the exit code.
 using CommandBody = std::function<int(const Arguments&)>;
 
-// Prints `help` where --help was typed, else runs the body. Throws UsageError on arguments that
-// the line does not take, on files that are not apart (Note [Files of a command line]), and
-// whatever the body throws.
+// Prints `help` if --help was typed, otherwise runs the body. Throws UsageError on arguments that
+// the line does not accept and on files that are not apart (Note [Files of a command line]), and
+// the body's exceptions.
 int parse_and_run(const CommandLine& line, const std::string& help, int argc,
                   const char* const* argv, const CommandBody& body);
 

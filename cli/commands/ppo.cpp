@@ -1,4 +1,4 @@
-// headroom ppo: iterations of PPO, measured phase by phase beside what is computed of them.
+// headroom ppo: measures PPO iterations phase by phase and compares them with computed figures.
 #include "bench/launch/cell.h"
 #include "bench/process/interrupt.h"
 #include "cli/commands/commands.h"
@@ -40,7 +40,8 @@ CommandLine ppo_command_line() {
 
 using Computed = std::optional<ComputedIteration>;
 
-// What may stand beside the phases that were measured: not the warm-up's, which a note says.
+// The computed figures to compare with the measured phases; none for a warm-up's phases, see its
+// note.
 Computed computed_beside(const Record& record, const PpoSetup& setup) {
   if (record.ppo && record.ppo->of_warm_up) return std::nullopt;
   return computed_iteration(record.spec, setup);
@@ -84,7 +85,7 @@ int run_iterations(const Arguments& typed) {
   Record record;
   std::vector<TriedRemedy> tried;
   {
-    const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
+    const InterruptGuard guard;  // ^C ends the cell here, elsewhere the program
     record = run_cell(run.shared, options);
     if (interrupted()) {
       log_error("interrupted");

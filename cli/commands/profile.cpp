@@ -40,7 +40,7 @@ CommandLine profile_command_line() {
           flags};
 }
 
-// Growth shows over steps, and what grows only where the later of them could have freed it.
+// Growth shows over steps, and its source only after later steps that could have freed it.
 void settle_watch(const Arguments& arguments, RunSpec& spec) {
   constexpr int64_t kRecorded = 3;
   if (!arguments.has("watch")) return;
@@ -60,7 +60,7 @@ void settle_watch(const Arguments& arguments, RunSpec& spec) {
   }
 }
 
-// The same steps under other settings of the allocator. `record` is of the setting asked for.
+// Runs the same steps with other allocator settings. `record`: with the requested setting.
 Table tried_settings(const Record& record, CellOptions options) {
   std::vector<Record> records = {record};
   options.watches = false;
@@ -102,7 +102,7 @@ int profile_cell(const Arguments& arguments) {
   Record record;
   std::vector<Table> settings;
   {
-    const InterruptGuard guard;  // ^C ends the cell; everywhere else it ends the program
+    const InterruptGuard guard;  // ^C ends the cell here, elsewhere the program
     record = run_cell(spec, options);
     const bool tries =
         options.watches && is_virtual(spec) && record.peak && !is_record_format(format);

@@ -1,4 +1,4 @@
-// headroom rlhf: the memory of an RLHF iteration, phase by phase, computed.
+// headroom rlhf: computes the memory of an RLHF iteration, phase by phase.
 #include "cli/commands/commands.h"
 #include "cli/commands/parse_and_run.h"
 #include "cli/exit_code.h"

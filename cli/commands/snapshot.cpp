@@ -1,4 +1,4 @@
-// headroom snapshot top|validate|diff: reads memory_viz snapshots, whoever wrote them.
+// headroom snapshot top|validate|diff: reads memory_viz snapshots of any origin.
 #include <exception>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@
 namespace headroom {
 namespace {
 
-// The flags are of one of two verbs and 3 is a bad file here, so the help is not CommandLine's.
+// Flags differ by verb and exit code 3 is a bad file here, so the help is not CommandLine's.
 constexpr const char* kHelp =
     R"(headroom snapshot: read memory snapshots (the .pickle files memory_viz opens)
 

@@ -1,4 +1,4 @@
-// headroom sweep: a grid of cells, nothing lost.
+// headroom sweep: runs a grid of cells and keeps every result.
 #include "bench/sweep/sweep.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ CommandLine sweep_command_line() {
       flags};
 }
 
-// Every cell writes a file of its own, named after the cell.
+// Every cell writes its own file, named after the cell.
 void place_snapshots(std::vector<RunSpec>& specs, const std::string& directory) {
   if (directory.empty()) {
     throw UsageError("--snapshot-dir", directory, "is empty; allowed: the name of a folder",
@@ -94,7 +94,7 @@ std::string rendered(const std::vector<Record>& records, const std::string& form
   return array ? text + "\n]\n" : text;
 }
 
-// What would run: a name on each line for people, the settings as well for programs.
+// The cells to run: one name per line for people, with the settings for programs.
 std::string listed(const std::vector<RunSpec>& specs, const std::string& format) {
   const auto lines = [&](const char* between, const auto& text_of) {
     std::string text;
@@ -119,7 +119,7 @@ std::string listed(const std::vector<RunSpec>& specs, const std::string& format)
   return to_string(table, parse_table_format("--format", format));
 }
 
-// Not one cell could start: the machine lacks something (a card), the cells are not at fault.
+// True if no cell could start: the machine lacks something (a card), the cells are not at fault.
 bool all_unsupported(const std::vector<Record>& records) {
   return !records.empty() && std::all_of(records.begin(), records.end(), [](const Record& record) {
     return record.status == Status::kUnsupported;

@@ -1,4 +1,4 @@
-// headroom table: tables again, from saved Records.
+// headroom table: prints tables from saved Records.
 #include <iterator>
 #include <utility>
 
@@ -43,12 +43,12 @@ std::vector<Table> make_tables(const std::string& kind, const std::vector<Record
   if (kind == "computed") return {measured_table(comparable(records, nullptr))};
   if (kind == "summary") return {summary_table(records)};
   std::vector<Table> tables = mixed_precision_tables(records);
-  // The comparison alone: its exact columns hold the breakdowns.
+  // Only the comparison: its exact columns hold the breakdowns.
   if (format == TableFormat::kCsv) tables.resize(1);
   return tables;
 }
 
-// Rows that reading left out, beside those that the table leaves out.
+// Adds a note on the rows that reading left out.
 std::vector<Table> with_replaced(std::vector<Table> tables, int64_t replaced) {
   if (replaced > 0) {
     tables.front().notes.push_back("Not shown: " + std::to_string(replaced) +
@@ -74,7 +74,7 @@ int tables_from_records(const Arguments& arguments) {
         read_all({arguments.positional.begin() + 1, arguments.positional.end()},
                  is_of_peaks ? Keep::kPeaks : Keep::kFigures);
     return with_replaced(make_tables(kind, read.records, format), read.replaced);
-  }();  // the Records make room for the text
+  }();  // frees the Records before the text is made
   print_tables(tables, format, output);
   return kExitOk;
 }

@@ -1,4 +1,4 @@
-// headroom theory: what a configuration needs, derived tensor by tensor; nothing is run.
+// headroom theory: derives a configuration's memory tensor by tensor; nothing is run.
 #include <algorithm>
 
 #include "cli/commands/commands.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kRankExample = "--mesh dp=8 --rank 0";
 
-// The others (seed, steps, files) are unknown flags here; so are second names of theirs.
+// Other flags (seed, steps, files) and their aliases are unknown here.
 bool changes_a_size(const Flag& flag) {
   if (const Field* field = find_flag("--" + flag.name)) return field->sizes;
   return flag.group != to_string(FieldGroup::kMeasurement);
@@ -65,7 +65,7 @@ int write_theory(Arguments arguments) {
   const TableFormat format = parse_table_format("--format", arguments.get("format", "text"));
   const std::string output = arguments.get("output");
   if (!output.empty()) check_writable(output);
-  arguments.values.erase("output");  // not the snapshot that it is for profile
+  arguments.values.erase("output");  // cell_from() would read it as the snapshot
   arguments.values.try_emplace("profile-type", "training");
   const RunSpec spec = cell_from(arguments);
   const int64_t rank = rank_from(arguments, spec);

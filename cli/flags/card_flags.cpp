@@ -29,7 +29,7 @@ Card card_from(const Arguments& arguments) {
   if (!size.empty() && (std::isdigit(static_cast<unsigned char>(size.back())) != 0)) size += "GB";
   card.total_bytes = parse_bytes("--gpu-memory", size);
   card.name = size;
-  card.context_measured = false;  // of another card
+  card.context_measured = false;  // taken from another card
   if (card.total_bytes < 1) {
     throw UsageError("--gpu-memory", size, "is no memory", "--gpu-memory 80");
   }

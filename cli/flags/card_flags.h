@@ -1,4 +1,4 @@
-// The card that a plan is for, on the command line: by name, or its memory alone. No torch here.
+// A plan's card on the command line: by name, or only its memory. No torch here.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace headroom {
 // --gpu-memory and --card.
 std::vector<Flag> card_flags(const std::string& group);
 
-// "80": GB, as the guides this project began with count; "80GiB", "24GB": with a unit. --card in
-// its place. A card given by its memory is otherwise an H100. Throws UsageError.
+// --gpu-memory: "80" is in GB, as in this project's original guides; "80GiB", "24GB": with a unit.
+// A card given by its memory is otherwise an H100. --card replaces it. Throws UsageError.
 Card card_from(const Arguments& arguments);
 
 }  // namespace headroom

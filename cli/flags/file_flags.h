@@ -1,14 +1,14 @@
-// The files that a command line names, before anything is done with them. No torch here.
+// Checks the files named on a command line, before they are used. No torch here.
 //
 // Note [Files of a command line]
-// Rationale: what a command reads must survive what it writes, whichever flags name the two; and
-//   "-", /dev/stdout and ">(command)" mean what they mean to other programs.
-// Approach: a flag says what is done with its file (FileUse), a command line from where on its
-//   arguments are files, and parse_and_run() calls this once for every command. "-" becomes
-//   /dev/stdin or /dev/stdout. Where a file is stdout itself, the command's own report goes to
-//   stderr, as `tar -cvf -` has it. Then check_apart() (files/same_file.h).
-// Limits: files that come into being under names of their own (sweep's --snapshot-dir, dryrun's
-//   FILE.<pid>, what a dry run's program writes) are checked where they are named, or not at all.
+// Rationale: a command must not overwrite its own inputs, whichever flags name them; and "-",
+//   /dev/stdout and ">(command)" must have their usual meaning.
+// Approach: a flag declares the use of its file (FileUse), a command line its first argument that
+//   is a file, and parse_and_run() calls this once for every command. "-" becomes /dev/stdin or
+//   /dev/stdout. If a file is stdout itself, the command's own report goes to stderr, as in
+//   `tar -cvf -`. Then check_apart() (files/same_file.h).
+// Limits: files with generated names (sweep's --snapshot-dir, dryrun's FILE.<pid>, the output of a
+//   dry run's program) are checked where they are named, or not at all.
 #pragma once
 
 #include <string>
@@ -24,11 +24,11 @@ struct FileArguments {
   std::vector<NamedFile> written;
 };
 
-// Puts the streams in the place of "-" and returns every file that is named; the user's file of
-// cards is read by all. Throws UsageError on an empty name.
+// Replaces "-" by the streams and returns every named file; every command reads the user's file of
+// cards. Throws UsageError on an empty name.
 FileArguments name_files(const CommandLine& line, Arguments& arguments);
 
-// Whether one of them is stdout by name.
+// True if a written file is stdout by name.
 bool writes_stdout(const FileArguments& files);
 
 }  // namespace headroom

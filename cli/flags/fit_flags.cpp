@@ -18,9 +18,9 @@ constexpr const char* kOutput = "Output";
 constexpr const char* kSkipsExample =
     "headroom fit --card rtx4090 --skip-host-init --vary batch=1..256 -- python train.py "
     "--batch-size {batch}";
-constexpr int64_t kLargest = 1 << 24;  // as the settings themselves allow
+constexpr int64_t kLargest = 1 << 24;  // the limit of the settings themselves
 
-// Those that a search sets itself, or that write files of one run.
+// Flags that a search sets itself, or that write files of one run.
 bool is_of_one_run(const Flag& flag) {
   static const std::vector<std::string> kNames = {
       "device",          "micro-batches",   "snapshot",     "save-weights",
@@ -36,7 +36,7 @@ void refuse_file(const Arguments& arguments, const char* flag, const std::string
                    "--" + std::string(flag) + " fit" + end);
 }
 
-// Whether it will do is looked at before anything runs: check_disk_places().
+// check_disk_places() checks the directory before anything runs.
 std::string disk_from(const Arguments& arguments) {
   const std::string directory = arguments.get("disk");
   if (arguments.has("disk") && (directory.empty() || directory.find(',') != std::string::npos)) {
@@ -48,7 +48,7 @@ std::string disk_from(const Arguments& arguments) {
   return directory;
 }
 
-// Techniques that may be used: not those of a setting that was typed, nor what --forbid says.
+// The techniques that may be used: without those of typed settings, and without --forbid.
 std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunSpec& base,
                                           Open open) {
   std::vector<std::string> typed;
@@ -66,7 +66,7 @@ std::vector<RunTechnique> techniques_from(const Arguments& arguments, const RunS
                        "--allow checkpoint");
     }
     if (is_kept || !is_allowed(arguments, technique.technique)) continue;
-    // Any batch fits in parts of one sequence: what is asked is the batch of one part.
+    // Any batch fits in micro-batches of one sequence: the question is the size of one micro-batch.
     if (open == Open::kBatch && technique.technique == Technique::kMicroBatches) continue;
     techniques.push_back(technique);
   }
@@ -180,7 +180,7 @@ FitQuestion fit_question(const Arguments& given, const std::vector<FitCard>& car
                      kSkipsExample);
   }
   refuse_file(given, "output", ".svg");
-  arguments.values.erase("output");  // not the snapshot that it is for profile
+  arguments.values.erase("output");  // cell_from() would read it as the snapshot
   arguments.values.try_emplace("profile-type", "training");
   arguments.values.try_emplace("warmup-steps", "2");
   arguments.values.try_emplace("measure-steps", "2");

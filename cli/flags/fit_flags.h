@@ -1,12 +1,12 @@
-// The flags of `headroom fit` and what they make. No torch here.
+// The flags of `headroom fit`, and the question they form. No torch here.
 //
 // Note [What is left open]
-// Rationale: a search should change what nobody asked for, and nothing else.
+// Rationale: a search should change only settings that the user did not give.
 // Approach: --context-length without --batch-size asks for the largest batch, --batch-size without
 //   --context-length for the largest context, both for the cheapest sets of techniques, and neither
-//   is a batch asked for at profile's context. A setting that is typed is kept: the technique that
-//   would set it is out of the search.
-// Limits: a setting that no technique sets stays at profile's default, but for the mode, which is
+//   for the largest batch at profile's context. A typed setting is kept: the technique that would
+//   set it is excluded from the search.
+// Limits: a setting that no technique sets has profile's default, except the mode, which is
 //   training, and the steps: 2 of warm-up, 2 measured, none recorded.
 #pragma once
 

@@ -12,9 +12,9 @@ namespace headroom {
 namespace {
 
 constexpr int64_t kMostGpus = 1024;
-constexpr int64_t kMostSequences = 1 << 24;  // as --batch-size allows
+constexpr int64_t kMostSequences = 1 << 24;  // the limit of --batch-size
 
-// Settings that a mesh must have before they can be: they are put over each.
+// Settings that are valid on some meshes only: they are applied to each mesh.
 const std::vector<std::string>& of_some_meshes() {
   static const std::vector<std::string> kNames = {"sequence-parallel", "schedule"};
   return kNames;
@@ -42,7 +42,7 @@ std::vector<Flag> fit_mesh_flags(const char* group) {
            .example = "--gpus 8 --global-batch-size 8"}};
 }
 
-// Of --allow, or --forbid; none where it is not typed.
+// The techniques of --allow or --forbid; none if it is not typed.
 std::vector<Technique> listed(const Arguments& arguments, const std::string& flag) {
   if (!arguments.has(flag)) return {};
   return parse_techniques("--" + flag, arguments.get(flag));

@@ -1,4 +1,4 @@
-// The flags of `headroom fit` that ask for several GPUs. No torch here.
+// The flags of `headroom fit` for several GPUs. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace headroom {
 // --gpus and --global-batch-size.
 std::vector<Flag> fit_mesh_flags(const char* group);
 
-// The techniques of --allow, or --forbid; none where it is not typed.
+// The techniques of --allow or --forbid; none if it is not typed.
 std::vector<Technique> listed(const Arguments& arguments, const std::string& flag);
 bool is_allowed(const Arguments& arguments, Technique technique);
 
-// --gpus. Throws UsageError where what is typed beside it goes with one GPU, or with several, only.
+// --gpus. Throws UsageError if another flag is only for one GPU, or only for several.
 int64_t gpus_from(const Arguments& arguments);
 
-// What a run has in common on all meshes; its own is of replicas alone, unless one is typed.
+// The common part of runs on all meshes; its own mesh has only replicas, unless one is typed.
 RunSpec base_on_meshes(Arguments arguments, int64_t gpus);
 
-// Throws UsageError where not one of them can be run.
+// Throws UsageError if no mesh can be run.
 MeshQuestion meshes_from(const Arguments& arguments, const RunSpec& base, int64_t gpus, Open open);
 
 }  // namespace headroom

@@ -14,7 +14,7 @@ struct TypicalValue {
   std::string_view value;
 };
 
-// By what stands for the value in --help.
+// By the value's placeholder in --help.
 constexpr auto kByKind = std::to_array<TypicalValue>({
     {"N", "1"},
     {"X", "0.9"},
@@ -64,7 +64,7 @@ std::string_view typical(const Values& values, std::string_view of) {
   return found == values.end() ? "" : found->value;
 }
 
-// Names the value that an empty one stands for; "" where the flag has a parser that refuses it.
+// The kind of value that is missing; "" if the flag's parser refuses an empty one.
 std::string_view wanted(const Flag& flag) {
   if (flag.file != FileUse::kNone) return "the name of a file";
   if (flag.value.starts_with("TEXT")) return "a text";

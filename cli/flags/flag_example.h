@@ -1,4 +1,4 @@
-// Refusals of a flag whose value is missing, empty or given twice. No torch here.
+// Refuses flags with a missing, empty or repeated value. No torch here.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace headroom {
 
-// Flags that run as they stand, this one among them.
+// Valid flags that include this one.
 std::string example_of(const Flag& flag);
 
-// Throws UsageError on an empty name of a file, text or size: a shell's variable that was never
-// set, most likely, and not the same as no flag. Other empty values are refused by their parsers.
+// Throws UsageError on an empty file name, text or size: most likely an unset shell variable, which
+// differs from an absent flag. Other empty values are refused by their parsers.
 void check_not_empty(const Flag& flag, const std::string& value);
 
 }  // namespace headroom

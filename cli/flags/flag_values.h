@@ -1,4 +1,4 @@
-// Values of flags, read and checked: whole numbers and words. No torch here.
+// Reads and checks the values of flags: whole numbers and words. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace headroom {
 
 inline constexpr int64_t kMostOfAnything = int64_t{1} << 40;
 
-// `otherwise` where the flag was not given. Throws UsageError.
+// `otherwise` if the flag was not given. Throws UsageError.
 int64_t integer(const Arguments& arguments, const char* name, int64_t otherwise,
                 int64_t minimum = 1, int64_t maximum = kMostOfAnything);
 
-// The value of the word that was typed. Throws UsageError with the nearest word and all of them.
+// The value of the typed word. Throws UsageError with the nearest word and all of them.
 template <typename Enum>
 Enum choice(const Arguments& arguments, const std::string& name, Enum otherwise) {
   return arguments.has(name) ? parse_word<Enum>("--" + name, arguments.get(name)) : otherwise;

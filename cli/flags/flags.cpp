@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-// The flag library's regular expressions recurse once per byte: a word of 20,000 would end the
-// program. Its other parser, for compilers without <regex>, takes the same words.
+// The flag library's regular expressions recurse once per byte: a word of 20,000 bytes would crash
+// the program. Its other parser, for compilers without <regex>, accepts the same words.
 #define CXXOPTS_NO_REGEX true
 #include <cxxopts.hpp>
 
@@ -26,7 +26,7 @@ bool asks_for_help(int argc, const char* const* argv) {
   });
 }
 
-// How many arguments follow a lone "--": they are positional, whatever they look like.
+// The number of arguments after a lone "--": they are always positional.
 size_t count_after_dashes(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--") return static_cast<size_t>(argc - i - 1);
@@ -34,7 +34,7 @@ size_t count_after_dashes(int argc, const char* const* argv) {
   return 0;
 }
 
-// The flag library takes "-odd" apart into -o -d -d; this is the word that was typed.
+// The typed word: the flag library splits "-odd" into -o -d -d.
 std::string typed_word(const std::string& unmatched, int argc, const char* const* argv) {
   const auto word = std::find_if(argv + 1, argv + argc, [&](const char* argument) {
     return std::string_view(argument).starts_with(unmatched);
@@ -42,7 +42,8 @@ std::string typed_word(const std::string& unmatched, int argc, const char* const
   return word == argv + argc ? unmatched : *word;
 }
 
-// Of most of them, which a command may have left out: another name that is like it is no hint then.
+// True if the command has a step's settings. It may lack one of them; a similar name is no hint
+// then.
 bool has_settings_of_a_step(const std::vector<Flag>& flags) {
   return std::any_of(flags.begin(), flags.end(),
                      [](const Flag& flag) { return flag.name == "context-length"; });
@@ -73,14 +74,14 @@ void check_value(const Flag& flag, const std::string& value) {
   check_not_empty(flag, value);
 }
 
-// Of this name, without dashes; nullptr where there is none.
+// The flag of this name, without dashes; nullptr if there is none.
 const Flag* find_flag_named(const std::vector<Flag>& flags, std::string_view name) {
   const auto flag = std::find_if(flags.begin(), flags.end(),
                                  [&](const Flag& candidate) { return candidate.name == name; });
   return flag == flags.end() ? nullptr : &*flag;
 }
 
-// `word`: the last one, a flag that lacks its value.
+// `word`: the last one, a flag without its value.
 [[noreturn]] void refuse_no_value(const std::string& word, const std::vector<Flag>& flags) {
   const bool is_long = word.starts_with("--");
   const Flag* const flag = is_long ? find_flag_named(flags, word.substr(2)) : nullptr;
@@ -89,7 +90,7 @@ const Flag* find_flag_named(const std::vector<Flag>& flags, std::string_view nam
                    (example.empty() ? "" : " (example: " + example + ")"));
 }
 
-// The words with each other spelling of a flag replaced; an old one is told once.
+// The words with other spellings of flags replaced; an old one is reported once.
 std::vector<std::string> current_words(const std::vector<Flag>& flags, int argc,
                                        const char* const* argv) {
   std::vector<std::string> words(argv, argv + argc);
@@ -131,7 +132,7 @@ cxxopts::ParseResult parse_words(const std::vector<Flag>& flags, int argc,
   }
 }
 
-// Flags of one group stand together, the groups in the order of their first flags.
+// Sorts flags by group, the groups in the order of their first flags.
 std::vector<Flag> by_group(std::vector<Flag> flags) {
   std::vector<std::string> groups;
   for (const Flag& flag : flags) {
@@ -186,7 +187,7 @@ Arguments CommandLine::parse(int argc, const char* const* typed) const {
   const size_t plain =
       unmatched.size() - std::min(unmatched.size(), count_after_dashes(argc, argv));
   for (size_t i = 0; i < unmatched.size(); ++i) {
-    // A lone dash is stdin, where files are taken.
+    // A lone dash is stdin, where files are accepted.
     if (i < plain && unmatched[i].starts_with("-") && unmatched[i] != "-") {
       refuse_unknown(typed_word(unmatched[i], argc, argv), flags_);
     }

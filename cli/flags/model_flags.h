@@ -1,4 +1,4 @@
-// The flags of a model's shape, for the commands that plan: a name, or dimensions. No torch here.
+// The flags of a model's shape for planning commands: a name, or dimensions. No torch here.
 #pragma once
 
 #include <string>
@@ -9,12 +9,11 @@
 
 namespace headroom {
 
-// --model-size and the free dimensions. `what`: "the actor's shape"; `usual`: the size without a
-// flag.
+// --model-size and the free dimensions. `what`: "the actor's shape"; `usual`: the default size.
 std::vector<Flag> model_flags(const std::string& what, const std::string& usual,
                               const std::string& group);
 
-// The named size with the given dimensions put over it. Throws UsageError.
+// The named size, changed by the given dimensions. Throws UsageError.
 ModelConfig shape_from(const Arguments& arguments, const std::string& usual);
 
 }  // namespace headroom

@@ -37,14 +37,14 @@ std::string example_of_field(const PpoField& field) {
   return field.flag() + (field.name.ends_with("_size") ? " actor" : " 0.4");
 }
 
-// The same shape as the actor's is "" inside: as a word it is "actor".
+// Internally "" is the actor's shape; on the command line it is the word "actor".
 void refuse_no_shape(const PpoField& field, const std::string& text) {
   if (!text.empty() || !field.name.ends_with("_size")) return;
   throw UsageError(field.flag(), text, "is empty; allowed: a named shape, or actor",
                    example_of_field(field));
 }
 
-// As it is said of a role for whose settings this one stands.
+// The field's example, rewritten for this role.
 std::string example_of_role(const RoleField& one) {
   PpoSetup setup;
   setup.of_role[one.role][one.field->name] = "";
@@ -66,7 +66,7 @@ PpoSetup setup_from(const Arguments& arguments) {
     setup.of_role[one.role][one.field->name] = arguments.get(name);
     try {
       RunSpec tried;
-      one.field->set(tried, arguments.get(name));  // refused here where it does not parse
+      one.field->set(tried, arguments.get(name));  // refuses an invalid value here
     } catch (const UsageError& error) {
       throw UsageError(said_of_role(error.what(), one.role, setup));
     }
@@ -74,13 +74,13 @@ PpoSetup setup_from(const Arguments& arguments) {
   return setup;
 }
 
-// Lengths that were given make the context; sampling draws.
+// The given lengths determine the context; the default temperature samples.
 RunSpec shared_from(Arguments arguments) {
   RunSpec base;
   base.temperature = 1;
   base.batch_size = 4;
   base.max_grad_norm = 1;
-  arguments.values.erase("output");  // not the snapshot that it is for profile
+  arguments.values.erase("output");  // typed_over() would read it as the snapshot
   RunSpec spec = typed_over(base, arguments);
   if (!arguments.has("context-length") && spec.prompt_len > 0 && spec.response_len > 0) {
     spec.context_length = spec.prompt_len + spec.response_len;

@@ -1,4 +1,4 @@
-// An iteration of PPO from flags and a file. No torch here.
+// A PPO run from flags and a file. No torch here.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace headroom {
 
 std::vector<Flag> ppo_flags();
 
-// Its device settled. Throws UsageError; the run is valid.
+// With a resolved device. Throws UsageError; the run is valid.
 PpoRun ppo_run_from(const Arguments& arguments);
 
 }  // namespace headroom

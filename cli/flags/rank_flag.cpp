@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// Processes with libtorch that one machine is asked to run at once.
+// The limit of concurrent processes with libtorch on one machine.
 constexpr int64_t kMostTogether = 64;
 constexpr const char* kRankExample =
     "--profile-type training --mesh dp=8 --rank 0 --device virtual:h100-80gb";

@@ -1,4 +1,4 @@
-// --rank: which ranks of a mesh run. No torch.
+// --rank: the ranks of a mesh to run. No torch.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace headroom {
 std::vector<int64_t> parse_rank_list(const std::string& flag, const std::string& typed,
                                      int64_t world_size);
 
-// --rank all|LIST|distinct, of `headroom profile`.
+// --rank all|LIST|distinct of `headroom profile`.
 Flag rank_flag();
-// Throws UsageError where the spec has no mesh, and where these ranks cannot run here.
+// Throws UsageError if the spec has no mesh, or if these ranks cannot run here.
 RankChoice rank_choice_from(const Arguments& arguments, const RunSpec& spec);
 
 }  // namespace headroom

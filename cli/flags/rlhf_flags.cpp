@@ -72,13 +72,13 @@ void read_layout(RlhfSpec& spec, const Arguments& arguments) {
     layout = usual_layout(spec);
     return;
   }
-  if (layout.tp > spec.num_gpus || layout.pp > spec.num_gpus) return;  // validate() says it
+  if (layout.tp > spec.num_gpus || layout.pp > spec.num_gpus) return;  // validate() refuses it
   if (!arguments.has("dp"))
     layout.dp = std::max<int64_t>(1, spec.num_gpus / (layout.tp * layout.pp));
   if (!arguments.has("num-gpus")) spec.num_gpus = layout.ranks();
 }
 
-// Where the user asked for it by name; as a default it is one of the things that do not fit.
+// Only if the user requested it; as a default it is just one of the parts that do not fit.
 void check_resident_reference(const RlhfSpec& spec) {
   const RlhfModels models(spec);
   for (const RankMemory& memory : rank_memories(spec, models)) {
@@ -103,7 +103,7 @@ const EnumWords<Formula>& words_of(Formula) {
 }
 
 Formula formula_from(const Arguments& arguments) {
-  const std::string before = "seed";  // its first word, which reads as the random seed
+  const std::string before = "seed";  // the old word, confused with the random seed
   if (arguments.get("formula") == before) {
     throw UsageError("--formula", before, "is called closed-form now", "--formula closed-form");
   }

@@ -1,4 +1,4 @@
-// The flags of `headroom rlhf` and what they make. No torch here.
+// The flags of `headroom rlhf`, and the spec they form. No torch here.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace headroom {
 
-// By which formulas a plan is computed.
+// The formulas of a plan.
 enum class Formula { kExact, kClosedForm };
 const EnumWords<Formula>& words_of(Formula);
 

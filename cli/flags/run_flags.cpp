@@ -49,7 +49,7 @@ Flag flag_of(const Field& field, bool list) {
 std::vector<Flag> run_flags(bool list) {
   std::vector<Flag> flags;
   for (const Field& field : fields()) {
-    // A file, or checkpoints, are of one run.
+    // A file, or checkpoints, belong to one run.
     if (list && (field.writes_a_file() || field.name == "save_every")) continue;
     flags.push_back(flag_of(field, list));
   }
@@ -71,7 +71,7 @@ std::vector<Flag> run_flags(bool list) {
   return flags;
 }
 
-// Our names put in the place of the assignment's.
+// Replaces the assignment's names by ours.
 Arguments without_aliases(Arguments arguments) {
   auto& values = arguments.values;
   if (arguments.has("dtype") && !arguments.has("use-mixed-precision")) {
@@ -104,8 +104,8 @@ Arguments without_aliases(Arguments arguments) {
   return arguments;
 }
 
-// A file that cannot serve is refused here, before any cell starts. Token ids are looked at only
-// where there is one vocabulary to hold them against.
+// Refuses an invalid file before any cell starts. Token ids are checked only if there is a single
+// vocabulary.
 void check_inputs(const RunSpec& spec, bool one_cell) {
   if (!spec.tokens.empty()) {
     const TokenFile file(spec.tokens, spec.token_type);
@@ -117,7 +117,7 @@ void check_inputs(const RunSpec& spec, bool one_cell) {
   if (!spec.load_weights.empty()) const SafetensorsFile file(spec.load_weights);
 }
 
-// Of a grid every cell would save into one directory, or go on from one run.
+// In a grid every cell would save to the same directory, or continue the same run.
 void refuse_checkpoints(const RunSpec& spec) {
   const auto refuse = [](const std::string& flag, const std::string& directory) {
     if (directory.empty()) return;
@@ -135,7 +135,7 @@ std::vector<Flag> cell_flags() { return run_flags(false); }
 
 std::vector<Flag> grid_flags() {
   std::vector<Flag> flags = run_flags(true);
-  for (Flag& flag : flags) {  // of one run: refuse_checkpoints()
+  for (Flag& flag : flags) {  // for one run only: refuse_checkpoints()
     if (!flag.name.ends_with("-checkpoint")) continue;
     flag.example = "headroom profile --model-size small " + flag.example;
   }
@@ -153,7 +153,8 @@ std::vector<Flag> limit_flags() {
 
 namespace {
 
-// Its first word is the example, where it is one; a number may be too small for other settings.
+// The example is the list's first word, if valid; not a number, which may be too small for other
+// settings.
 [[noreturn]] void refuse_list(const Field& field, const std::string& typed) {
   const std::string first = values_of(field, typed).front();
   std::string example = field.example();
@@ -163,7 +164,7 @@ namespace {
     validate(tried.front());
     settle_devices(tried);
     if (!field.numeric()) example = field.flag() + " " + first;
-  } catch (const UsageError&) {  // said below, with what was typed
+  } catch (const UsageError&) {  // reported below, with the typed text
   }
   throw UsageError(field.flag(), typed, "is a list, which sweep takes; allowed here: one value",
                    example);

@@ -1,4 +1,4 @@
-// RunSpecs from flags: one flag per row of fields(), and the assignment's own spellings. No torch.
+// RunSpecs from flags: one flag per row of fields(), and the assignment's spellings. No torch.
 //
 // Note [The assignment's spellings]
 // Rationale: the profiling assignment's command lines should run unchanged.
@@ -17,11 +17,11 @@
 
 namespace headroom {
 
-// The flags of `headroom profile`, every value a single one.
+// The flags of `headroom profile`, each with a single value.
 std::vector<Flag> cell_flags();
 
-// The flags of `headroom sweep`: every value may be a comma list, except paths and what may itself
-// hold commas; nothing that would make all cells write the same file.
+// The flags of `headroom sweep`: every value may be a comma list, except paths and values that may
+// contain commas; without flags that would make all cells write the same file.
 std::vector<Flag> grid_flags();
 
 // --deadline and --host-memory.
@@ -29,7 +29,7 @@ std::vector<Flag> limit_flags();
 
 // Throws UsageError; the spec is validated.
 RunSpec cell_from(const Arguments& arguments);
-// The same of `base` with what was typed over it, neither validated nor its device settled.
+// `base` changed by the typed flags, neither validated nor with a resolved device.
 RunSpec typed_over(RunSpec base, const Arguments& arguments);
 
 struct SweepGrid {
@@ -38,18 +38,18 @@ struct SweepGrid {
 };
 SweepGrid grid_from(const Arguments& arguments);
 
-// "auto" is settled: the card of this machine, or a virtual one where it has none. Throws
-// UsageError for a virtual card that is none.
+// Resolves "auto": the card of this machine, or a virtual one if it has none. Throws UsageError for
+// an unknown virtual card.
 void settle_devices(std::vector<RunSpec>& specs);
 
-// --disk-rate, of what prints least times. Throws UsageError, also where nothing is on a disk.
+// --disk-rate, for printed minimum times. Throws UsageError, also if nothing is on a disk.
 Flag disk_rate_flag();
 DiskRate disk_rate_from(const Arguments& arguments, const RunSpec& spec);
 
 CellOptions limits_from(const Arguments& arguments);
 
-// --format of what prints Records: "table", "csv" or "md", or "json" or "jsonl" for the Records
-// themselves. Throws UsageError.
+// --format for Records: "table", "csv" or "md", or "json" or "jsonl" for the Records themselves.
+// Throws UsageError.
 std::string format_from(const Arguments& arguments);
 inline bool is_record_format(const std::string& format) {
   return format == "json" || format == "jsonl";

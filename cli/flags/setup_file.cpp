@@ -19,7 +19,7 @@ constexpr const char* kFlag = "--setup";
 constexpr const char* kName = "setup";
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 
-// Of two values of one key the parser would keep the last, without a word.
+// With two values of one key the parser would silently keep the last.
 json parse_once(const std::string& text, const std::string& path) {
   std::set<std::string> seen;
   const auto look = [&](int depth, json::parse_event_t event, json& value) {
@@ -83,7 +83,7 @@ Arguments with_setup_file(Arguments arguments, const std::vector<Flag>& flags) {
   for (const auto& [key, value] : object.items()) {
     const Flag& flag = flag_of(key, path, flags);
     const std::string text = text_of(key, value, path);
-    const bool absent = flag.value.empty() && text == "false";  // a switch that is not there
+    const bool absent = flag.value.empty() && text == "false";  // a switch that is off
     if (absent || arguments.has(flag.name)) continue;
     check_not_empty(flag, text);
     arguments.values[flag.name] = text;

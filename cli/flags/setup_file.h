@@ -9,9 +9,9 @@ namespace headroom {
 
 Flag setup_flag();
 
-// What the file says, as if it had been typed; what was typed wins. Keys are the names of `flags`,
-// with underscores or dashes: {"model_size": "7b", "swap_phases": true}. Throws UsageError where
-// the file is no object, or has a key that is none of them.
+// Adds the file's settings as if they had been typed; typed ones take precedence. Keys are the
+// names of `flags`, with underscores or dashes: {"model_size": "7b", "swap_phases": true}. Throws
+// UsageError if the file is not an object, or has an unknown key.
 Arguments with_setup_file(Arguments arguments, const std::vector<Flag>& flags);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@ namespace headroom {
 
 Flag timeline_flag();
 
-// The name of the file to write; "" = none. Throws UsageError where it is no .svg.
+// The name of the file to write; "" = none. Throws UsageError if it is neither .svg nor a stream.
 std::string timeline_file_from(const Arguments& arguments);
 
 }  // namespace headroom

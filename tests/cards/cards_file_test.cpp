@@ -74,14 +74,14 @@ TEST_F(CardsFile, ANewCardWithoutALinkToTheHostHasTheUsualOneAndSaysSo) {
   EXPECT_EQ(card.host_bandwidth, card_of(read_cards(""), "a100-80gb").host_bandwidth);
   EXPECT_EQ(card.assumed, std::vector<std::string>{"host_bandwidth"});
   EXPECT_EQ(card.sources.at("host_bandwidth"), "PCIe 4.0 x16 for want of any in " + path());
-  // Other figures that are assumed stay so, and a source of the file's own is kept.
+  // Other assumed figures stay assumed, and the file's own source is kept.
   nlohmann::json noted = new_card();
   noted["assumed"] = {"clock_khz"};
   noted["sources"] = {{"host_bandwidth", "a guess"}};
   const Card other = card_of(read(nlohmann::json{{"cards", {noted}}}.dump()), "mine");
   EXPECT_EQ(other.assumed, (std::vector<std::string>{"clock_khz", "host_bandwidth"}));
   EXPECT_EQ(other.sources.at("host_bandwidth"), "a guess");
-  // What is assumed is printed, and reads back as it is.
+  // Assumed figures are printed, and read back unchanged.
   const nlohmann::json printed = to_json(card);
   EXPECT_EQ(to_json(card_of(read(nlohmann::json{{"cards", {printed}}}.dump()), "mine")),
             to_json(card));
@@ -132,12 +132,12 @@ TEST_F(CardsFile, ABadLinkToTheHostIsRefused) {
   EXPECT_THAT(refusal_of("host_link", 4), HasSubstr("'mine': host_link is 4; allowed: 1 to 255"));
   EXPECT_THAT(refusal_of("host_link", ""), HasSubstr("'mine': host_link is \"\";"));
   EXPECT_THAT(refusal_of("host_link", "a\nb"), AllOf(HasSubstr("a\\nb"), Not(HasSubstr("\n"))));
-  // Another link has another bandwidth: the old one does not stay.
+  // Another link has another bandwidth: the old one is not kept.
   EXPECT_EQ(refusal(R"({"cards": [{"name": "h200", "host_link": "PCIe 4.0 x16"}]})"),
             where + "'h200': host_bandwidth is missing" + allowed);
   EXPECT_THAT(refusal(R"({"cards": [{"name": "h200", "host_bandwidth": -1}]})"),
               HasSubstr("'h200': host_bandwidth is -1;"));
-  // A list that is none is refused as before, link or no link.
+  // A value that is not a list is refused as before, with or without a link.
   EXPECT_THAT(refusal_of("assumed", "host_bandwidth"), HasSubstr("a list of field names"));
 }
 
@@ -190,7 +190,7 @@ TEST_F(CardsFile, ComputeCapabilitiesAndTheContextRuleCanBeChanged) {
   EXPECT_THAT(card_of(cards, "mine").sources.at("context"), EndsWith("changed by " + path()));
 }
 
-// What is printed can be edited and read back.
+// The printed text can be edited and read back.
 TEST_F(CardsFile, WhatIsWrittenReadsTheSame) {
   const auto before = read_cards("");
   nlohmann::ordered_json document;

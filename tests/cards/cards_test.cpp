@@ -67,7 +67,7 @@ TEST(Cards, EveryCardThatIsPromisedIsThere) {
   }
 }
 
-// What the driver reports is a little less than the capacity on the box.
+// The driver reports a little less than the advertised capacity.
 TEST(Cards, MemoryIsWhatTheDriverReports) {
   const std::map<std::string, std::pair<double, double>> gib = {
       {"t4", {14.5, 14.8}},        {"rtx4090", {23.4, 23.7}},   {"rtx5090", {31.3, 31.5}},
@@ -89,7 +89,7 @@ TEST(Cards, BandwidthIsBusTimesClockTwice) {
   }
 }
 
-// Lanes, GT/s of each, and 128 of 130 bits are data.
+// Lanes, GT/s per lane, and 128 data bits of 130.
 TEST(Cards, TheLinkToTheHostIsAtItsPeakInOneDirection) {
   constexpr int64_t kGiga = 1000000000;
   const auto pcie = [](int64_t gigatransfers) {
@@ -119,8 +119,8 @@ TEST(Cards, Fp32IsLanesTimesClockTwice) {
   }
 }
 
-// FP16 operations of a multiprocessor in one clock, without sparsity. GeForce cards accumulate in
-// FP32 at half of it.
+// FP16 operations of a multiprocessor per clock, without sparsity. GeForce cards accumulate in FP32
+// at half that rate.
 TEST(Cards, NoRateIsOneWithSparsity) {
   const std::map<std::string, double> dense = {{"7.0", 1024},  {"7.5", 1024}, {"8.0", 2048},
                                                {"8.6", 1024},  {"8.9", 1024}, {"9.0", 4096},
@@ -169,7 +169,7 @@ TEST(Cards, ContextsAreMeasuredOrFollowOneRule) {
     const int64_t rule = 2048 * card.multiprocessors * card.limits.threads_per_multiprocessor;
     if (card.context_measured) {
       ++measured;
-      // The rule is only worth its name while it stays near what was measured.
+      // The rule must stay near the measured values.
       EXPECT_NEAR(static_cast<double>(card.context_bytes), static_cast<double>(rule),
                   0.05 * static_cast<double>(rule))
           << card.name;
@@ -188,7 +188,7 @@ TEST(Cards, EveryFigureHasASource) {
       EXPECT_GT(card.sources.at(key).size(), 10U) << card.name << " " << key;
     }
     EXPECT_THAT(card.limits.source, HasSubstr("CUDA")) << card.name;
-    // A name in `assumed` that is no field would mark nothing.
+    // A name in `assumed` must be a field.
     const auto json = to_json(card);
     for (const std::string& field : card.assumed) {
       std::string pointer = "/" + field;
@@ -262,7 +262,7 @@ TEST(Cards, AnUnknownNameIsAnsweredWithNearOnes) {
   EXPECT_THAT(message(""), HasSubstr("known: "));
 }
 
-// Of the others two chunks of 4096 KiB and eight of 16 KiB.
+// Other cards: two chunks of 4096 KiB and eight of 16 KiB.
 TEST(Cards, GiveCublasAWorkspaceByTheirCapability) {
   EXPECT_EQ(cublas_workspace_bytes(find_card("h200").compute_capability), 32 << 20);
   for (const char* name : {"v100", "a100-80gb", "rtx4090", "b200"}) {

@@ -1,7 +1,6 @@
-// Stands in for headroom-cell in tests of the program: invents a Record at once, by the protocol of
-// Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14
-// hangs, batch 15 takes a second and says how far it is, cuda is not there. The snapshot is a line
-// of text.
+// A stub of headroom-cell for tests of the program: invents a Record at once, by the protocol of
+// Note [The cell program]. Context 1024 runs out of memory, batch 13 crashes, batch 14 hangs, batch
+// 15 takes a second and reports progress, cuda is missing. The snapshot is a line of text.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -55,7 +54,7 @@ Record invent(const RunSpec& spec) {
   return record;
 }
 
-// As bench/launch/progress.h has it.
+// In the format of bench/launch/progress.h.
 void take_a_second() {
   std::cerr << "stub: about to begin\n";
   for (int step = 0; step <= 4; ++step) {
@@ -75,7 +74,7 @@ int main(int argc, char** argv) {
     std::cout << R"({"build": "stub", "libtorch": "none", "devices": ["stub"]})" << '\n';
     return 0;
   }
-  if (argc > 1 && std::string(argv[1]) == "--alloc-conf-keys") {  // takes any
+  if (argc > 1 && std::string(argv[1]) == "--alloc-conf-keys") {  // accepts any
     std::cout << "[]\n";
     return 0;
   }

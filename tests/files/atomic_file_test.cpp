@@ -49,7 +49,7 @@ TEST_F(AtomicFile, AFullDeviceIsAnErrorAndIsStillADeviceAfterwards) {
   EXPECT_NO_THROW(check_writable("/dev/full"));
 }
 
-// The file-size limit stands in for a full disk: the same write fails in the same place.
+// The file size limit simulates a full disk: the same write fails in the same place.
 TEST_F(AtomicFile, ADiskThatFillsUpLeavesTheOldFileAndNothingElse) {
   write_file_atomically(at("a"), "old");
   signal(SIGXFSZ, SIG_IGN);

@@ -74,7 +74,7 @@ TEST(LineReader, AFolderIsNotRead) {
   EXPECT_THROW(LineReader reader(scratch.file("none")), ReadError);
 }
 
-// /proc/self/mem opens and refuses the first byte: a disk that fails.
+// /proc/self/mem opens but fails at the first byte, like a failing disk.
 TEST(LineReader, AnErrorIsNoEndOfFile) {
   LineReader reader("/proc/self/mem");
   std::string_view line;

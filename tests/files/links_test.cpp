@@ -45,7 +45,7 @@ TEST_F(Links, OpenStreamsAreKnownByAllTheirNames) {
   }
 }
 
-// What `>(command)` and `/dev/stdout > file` are to a program.
+// The paths that a program sees for `>(command)` and `/dev/stdout > file`.
 TEST_F(Links, AStreamIsWrittenWhereItStandsAndNeverReplaced) {
   const std::string path = scratch_.write("log", "before\n");
   const int file = open(path.c_str(), O_WRONLY | O_APPEND);

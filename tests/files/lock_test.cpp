@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-// A process that has the lock of a file until it is told to end, or is killed.
+// A process that holds the lock of a file until it is told to end, or is killed.
 class Holder {
  public:
   explicit Holder(const std::string& path) {
@@ -41,7 +41,7 @@ class Holder {
     const int file = open(path.c_str(), O_RDWR | O_CREAT, 0600);
     if (flock(file, LOCK_EX) != 0 || write(said_[1], "x", 1) != 1) _exit(1);
     char byte = 0;
-    if (read(told_[0], &byte, 1) == 1) usleep(300'000);  // as memory that is given back takes time
+    if (read(told_[0], &byte, 1) == 1) usleep(300'000);  // as freeing memory takes time
     _exit(0);
   }
   std::array<int, 2> said_ = {};

@@ -56,7 +56,7 @@ TEST_F(MappedFiles, APipeWithoutAWriterIsRefusedAtOnce) {
 
 TEST_F(MappedFiles, NeitherMappingsNorDescriptorsAreLeftBehind) {
   const std::string path = scratch_.write("a", std::string(10000, 'a'));
-  const std::string name = path.substr(path.rfind("headroom"));  // as the kernel spells the rest
+  const std::string name = path.substr(path.rfind("headroom"));  // the rest depends on the kernel
   const auto uses = [&] {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
@@ -68,7 +68,7 @@ TEST_F(MappedFiles, NeitherMappingsNorDescriptorsAreLeftBehind) {
     EXPECT_EQ(uses(), 1);
   }
   EXPECT_EQ(uses(), 0);
-  for (int i = 0; i < 5000; ++i) const MappedFile file(path);  // more than descriptors there are
+  for (int i = 0; i < 5000; ++i) const MappedFile file(path);  // more than the descriptor limit
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A directory of the test's own, gone with it, and what tests do with files in it.
+// A temporary directory for a test, and functions for files in it.
 //
-// Also for programs that link libtorch, so not by std::filesystem: Note [std::filesystem beside
+// Also for programs that link libtorch, so without std::filesystem: Note [std::filesystem beside
 // libtorch] in cmake/FindLibtorch.cmake.
 #pragma once
 
@@ -22,7 +22,7 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Makes the folders above it too.
+// Also creates the parent folders.
 inline void write_text(const std::string& path, const std::string& text) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -57,7 +57,7 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// The message of the exception that `call` throws; "" and a failure when it throws none.
+// The message of the exception that `call` throws; "" and a failure if it throws none.
 template <typename Exception, typename Call>
 std::string message_of(const Call& call) {
   try {

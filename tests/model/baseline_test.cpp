@@ -105,7 +105,7 @@ TEST_P(Baseline, LogitsAreThoseOfTheReference) {
 TEST_P(Baseline, EveryGradientOfAStepIsThatOfTheReference) {
   spec_.profile_type = Mode::kForwardBackward;
   const auto step = step_of(spec_);
-  // The step leaves no gradient behind: they are taken as they come.
+  // The step frees its gradients, so hooks collect them.
   std::map<std::string, Tensor> gradients;
   for (const auto& item : step->model()->named_parameters()) {
     item.value().register_hook(

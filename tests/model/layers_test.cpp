@@ -1,4 +1,4 @@
-// The seams of the model: positions that do not begin at 0, and layers of another set of kernels.
+// Extension points of the model: positions that do not begin at 0, and layers of other kernels.
 #include <gtest/gtest.h>
 
 #include "model/attention.h"
@@ -21,7 +21,7 @@ Projections projections(int64_t kv_heads) {
           torch::randn({2, kv_heads, kTokens, 8})};
 }
 
-// What `count` queries from position `first` on find, with every key up to the last of them.
+// Attention of `count` queries from position `first` on, with every key up to the last of them.
 Tensor decode(const Projections& all, int64_t first, int64_t count,
               Tensor (*attention)(const Tensor&, const Tensor&, const Tensor&, int64_t)) {
   const int64_t keys = first + count;
@@ -69,7 +69,7 @@ TEST(Positions, FusedAttentionDecodesGroupedHeadsToo) {
                               kTolerance, kTolerance));
 }
 
-// A set of layers as a second --kernels would bring one: the eager ones, but for one of its own.
+// A set of layers as for a second --kernels: the eager ones, except one of its own.
 class OtherLinear : public Linear {
  public:
   using Linear::Linear;

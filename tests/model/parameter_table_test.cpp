@@ -1,4 +1,4 @@
-// The table of parameters beside the model that libtorch builds.
+// The table of parameters against the model that libtorch builds.
 #include "model/parameter_table.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(ParameterTable, CountsWhatTheModelHolds) {
   EXPECT_EQ(parameter_count(config), count);
 }
 
-// Every layer that is split ends in columns, where the ranks add their products.
+// Every split layer ends with a split by columns, where the ranks add their products.
 TEST(ParameterTable, SplitsMatricesAndLeavesNormsWhole) {
   for (const ParameterEntry& entry : kParameterTable) {
     EXPECT_EQ(entry.split == Split::kWhole, !entry.is_matrix()) << entry.name;

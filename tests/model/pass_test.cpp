@@ -1,4 +1,4 @@
-// Passes: packed sequences against single ones, and cached tokens against a whole forward.
+// Passes: packed sequences against single ones, and cached tokens against a full forward.
 #include "model/pass.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(Pass, AForwardAfterItIsOfRowsAgain) {
 struct CacheCase {
   Attention attention;
   KvCacheForm form;
-  int64_t chunk;  // tokens of a sequence that go through together
+  int64_t chunk;  // tokens of a sequence per pass
 };
 
 class Cached : public ::testing::TestWithParam<CacheCase> {};
@@ -142,8 +142,8 @@ KvCacheShape shape_of(const ModelConfig& config, KvCacheForm form, int64_t seque
           .tokens = kContext};
 }
 
-// Logits of every position, (S, V) each: so many tokens of each sequence at once until `prompts`
-// are through, then one of each at a time.
+// Logits of every position, (S, V) each: `chunk` tokens of each sequence per pass up to `prompts`,
+// then one of each.
 std::vector<Tensor> through_cache(Transformer& model, KvCache& cache,
                                   const std::vector<Tensor>& tokens,
                                   const std::vector<int64_t>& prompts, int64_t chunk) {
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Cached,
                                            CacheCase{Attention::kSdpa, KvCacheForm::kPaged, 100},
                                            CacheCase{Attention::kMath, KvCacheForm::kPaged, 16}));
 
-// The largest error of any logit, over the largest logit, of caches of other types.
+// The largest error of any logit, relative to the largest logit, for caches of other types.
 double error_of(KvCacheType type, KvCacheForm form) {
   const ModelConfig config = grouped_config();
   Transformer model = model_of(Attention::kSdpa, config);
@@ -241,7 +241,7 @@ TEST(KvCache, BytesAreThoseOfItsShape) {
     for (const KvCacheType type : {KvCacheType::kFp32, KvCacheType::kBf16, KvCacheType::kFp16,
                                    KvCacheType::kFp8, KvCacheType::kInt8}) {
       KvCacheShape shape = shape_of(grouped_config(), form, 3, type);
-      shape.tokens = 41;  // no whole number of blocks
+      shape.tokens = 41;  // not a multiple of the block
       int64_t bytes = 0;
       for (const Tensor& storage : make_kv_cache(shape, torch::kCPU)->storages()) {
         bytes += static_cast<int64_t>(storage.storage().nbytes());

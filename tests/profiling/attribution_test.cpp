@@ -73,7 +73,7 @@ TEST(Attribution, AnAddressUsedAgainIsAnotherBlock) {
       .end(kForward)
       .begin(kBackward)
       .free(5)
-      .alloc(5, 300)  // a gradient, again there
+      .alloc(5, 300)  // a gradient, again at this address
       .alloc(6, 200)
       .end(kBackward)
       .tag(Category::kGradients, 5);
@@ -112,8 +112,8 @@ TEST(Attribution, WithoutAGraphNothingIsSaved) {
   EXPECT_TRUE(result.blocks.empty());
 }
 
-// A step without a loss saves what lives when forward ends; one with a backward, what lives when
-// that begins, the loss's own tensors with it.
+// A step without a loss saves the live bytes at the end of forward; one with a backward those at
+// its beginning, including the loss's own tensors.
 TEST(Attribution, SavedIsWhatLivesWhenBackwardBegins) {
   Script script;
   script.begin(kForward).alloc(1, 10).alloc(2, 20).end(kForward);
@@ -143,7 +143,7 @@ TEST(Attribution, EachBlockKeepsWhatItMadeAndWhatOutlivesIt) {
   EXPECT_EQ(result.cast_cache_bytes, 8);
 }
 
-// A recomputation is temporary; of several the largest is told, as it is when it ends.
+// A recomputation is temporary; the largest one is reported, at its end.
 TEST(Attribution, WhatIsComputedAgainIsSavedForNobodyAndCountedWhenItEnds) {
   const Scope again = {ScopeKind::kRecompute, "recompute"};
   const Scope block = Scope::block(0);
@@ -162,7 +162,7 @@ TEST(Attribution, WhatIsComputedAgainIsSavedForNobodyAndCountedWhenItEnds) {
   EXPECT_EQ(result.category_peaks.at("cast_cache"), 7);
 }
 
-// Passes may differ: accumulation with a short last one, an actor and its critic.
+// Passes may differ: accumulation with a shorter last one, an actor and its critic.
 TEST(Attribution, OfSeveralPassesTheOneThatSavesMostIsReported) {
   const Scope block = Scope::block(0);
   for (const auto& sizes : {std::pair(11, 22), std::pair(22, 11)}) {
@@ -193,8 +193,8 @@ TEST(Attribution, SeveralForwardsMayWaitForOneBackward) {
   EXPECT_EQ(result.blocks[0].bytes, 30);
 }
 
-// One forward begins before the backward of the one before it: both are saved when that begins, and
-// what came after it waits for the next.
+// A forward begins before the previous one's backward: both are saved when that begins, and later
+// allocations belong to the next.
 TEST(Attribution, ForwardsAndBackwardsMayInterleave) {
   Script script;
   script.begin(kForward).alloc(1, 10).end(kForward);
@@ -214,7 +214,7 @@ TEST(Attribution, WhatABackwardRecomputesIsTemporary) {
   Script script;
   script.begin(kForward).begin(block).alloc(1, 10).alloc(2, 100).free(2).end(block).end(kForward);
   script.begin(kBackward);
-  script.begin(kForward).begin(block).alloc(3, 100).end(block).end(kForward);  // once more
+  script.begin(kForward).begin(block).alloc(3, 100).end(block).end(kForward);  // again
   script.free(3).free(1).end(kBackward);
   script.begin(kForward).alloc(4, 1).end(kForward).begin(kBackward).free(4).end(kBackward);
   const Attribution result = attributed(script);
@@ -224,7 +224,7 @@ TEST(Attribution, WhatABackwardRecomputesIsTemporary) {
   EXPECT_EQ(result.blocks[0].bytes, 10);
 }
 
-// A reference model scores between an actor's forward and its backward, or inside the forward.
+// A reference model scores between an actor's forward and backward, or inside the forward.
 TEST(Attribution, APassWithoutGradientsInTheMidstSavesNothing) {
   const Scope scoring = {ScopeKind::kPhase, "scoring"};
   Script script;

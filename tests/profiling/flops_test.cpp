@@ -38,7 +38,7 @@ TEST(Flops, ForwardIsAThirdAndTheOptimizerIsFree) {
   EXPECT_DOUBLE_EQ(step_flops(config, 4, 256, Mode::kForwardGrad).total() * 3, training);
 }
 
-// The tokens of the batch each meet every weight but the token table and the norms.
+// Each token of the batch is multiplied by every weight but the token table and the norms.
 TEST(Flops, GroupedQueryHeadsShrinkTheKeyAndValueProjections) {
   const ModelConfig& config = *find_config("70b");
   const int64_t embedding = config.vocab_size * config.d_model;

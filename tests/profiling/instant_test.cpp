@@ -18,8 +18,8 @@ InstantBreakdown at(const Script& script, int64_t event) {
   return breakdown_at(script.recording, script.owned, kRolesThere, event);
 }
 
-// An update that fails: gradients before it, a temporary, two moments, which are tagged only when
-// it has failed.
+// A failed update: gradients before it, a temporary, two moments, which are tagged only after the
+// failure.
 Script failed_update() {
   Script script;
   script.before(1, 1000).tag(Category::kParameters, 1, "actor.w");

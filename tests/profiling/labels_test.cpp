@@ -12,7 +12,7 @@ constexpr auto kAlloc = TraceAction::kAlloc;
 constexpr auto kRequested = TraceAction::kFreeRequested;
 constexpr auto kCompleted = TraceAction::kFreeCompleted;
 
-// A weight and a moment from before, of which the moment goes; a gradient and something in passing.
+// An older weight and moment, of which the moment is freed; a gradient and a temporary.
 struct Example {
   Recording recording = {.live_at_start = {{1, 100}, {2, 50}},
                          .events = {{kAlloc, 3, 10},
@@ -25,7 +25,7 @@ struct Example {
                               {Category::kOptimizerState, 2, 0, "head.weight"},
                               {Category::kGradients, 4, 2, "head.weight"}};
 
-  // The last `events` of them, as the allocator's own history has them.
+  // The last `events`, like the allocator's own history.
   Snapshot snapshot(size_t events) const {
     Snapshot snapshot;
     snapshot.frames = {{"free_it", "a.cpp", 1}};

@@ -23,7 +23,7 @@ TEST(PhaseBreakdown, EachPhaseHasItsOwnFullestInstantAndWhatLivedBeforeIt) {
   script.before(1, 100);
   script.tag(Category::kParameters, 1, "actor.w").tag(Category::kParameters, 1, "actor.w");
   script.begin(kGeneration).alloc(2, 50).alloc(3, 7).free(3).free(2).end(kGeneration);
-  script.alloc(4, 1000).free(4);  // between the phases: of none
+  script.alloc(4, 1000).free(4);  // between the phases: in none
   script.begin(kTraining).alloc(5, 30).tag(Category::kGradients, 5, "critic.w").free(5);
   script.end(kTraining);
   const auto found = breakdowns(script);

@@ -1,4 +1,4 @@
-// Phases told by hand, over a tracker whose figures are set by hand.
+// Phases marked by hand, over a tracker whose figures are set by hand.
 #include "profiling/phases.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct Open {
 
 class FakeTracker final : public MemoryTracker {
  public:
-  // So many bytes are allocated and freed again.
+  // Allocates and frees `bytes`.
   void pass(int64_t bytes) { peak_ = std::max(peak_, live_ + bytes); }
   void keep(int64_t bytes) {
     live_ += bytes;

@@ -143,7 +143,7 @@ TEST_F(RecordFile, ForTablesARecordIsLeftWithoutWhatNoTablePrints) {
   EXPECT_FALSE(figures.environment.contains("key")) << "of one row";
 }
 
-// Which of them count is for the reader to say: they all reach him, in order.
+// The caller decides which of them count: all are returned, in order.
 TEST_F(RecordFile, RowsOfAnotherStatusOrEnvironmentAreKeptApart) {
   Record other = record_of(1, Status::kOk, 3);
   other.environment["identity"] = {{"build", "another"}};
@@ -170,13 +170,13 @@ TEST_F(RecordFile, MemoryDoesNotGrowWithRowsThatRepeat) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 16 * 1024) << "KiB";
 }
 
-// What the program has of the heap, whatever earlier tests have left free in it.
+// The program's bytes in use on the heap, without free ones left by earlier tests.
 int64_t heap_bytes() {
   const struct mallinfo2 heap = mallinfo2();
   return static_cast<int64_t>(heap.uordblks + heap.hblkhd);
 }
 
-// With what a row of a sweep on a virtual card has.
+// With the environment of a sweep's row on a virtual card.
 Record row_of_a_sweep(int64_t seed) {
   Record record = record_of(seed);
   record.environment["conditions"] = {{"card", std::string(400, 'c')}};
@@ -195,10 +195,10 @@ Record row_of_a_sweep(int64_t seed) {
   return record;
 }
 
-// Before, 11 KB and 138 us a row, its line in a table included. Of 65,536 rows of real sweeps, on a
-// machine that was busy: 988 bytes (1,126 since a spec has settings of generation, 1,207 since it
-// has those of a mesh) and 9.4 us to read one of a million. Of the rows here, with settings of
-// groups that share and of checkpoints: 1,325 bytes of the heap.
+// Before, 11 KB and 138 us per row, including its line in a table. For 65,536 rows of real sweeps,
+// on a busy machine: 988 bytes (1,126 since a spec has settings of generation, 1,207 since it has
+// those of a mesh) and 9.4 us to read one of a million. For the rows here, with settings of shard
+// groups and checkpoints: 1,325 bytes of the heap.
 TEST_F(RecordFile, RowsThatAllDifferTakeLittleMemoryAndTime) {
   constexpr int64_t kRows = 1 << 14;
   {

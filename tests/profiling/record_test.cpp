@@ -164,7 +164,7 @@ TEST(Record, OfVersion1IsReadAndItsSpaceIsThatOfItsDevice) {
   EXPECT_EQ(record_from_line(json.dump()).space, MemorySpace::kDevice);
 }
 
-// Then "flash" was whichever kernel libtorch chose.
+// In version 2 "flash" was the kernel that libtorch chose.
 TEST(Record, OfVersion2SaysSdpaWhereItSaidFlash) {
   nlohmann::json json = to_json(example());
   json["spec"]["attention"] = "flash";
@@ -178,7 +178,7 @@ TEST(Record, OfVersion2SaysSdpaWhereItSaidFlash) {
   }
 }
 
-// The struct of an item, a named or an optional member; void: it holds plain figures.
+// The struct of an item, a named or an optional member; void: plain figures.
 template <typename Member>
 struct StructIn {
   using type = std::conditional_t<HasFields<Member>, Member, void>;
@@ -207,7 +207,7 @@ TEST(Record, EveryKeyStandsInItsDocument) {
   }
 }
 
-// A reader of version 1 knows these by their names.
+// A reader of version 1 uses these names.
 TEST(Record, KeepsTheKeysOfVersion1) {
   const nlohmann::json json = to_json(example());
   for (const char* key : {"name",

@@ -1,5 +1,5 @@
-// A recording written by hand, event by event: addresses are small numbers, time is the number of
-// the event.
+// A recording written by hand, event by event: addresses are small numbers, times are the events'
+// numbers.
 #pragma once
 
 #include <string>

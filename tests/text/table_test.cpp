@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Names as hostile as a file name can be.
+// The most difficult possible file names.
 Table hostile() {
   return {.title = "Peaks | of <script>alert(1)</script>",
           .notes = {"a note with a\nnew line"},
@@ -28,7 +28,7 @@ Table hostile() {
                    {"-1+1|cmd", "bad \xFF byte \x1b[31m", "0", "3"}}};
 }
 
-// A reader of RFC 4180 written for this test alone.
+// A reader of RFC 4180 written only for this test.
 std::vector<std::vector<std::string>> read_csv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, {""});
   bool quoted = false;
@@ -153,7 +153,7 @@ TEST(Table, AFormatItDoesNotKnowIsRefused) {
   EXPECT_THROW(parse_table_format("--format", "xml"), UsageError);
 }
 
-// Every line of a page, measured as a terminal shows it.
+// The widest line of a page, in terminal columns.
 size_t widest_line(const std::string& page) {
   size_t widest = 0;
   for (size_t begin = 0; begin < page.size();) {
@@ -235,7 +235,7 @@ TEST(Page, AListOfFlagsStaysOneAndProseIsFilledUp) {
   EXPECT_EQ(fitted("  --flag N  what it does for you\n", 24),
             "  --flag N  what it does\n            for you\n");
   EXPECT_EQ(fitted("one two three four\nfive six\n", 14), "one two three\nfour five six\n");
-  // The rest of a column is filled up, a list below it is not.
+  // A paragraph is refilled, a list below it is not.
   const char* list = "  --flag N  what it really does\n            for you\n  --other   x\n";
   EXPECT_EQ(fitted(list, 40), list);
   EXPECT_EQ(fitted(list, 28),

@@ -57,7 +57,7 @@ TEST(Data, TargetsAreTheTokensShiftedByOne) {
   EXPECT_TRUE(std::equal(tokens.begin() + 1, tokens.end(), targets.begin()));
 }
 
-// Step k reads the ids from k * B * S on and one more, around the end of the file.
+// Step k reads B * S + 1 ids from k * B * S on, wrapping around the end of the file.
 TEST(Data, StepsReadOneWindowOfTheFileAfterTheOther) {
   const ScratchDirectory scratch;
   std::string bytes;

@@ -1,4 +1,4 @@
-// Somebody who listens to a step and writes down what it says. No torch here.
+// A listener that records a step's scopes and tags. No torch here.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ struct Heard final : ScopeListener, MemoryTags {
   std::vector<std::string> texts;  // "+forward", "+block 0", "-block 0", "-forward"
   std::map<std::string, ScopeKind> kinds;
   std::map<Category, std::vector<uint64_t>> tags;      // addresses
-  std::map<Category, std::vector<std::string>> names;  // of the same
+  std::map<Category, std::vector<std::string>> names;  // in the same order
   std::vector<MemorySpace> spaces;
 };
 

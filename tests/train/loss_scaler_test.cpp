@@ -78,7 +78,7 @@ TEST(LossScaler, AStepWhoseGradientsOverflowChangesNoWeight) {
   spec.precision = Precision::kFp16;
   const auto step = scaled_step(spec);
   const Batch batch = batch_of(spec);
-  const double scale = std::ldexp(1, 100);  // beyond FP16 whatever the gradient
+  const double scale = std::ldexp(1, 100);  // beyond FP16 for any gradient
   step->update->loss_scaler =
       std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = scale});
   const auto before = weights_of(*step);
@@ -88,7 +88,7 @@ TEST(LossScaler, AStepWhoseGradientsOverflowChangesNoWeight) {
   EXPECT_EQ(step->update->loss_scaler->current_scale(), scale / 2);
   EXPECT_TRUE(step->update->state().empty()) << "a skipped step is no step of the optimizer";
 
-  // It recovers by itself: the scale halves until the gradients fit.
+  // The scale halves until the gradients fit.
   for (int i = 0; i < 120 && equal(weights_of(*step), before); ++i) step->run(batch);
   EXPECT_FALSE(equal(weights_of(*step), before));
   EXPECT_LT(step->update->loss_scaler->current_scale(), scale / 4);
@@ -101,7 +101,7 @@ TEST(LossScaler, FP16LossesAreNearThoseOfFP32) {
   const auto fp32 = scaled_step(spec);
   spec.precision = Precision::kFp16;
   const auto fp16 = scaled_step(spec);
-  // The default scale is backed off by the first step; this one fits at once.
+  // The first step reduces the default scale; this one fits at once.
   fp16->update->loss_scaler =
       std::make_unique<LossScaler>(torch::kCPU, LossScalerOptions{.initial_scale = 1024});
   double first = 0, last = 0;

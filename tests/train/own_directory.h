@@ -1,4 +1,4 @@
-// A directory of its own for a run that keeps files: there may be two of it at once. No torch here.
+// A separate directory for a run with files, so that two can run at once. No torch here.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace headroom {
 
 class OwnDirectory {
  public:
-  // Where the setting is "nvme:." it becomes a directory that is gone with this.
+  // Replaces "nvme:." by a directory that is removed with this object.
   explicit OwnDirectory(RunSpec& spec) {
     for (Offload* const offload : {&spec.optimizer_offload, &spec.param_offload}) {
       if (offload->directory != ".") continue;

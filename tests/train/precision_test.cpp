@@ -17,7 +17,7 @@ using torch::Tensor;
 bool enabled() { return at::autocast::is_autocast_enabled(torch::kCPU); }
 at::ScalarType dtype() { return at::autocast::get_autocast_dtype(torch::kCPU); }
 
-// How many guards are alive.
+// The number of active guards.
 int depth() {
   at::autocast::increment_nesting();
   return at::autocast::decrement_nesting();
@@ -72,8 +72,8 @@ TEST(Autocast, TheOutermostGuardTakesTheCastCacheWithIt) {
   EXPECT_EQ(step_on(weight), 0);
 }
 
-// What Note [The cast cache] guards against: a guard around both steps keeps the cache alive
-// between them, as no guard at all would.
+// The fault described in Note [The cast cache]: a guard around both steps keeps the cache alive
+// between them.
 TEST(Autocast, WithoutClearingTheCacheTheNextStepComputesWithOldWeights) {
   Tensor weight = torch::ones({4, 4}, torch::requires_grad());
   const AutocastGuard around_both(Precision::kBf16, torch::kCPU);
@@ -142,7 +142,7 @@ TEST(Autocast, WeightsAndGradientsStayFp32) {
             std::vector<at::ScalarType>(bf16.step->model()->parameters().size(), at::kFloat));
 }
 
-// Each weight is cast once, and what else is cast is nobody's.
+// Each weight is cast once, and other casts are not tagged.
 TEST(Autocast, ItsCopiesOfWeightsAreTaggedAsCastCacheWhereSomebodyListens) {
   const Tensor weight = torch::ones({4, 4}, torch::requires_grad());
   const Tensor other = torch::ones({4, 4}, torch::requires_grad());
@@ -159,7 +159,7 @@ TEST(Autocast, ItsCopiesOfWeightsAreTaggedAsCastCacheWhereSomebodyListens) {
     {
       const AutocastGuard inner(Precision::kBf16, torch::kCPU, &heard, {other});
       copy = other.to(torch::kHalf);
-      weight.to(torch::kHalf);  // not of the inner guard's weights
+      weight.to(torch::kHalf);  // not one of the inner guard's weights
     }
     ASSERT_EQ(heard.tags[Category::kCastCache].size(), 2U);
     EXPECT_EQ(heard.tags[Category::kCastCache].back(),

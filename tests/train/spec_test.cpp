@@ -136,7 +136,7 @@ TEST(Spec, AnUnknownOptimizerIsRefusedWithAllOfThem) {
   }
 }
 
-// An implementation that an optimizer does not have, and what it has instead.
+// Refuses an implementation that an optimizer lacks, and names the existing ones.
 TEST(Spec, AnImplementationOfAnotherOptimizerIsRefused) {
   const auto refusal = [](OptimizerKind kind, OptimizerImpl impl) {
     try {
@@ -223,7 +223,7 @@ TEST(Spec, TheHostUpdatesWhatItCan) {
   EXPECT_NO_THROW(validate(added_up)) << "sums, norms and the scale are the host's";
   std::vector<RunSpec> contradictions(6, offloaded);
   contradictions[0].profile_type = Mode::kForwardBackward;
-  contradictions[1].precision = Precision::kFp16;  // of files a run goes on, without the scale
+  contradictions[1].precision = Precision::kFp16;  // files to continue from lack the scale
   contradictions[1].optimizer_offload = parse_offload("--optimizer-offload", "nvme:/tmp");
   contradictions[2].release_gradients = true;
   contradictions[3].optimizer = OptimizerKind::kLion;
@@ -259,7 +259,7 @@ TEST(Spec, RowNamesTellResultsApart) {
   bf16.rounding = Rounding::kNearest;
   bf16.master_weights = MasterCopy::kFp32;
   EXPECT_EQ(row_name(bf16), "small_ctx512_training_bf16-mixed");
-  // What is written where does not rename a result.
+  // Output files do not change a result's name.
   EXPECT_EQ(row_name(RunSpec{.snapshot = "x.pickle"}), row_name(RunSpec{}));
 }
 

@@ -1,4 +1,4 @@
-// What a step says of itself to who listens.
+// The scopes and tags that a step reports to its listeners.
 #include "train/step.h"
 
 #include <ATen/record_function.h>
@@ -137,7 +137,7 @@ TEST(Step, WhoNoLongerListensHearsNothing) {
   EXPECT_TRUE(heard.tags.empty());
 }
 
-// The same scopes as ranges of libtorch's own profilers.
+// The scopes are also ranges in libtorch's own profilers.
 TEST(Step, AProfilerOfLibtorchSeesTheScopes) {
   static std::vector<std::string>* names = nullptr;
   std::vector<std::string> seen;

@@ -1,4 +1,4 @@
-// A run small enough to be in every test. No torch here.
+// A run small enough for every test. No torch here.
 #pragma once
 
 #include "train/settings/spec.h"

@@ -1,11 +1,11 @@
-// Which sources this program was built from, and how. No torch here.
+// This program's source revision and build settings. No torch here.
 #pragma once
 
 #include <string>
 
 namespace headroom {
 
-// The git commit, followed by "+dirty-<hash of the difference>" when the working tree differed. See
+// The git commit, followed by "+dirty-<hash of the difference>" if the working tree differed. See
 // Note [What a build is called] in cmake/build_revision.cmake.
 std::string build_revision();
 

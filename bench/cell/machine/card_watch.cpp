@@ -16,10 +16,10 @@ using nlohmann::json;
 struct ClockReason {
   uint64_t bit;
   const char* word;
-  bool slows;  // makes a time unlike that of the same card on another day
+  bool slows;  // makes times on the same card vary between runs
 };
 
-// nvmlClocksEventReasons of nvml.h.
+// nvmlClocksEventReasons in nvml.h.
 constexpr std::array<ClockReason, 9> kClockReasons = {{
     {0x001, "idle", false},
     {0x002, "application clocks", false},
@@ -47,8 +47,8 @@ std::string in_words(const CardProcess& process) {
          (process.used_bytes ? " (" + format_bytes(*process.used_bytes) + ")" : "");
 }
 
-// In a container the driver counts processes as the host does and we do not know our own number
-// there: as long as nobody is us, one of them is.
+// In a container the driver reports the host's pids, and our own host pid is not known. If no pid
+// is ours, one of them is this process.
 std::vector<CardProcess> without_us(std::vector<CardProcess> processes) {
   const auto us = std::find_if(processes.begin(), processes.end(),
                                [](const CardProcess& process) { return process.pid == getpid(); });

@@ -1,4 +1,4 @@
-// What the card did between timed steps, for the Record. No torch here.
+// Watches the card's state between timed steps, for the Record. No torch here.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace headroom {
 
-// Looks after each timed step, outside the clock: the driver answers in microseconds, and a look
-// before the first step and after the last would miss what heat does in between.
+// Queries the card after each timed step, outside the timing: the driver answers in microseconds,
+// and queries only before the first and after the last step would miss thermal effects in between.
 class CardWatch {
  public:
-  // "" = a device that is not watched: the CPU, a virtual card.
+  // "" = an unwatched device: the CPU or a virtual card.
   explicit CardWatch(const std::string& pci_bus_id, const std::string& library = kNvmlLibrary);
 
   void look();
 
-  // environment["nvml"] and, where times are not to be trusted, notes. Nothing without a library.
+  // Sets environment["nvml"], and adds notes if times are unreliable. Does nothing without NVML.
   void fill(Record& record) const;
 
  private:
@@ -34,8 +34,8 @@ class CardWatch {
   std::unique_ptr<Nvml> nvml_;
   int64_t looks_ = 0;
   std::map<std::string, Range> ranges_;
-  std::optional<uint64_t> clock_reasons_;  // of any look
-  std::map<int64_t, CardProcess> others_;  // by pid; the most that each used
+  std::optional<uint64_t> clock_reasons_;  // of all queries
+  std::map<int64_t, CardProcess> others_;  // by pid; the highest use of each
   bool knows_processes_ = false;
   std::optional<int64_t> highest_sm_clock_mhz_;
 };

@@ -5,7 +5,7 @@
 namespace headroom {
 
 torch::Device resolve_device(const Device& asked) {
-  // Not torch::cuda::is_available(): it warns on stderr when there is a toolkit but no driver.
+  // torch::cuda::is_available() would warn on stderr with a toolkit but no driver.
   const auto count = static_cast<int>(torch::cuda::device_count());
   const torch::Device first(torch::kCUDA, 0);
   const auto refuse = [&](const std::string& problem) -> torch::Device {

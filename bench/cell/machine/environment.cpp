@@ -45,7 +45,8 @@ std::string proc_field(const char* path, const std::string& key) {
   return "";
 }
 
-// Names without their folders, as in LD_PRELOAD: what is loaded matters, not where it lies here.
+// The file names in a list such as LD_PRELOAD, without folders: locations on this machine are
+// irrelevant.
 std::string file_names(std::string paths) {
   std::replace(paths.begin(), paths.end(), ' ', ':');
   std::istringstream stream(paths);
@@ -77,7 +78,7 @@ std::string cpu_model() {
   return host.machine;
 }
 
-// Everything about it that decides times: "Intel(R) Xeon(R) ..., AVX512, 16 CPUs".
+// Everything about the CPU that determines times: "Intel(R) Xeon(R) ..., AVX512, 16 CPUs".
 std::string cpu_identity() {
   cpu_set_t usable;
   CPU_ZERO(&usable);
@@ -145,7 +146,7 @@ nlohmann::json build_identity() {
 }
 
 nlohmann::json alloc_conf_keys() {
-  // Read once, here at the latest: a part of it while libtorch is loaded.
+  // The settings are read once: some while libtorch is loaded, the rest here at the latest.
   c10::CachingAllocator::AcceleratorAllocatorConfig::instance();
   c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig::instance();
   std::set<std::string> keys;

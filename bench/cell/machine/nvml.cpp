@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// Of nvml.h.
+// From nvml.h.
 constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
 constexpr int kClockSm = 1;
@@ -40,7 +40,7 @@ std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const std::strin
   return nvml;
 }
 
-// The library stays loaded: unloading a driver's library under a running CUDA gains nothing.
+// The library stays loaded: unloading a driver's library while CUDA runs gains nothing.
 Nvml::~Nvml() = default;
 
 std::string Nvml::driver_version() const {
@@ -50,7 +50,7 @@ std::string Nvml::driver_version() const {
   return text.data();
 }
 
-// A function of the card, further arguments, and where its unsigned answer goes.
+// Calls a function with the card, `arguments`, and a pointer for its unsigned result.
 template <typename... Arguments>
 std::optional<int64_t> Nvml::number(const char* name, Arguments... arguments) const {
   const auto ask = function<int(void*, Arguments..., unsigned*)>(name);

@@ -1,5 +1,5 @@
-// NVIDIA's management library (libnvidia-ml), where the machine has it: what a card is doing while
-// it is timed. No torch here.
+// NVIDIA's management library (libnvidia-ml), if the machine has it: a card's state while it is
+// timed. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +13,38 @@ namespace headroom {
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
 struct CardProcess {
-  int64_t pid = 0;  // as the driver counts them: the host's number, in a container
-  std::optional<int64_t> used_bytes;  // nothing where the driver does not say
+  int64_t pid = 0;                    // the driver's: in a container the host's number
+  std::optional<int64_t> used_bytes;  // empty if the driver does not report it
 };
 
-// One look at a card. Nothing where the card or the driver does not tell.
+// A card's state at one time. Empty if the card or the driver does not report it.
 struct CardState {
   std::optional<int64_t> sm_clock_mhz;
   std::optional<int64_t> highest_sm_clock_mhz;
   std::optional<int64_t> memory_clock_mhz;
   std::optional<int64_t> temperature_celsius;
   std::optional<int64_t> power_milliwatts;
-  std::optional<uint64_t> clock_reasons;  // bits: why the clock is not the highest
+  std::optional<uint64_t> clock_reasons;  // bits: reasons for a lower clock
   std::optional<std::vector<CardProcess>> processes;
 };
 
 // Note [NVML]
-// Rationale: a time is worth nothing where another process used the card or heat held its clock
-//   down, and only the driver knows. Its library comes with the driver, not with CUDA: linking it
-//   would end the program on every machine without a card.
-// Approach: dlopen; a library or a function that is missing makes its figures absent, never an
-//   error. The functions are declared here by hand, so no header of NVIDIA's is needed to build.
-// Limits: of a virtual card nobody asks. Of a MIG slice the figures are the whole card's.
+// Rationale: a time is worthless if another process used the card or heat reduced its clock, and
+//   only the driver reports that. The library comes with the driver, not with CUDA: a program
+//   linked to it would not start on a machine without a card.
+// Approach: dlopen; if the library or a function is missing, its figures are absent, without an
+//   error. The functions are declared here by hand, so the build needs no NVIDIA header.
+// Limits: virtual cards are not queried. For a MIG slice the figures are the whole card's.
 class Nvml {
  public:
-  // The card at "00000000:3B:00.0". nullptr where there is no library, or none of its cards is
-  // there.
+  // The card at "00000000:3B:00.0". nullptr without the library or without a card there.
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id,
                                     const std::string& library = kNvmlLibrary);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  std::string driver_version() const;  // "" where it does not say
+  std::string driver_version() const;  // "" if not reported
   CardState look() const;
 
  private:

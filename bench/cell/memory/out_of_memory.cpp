@@ -23,7 +23,7 @@ Failure out_of_memory(const std::string& text) {
   return {Status::kOom, text.substr(0, advice), text.substr(advice + 1)};
 }
 
-// A CPU tensor that cannot be had is a plain c10::Error, and libraries report theirs as text.
+// A failed CPU allocation is a plain c10::Error, and libraries report theirs as text.
 bool says_out_of_memory(const std::string& text) {
   for (const char* sign :
        {"DefaultCPUAllocator: can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
@@ -36,7 +36,7 @@ bool says_out_of_memory(const std::string& text) {
 Failure from_text(const std::string& text) {
   const std::string line = first_line(text);
   if (says_out_of_memory(text)) return {Status::kOom, line, ""};
-  // A thread, or a library that is loaded late, does not say what it lacks.
+  // A failed thread start or late library load does not name the missing resource.
   const std::string limit = address_limit_in_words();
   return {Status::kFailed, limit.empty() ? line : line + " (" + limit + ")", ""};
 }
@@ -54,7 +54,7 @@ Failure current_failure() {
     return {Status::kUsage, first_line(error.what()), ""};
   } catch (const WriteError& error) {
     return {Status::kUnwritable, first_line(error.what()), ""};
-  } catch (const ReadError& error) {  // of states that lie in files
+  } catch (const ReadError& error) {  // states in files
     return {Status::kUnwritable, first_line(error.what()), ""};
   } catch (const c10::OutOfMemoryError& error) {
     return out_of_memory(first_line(error.what_without_backtrace()));

@@ -1,4 +1,4 @@
-// What an exception out of a step means for its result; above all, whether memory ran out.
+// Maps an exception from a step to its status; above all, to out-of-memory.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@ namespace headroom {
 struct Failure {
   Status status = Status::kFailed;
   std::string reason;  // one line
-  std::string advice;  // libtorch's own on settings of its allocator, which it appends; "" = none
+  std::string advice;  // libtorch's appended advice on its allocator's settings; "" = none
 };
 
-// Only inside a catch block: the exception being handled. libtorch's own out-of-memory, a CPU
-// tensor that cannot be had (a plain c10::Error), a library's status as text and std::bad_alloc are
-// all kOom.
+// The exception being handled; only inside a catch block. libtorch's own out-of-memory, a failed
+// CPU allocation (a plain c10::Error), a library's status as text and std::bad_alloc are all kOom.
 Failure current_failure();
 
 }  // namespace headroom

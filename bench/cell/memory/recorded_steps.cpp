@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// The categories and, where the allocator rounds, what rounding adds: together the peak.
+// The categories and the allocator's rounding, if any: together the peak.
 std::map<std::string, int64_t> categories_of(const StepRecording::Result& result) {
   std::map<std::string, int64_t> categories = result.attribution.categories;
   const int64_t rounding = result.peak.allocated - result.attribution.peak_bytes;
@@ -17,7 +17,7 @@ std::map<std::string, int64_t> categories_of(const StepRecording::Result& result
 
 void fill_blocks(const Attribution& attribution, Record& record) {
   if (attribution.blocks.empty()) return;
-  // A middle block: the first and the last stand next to the embedding and the head.
+  // A middle block: the first and the last are next to the embedding and the head.
   const BlockResidual& middle = attribution.blocks[attribution.blocks.size() / 2];
   record.residual_bytes_per_block = middle.bytes;
   record.residual_tensors_per_block = middle.tensors;
@@ -31,7 +31,7 @@ void fill_blocks(const Attribution& attribution, Record& record) {
   record.residual_blocks = attribution.blocks;
 }
 
-// Of this rank of a mesh.
+// For this rank of a mesh.
 void fill_phase_ends(const Attribution& attribution, Record& record) {
   if (record.ranks.empty()) return;
   RankFigures& own = record.ranks.edit().front();

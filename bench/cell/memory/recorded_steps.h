@@ -1,4 +1,4 @@
-// The last steps of a run, with every allocation recorded: who holds the bytes at the peak.
+// The last steps of a run, with every allocation recorded, to attribute the peak's bytes.
 #pragma once
 
 #include <optional>
@@ -22,15 +22,15 @@ class RecordedSteps {
   void run(const Batch& batch);
 
   // Stops recording and attributes the peak. Fills recorded_peak, categories_at_peak, residual_*,
-  // spaces, trace_* and, where nothing was measured before, peak and phases. Returns what
-  // spec.snapshot is to hold; empty where no snapshot is asked for.
+  // spaces, trace_* and, if nothing was measured before, peak and phases. Returns the content of
+  // spec.snapshot; empty if neither a snapshot nor a trace was requested.
   Snapshot finish(Record& record);
 
  private:
   Step& step_;
   const Memories& memories_;
   const RunSpec& spec_;
-  std::optional<ForwardCalls> forward_calls_;  // where stacks are looked at
+  std::optional<ForwardCalls> forward_calls_;  // only with C++ stacks
   StepRecording recording_;
   FailedPhase phase_;
   Listening listening_;

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// Tells the allocator's trace in which scope it is.
+// Marks scopes in the allocator's trace.
 class ScopeMarks final : public ScopeListener {
  public:
   explicit ScopeMarks(MemoryTracker& tracker) : tracker_(tracker) {}
@@ -26,13 +26,13 @@ class ScopeMarks final : public ScopeListener {
 
 // Note [The snapshot of a refusal]
 // Rationale: memory mostly runs out in the first step, long before the recorded ones, and a
-//   snapshot without the stacks of what was alive answers nothing. Recording from the start would
-//   slow down every step that is measured.
-// Approach: the run is made once more with every allocation recorded from the first on, and the
-//   recording stops inside the refusal, before the failing step frees anything.
-// Limits: twice the time; a run that does not run out the second time (other programs on the card)
-//   has no snapshot. cuBLAS workspaces of the first time are there from the start and have no
-//   stack. Memories beside the model's own are not recorded.
+//   snapshot without the stacks of live allocations is useless. Recording from the start would
+//   slow down every measured step.
+// Approach: the run is repeated with every allocation recorded from the first, and the recording
+//   stops inside the refusal, before the failing step frees anything.
+// Limits: twice the time; no snapshot if memory suffices the second time (other programs on the
+//   card). cuBLAS workspaces of the first run exist from the start and have no stack. Memories
+//   other than the model's own are not recorded.
 std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
   Bench bench{.spec = spec, .device = resolve_device(spec.device)};
   bench.memories = open_memories(bench.device, host_memory_bytes, bench.refused);
@@ -56,7 +56,7 @@ std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_me
       synchronize(bench.device);
     }
   } catch (const std::exception&) {
-    // As it did before; if it is another failure, there is no snapshot.
+    // The expected refusal; after any other failure there is no snapshot.
   }
   if (!snapshot) tracker.stop_recording(nullptr, &truncated);
   return snapshot;
@@ -67,7 +67,7 @@ std::optional<Snapshot> snapshot_of_refusal(const RunSpec& spec, int64_t host_me
 std::string write_snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes) {
   try {
     RunSpec again = spec;
-    again.save_checkpoint.clear();  // those that it saved are whole
+    again.save_checkpoint.clear();  // the saved ones are complete
     const std::optional<Snapshot> snapshot = snapshot_of_refusal(again, host_memory_bytes);
     if (!snapshot) return "no snapshot: the repeated run did not run out of this memory";
     write_snapshot(*snapshot, spec.snapshot);

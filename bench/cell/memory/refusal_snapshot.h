@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-// Makes the run once more and writes spec.snapshot. Returns a note for the Record, whose figures
-// stand whatever becomes of the file. host_memory_bytes: as in RunOptions.
+// Repeats the run and writes spec.snapshot. Returns a note for the Record, whose figures are valid
+// even if the file fails. host_memory_bytes: as in RunOptions.
 std::string write_snapshot_of_refusal(const RunSpec& spec, int64_t host_memory_bytes);
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// Memory that is there all the time.
+// Memory that is allocated throughout.
 SpaceFigures constant(int64_t bytes) {
   return {.peak = {.allocated = bytes, .reserved = bytes, .requested = bytes}};
 }

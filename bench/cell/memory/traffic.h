@@ -1,4 +1,4 @@
-// What techniques that offload moved: over the host link, and to and from a disk.
+// The traffic of offloading: over the host link, and to and from a disk.
 #pragma once
 
 #include "profiling/record/record.h"
@@ -10,17 +10,17 @@ namespace headroom {
 
 struct Traffic {
   HostTraffic link;
-  DiskFigures disk;  // its files and buffers are what they are now
+  DiskFigures disk;  // files and buffers are current sizes, not sums
 
   Traffic operator+(const Traffic& more) const { return {link + more.link, disk + more.disk}; }
-  // Of what was moved; files and buffers stay.
+  // Subtracts the moved bytes; files and buffers stay.
   Traffic since(const Traffic& before) const;
 };
 
-// Of one step, so far.
+// The traffic of a step so far.
 Traffic traffic_of(const Step& step);
 
-// record.host_traffic, and the disk among its spaces. Nothing where nothing was moved.
+// Sets record.host_traffic and the disk's spaces. Does nothing without traffic.
 void fill_traffic(const Traffic& traffic, Record& record);
 
 }  // namespace headroom

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Puts a role's name before the names of its tags.
+// Prefixes a role's tags with its name.
 class RoleTags final : public MemoryTags {
  public:
   RoleTags(Role role, MemoryTags* next) : prefix_(word_of(role) + "."), next_(next) {}
@@ -23,7 +23,7 @@ class RoleTags final : public MemoryTags {
   MemoryTags* next_;
 };
 
-// Notes that a role runs.
+// Records the running role.
 class RoleScopes final : public ScopeListener {
  public:
   RoleScopes(Role role, std::optional<Role>& running, ScopeListener* next)
@@ -39,7 +39,7 @@ class RoleScopes final : public ScopeListener {
   ScopeListener* next_;
 };
 
-// The roles' Steps tell the same listeners as the iteration does.
+// Attaches the iteration's listeners to the roles' Steps.
 class ListeningRoles {
  public:
   ListeningRoles(PpoBench& bench, ScopeListener* scopes, MemoryTags* tags) {
@@ -67,7 +67,8 @@ class ListeningRoles {
   std::vector<Step*> steps_;
 };
 
-// Of a card that only this process can ask. Of a virtual one the launcher has (settle_on_card).
+// For a real card, which only this process can query. For a virtual one the launcher does it
+// (settle_on_card).
 void settle_on_real_card(const PpoSetup& setup, torch::Device device, RunSpec& shared) {
   if (!device.is_cuda() || is_virtual(shared)) return;
   const size_t bytes = at::cuda::getDeviceProperties(device.index())->totalGlobalMem;
@@ -117,13 +118,13 @@ void PpoBench::build(std::vector<std::string>* notes) {
 
 Prompts PpoBench::next_prompts() {
   Prompts prompts{.tokens_BP = data->batch(next).tokens_BS, .lengths = {}};
-  // Every iteration has the same lengths, so that the next one finds what the one before left.
+  // Every iteration has the same lengths, so that it can reuse the previous one's memory.
   prompts.lengths = prompt_lengths(setup.prompt_lengths, prompts.tokens_BP.size(0),
                                    prompt_tokens(shared), shared.seed);
   return prompts;
 }
 
-// What fails in here fails in no scope; the phase it was to be is known all the same.
+// A failure in here is in no scope; `phase` already names the coming phase.
 void PpoBench::change_phase(const std::string& to, MemoryTags* tags) {
   phase = to;
   running.reset();

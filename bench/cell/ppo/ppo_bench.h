@@ -1,4 +1,4 @@
-// Iterations of PPO while they run: the roles, and where in an iteration they are.
+// The state of PPO iterations: the roles, and the current place in an iteration.
 #pragma once
 
 #include <torch/types.h>
@@ -19,29 +19,29 @@
 namespace headroom {
 
 struct PpoBench {
-  RunSpec shared;  // of a real card the share of generation as tokens
+  RunSpec shared;  // on a real card the generation's share is converted to tokens
   const PpoSetup& setup;
   torch::Device device = torch::Device(torch::kCPU);
   Memories memories = {};
   Roles roles = {};
-  std::optional<Placement> placement = {};  // none: all are on the card in every phase
+  std::optional<Placement> placement = {};  // none: all roles are on the card in every phase
   std::unique_ptr<Data> data = nullptr;
   int64_t next = 0;                         // iteration
-  std::string during = "the start";         // what it is at, for people
-  std::string phase = {};                   // of the iteration, from when the change to it begins
-  std::optional<Role> running = {};         // in that phase: the role whose Step told a scope last
+  std::string during = "the start";         // the current activity, for people
+  std::string phase = {};                   // of the iteration, set when the change to it begins
+  std::optional<Role> running = {};         // in that phase: the role of the last begun scope
   std::string failed_in = {};               // see FailedPhase
-  std::optional<OutOfMemory> refused = {};  // the last allocation that was
+  std::optional<OutOfMemory> refused = {};  // the last refused allocation
 
   MemoryTracker& tracker() { return *memories.front().tracker; }
   std::vector<std::string> role_words() const;
-  // So far, of all roles and of what moves between phases.
+  // So far, of all roles and of the moves between phases.
   Traffic traffic();
 
-  // Notes: what was done otherwise than asked.
+  // Notes: deviations from the request.
   void build(std::vector<std::string>* notes);
-  // The next one. `what` is for people: "warm-up". Either listener may be null. What is there when
-  // it fails is tagged once more: an update that was interrupted has tagged nothing yet.
+  // Runs the next iteration. `what` is for people: "warm-up". Either listener may be null. After a
+  // failure the live tensors are tagged again: an interrupted update has not tagged its own.
   IterationReport iterate(const char* what, ScopeListener* scopes, MemoryTags* tags);
 
  private:

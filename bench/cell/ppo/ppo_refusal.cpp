@@ -20,7 +20,7 @@ std::string place_of(const PpoBench& bench) {
   return place + (place.empty() ? "" : ": ") + bench.failed_in;
 }
 
-// Memory without a tag belongs to the running role: it is what a trained forward saves.
+// Untagged memory belongs to the running role: in a trained forward it is saved activations.
 std::string with_role(const std::string& component, const PpoBench& bench) {
   const bool untagged = component == to_string(Category::kTemporaries) ||
                         component == to_string(Category::kActivations);
@@ -30,7 +30,7 @@ std::string with_role(const std::string& component, const PpoBench& bench) {
   return word_of(*bench.running) + " " + (saves ? to_string(Category::kActivations) : component);
 }
 
-// In generation, outside of its passes, only the cache is made: it is what was refused.
+// In generation, outside its passes, only the KV cache is allocated: it was refused.
 std::string what_grew(const std::string& component, const PpoBench& bench) {
   if (bench.failed_in == kGenerationPhase) {
     return word_of(Role::kActor) + " " + to_string(Category::kKvCache);
@@ -44,10 +44,10 @@ void keep_finished(const std::vector<PhaseComponents>& phases, Record& record) {
   }
 }
 
-// Runs until memory runs out as it did, with every allocation recorded.
+// Repeats the run until memory runs out, with every allocation recorded.
 void repeat(PpoBench& bench, const RunOptions& options, OutOfMemory& moment, Record& record) {
   bench.device = resolve_device(bench.shared.device);
-  if (bench.device.is_cuda()) at::cuda::clearCublasWorkspaces();  // the first time's
+  if (bench.device.is_cuda()) at::cuda::clearCublasWorkspaces();  // of the first run
   bench.memories = open_memories(bench.device, options.host_memory_bytes, bench.refused);
   std::vector<std::string> notes;
   bench.build(&notes);
@@ -65,7 +65,7 @@ void repeat(PpoBench& bench, const RunOptions& options, OutOfMemory& moment, Rec
       if (i == 0) bench.tracker().release_cached();
     }
   } catch (const std::exception&) {
-    // As it did before; if it is another failure, there is no instant.
+    // The expected refusal; after any other failure there is no instant.
   }
   const auto results = recording.finish(nullptr, bench.role_words(), instant);
   if (!instant) return;

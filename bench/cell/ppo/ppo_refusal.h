@@ -1,4 +1,4 @@
-// Where in an iteration memory ran out, and whose bytes were there.
+// The place in an iteration where memory ran out, and the owners of the live bytes.
 #pragma once
 
 #include "bench/cell/ppo/ppo_bench.h"
@@ -7,22 +7,22 @@
 
 namespace headroom {
 
-// What the bench knows of it. Only where it has run out.
+// The bench's state at the refusal. Only after an out-of-memory.
 OutOfMemory moment_of(const PpoBench& bench);
 
 // Note [Whose bytes a refusal met]
-// Rationale: memory runs out in the first iteration, before anything is recorded. That "training,
-//   optimizer" was the last straw says little of what to take away.
-// Approach: the run is made once more with every allocation recorded, up to the same refusal. What
-//   was live then, by role and category, and the component that had grown most since the innermost
-//   phase began go into the Record. While roles are built nothing is recorded: what grows there is
-//   the weights of the role that is built, its master copies with them. Components of phases that
-//   had ended stay in the Record, like their peaks.
-// Limits: twice the time. A run that does not run out the second time says nothing more. Pinned
-//   memory has no record of who took it.
+// Rationale: memory runs out in the first iteration, before anything is recorded. The place of the
+//   refusal, "training, optimizer", does not show what to reduce.
+// Approach: the run is repeated with every allocation recorded, up to the same refusal. The Record
+//   gets the live bytes by role and category, and the component that grew most since the innermost
+//   phase began. Nothing is recorded while roles are built: the growth there is the weights of
+//   that role, with its master copies. Components of phases that had ended stay in the Record,
+//   like their peaks.
+// Limits: twice the time. If memory suffices the second time, nothing is added. Pinned memory has
+//   no record of its owners.
 //
-// Without record_steps nothing is run again. Fills record.out_of_memory, its reason and, of phases
-// that had ended, record.ppo->phases. The first bench is gone by now: its memory is free.
+// Without record_steps nothing is repeated. Fills record.out_of_memory, its reason and, for phases
+// that had ended, record.ppo->phases. The first bench must be destroyed: its memory is free.
 void describe_refusal(const RunSpec& shared, const PpoSetup& setup, const RunOptions& options,
                       OutOfMemory moment, Record& record);
 

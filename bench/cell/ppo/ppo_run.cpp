@@ -18,8 +18,8 @@
 namespace headroom {
 namespace {
 
-// Which phases ended as they should: what there is of an iteration that failed. Passes on what it
-// hears.
+// Collects the phases that ended normally: the result of a failed iteration. Forwards every scope
+// to `next`.
 class FinishedPhases final : public ScopeListener {
  public:
   FinishedPhases(PpoBench& bench, ScopeListener* next) : phase_(bench.failed_in, next) {}
@@ -47,7 +47,7 @@ class FinishedPhases final : public ScopeListener {
   std::set<std::string> finished_, failed_;
 };
 
-// What finished before a failure stays in the Record. peaks: of what `next` hears.
+// Phases finished before a failure stay in the Record. peaks: those that `next` measures.
 IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next, MemoryTags* tags,
                         const PhasePeaks& peaks, Record& record) {
   FinishedPhases phases(bench, next);
@@ -59,7 +59,7 @@ IterationReport iterate(PpoBench& bench, const char* what, ScopeListener* next, 
   }
 }
 
-// Whose phases they are that are left of a warm-up that failed.
+// Marks the phases left from a failed warm-up.
 void note_of_warm_up(Record& record) {
   if (record.phases.empty()) return;
   record.ppo->of_warm_up = true;
@@ -97,15 +97,15 @@ void measure(PpoBench& bench, Record& record) {
   peaks.fill_phases(record);
 }
 
-// Whether the one iteration that is measured is also the one that is recorded: where no time passes
-// there is none to disturb, and who listens takes nothing of the card.
+// True if the only measured iteration is also the recorded one: on a virtual card recording
+// disturbs no times, and listeners take none of its memory.
 bool measures_while_recording(const PpoBench& bench) {
   return !is_real(bench.device) && bench.setup.iterations == 1 && bench.shared.record_steps > 0;
 }
 
 void record_iteration(PpoBench& bench, Record& record) {
   const RunSpec& spec = bench.shared;
-  // Stacks are a snapshot's alone, and a decode of thousands of tokens has millions.
+  // Only a snapshot needs stacks, and a decode of thousands of tokens has millions.
   const Stacks stacks = spec.snapshot.empty() ? Stacks::kNone : spec.stacks;
   StepRecording recording(bench.memories, {.stacks = stacks, .max_entries = spec.max_entries});
   const Traffic before = bench.traffic();

@@ -1,4 +1,4 @@
-// Iterations of PPO measured in this process: a set-up -> Record.
+// PPO iterations measured in this process: PpoSetup -> Record.
 #pragma once
 
 #include "bench/cell/run.h"
@@ -6,9 +6,9 @@
 
 namespace headroom {
 
-// Builds the roles, runs one iteration that is not measured, then `setup.iterations` that are
-// (peaks per phase, scores), and one with every allocation recorded: what was live at the fullest
-// instant of generation, scoring and training, by role and category. Never throws, as run().
+// Builds the roles, then runs a warm-up iteration, `setup.iterations` measured ones (peaks per
+// phase, scores), and one with every allocation recorded: the live bytes at the peak of generation,
+// scoring and training, by role and category. Never throws, like run().
 Record run_ppo(const RunSpec& shared, const PpoSetup& setup, const RunOptions& options);
 
 }  // namespace headroom

@@ -1,12 +1,12 @@
-// What NCCL takes of a virtual card for itself. No torch here.
+// NCCL's own memory on a virtual card. No torch here.
 #pragma once
 
 #include <cstdint>
 
 namespace headroom {
 
-// The most that it has had of the card so far, outside of the allocator: assumed, by the stand-in's
-// Note [What NCCL takes for itself]. 0 on a real card, whose NCCL tells nobody.
+// NCCL's highest memory on the card so far, outside the allocator: assumed by the stand-in's
+// Note [What NCCL takes for itself]. 0 on a real card, where NCCL does not report it.
 int64_t nccl_bytes_of(int card);
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
-// What one rank of a mesh moves in a step, by axis and kind of collective. Where replicas share in
-// groups, "dp" is what moves in a group, "dp copies" what moves between them.
+// The bytes that one rank of a mesh moves in a step, by axis and kind of collective. If replicas
+// shard in groups, "dp" is the traffic within a group, "dp copies" that between groups.
 #pragma once
 
 #include "profiling/record/record.h"
@@ -9,10 +9,10 @@ namespace headroom {
 
 class RankTraffic {
  public:
-  // Counts from now on. grid: null = one rank, of which nothing is said.
+  // Counts from now on. grid: null = one rank, nothing is reported.
   explicit RankTraffic(const DeviceMesh* grid) : grid_(grid), before_(so_far()) {}
 
-  // The mean of the steps since, and what NCCL has taken of a virtual card, in the one rank of
+  // Writes the mean of the steps since, and NCCL's memory on a virtual card, to the only rank of
   // Record::ranks.
   void fill(Record& record, int64_t steps, torch::Device device) const;
 

@@ -1,4 +1,4 @@
-// What libtorch warns of in a rank, less what ranks do on purpose.
+// libtorch's warnings in a rank, without those about intended behaviour.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -8,15 +8,15 @@
 
 namespace headroom {
 
-// While it lives, of the thread that made it.
+// Applies during its lifetime, to the thread that created it.
 class RankWarnings {
   class Others : public c10::WarningHandler {
     void process(const c10::Warning& warning) override {
       static constexpr std::array kMeant = {
-          // Two neighbours' sends and receives have a communicator and a stream of their own: a
-          // stage that waits for one neighbour still talks with the other.
+          // Each neighbour's sends and receives have their own communicator and stream, so a stage
+          // that waits for one neighbour still communicates with the other.
           "An unbatched P2P op",
-          // After a failure: the others may not answer (DeviceMesh::leave).
+          // After a failure: other ranks may not answer (DeviceMesh::leave).
           "destroy_process_group() was not called"};
       for (const char* text : kMeant) {
         if (warning.msg().find(text) != std::string::npos) return;

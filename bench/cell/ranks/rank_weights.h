@@ -1,4 +1,4 @@
-// The weights of a model that is spread over ranks, as files that say nothing of the mesh.
+// Saves the weights of a model on several ranks, in files independent of the mesh.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// Every rank calls it. Without pipeline stages one file; with them a part of each stage and their
+// Called by every rank. Without pipeline stages one file; with them a part for each stage and their
 // index (train/data/weight_parts.h). Throws WriteError, one line.
 void save_weights_of_ranks(const Step& step, const DeviceMesh& grid, const std::string& path);
 

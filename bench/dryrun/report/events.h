@@ -1,4 +1,4 @@
-// When work on the virtual card is done, as a setting of a dry run: Note [Late events] in
+// A dry run's setting for the completion of work on the virtual card: Note [Late events] in
 // virtual_gpu/device/pending.h. No torch here.
 #pragma once
 
@@ -13,19 +13,19 @@ namespace headroom {
 Events parse_events(const std::string& text);
 std::string events_name(Events events);
 
-// For Events::kBoth: what runs second, after a run that came to `first`. Of `distinct` ranks those
-// that the first found.
+// For Events::kBoth: the second run, after one with the outcome `first`. With `distinct`, its ranks
+// are those found by the first.
 DryRun late_request(const DryRun& request, const DryRunOutcome& first);
 
-// The document of the second run as a field of the first's, and who stands for whom.
+// Adds the second run's document as field "late" of the first's, which takes its doubt of the peak.
 void add_late_run(nlohmann::ordered_json& document, nlohmann::ordered_json late);
 
-// The same device of the same process in the second run; null where there is none, or the two runs
-// had other processes.
+// The same device of the same process in the second run; null if there is none, or the two runs had
+// different processes.
 const nlohmann::ordered_json* late_device(const nlohmann::ordered_json& document, size_t process,
                                           const nlohmann::ordered_json& device);
 
-// One line for people; "" with events that are done at once.
+// One line for people; "" if events are done at once.
 std::string events_line(const nlohmann::ordered_json& document);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// Call stacks as the stand-in reports them. No torch here.
+// Call stacks in the stand-in's reports. No torch here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 
 namespace headroom {
 
-// The innermost call that is the program's own: "train(int)", or "train+0x1a2b" of a program that
-// exports no names.
+// The program's own innermost call: "train(int)", or "train+0x1a2b" in a program that exports no
+// names.
 std::string own_frame(const nlohmann::json& frames);
 
 }  // namespace headroom

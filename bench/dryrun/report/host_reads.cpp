@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kShownLines = 8;
 
-// Their answer decides a size or a branch whatever is done with it.
+// True for operations whose result always determines a size or a branch.
 bool decides(const std::string& operation) {
   static const std::vector<std::string> kNames = {
       "bool",          "nonzero",  "where",      "nonzero_static",     "argwhere",
@@ -29,22 +29,22 @@ bool decides(const std::string& operation) {
   return is_one_of(operation, kNames);
 }
 
-// It reads true or false, not a number.
+// True for operations that read a bool, not a number.
 bool is_test(const std::string& operation) {
   static const std::vector<std::string> kNames = {"bool",     "equal", "allclose", "is_nonzero",
                                                   "__bool__", "any",   "all"};
   return is_one_of(operation, kNames);
 }
 
-// "steers", "may steer", or what else is done with it: "printed", "stored", "loss_scaling".
+// "steers", "may_steer", or another use of the value: "printed", "stored", "loss_scaling".
 std::string effect_of(const std::string& operation, const std::string& use) {
   if (use == "condition" || use == "index") return "steers";
   if (!use.empty()) return use;
   return decides(operation) ? "steers" : "may_steer";
 }
 
-// The operation of libtorch's that the program called: "nonzero" of "at::_ops::nonzero::call(...)",
-// the outermost.
+// The outermost libtorch operation that the program called: "nonzero" from
+// "at::_ops::nonzero::call(...)".
 std::string operation_of(const json& frames) {
   constexpr std::string_view kOperations = "at::_ops::";
   std::string operation;
@@ -60,7 +60,7 @@ std::string operation_of(const json& frames) {
 
 struct Line {
   std::string where;
-  std::string line;  // as --value names it; "" in C++
+  std::string line;  // its name in --value; "" in C++
   std::string operation;
   std::string use;
   int64_t count = 0;
@@ -68,7 +68,7 @@ struct Line {
   int64_t answered = 0;
 };
 
-// The same line may have been reached in several ways.
+// Merges entries of a line that was reached by several paths.
 void add(std::vector<Line>& lines, Line line) {
   const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& other) {
     return other.where == line.where && other.operation == line.operation && other.use == line.use;
@@ -100,7 +100,7 @@ std::vector<Line> lines_of(const json& stand_in, const json& allocator) {
                 .count = place.value("count", int64_t{0}),
                 .bytes = place.value("bytes", int64_t{0})});
   }
-  // A line that decides is not to be lost behind one that logs more often.
+  // A line that steers comes before one that logs more often.
   const auto place = [](const Line& line) {
     const std::string effect = effect_of(line.operation, line.use);
     const int rank = effect == "steers" ? 0 : effect == "may_steer" ? 1 : 2;
@@ -111,7 +111,7 @@ std::vector<Line> lines_of(const json& stand_in, const json& allocator) {
   return lines;
 }
 
-// transformers' loop asks after each token whether all sequences have ended.
+// The test in transformers' loop after each token: have all sequences ended?
 bool is_stopping_test(const std::string& where) {
   if (!where.starts_with("transformers/generation/")) return false;
   const std::string place = where.substr(0, where.find(','));  // without its caller
@@ -121,7 +121,7 @@ bool is_stopping_test(const std::string& where) {
                      [&](const std::string& loop) { return place.ends_with(" in " + loop); });
 }
 
-// Says the value that a test without an answer ran with, and the meaning of the other value.
+// The value that an unanswered test ran with, and the meaning of the other value.
 std::string test_remark(const std::string& where, const std::string& line) {
   if (is_stopping_test(where)) {
     return "    ran with 0: no sequence ended early, so every one has the length of the limit, and "
@@ -176,7 +176,7 @@ bool may_be_steered(const ordered_json& host_reads) {
   return host_reads["steer"].get<int64_t>() + host_reads["may_steer"].get<int64_t>() > 0;
 }
 
-// Tests that the user answered: no reason to doubt the peak, but it is of that answer.
+// Tests that the user answered: the peak is not in doubt, but depends on that answer.
 std::string answered_tests(const std::string& who, const ordered_json& host_reads) {
   std::string text;
   for (const ordered_json& line : host_reads["lines"]) {
@@ -202,7 +202,7 @@ std::string host_reads_text(const std::string& who, const ordered_json& host_rea
   text += "\n";
   size_t shown = 0;
   size_t left = 0;
-  std::vector<std::string> answers;  // lines that want a number
+  std::vector<std::string> answers;  // lines that need a number
   for (const ordered_json& line : host_reads["lines"]) {
     const std::string effect = line["effect"];
     const int64_t count = line["count"].get<int64_t>() - line["answered"].get<int64_t>();

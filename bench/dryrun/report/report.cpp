@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-// Each an object; empty where the process left none.
+// Each is an object; empty if the process left no such report.
 struct ParsedReport {
   json stand_in;
   json allocator;
@@ -42,7 +42,7 @@ std::vector<ParsedReport> by_process(const std::vector<ProcessReport>& reports) 
   return processes;
 }
 
-// Asking which cards there are is no use of them.
+// Listing the cards does not count as use.
 bool is_used(const json& device) {
   constexpr std::array kSigns = {"launches",       "allocations",     "refused_allocations",
                                  "graph_launches", "bytes_to_device", "peak_reserved_bytes"};
@@ -50,7 +50,7 @@ bool is_used(const json& device) {
                      [&](const char* sign) { return device.value(sign, int64_t{0}) > 0; });
 }
 
-// What the Python hook noted of this device, else the stack of the last refusal.
+// The refusals on this device noted by the Python hook, otherwise the stack of the last one.
 ordered_json out_of_memory(const json& device, const ParsedReport& parsed) {
   ordered_json places = ordered_json::array();
   const int64_t ordinal = device.value("ordinal", int64_t{0});
@@ -64,7 +64,7 @@ ordered_json out_of_memory(const json& device, const ParsedReport& parsed) {
   return places;
 }
 
-// Of a device as the stand-in counted it, or, where that is missing, as the allocator numbers it.
+// The stand-in's counts of a device or, without them, only the allocator's ordinal.
 ordered_json device_document(const json& device, const ParsedReport& parsed) {
   ordered_json out =
       parsed.stand_in.empty() ? json{{"ordinal", device.value("ordinal", 0)}} : device;
@@ -104,14 +104,14 @@ ordered_json process_document(const ParsedReport& parsed) {
   return process;
 }
 
-// Ranks by their number, behind what is none.
+// Ranks by number, after processes that are not ranks.
 void sort_by_rank(ordered_json& processes) {
   const auto rank = [](const ordered_json& process) { return process.value("rank", int64_t{-1}); };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const ordered_json& a, const ordered_json& b) { return rank(a) < rank(b); });
 }
 
-// How often each --value was read, by all processes.
+// The number of reads of each --value, by all processes.
 ordered_json values_document(const DryRun& request, const DryRunOutcome& outcome) {
   ordered_json values = ordered_json::array();
   for (const Value& value : request.values) values.push_back({{"text", value.text}, {"reads", 0}});

@@ -1,4 +1,4 @@
-// What a dry run found, as one JSON document and as tables of it. No torch here.
+// The result of a dry run, as a JSON document and as tables. No torch here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,12 +8,12 @@
 
 namespace headroom {
 
-// The processes that used CUDA, each with its devices; a report that is cut off or no JSON is left
-// out. docs/dryrun.md names the fields.
+// The processes that used CUDA, each with its devices; a truncated or invalid report is left out.
+// docs/dryrun.md names the fields.
 nlohmann::ordered_json dryrun_document(const DryRun& request, const DryRunOutcome& outcome);
 
-// For people: one row per process and device, where memory ran out, and what was noticed. width: of
-// the page, in columns; 0 = as wide as needed.
+// For people: one row per process and device, places of out-of-memory, and remarks. width: of the
+// page, in columns; 0 = as wide as needed.
 std::string dryrun_text(const nlohmann::ordered_json& document, size_t width = 0);
 
 }  // namespace headroom

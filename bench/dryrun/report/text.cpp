@@ -61,7 +61,7 @@ Peaks peaks_of(const ordered_json& document, const ordered_json& device) {
   return peaks;
 }
 
-// What two runs came to, as one figure where they are equal.
+// The results of two runs, as one figure if they are equal.
 void add_range_cells(std::vector<std::string>& row, std::optional<int64_t> one,
                      std::optional<int64_t> other) {
   if (!one || !other || *one == *other) return add_bytes_cells(row, one);
@@ -70,7 +70,7 @@ void add_range_cells(std::vector<std::string>& row, std::optional<int64_t> one,
   row.push_back(std::to_string(least) + " to " + std::to_string(most));
 }
 
-// late: the same device in the second run; null where there was none.
+// late: the same device in the second run; null if there was none.
 std::vector<std::string> row_of(const ordered_json& document, const ordered_json& process,
                                 const ordered_json& device, const ordered_json* late) {
   const Peaks peaks = peaks_of(document, device);
@@ -115,7 +115,7 @@ void add_out_of_memory(std::string& text, const std::string& who, const ordered_
   if (!message.empty()) text += "  " + message + "\n";
 }
 
-// What makes the numbers less than they seem.
+// Restrictions of the numbers.
 void add_remarks(std::string& text, const std::string& who, const ordered_json& process,
                  bool has_failed) {
   if (const int signal = process["ended_by_signal"]; signal != 0) {
@@ -143,7 +143,7 @@ void add_remarks(std::string& text, const std::string& who, const ordered_json& 
   }
 }
 
-// Processes that used CUDA and are in no row, and answers that nobody asked for.
+// Processes that used CUDA but have no row, and answers that were never read.
 std::string what_is_missing(const ordered_json& document) {
   std::string text;
   for (const ordered_json& kind : document["kinds"]) {
@@ -176,7 +176,7 @@ std::string what_is_missing(const ordered_json& document) {
 }
 
 std::string head_of(const ordered_json& document) {
-  // One line, whatever the arguments hold: python -c takes a whole program.
+  // Always one line: an argument of python -c is a whole program.
   const std::string program =
       printable(join(document["program"].get<std::vector<std::string>>(), " "));
   std::string text = "headroom dryrun: " + program + ": ";

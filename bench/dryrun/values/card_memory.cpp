@@ -30,8 +30,8 @@ std::vector<Dim> moving_dims(const at::Tensor& tensor) {
   return dims;
 }
 
-// Joins the dimensions from `first` on that continue each other without a gap. Returns how many
-// elements they have together; `first` is then the next dimension.
+// Joins the dimensions from `first` on that follow each other without a gap. Returns their number
+// of elements; `first` is then the next dimension.
 int64_t joined(const std::vector<Dim>& dims, size_t& first, int64_t stride) {
   int64_t length = 1;
   while (first < dims.size() && dims[first].stride == stride * length) {
@@ -53,7 +53,7 @@ void find_runs(const at::Tensor& tensor, Span& span) {
   span.step = static_cast<uint64_t>(step) * width;
 }
 
-// Calls use(offset, bytes) of every run until one says false.
+// Calls use(offset, bytes) for every run until one returns false.
 template <typename Use>
 bool all_runs(const Span& span, Use use) {
   if (span.step == 0) return use(uint64_t{0}, span.end - span.begin);
@@ -63,7 +63,7 @@ bool all_runs(const Span& span, Use use) {
   return true;
 }
 
-// Writes element by element a tensor that is not runs at equal distances.
+// Writes a tensor element by element that is not runs at equal distances.
 void write_elements(const at::Tensor& on_card, const at::Tensor& on_host, const Span& span) {
   const at::Tensor flat = on_host.to(on_card.scalar_type()).contiguous().view({-1});
   const at::Tensor places = at::zeros(on_card.sizes(), at::kLong);

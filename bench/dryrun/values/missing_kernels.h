@@ -1,4 +1,4 @@
-// Operations that libtorch's CUDA has and its CPU has not, computed here.
+// Operations that libtorch implements for CUDA but not for the CPU.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -9,10 +9,10 @@
 
 namespace headroom {
 
-// The result of the operation `name` with these arguments, as CUDA has it; nullopt for one that is
-// not known here, or that the CPU computes itself.
+// The result of the operation `name` with these arguments on CUDA; nullopt for an operation unknown
+// here or implemented for the CPU.
 //   histc of integers: (v - min) * bins / (max - min), divided as integers (SummaryOps.cu, getBin);
-//   by which routers of experts count tokens.
+//   routers of experts count tokens with it.
 std::optional<at::Tensor> missing_on_cpu(const c10::OperatorName& name,
                                          const std::vector<c10::IValue>& arguments);
 

@@ -1,12 +1,11 @@
-// libtorch's CPU kernels on the calling thread alone, while it lives.
+// Runs libtorch's CPU kernels on the calling thread alone, during its lifetime.
 //
 // Note [Known values are computed by one thread]
-// Rationale: what is computed of known values is small (1 MiB), and a program's other threads, or
+// Rationale: computations on known values are small (1 MiB), and the program's other threads, or
 //   other programs, use the processors. OpenMP's threads then wait for each other: a copy of 1 MiB
-//   took 32 ms by two threads and takes less than one by one.
-// Approach: the number of threads that OpenMP has for this thread, by the functions of the OpenMP
-//   that libtorch brings.
-// Limits: a libtorch with another way to run in parallel keeps its threads.
+//   took 32 ms with two threads and takes less than 1 ms with one.
+// Approach: sets OpenMP's number of threads for this thread, by functions of libtorch's OpenMP.
+// Limits: a libtorch with another parallel backend keeps its threads.
 #pragma once
 
 #include <dlfcn.h>

@@ -20,7 +20,7 @@ using c10::DispatchKey;
 const std::set<std::string> kOverwriting = {"aten::copy_", "aten::fill_", "aten::zero_",
                                             "aten::_foreach_copy_", "aten::_foreach_zero_"};
 
-// Where an argument matters, all its bits 0 and all 1 give different results.
+// If an argument matters, all bits 0 and all bits 1 give different results.
 const std::set<std::string> kAbsorbing = {
     "aten::__and__",    "aten::__or__",      "aten::bitwise_and", "aten::bitwise_or",
     "aten::logical_or", "aten::logical_and", "aten::mul"};
@@ -35,7 +35,8 @@ const std::map<std::string, OfUniform> kOfUniform = {{"aten::all", OfUniform::kS
                                                      {"aten::logical_not", OfUniform::kOpposite},
                                                      {"aten::bitwise_not", OfUniform::kOpposite}};
 
-// They write running statistics that their schemas call inputs, or call the program back.
+// Operations that write running statistics, declared as inputs in their schemas, or call the
+// program back.
 bool writes_in_secret(const std::string& name) {
   return name == "aten::_backward" || name.find("batch_norm") != std::string::npos ||
          name.find("instance_norm") != std::string::npos || name.find("_rnn") != std::string::npos;
@@ -93,7 +94,7 @@ class Silence : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-// Whatever the program's thread is in the midst of. False when the CPU has no such kernel, or
+// Ignores the dispatch state of the program's thread. False if the CPU has no such kernel, or
 // refuses the values.
 bool run_on_host(const Operation& operation, std::vector<c10::IValue>& stack) {
   Silence silence;
@@ -142,7 +143,7 @@ const Operation* find_operation(const at::RecordFunction& function) {
   thread_local std::unordered_map<const char*, std::optional<Operation>> known;
   const auto found = known.find(function.name());
   if (found != known.end()) return found->second ? &*found->second : nullptr;
-  // A scope that is no operation has a name that dies with it.
+  // The name of a scope that is not an operation is freed with it.
   const auto name = function.operator_name();
   if (!name) return nullptr;
   auto& entry = known[function.name()] = operation_of(*name);
@@ -165,7 +166,7 @@ void compute(const Operation& operation, HostArguments arguments,
   if (!results.empty() && std::all_of(results.begin(), results.end(), [](const Result& result) {
         return is_known(result.on_card);
       })) {
-    results.clear();  // what it called has done it
+    results.clear();  // a called operation has written them
   }
   if (results.empty() && made.empty()) return;
   if (!run_on_host(operation, arguments.values)) return;
@@ -183,8 +184,8 @@ void compute(const Operation& operation, HostArguments arguments,
   for (const Result& result : results) write(result.on_card, result.on_host);
 }
 
-// thrust::find reads a pair of "found" and an index. thrust::max_element, which reads as many
-// bytes, takes them for a largest count of 1 at index 0.
+// thrust::find reads a pair of "found" and an index. thrust::max_element reads the same number of
+// bytes, as a largest count of 1 at index 0.
 void answer_well(const Operation& operation) {
   const int64_t found[] = {1, 0};
   const bool is_valid = true;

@@ -1,4 +1,4 @@
-// What is known of one of libtorch's operations, and its result on the host.
+// The properties of a libtorch operation, and its result on the host.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,15 +13,15 @@
 
 namespace headroom {
 
-// What becomes of an argument that is a tensor.
+// The use of a tensor argument.
 enum class Use {
   kRead,
   kChanged,      // read and written
-  kOverwritten,  // written, whatever it was
-  kOut,          // as kOverwritten, and its size is the operation's choice
+  kOverwritten,  // written, old value ignored
+  kOut,          // like kOverwritten, with a size chosen by the operation
 };
 
-// The result of an operation on a mask whose elements are all equal: none, that value, or not it.
+// The result of an operation on a mask of equal elements: none, that value, or its negation.
 enum class OfUniform { kNothing, kSame, kOpposite };
 
 // The value that an operation copies to the host while it runs. kVerdict: a bool that it returns.
@@ -33,26 +33,25 @@ enum class Inside { kNothing, kVerdict, kCount, kFound, kValid };
 struct Operation {
   c10::OperatorHandle handle;
   std::vector<Use> arguments;
-  // Of its returns: memory of its own, neither an argument nor a view of one.
+  // For each result: has its own memory, is neither an argument nor a view of one.
   std::vector<bool> is_made;
   bool is_computed = true;        // its result follows from its arguments
-  bool absorbs = false;           // of integers; one argument may decide alone: true | x, 0 * x
-  std::optional<bool> of_finite;  // its result for every finite number: of isnan false
+  bool absorbs = false;           // on integers, one argument can determine it: true | x, 0 * x
+  std::optional<bool> of_finite;  // its result for every finite number: false for isnan
   OfUniform of_uniform = OfUniform::kNothing;
   Inside inside = Inside::kNothing;
-  bool is_view = false;    // it writes nothing and makes nothing
-  bool is_resize = false;  // what it adds nobody has written yet
+  bool is_view = false;    // writes nothing and makes nothing
+  bool is_resize = false;  // may add unwritten memory
 };
 
-// Cached by the schema; nullptr for what is none of libtorch's own operations, or writes what its
-// schema does not say.
+// Cached by name; nullptr if it is not one of libtorch's own operations, or writes more than its
+// schema declares.
 const Operation* find_operation(const at::RecordFunction& function);
 
-// Those of the results that are made, lie on the card, are small and not known yet; none when one
-// of them is something else.
+// The made results, if all are small tensors on the card and not all are known yet; otherwise none.
 std::vector<at::Tensor> made_on_card(const Operation& operation,
                                      const std::vector<c10::IValue>& outputs);
-// All results that are made, of any size, known or not.
+// All made results, of any size, known or not.
 std::vector<at::Tensor> made_by(const Operation& operation,
                                 const std::vector<c10::IValue>& outputs);
 
@@ -60,20 +59,20 @@ std::vector<at::Tensor> made_by(const Operation& operation,
 // valid.
 void answer_well(const Operation& operation);
 
-// Gives what it reads inside.
+// Answers the operation's own read with the result on the host.
 void answer_inside(const Operation& operation, std::vector<c10::IValue> arguments);
 
 struct Result {
   at::Tensor on_card;
   at::Tensor on_host;
 };
-// An operation's arguments on the host; where some of them are guesses, also with the other guess.
+// An operation's arguments on the host; if some of them are guesses, also with the other guess.
 struct HostArguments {
   std::vector<c10::IValue> values;
   std::optional<std::vector<c10::IValue>> otherwise;
 };
-// Runs it on the host and writes what it made and changed to the card.
-// Nothing where a guess matters.
+// Runs it on the host and writes the made and changed tensors to the card. Writes nothing if a
+// guess matters.
 void compute(const Operation& operation, HostArguments arguments,
              const std::vector<at::Tensor>& made, std::vector<Result> results);
 

@@ -1,21 +1,21 @@
-// libheadroom_operations.so: tells the stand-in what libtorch's operations read and write, and what
-// they make of small values that are known. Loaded by the Python hook of `headroom dryrun`.
+// libheadroom_operations.so: tells the stand-in the reads and writes of libtorch's operations, and
+// their results on small known values. Loaded by the Python hook of `headroom dryrun`.
 //
 // Note [Operations on known values]
-// Rationale: a program decides by what kernels compute of values that it put on the card itself: a
-//   mask's maximum, whether all are equal. The stand-in sees pointers of kernels; libtorch knows
-//   which operation they belong to.
-// Approach: a callback around every operation of libtorch (as its profiler has) names the memory
-//   that it reads and writes, so that what it only reads stays known. Where all that it reads is
-//   known and small, the same operation is run by libtorch's own CPU kernels, and the result is
-//   what the card holds from then on. libtorch's allocator tells where its blocks begin and end.
-//   An argument that is not known need not matter: an absorbing operation of integers is run with
-//   all its bits 0 and all 1, and where both give the same, that is the result. So `done | unknown`
-//   is true where done is, by which a generation of text ends at its limit. What was assumed or
-//   given is in Note [Numbers that nobody knows are finite], Note [A mask keeps its count].
-// Limits: numbers up to 1 MiB an operation; nothing random. Floating point is the CPU's: its last
-//   bits may differ from a card's. What allocates by values (nonzero) stays unknown. C++ programs
-//   and other versions than this was built for have only what copies make known.
+// Rationale: a program branches on kernel results from values that it put on the card itself: a
+//   mask's maximum, whether all are equal. The stand-in sees only the kernels' pointers; libtorch
+//   has the operation.
+// Approach: a callback around every libtorch operation (as in its profiler) reports the memory that
+//   it reads and writes, so that memory it only reads stays known. If all that it reads is known
+//   and small, libtorch's own CPU kernels run the same operation, and the result becomes the
+//   card's content. libtorch's allocator reports the bounds of its blocks.
+//   An unknown argument may not matter: an absorbing operation on integers is run with all its
+//   bits 0 and all 1, and if both results are equal, that is the result. So `done | unknown` is
+//   true if done is, which ends a text generation at its limit. Assumed and given values:
+//   Note [Numbers that nobody knows are finite], Note [A mask keeps its count].
+// Limits: numbers up to 1 MiB per operation; nothing random. Floating point is the CPU's: its last
+//   bits may differ from a card's. Results allocated by value (nonzero) stay unknown. In C++
+//   programs, and with libtorch versions other than the built one, only copies make values known.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -36,22 +36,22 @@
 namespace headroom {
 namespace {
 
-// From the beginning of an operation to its end; its operands are known as long.
+// An operation from its beginning to its end, during which its operands are registered.
 struct Running : at::ObserverContext {
   ~Running() override {
     stand_in().pop_operands();
     if (operation->inside != Inside::kNothing) stand_in().answer_next(nullptr, 0);
   }
   const Operation* operation = nullptr;
-  at::Tensor mask;              // whose count is not known
-  std::optional<bool> uniform;  // what all elements of an argument are
-  // With the tensors of the card as copies on the host; none when it is not to be computed.
+  at::Tensor mask;              // with an unknown count
+  std::optional<bool> uniform;  // the value of all elements of an argument
+  // With the card's tensors copied to the host; none if the operation is not computed.
   std::optional<HostArguments> arguments;
-  std::vector<at::Tensor> written;         // of the card
+  std::vector<at::Tensor> written;         // on the card
   std::vector<at::Tensor> written_copies;  // in the same order
 };
 
-// What there is to know of an operation's tensors, found in one pass without a copy.
+// The state of an operation's tensors, found in one pass without a copy.
 class Memory {
  public:
   explicit Memory(const Operation& operation)
@@ -59,7 +59,7 @@ class Memory {
     spans_.clear();
   }
 
-  // False for a tensor that is none of ours to judge: a subclass, a wrapper.
+  // False for a tensor that cannot be judged here: a subclass, a wrapper.
   bool add(const c10::IValue& value, Use use) {
     if (value.isTensor()) return add(value.toTensor(), use);
     if (value.isTensorList()) {
@@ -72,7 +72,7 @@ class Memory {
         if (one && !add(*one, use)) return false;
       }
     }
-    // One that makes its result on the card by itself; what it calls for that is seen.
+    // The operation makes its result on the card itself; the operations that it calls are seen.
     if (value.isDevice()) is_computed_ = false;
     return true;
   }
@@ -108,7 +108,7 @@ class Memory {
     return true;
   }
 
-  inline static thread_local std::vector<OperandSpan> spans_;  // keeps its room
+  inline static thread_local std::vector<OperandSpan> spans_;  // keeps its capacity
   bool absorbs_;
   bool is_computed_;
   bool is_of_card_ = false;
@@ -120,7 +120,7 @@ class Memory {
 // The arguments with the card's tensors as copies on the host.
 class Copies {
  public:
-  // Of what is not known each bit is taken as `guess` where the operation absorbs.
+  // In an absorbing operation, every bit of an unknown argument becomes `guess`.
   Copies(Running& running, bool guess) : running_(running), guess_(guess) {}
 
   // nullopt when a value turns out to be unknown.
@@ -185,7 +185,7 @@ std::optional<HostArguments> on_host(Running& running, c10::ArrayRef<const c10::
   return arguments;
 }
 
-// Uses the count that was given for an unknown mask, or the value that all its elements have.
+// Uses the given count of an unknown mask, or the value of all its elements.
 void look_at_mask(Running& running, const at::Tensor& mask) {
   if (running.operation->of_uniform != OfUniform::kNothing) running.uniform = uniform_value(mask);
   if (running.operation->inside != Inside::kCount) return;
@@ -233,7 +233,7 @@ void note_resize(const std::vector<c10::IValue>& outputs) {
   if (span.end > span.begin) stand_in().complete(span.begin, span.end - span.begin);
 }
 
-// Writes the results that are assumed for an operation on unknown values.
+// Writes the assumed results of an operation on unknown values.
 void assume(const Running& running, const std::vector<c10::IValue>& outputs) {
   const Operation& operation = *running.operation;
   if (operation.of_finite) assume_uniform(operation, outputs, *operation.of_finite);
@@ -274,14 +274,14 @@ void watch_blocks() {
 }  // namespace
 }  // namespace headroom
 
-// Once in a process, after CUDA was started.
+// Called once per process, after CUDA was started.
 extern "C" void headroom_watch_operations() {
   using namespace headroom;
   if (!stand_in().is_whole()) return;
   try {
     watch_blocks();
   } catch (const std::exception&) {
-    return;  // an allocator that tells nothing (cudaMallocAsync)
+    return;  // an allocator without traces (cudaMallocAsync)
   }
   at::addGlobalCallback(at::RecordFunctionCallback(begin, end)
                             .needsInputs(true)

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-// As VirtualGpuOperand there.
+// Same layout as VirtualGpuOperand there.
 struct OperandSpan {
   uint64_t begin;
   uint64_t end;

@@ -1,12 +1,12 @@
-// Masks whose elements are all the same, by what is assumed of numbers that nobody knows.
+// Masks of equal elements, by the assumption about unknown numbers.
 //
 // Note [Numbers that nobody knows are finite]
-// Rationale: programs leave out what is not a number (nanmin, overflow checks); of values that read
-//   as zeros that would be everything, and a minimum of nothing raises.
-// Approach: what asks of an unknown number whether it is one gets the answer of every finite one. A
-//   small mask is written so. A large one is noted, and all(), any(), not and nonzero() of it
-//   follow.
-// Limits: a program whose numbers are not finite on a card takes another way here.
+// Rationale: programs leave out NaN elements (nanmin, overflow checks). With an unknown mask, which
+//   reads as zeros, that would be all of them, and a minimum of nothing raises.
+// Approach: a test for NaN or infinity of an unknown number gets the answer for finite ones. A
+//   small mask is written that way. A large one is noted, and all(), any(), not and nonzero() of
+//   it follow.
+// Limits: a program whose numbers are not finite on a card takes another path here.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -18,10 +18,10 @@
 
 namespace headroom {
 
-// The value that all elements of this mask were assumed to have; nullopt where none was.
+// The value assumed for all elements of this mask; nullopt if there is none.
 std::optional<bool> uniform_value(const at::Tensor& mask);
 
-// Makes all elements of the masks that the operation made this value.
+// Sets all elements of the operation's result masks to this value.
 void assume_uniform(const Operation& operation, const std::vector<c10::IValue>& outputs,
                     bool value);
 

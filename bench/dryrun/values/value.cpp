@@ -42,7 +42,7 @@ std::string number_of(const std::string& whole, const std::string& word) {
                       "' is no number; allowed: numbers, true, false, nan, inf, -inf, and "
                       "several of them (0*99,1: 99 zeros, then 1; (0,1)*: 0 and 1 in turn)");
   }
-  // A float for Python, whatever it looks like here.
+  // Makes it a float in Python.
   return word.find_first_of(".eE") == std::string::npos ? word + ".0" : word;
 }
 

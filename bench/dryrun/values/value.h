@@ -1,4 +1,4 @@
-// Answers for what a program reads back from the card. No torch here.
+// Answers to a program's reads from the card. No torch here.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace headroom {
 
-// --value 'FILE:LINE=NUMBER,...': what is read at that line, in turn; the last number stays, or the
-// list begins anew: 'FILE:LINE=(NUMBER,...)*'.
+// --value 'FILE:LINE=NUMBER,...': the values read at that line, in turn; then the last number
+// repeats, or the whole list: 'FILE:LINE=(NUMBER,...)*'.
 struct Value {
   struct Number {
-    std::string text;   // an integer, or a number as Python's float() takes it
-    int64_t count = 1;  // how often in a row: "0*99,1"
+    std::string text;   // an integer, or an argument of Python's float()
+    int64_t count = 1;  // consecutive repetitions: "0*99,1"
   };
   std::string text;  // as typed
   std::string file;  // the end of a path
@@ -24,11 +24,11 @@ struct Value {
 // Throws UsageError, one line.
 Value parse_value(const std::string& text);
 
-// The answers of a file (--value-file), one a line; empty lines and those that begin with # are
-// none. Throws UsageError, one line, with the line's number.
+// The answers in a file (--value-file), one per line; empty lines and those that begin with # are
+// skipped. Throws UsageError, one line, with the line's number.
 std::vector<Value> read_values(const std::string& path);
 
-// As the Python hook reads them (virtual_gpu/python_hook/headroom_answers.py).
+// The format read by the Python hook (virtual_gpu/python_hook/headroom_answers.py).
 std::string values_json(const std::vector<Value>& values);
 
 }  // namespace headroom

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 constexpr const char* kBus = "00000000:3B:00.0";
 
-// Three looks at the stub's card.
+// Queries the stub's card three times.
 Record watched(const std::string& pids) {
   setenv("STUB_NVML_PIDS", pids.c_str(), 1);
   CardWatch watch(kBus, STUB_NVML);
@@ -26,7 +26,7 @@ Record watched(const std::string& pids) {
   return record;
 }
 
-// First in the file: the stub's clock falls with every look.
+// First in the file: the stub's clock falls with every query.
 TEST(CardWatch, WritesWhatTheDriverSaysOverAllLooks) {
   const Record record = watched("self");
   const json& nvml = record.environment.at("nvml");
@@ -52,7 +52,7 @@ TEST(CardWatch, NamesOtherProcessesAndNotThisOne) {
                                                "timed: pid 4711 (2.000 GiB), pid 4712")));
 }
 
-// The driver gives the host's numbers; ours is none of them.
+// The driver reports the host's pids, which do not include ours.
 TEST(CardWatch, InAContainerOneOfTheProcessesIsThisOne) {
   EXPECT_THAT(watched("70001").environment.at("nvml").at("other_processes"), IsEmpty());
   EXPECT_EQ(watched("70001,70002").environment.at("nvml").at("other_processes").size(), 1U);

@@ -1,6 +1,6 @@
-// The contract of docs/techniques.md, by bytes on the CPU: every row of
-// tests/train/techniques/contract.json keeps every line of it. Values: contract_test.cpp there. No
-// torch here: a Record says it all.
+// The contract of docs/techniques.md, for bytes on the CPU: every row of
+// tests/train/techniques/contract.json satisfies every line of it. Values: contract_test.cpp there.
+// No torch here: a Record holds everything.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 class BytesContract : public testing::TestWithParam<ContractCell> {};
 class BytesOfSteps : public testing::TestWithParam<ContractCell> {};
 
-// States, what is saved, what is computed again: each at its own fullest moment.
+// States, saved and recomputed tensors: each at its own peak.
 TEST_P(BytesContract, AllThatTheoryPredictsIsMeasuredToTheByte) {
   const Record record = run_ok(GetParam().with);
   EXPECT_EQ(measured(record), record.predicted);
@@ -35,8 +35,8 @@ TEST_P(BytesOfSteps, ManyStepsLeaveWhatOneLeaves) {
   EXPECT_THAT(record.watched->growth, testing::IsEmpty());
 }
 
-// A tenth less than a phase takes at its fullest, for each phase; of the last bytes libtorch's
-// oneDNN can do without. The process goes on: the run that follows is as the first.
+// The limit is a tenth below each phase's peak, because libtorch's oneDNN can do without the last
+// bytes. The process continues: the next run equals the first.
 TEST_P(BytesOfSteps, OutOfMemoryInTheMiddleOfAStepIsARecordAndTheNextRunIsAsTheFirst) {
   RunSpec spec = GetParam().with;
   const OwnDirectory directory(spec);

@@ -1,5 +1,5 @@
-// Whole runs on the CPU whose gradients are added up over micro-batches, clipped or released as
-// they come: their bytes against theory's. No torch in this file.
+// Whole runs on the CPU whose gradients are accumulated over micro-batches, clipped, or released
+// immediately: their bytes against theory's. No torch in this file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ TEST(RunRelease, HoldsTheLargestGradientAlone) {
       expect_theorys_bytes(record);
       EXPECT_EQ(record.predicted.at("gradients"), 4 * spec.vocab_size * spec.d_model);
       spec.release_gradients = false;
-      // Where the logits are the peak it is the same.
+      // Equal if the logits are the peak.
       EXPECT_LE(record.peak->allocated, run_ok(spec).peak->allocated) << row_name(spec);
       const auto tensors = static_cast<int64_t>(3 + 9 * spec.layers);
       EXPECT_EQ(record.phase_runs.at("optimizer"), tensors * spec.measure_steps);

@@ -1,4 +1,4 @@
-// A whole run in this process that must go well. No torch here: a Record says it all.
+// A whole run in this process that must succeed. No torch here: a Record holds everything.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 
 namespace headroom {
 
-// What no machine is asked for: some have no O_DIRECT, some no io_uring.
+// Notes on disk features that a test machine may lack: O_DIRECT, io_uring.
 inline bool is_of_the_disk(const std::string& note) {
   for (const char* words : {"O_DIRECT", "io_uring", "reserves no space", "cannot lock"}) {
     if (note.find(words) != std::string::npos) return true;
@@ -28,7 +28,7 @@ inline Record run_ok(RunSpec spec) {
   std::erase_if(record.notes, is_of_the_disk);
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_EQ(record.reason, "");
-  // The default scale of FP16 is found by skipping steps.
+  // FP16's loss scale is found by skipping steps.
   const char* expected = spec.precision == Precision::kFp16   ? "optimizer steps skipped"
                          : spec.precision == Precision::kTf32 ? "TF32 is arithmetic of NVIDIA cards"
                                                               : "no note at all";
@@ -46,7 +46,7 @@ inline std::optional<int64_t> traffic(const Record& record, const std::string& w
   return it == record.host_traffic.end() ? std::nullopt : std::optional(it->second);
 }
 
-// What was measured of all that theory predicts, by the names of Record::predicted.
+// The measured figures that theory predicts, by the names of Record::predicted.
 inline std::map<std::string, int64_t> measured(const Record& record) {
   const std::map<std::string, std::optional<int64_t>> own = {
       {"activations", record.saved_bytes},

@@ -1,5 +1,5 @@
-// Whole runs in this process, on the CPU: files, refusals, limits, and runs against each other. No
-// torch in this file: a Record says it all.
+// Whole runs in this process, on the CPU: files, refusals, limits, and comparisons of runs. No
+// torch in this file: a Record holds everything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -75,7 +75,7 @@ TEST(Run, OutOfHostMemoryIsARecordWithTheSizes) {
   EXPECT_GT(refusal.live.allocated, parameters) << "as it was, not what unwinding left";
   EXPECT_EQ(refusal.free, refusal.total - refusal.live.allocated);
   EXPECT_GT(refusal.tried, refusal.free);
-  run_ok(spec);  // the limit is the run's, not the process's
+  run_ok(spec);  // the limit applies to a run, not to the process
 }
 
 TEST(Run, TheSnapshotOfAnOutOfMemoryIsOfTheMomentItHappened) {
@@ -111,7 +111,7 @@ TEST(Run, ALossThatIsNoNumberIsSaid) {
   EXPECT_THAT(said, HasSubstr("warning: custom_ctx16_training_fp32"));
 }
 
-// What a run leaves behind is not part of the next one's figures.
+// A run's leftovers are not part of the next one's figures.
 TEST(Run, AfterAnOutOfMemoryTheNextRunIsAsTheFirst) {
   RunSpec spec = tiny_spec();
   spec.threads = 0;
@@ -125,7 +125,7 @@ TEST(Run, AfterAnOutOfMemoryTheNextRunIsAsTheFirst) {
   EXPECT_EQ(after.environment["threads"], first.environment["threads"]);
 }
 
-// What a link points to is replaced, not the link. The first run creates the file behind it.
+// The target of a link is replaced, not the link. The first run creates the target.
 TEST(Run, AnOutputThatIsALinkStaysOne) {
   const ScratchDirectory scratch;
   ASSERT_EQ(symlink("weights.safetensors", scratch.file("link").c_str()), 0);
@@ -162,7 +162,7 @@ TEST(Run, ADeviceThatIsNotHereIsUnsupported) {
   EXPECT_THAT(record.reason, Not(HasSubstr("\n")));
 }
 
-// Not a failure: the process that asked for it goes on.
+// Not a failure: the process continues.
 TEST(Run, AKernelThatDoesNotRunHereIsUnsupportedInOurWords) {
   RunSpec spec = tiny_spec();
   spec.attention = Attention::kEfficient;
@@ -200,7 +200,7 @@ TEST(Run, FilesThatCannotBeWrittenOrReadAreOneLine) {
   EXPECT_TRUE(record.step_ms.empty()) << "refused before a step ran";
 }
 
-// Peaks, phases and notes are known before a file is written, so a file costs none of them.
+// Peaks, phases and notes are known before a file is written, so a failed file loses none of them.
 TEST(Run, ASnapshotThatCannotBeWrittenCostsTheSnapshotAlone) {
   const ScratchDirectory scratch;
   RunSpec spec = tiny_spec();
@@ -232,7 +232,7 @@ TEST(Run, OfStepsThatWereAllSkippedNoOptimizerStateIsPredicted) {
   EXPECT_TRUE(measured == record.categories_at_peak.end() || measured->second == 0);
 }
 
-// Nothing was measured: the recorded steps tell what they can, which is all but times.
+// Without measured steps, the recorded ones give everything except times.
 TEST(Run, WithoutMeasuredStepsTheRecordedStepsGiveThePhases) {
   RunSpec spec = tiny_spec();
   const Record measured = run_ok(spec);
@@ -248,7 +248,7 @@ TEST(Run, WithoutMeasuredStepsTheRecordedStepsGiveThePhases) {
   }
 }
 
-// The gradients of the step before live until a recorded step begins. They are gradients then, too.
+// The previous step's gradients live until a recorded step begins, and count as gradients there.
 TEST(Run, WhatTheStepBeforeLeftIsNotOther) {
   const Record record = run_ok(tiny_spec());
   const int64_t gradients = 4 * parameter_count(model_config(tiny_spec()));
@@ -276,7 +276,7 @@ TEST(Run, WeightsSavedByOneRunGoOnInTheNext) {
   EXPECT_EQ(run_ok(spec).losses, first.losses);
 }
 
-// Nothing of one run reaches the next, and two processes count the same.
+// No state of a run reaches the next, and two processes count the same.
 TEST(Run, TwoProcessesCountTheSameBytes) {
   RunSpec spec = tiny_spec();
   spec.precision = Precision::kBf16;
@@ -299,7 +299,7 @@ TEST(Run, TwoProcessesCountTheSameBytes) {
   EXPECT_EQ(facts_of(to_json(run_ok(spec))), first) << "whatever ran in this process before";
 }
 
-// Bytes of real text as ids.
+// Uses bytes of real text as ids.
 TEST(Run, OnRealTextTheLossFalls) {
   const ScratchDirectory scratch;
   std::string ids;
@@ -313,7 +313,7 @@ TEST(Run, OnRealTextTheLossFalls) {
   spec.learning_rate = 1e-2;
   spec.tokens = scratch.write("text.bin", ids);
   spec.warmup_steps = 0;
-  spec.measure_steps = 80;  // several times through the text, so that its wording does not matter
+  spec.measure_steps = 80;  // several passes over the text, so that its wording does not matter
   spec.record_steps = 0;
   const Record record = run_ok(spec);
   ASSERT_EQ(record.losses.size(), 80U);

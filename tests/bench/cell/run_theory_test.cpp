@@ -1,5 +1,5 @@
 // Whole runs in this process, on the CPU: their bytes against theory's. No torch in this file: a
-// Record says it all.
+// Record holds everything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Cell {
 };
 
 // Every combination on a tiny model whose vocabulary is large for its width, so that the peak of
-// every mode but training stands at the end of the model, where everything saved is alive.
+// every mode but training is at the end of the model, where everything saved is alive.
 class RunMatrix : public testing::TestWithParam<Cell> {
  protected:
   RunMatrix() {
@@ -38,7 +38,7 @@ class RunMatrix : public testing::TestWithParam<Cell> {
     spec_.batch_size = 3;
   }
   int64_t parameters() const { return 4 * parameter_count(model_config(spec_)); }
-  // At its own fullest moment each category is what theory says, to the byte.
+  // The peak of each category equals theory's figure, to the byte.
   void expect_each_category_where_it_is_fullest(const Record& record) const {
     for (const char* category :
          {"parameters", "gradients", "activations", "optimizer_state", "cast_cache"}) {
@@ -91,7 +91,7 @@ TEST_P(TrainingPeak, HoldsTheStatesOfTheLargestTensorTwiceAndTheLogits) {
   EXPECT_EQ(at_peak.at("gradients"), parameters());
   EXPECT_EQ(at_peak.at("optimizer_state"), 2 * parameters() + 2 * largest) << "old and new m, v";
   EXPECT_EQ(at_peak.at("cast_cache"), 0);
-  // A local variable of the step holds the logits, another the loss.
+  // Local variables of the step hold the logits and the loss.
   const auto rows = theory_rows(spec_);
   const auto loss = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.group == kLoss && row.tensor.starts_with("loss");
@@ -203,7 +203,7 @@ TEST(Run, UpdatesOfBf16WeightsHoldTheStatesThatTheoryPredicts) {
   }
 }
 
-// Precision, attention and heads decide what is saved; the form and its options what is kept of it.
+// Precision, attention and heads determine the saved tensors; the form and its options their size.
 TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
   for (const Cell& cell : cells({Mode::kForwardGrad, Mode::kTraining})) {
     for (const char* form : {"int8:block=100,min=0", "fp8:min=3000"}) {
@@ -230,8 +230,7 @@ TEST(Run, ActivationsIn8BitTakeTheBytesThatTheoryPredicts) {
   }
 }
 
-// Of CheckpointMatrix: every setting, where autocast casts, where attention is fused, heads
-// grouped.
+// For CheckpointMatrix: every setting, with autocast, with fused attention, with grouped heads.
 struct CheckpointCell {
   const char* checkpoint;
   Cell cell;
@@ -240,7 +239,7 @@ struct CheckpointCell {
 
 class CheckpointMatrix : public testing::TestWithParam<CheckpointCell> {};
 
-// Rows of what is kept, what is computed again, and casts: to the byte.
+// Rows of kept tensors, recomputed tensors, and casts: to the byte.
 TEST_P(CheckpointMatrix, KeepsAndComputesAgainWhatTheoryPredicts) {
   const auto& [checkpoint, cell, weights] = GetParam();
   RunSpec spec = tiny_spec();

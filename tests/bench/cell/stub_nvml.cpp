@@ -1,6 +1,6 @@
-// Stands in for libnvidia-ml: one card whose figures move from look to look. What it says is set by
-// the environment, so that a test can be of any driver: STUB_NVML_PIDS="self,4711". Whoever asks it
-// leaves the file STUB_NVML_ASKED.
+// A stub of libnvidia-ml: one card whose figures change with each query. The environment sets its
+// answers, so that a test can simulate any driver: STUB_NVML_PIDS="self,4711". A query creates the
+// file STUB_NVML_ASKED.
 #include <unistd.h>
 
 #include <cstdio>

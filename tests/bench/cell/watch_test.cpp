@@ -1,4 +1,4 @@
-// headroom profile --watch: a step that leaks is found, one that does not is not blamed.
+// headroom profile --watch: reports a step that leaks, and only that one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(Watch, NothingOfAnOrdinaryStepGrows) {
 
 TEST(Watch, IsNotOfARunThatWasNotAsked) { EXPECT_FALSE(run(watched_spec(), {}).watched); }
 
-// What somebody keeps for a log and never lets go.
+// Tensors kept for a log and never released.
 std::vector<Tensor>& kept() {
   static std::vector<Tensor> all;
   return all;

@@ -46,7 +46,7 @@ TEST_F(DryRunText, ARankSaysForWhomItStands) {
   EXPECT_THAT(text(), HasSubstr("of 8 ranks each of these ran alone"));
 }
 
-// A process that decided by what it read at a line.
+// A process that branched on a value read at a line.
 ProcessReport that_read(const std::string& where, const std::string& operation) {
   const std::string line = where.substr(0, where.find(' '));
   return {.allocator = R"({"pid": 1, "devices": [{"ordinal": 0, "peak_allocated_bytes": 1,
@@ -121,7 +121,7 @@ TEST(DryRunValue, AListInParenthesesBeginsAnew) {
   }
 }
 
-// A process whose allocator reserved that much.
+// A process whose allocator reserved `mib`.
 ProcessReport reserved(int pid, int mib) {
   const std::string bytes = std::to_string(int64_t{mib} << 20);
   return {.allocator = "{\"pid\": " + std::to_string(pid) +

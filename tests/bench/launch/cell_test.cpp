@@ -189,7 +189,7 @@ TEST(CellsInOneProcess, ComeInOrderAndSayHowManyRanBefore) {
 
 TEST(CellsInOneProcess, OneThatDiesHasARowAndTheRestIsForAnotherProcess) {
   CellOptions options = stub();
-  options.deadline_seconds = 4;  // the first of them ends by itself, on a busy machine too
+  options.deadline_seconds = 4;  // the first ends by itself, even on a busy machine
   EXPECT_THAT(statuses(run_stubs({1, kStubHang, 2}, options)),
               ElementsAre(Status::kOk, Status::kTimeout));
   options.deadline_seconds = 60;
@@ -202,7 +202,7 @@ TEST(CellsInOneProcess, OneThatDiesHasARowAndTheRestIsForAnotherProcess) {
               ElementsAre(Status::kFailed));
 }
 
-// The row of a failure is its own; nobody invents one for the cell that did not start.
+// A failure has its own row; the cell that did not start gets none.
 TEST(CellsInOneProcess, OneThatFailsEndsTheProcess) {
   EXPECT_THAT(statuses(run_stubs({1, kStubFailed, 2})), ElementsAre(Status::kOk, Status::kFailed));
 }
@@ -250,7 +250,7 @@ TEST(Cell, TheProgramIsFoundBesideThisOneUnlessTheEnvironmentNamesOne) {
   unsetenv("HEADROOM_CELL");
 }
 
-// A cell's own stdout carries its Record.
+// A cell's own stdout is for its Record.
 TEST(Cell, TheStreamsOfTheUserAreNotTheCells) {
   const ScratchDirectory scratch;
   const std::string path = scratch.write("out", "");

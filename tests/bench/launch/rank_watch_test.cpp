@@ -17,7 +17,7 @@ using testing::StartsWith;
 constexpr auto kSoon = std::chrono::seconds(60);
 constexpr auto kSilence = std::chrono::milliseconds(20);
 
-// The first line that a watch says after `tell`.
+// The first line that a watch reports after `tell`.
 template <typename Tell>
 std::string first_line(int64_t ranks, const Tell& tell) {
   auto said = std::make_shared<std::promise<std::string>>();

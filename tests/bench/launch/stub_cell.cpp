@@ -1,4 +1,4 @@
-// A cell program without libtorch: reads the same request, and does what spec.seed says.
+// A cell program without libtorch: reads the same request, and acts by spec.seed.
 #include "tests/bench/launch/stub_cell.h"
 
 #include <fcntl.h>
@@ -54,20 +54,20 @@ void talk_ten_megabytes() {
   for (int i = 0; i < 10 * 1024; ++i) fprintf(stderr, "%s\n", line.c_str());
 }
 
-// What the kernel would do: count, then kill.
+// Imitates the kernel: counts, then kills.
 void be_killed_for_memory() {
   std::ofstream(variable("STUB_OOM_CONTROL")) << "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n";
   raise(SIGKILL);
 }
 
-// Returns what to write on stdout.
+// Returns the text for stdout.
 std::string behave(Record record) {
   switch (record.spec.seed) {
     case kStubOom:
       record.status = Status::kOom;
       record.reason = "tried to allocate 2.000 GiB";
       record.out_of_memory = std::make_shared<const OutOfMemory>(OutOfMemory{.memory = "device"});
-      break;  // its peak stays: numbers do not make it a success
+      break;  // keeps its peak, which does not make it a success
     case kStubFailed:
       record.status = Status::kFailed;
       record.reason = "CUDA error";
@@ -101,7 +101,7 @@ std::string behave(Record record) {
     case kStubFlood:
       return std::string(70 << 20, 'o');
     case kStubGrandchild:
-      // Keeps both pipes open; a parent that waits for their end waits for a minute.
+      // Keeps both pipes open; a parent that reads to their end waits for a minute.
       if (const pid_t left = fork(); left == 0) {
         sleep(60);
         _exit(0);

@@ -1,5 +1,4 @@
-// Cells that go through a warm worker, which is the stub cell here: every request to a new process
-// or the same one.
+// Cells in a warm worker, here the stub cell: each request goes to a new process or the same one.
 #include "bench/launch/worker.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +90,7 @@ TEST_F(WorkerTest, AWorkerThatIsKilledBetweenCellsCostsNone) {
   const Record before = run(1);
   const auto process = static_cast<pid_t>(pid_of(before));
   kill(process, SIGKILL);
-  while (kill(process, 0) == 0) std::this_thread::yield();  // until it has been waited for
+  while (kill(process, 0) == 0) std::this_thread::yield();  // until it is reaped
   const Record after = run(2);
   EXPECT_EQ(after.status, Status::kOk) << after.reason;
   EXPECT_NE(pid_of(after), pid_of(before));

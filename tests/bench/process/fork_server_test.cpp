@@ -70,14 +70,14 @@ TEST_F(ForkServerTest, WithoutAServerTheProgramIsExecd) {
   Command command = stub(3);
   run_command(command);
   command.input = to_json_line(CellRequest{.spec = {.seed = 3}});
-  command.program = "/bin/false";  // says nothing and ends
+  command.program = "/bin/false";  // prints nothing and ends
   EXPECT_EQ(run_command(command).exit_code, 1);
   command.environment = {"ONLY=this"};
   command.program = "/no/such/program";
   EXPECT_NE(run_command(command).spawn_error, "");
 }
 
-// kill -9 of the parent: nothing that a server started lives on, nor does the server.
+// kill -9 of the parent ends the server and all processes that it started.
 TEST_F(ForkServerTest, WhatItStartedDiesWithTheParent) {
   const ScratchDirectory scratch;
   const std::string said = scratch.file("said");

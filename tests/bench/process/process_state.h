@@ -1,4 +1,4 @@
-// Whether a process that is not our child runs, and waiting for things another process does.
+// Checks whether a process that is not our child runs, and waits for effects of other processes.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-// True as soon as `condition` is; false when it was not within a minute.
+// True as soon as `condition` is; false if it was not within a minute.
 template <typename Condition>
 bool eventually(const Condition& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -22,7 +22,7 @@ bool eventually(const Condition& condition) {
   return true;
 }
 
-// Gone, or a zombie that nobody has collected.
+// Gone, or a zombie that was not reaped.
 inline bool has_ended(pid_t pid) {
   const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
   const size_t name_end = stat.rfind(')');

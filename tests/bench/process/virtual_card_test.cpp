@@ -95,7 +95,7 @@ TEST_F(StandIn, WhatTheShellSaysOfRealCardsIsTakenAway) {
   unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-// The loader splits LD_PRELOAD at both, and knows no quotes.
+// The loader splits LD_PRELOAD at both, without quoting.
 TEST_F(StandIn, AFolderWithASpaceOrAColonIsPreloadedThroughALink) {
   for (const char* name : {"a b", "a:b"}) {
     const std::filesystem::path folder = directory_ / name;

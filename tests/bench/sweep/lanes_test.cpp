@@ -74,7 +74,7 @@ TEST(Lanes, AMeshRunsAlone) {
 TEST(Lanes, EveryCellRunsOnceAndTwoOfThemAtOnce) {
   std::mutex mutex;
   std::multiset<size_t> ran;
-  std::latch both(2);  // opens when two cells run beside each other, and not before
+  std::latch both(2);  // opens only when two cells run concurrently
   run_stages(
       {{{.cells = {0, 1, 2}, .at_once = 2}}},
       [&](size_t cell) {

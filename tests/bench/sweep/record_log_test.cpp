@@ -26,7 +26,7 @@ namespace {
 bool locks_exist = true;
 }
 
-// The C library's own, unless a test stands for a file system without locks.
+// Overrides the C library's, so that a test can simulate a file system without locks.
 extern "C" int flock(int fd, int operation) noexcept {
   if (locks_exist) return static_cast<int>(syscall(SYS_flock, fd, operation));
   errno = ENOLCK;
@@ -123,7 +123,7 @@ TEST_F(RecordLogTest, ALineThatLacksOnlyItsNewlineIsKept) {
   EXPECT_EQ(read_records(path_).size(), 5U);
 }
 
-// `sweep ... >> records.jsonl` asks no lock.
+// `sweep ... >> records.jsonl` takes no lock.
 TEST_F(RecordLogTest, WhatAnotherProgramAppendsMeanwhileStays) {
   {
     RecordLog log(path_);
@@ -144,7 +144,7 @@ TEST_F(RecordLogTest, ARowIsNotGluedToWhatAnotherProgramLeftTorn) {
 TEST_F(RecordLogTest, TwoSweepsAtOnceWithoutLocksLoseNothing) {
   constexpr int kRows = 200;
   locks_exist = false;
-  // Long rows and short ones, in a file opened anew now and then, as sweeps do.
+  // Long and short rows, in a file that is reopened now and then, as by sweeps.
   const auto append_rows = [&](int64_t first) {
     std::unique_ptr<RecordLog> log;
     for (int row = 0; row < kRows; ++row) {
@@ -210,7 +210,7 @@ TEST_F(RecordLogTest, WhatCannotBeWrittenIsRefusedOnOpening) {
 
 TEST_F(RecordLogTest, AWriteThatStopsHalfWayCostsItsOwnRowOnly) {
   RecordLog log(path_);
-  append_text(path_, to_json_line(record_of(10)) + "\n");  // another program's
+  append_text(path_, to_json_line(record_of(10)) + "\n");  // of another program
   const std::string before = read_text(path_);
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -226,7 +226,7 @@ TEST_F(RecordLogTest, AWriteThatStopsHalfWayCostsItsOwnRowOnly) {
   EXPECT_EQ(seeds_of(read_records(path_)), (std::vector<int64_t>{1, 2, 3, 10, 5}));
 }
 
-// A disk of 256 KiB, seen by this process only and gone with it.
+// A disk of 256 KiB, visible only to this process and removed with it.
 bool mount_small_disk(const std::string& folder) {
   return unshare(CLONE_NEWNS) == 0 &&
          mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -252,7 +252,7 @@ TEST_F(RecordLogTest, AFullDiskCostsTheRowThatDidNotFit) {
   EXPECT_GT(written, 2U);
   EXPECT_EQ(read_records(path).size(), written);
 
-  // Full from the start: nothing is run and nothing is left.
+  // Full from the start: nothing runs and no file remains.
   write_text(disk + "/filler", std::string(256 << 10, 'f'));
   EXPECT_THAT(error_of(disk + "/other.jsonl"), HasSubstr("No space left on device"));
   EXPECT_FALSE(std::filesystem::exists(disk + "/other.jsonl"));

@@ -17,7 +17,7 @@ std::vector<RunSpec> five_cells() {
   return expand(RunSpec{}, {{"context_length", {"16", "32", "64", "128", "256"}}});
 }
 
-// The Records that a sweep of the shard writes.
+// The Records written by a sweep of the shard.
 std::vector<Record> records_of_shard(const std::string& shard) {
   const ShardCells cells = cells_of(parse_shard("--shard", shard), five_cells());
   std::vector<Record> records;

@@ -1,5 +1,5 @@
-// The smallest program that sweeps, for tests that must kill one: sweep_driver RECORDS SEED,SEED...
-// Rows on stdout, talk on stderr; the cell program comes from $HEADROOM_CELL.
+// A minimal sweeping program, for tests that kill one: sweep_driver RECORDS SEED,SEED...
+// Rows on stdout, messages on stderr; the cell program is $HEADROOM_CELL.
 #include <exception>
 #include <iostream>
 

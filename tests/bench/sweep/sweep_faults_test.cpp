@@ -1,4 +1,4 @@
-// A whole sweeping program that is killed, interrupted and started again.
+// Kills, interrupts and restarts a whole sweeping program.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,14 +48,14 @@ class SweepFaults : public testing::Test {
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
   }
 
-  // Of the file that the sweep writes.
+  // The number of rows in the sweep's file.
   size_t rows() const {
     if (!std::filesystem::exists(records_)) return 0;
     const std::string text = read_text(records_);
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 
-  // The process number that a hanging cell has said; 0 while it has not.
+  // The pid printed by a hanging cell; 0 before that.
   pid_t hanging_cell() const {
     std::istringstream talk(read_text(err_));
     std::string line;
@@ -88,15 +88,15 @@ TEST_F(SweepFaults, KilledAtAnyMomentAndStartedAgainItGivesTheSameRows) {
     const auto rows_before = rows();
     const pid_t pid = start(records_, seeds);
     if (kills < 30) {
-      // Every second time when there is one row more, whenever that is on a busy machine; a moment
-      // later.
+      // Every second time after one more row, however long a busy machine takes; then after a short
+      // delay.
       if (kills % 2 == 1) eventually([&] { return rows() > rows_before || has_ended(pid); });
       std::this_thread::sleep_for(std::chrono::microseconds(delay_us(random)));
       kill(pid, SIGKILL);
     }
     code = wait_for(pid);
     if (code == -SIGKILL) ++kills;
-    if (code != -SIGKILL && kills == 0) {  // this thread slept longer than the whole sweep takes
+    if (code != -SIGKILL && kills == 0) {  // this thread slept longer than the whole sweep took
       std::filesystem::remove(records_);
       code = -SIGKILL;
     }

@@ -24,7 +24,7 @@ std::vector<RunSpec> seeds(const std::vector<std::string>& values) {
   return expand(RunSpec{}, {{"seed", values}});
 }
 
-// Seconds that a cell which ends by itself has on a busy machine, where one beside it hangs.
+// A deadline in seconds while one cell hangs, enough for the others on a busy machine.
 constexpr double kForOthers = 5;
 
 std::vector<Status> statuses(const SweepResult& result) {
@@ -86,7 +86,7 @@ TEST_F(SweepTest, OneOutOfMemoryIsARowAndTheSweepGoesOn) {
 }
 
 TEST_F(SweepTest, EveryEndingIsARow) {
-  options_.cell.deadline_seconds = kForOthers;  // of all five: one of them hangs
+  options_.cell.deadline_seconds = kForOthers;  // for all five: one of them hangs
   const auto result = run_sweep(seeds({"102", "103", "105", "106", "1"}), options_);
   EXPECT_THAT(statuses(result), ElementsAre(Status::kFailed, Status::kKilled, Status::kTimeout,
                                             Status::kFailed, Status::kOk));
@@ -215,7 +215,7 @@ TEST(ResultKey, ATokenFileThatChangedIsAnotherInput) {
   EXPECT_NE(result_key(spec, {}), before);
 }
 
-// Not the file that defines it: the card itself. (tests/virtual_gpu/profile_test.py changes one.)
+// The card itself, not the file that defines it. (tests/virtual_gpu/profile_test.py changes one.)
 TEST(ResultKey, TheFiguresOfAVirtualCardAreInIt) {
   const RunSpec spec{.device = parse_device("virtual:h200,bytes=1GiB")};
   const std::string card = result_conditions(spec)["card"];
@@ -288,7 +288,7 @@ TEST_F(SweepTest, AnOutOfMemoryIsTriedAgainWithMoreMemory) {
   const auto specs = seeds({"101"});
   options_.cell.host_memory_bytes = 1000;
   run_sweep(specs, options_);
-  options_.cell.host_memory_bytes = 1040;  // what is available moves by itself
+  options_.cell.host_memory_bytes = 1040;  // available memory fluctuates
   EXPECT_EQ(run_sweep(specs, options_).reused, 1);
   options_.cell.host_memory_bytes = 2000;
   EXPECT_EQ(run_sweep(specs, options_).reused, 0);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// What the command prints.
+// The command's output.
 std::string printed(std::vector<std::string> words) {
   words.insert(words.begin(), "cards");
   std::vector<char*> argv;

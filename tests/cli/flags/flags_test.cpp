@@ -64,7 +64,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (!field.choices.empty()) value = field.choices.back();
     if (field.numeric()) value = "2";
     if (field.name.ends_with("_offload")) value = "cpu";
-    // Names whose value must be a file that is there, or a known word.
+    // Fields whose value must be an existing file, or a known word.
     if (field.name == "model_size" || field.name == "device") continue;
     if (field.name == "tokens") value = tokens;
     if (field.name == "load_weights") value = weights;
@@ -78,7 +78,7 @@ TEST(Flags, EveryFieldHasAFlagThatSetsIt) {
     if (field.name == "d_model") words = {"--d-model", "2", "--heads", "1"};
     const std::string switched_on = flag + "=true";
     if (field.is_switch()) words = {switched_on.c_str()};
-    // What other modes refuse.
+    // Fields that other modes refuse.
     if (is_one_of(field.name,
                   {"micro_batches", "max_grad_norm", "release_gradients", "optimizer_offload",
                    "load_checkpoint", "save_checkpoint", "save_every"})) {

@@ -33,7 +33,7 @@ Card round_card() {
 
 EngineSpec engine_8b() { return {.model = llama_8b(), .card = round_card()}; }
 
-// Every line given: nothing is left to compute but the cache.
+// Every line is given: only the cache is computed.
 EngineSpec given_lines() {
   EngineSpec spec = engine_8b();
   spec.utilization = 0.5;
@@ -69,8 +69,7 @@ TEST(InferenceBudget, ABlockIsKeysAndValuesOfSixteenTokens) {
 }
 
 TEST(InferenceBudget, ATiedHeadIsNoSecondMatrix) {
-  // Llama 3.2 1B by its config.json: 1,235,814,400 parameters, of which the table is
-  // 262,668,288.
+  // Llama 3.2 1B by its config.json: 1,235,814,400 parameters, 262,668,288 of them in the table.
   EngineSpec spec = engine_8b();
   spec.model.d_model = 2048;
   spec.model.d_ff = 8192;
@@ -207,7 +206,7 @@ TEST(InferenceBudget, CaptureSizesAreVllms) {
   EXPECT_EQ(capture_sizes(256), 51);
   EXPECT_EQ(capture_sizes(1), 2);     // 1, 2
   EXPECT_EQ(capture_sizes(8), 5);     // 1, 2, 4, 8, 16
-  EXPECT_EQ(capture_sizes(128), 35);  // as many as vLLM before 0.10 had by default
+  EXPECT_EQ(capture_sizes(128), 35);  // the default of vLLM before 0.10
 }
 
 class RandomEngines : public testing::Test {
@@ -311,7 +310,7 @@ TEST(InferenceBudget, NoProductOverflows) {
   EXPECT_TRUE(refused([](EngineSpec& spec) { spec.block_size = kHuge; }));
   EXPECT_TRUE(refused([](EngineSpec& spec) { spec.max_model_len = 64 * kHuge; }));
   EXPECT_TRUE(refused([](EngineSpec& spec) { spec.cache_bytes = int64_t{1} << 60; }));
-  // The largest that is taken: every sum is still a number.
+  // The largest accepted: no sum overflows.
   EngineSpec spec = engine_8b();
   spec.weights = spec.activations = spec.non_torch = spec.graphs = spec.cache_bytes = int64_t{5}
                                                                                       << 56;

@@ -1,4 +1,4 @@
-// The guides' figures, as they print them.
+// The guides' figures, as printed there.
 #include "plan/closed_form/formula.h"
 
 #include <gtest/gtest.h>

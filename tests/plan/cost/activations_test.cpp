@@ -1,4 +1,4 @@
-// What a block keeps, by hand, and what tensor parallelism and checkpointing do to it.
+// The tensors that a block keeps, by hand, and the effect of tensor parallelism and checkpointing.
 #include <gtest/gtest.h>
 
 #include "profiling/theory/activations/forward.h"
@@ -16,17 +16,17 @@ RlhfSpec autocast_plan() {
 constexpr int64_t kTokens = 2 * 16;
 constexpr int64_t kStream = kTokens * 8;  // elements of one (B, S, D)
 
-// BF16 autocast, flash attention. Of one block, in bytes: what is D wide ...
+// BF16 autocast, flash attention. Bytes of one block: tensors of width D ...
 constexpr int64_t kWhole = 2 * kTokens * 4          // both norms' inverse_rms
                            + 2 * kStream * 4        // both norms' normalized input
                            + (3 + 2) * kStream * 2  // casts of their outputs
                            + 2 * kStream * 4;       // attended, output
-// ... and what is split by heads or d_ff.
+// ... and tensors split by heads or d_ff.
 constexpr int64_t kSplit = 3 * kStream * 2          // q, attention and its merged copy
                            + 2 * kTokens * 4 * 2    // k, v: two heads of two
                            + kTokens * 4 * 4        // logsumexp
                            + 5 * kTokens * 16 * 2;  // w1_x, sigmoid, silu, w3_x, gate
-constexpr int64_t kRandomState = 3 * 8;  // of the flash kernel: two words and an unused one
+constexpr int64_t kRandomState = 3 * 8;  // for the flash kernel: two words and an unused one
 
 TEST(Activations, OfFourBlocksAndTheTokenTableByHand) {
   const RankMemory memory = memory_of(autocast_plan());
@@ -49,7 +49,7 @@ TEST(Activations, UnderFullCheckpointingAreOneStreamTensorPerBlock) {
   spec.setup.checkpoint = {CheckpointKind::kFull};
   const RankMemory memory = memory_of(spec);
   EXPECT_EQ(bytes_of(memory, "Activations"), 5 * kStream * 4);
-  // The block that is computed again is larger than ten logits a token.
+  // The recomputed block is larger than ten logits per token.
   const int64_t casts = 2 * (64 + 64 + 32 + 32 + 3 * 128);  // of its weights
   EXPECT_EQ(bytes_of(memory, "Recomputed block"),
             kWhole + kSplit + kRandomState - kStream * 4 + casts);
@@ -79,7 +79,7 @@ TEST(Activations, OfAPipelineStageAreThoseOfItsMicroBatchesInFlight) {
   EXPECT_EQ(bytes_of(memory_of(spec, 1), "Activations"), 2 * block);
 }
 
-// 16 bytes per logit when backward starts, and 4 of the entropy's probabilities.
+// 16 bytes per logit when backward starts, and 4 for the entropy's probabilities.
 TEST(Activations, LogitsTakeTwentyBytesWithEntropyAndSixteenWithout) {
   RlhfSpec spec = autocast_plan();
   const int64_t logits = kTokens * 10;
@@ -90,7 +90,7 @@ TEST(Activations, LogitsTakeTwentyBytesWithEntropyAndSixteenWithout) {
   EXPECT_EQ(bytes_of(memory_of(spec), "Logits and loss"), 16 * logits + per_token + norm + 4);
 }
 
-// As the virtual GPU measured them (results/virtual): the assignment's 2.7B, batch 4.
+// The virtual GPU's measurements (results/virtual): the assignment's 2.7B, batch 4.
 TEST(ForwardTemporaries, AreWhatAForwardWithoutGradientsWasMeasuredToHold) {
   RunSpec spec{.model_size = "2.7B", .batch_size = 4, .device = parse_device("cuda")};
   for (const auto& [context, bytes] :

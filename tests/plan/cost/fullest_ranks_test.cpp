@@ -36,13 +36,13 @@ bool is_valid(const RunSpec& spec) {
   }
 }
 
-// What a run has beside its mesh, by turns.
+// Adds techniques to a run, in turn.
 void add_techniques(RunSpec& spec, size_t turn) {
   if (turn % 2 == 0) set(spec, "checkpoint", "full");
   if (turn % 3 == 0) spec.attention = Attention::kSdpa;
 }
 
-// Meshes with whatever they have beside it, of a model whose layers no stage divides.
+// Meshes with techniques, for a model whose layers no number of stages divides.
 std::vector<RunSpec> meshes_with_techniques() {
   const MeshQuestion question{.gpus = 8,
                               .techniques = {Technique::kPipeline, Technique::kTensorParallel,
@@ -60,7 +60,7 @@ std::vector<RunSpec> meshes_with_techniques() {
   return specs;
 }
 
-// The same with what lies on the host, and with gradients that are released.
+// The same with offloading to the host, and with released gradients.
 std::vector<RunSpec> meshes_with_offload() {
   std::vector<RunSpec> specs;
   const auto add = [&](const RunSpec& spec) {
@@ -95,7 +95,7 @@ int64_t most_of_all_ranks(const RunSpec& spec) {
   return most;
 }
 
-// Every fourth of them; all at night.
+// Every fourth one; all in the nightly tests.
 TEST(FullestRanks, TheFullestOfAllIsAmongThem) {
   for (const auto& specs : {meshes_with_techniques(), meshes_with_offload()}) {
     ASSERT_GT(specs.size(), 40U);
@@ -111,7 +111,7 @@ TEST(FullestRanks, TheFullestOfAllIsAmongThem) {
   }
 }
 
-// 2 layers; parts are cut at other places for every number of replicas.
+// 2 layers; every number of replicas cuts the parts at other places.
 TEST(FullestRanks, OfManyReplicasTheFullestIsAmongThem) {
   for (const char* mesh :
        {"dp=11", "dp=19", "dp=24", "dp=37", "dp=64", "pp=2,dp=20", "dp=17,tp=2"}) {
@@ -141,7 +141,7 @@ TEST(FullestRanks, OfAThousandReplicasOneOfEachKindIsRehearsed) {
   for (int64_t rank = 0; rank < 1024; rank += 31) {
     EXPECT_LE(predicted_peak(spec, Head::kLanguage, rank).allocated, fullest) << rank;
   }
-  // Copies are alike: of 1,024 replicas in groups of 8 those of the first group are asked.
+  // Copies are equal: of 1,024 replicas in groups of 8, only the first group is considered.
   spec.shard_group = 8;
   for (const int64_t rank : ranks_that_can_be_fullest(spec)) EXPECT_LT(rank, 8);
 }
@@ -157,7 +157,7 @@ TEST(FullestRanks, OneOfEachStageThatCanBeFullestIsRun) {
   EXPECT_TRUE(profile_command(spec, {}, {0, 2, 6}).ends_with(" --rank 0,2,6"));
 }
 
-// Its peak is lower than the first's, and NCCL keeps buffers for two neighbours.
+// The middle stage's peak is lower than the first's, but NCCL keeps buffers for two neighbours.
 TEST(FullestRanks, AStageBetweenTwoOthersCanBeFullest) {
   RunSpec spec = tiny("pp=4");
   spec.layers = 4;
@@ -187,7 +187,7 @@ TEST(FullestRanks, ARunFitsWhereTheyDo) {
   }
 }
 
-// A step that ends in the middle leaves a stage's micro-batches, of which some lie on the host.
+// A step that fails in the middle leaves a stage's micro-batches, some of them on the host.
 TEST(FullestRanks, AStageThatDoesNotFitIsRefusedWhatItOffloaded) {
   RunSpec spec = tiny("pp=2", 8);
   spec.micro_batches = 8;
@@ -198,7 +198,7 @@ TEST(FullestRanks, AStageThatDoesNotFitIsRefusedWhatItOffloaded) {
   }
 }
 
-// Of one rank the rehearsal keeps the books that its rows add up to.
+// For one rank the rehearsal's host memory equals the sum of the rows.
 TEST(HostOfRanks, OfOneRankIsWhatRowsSay) {
   for (const char* checkpoint : {"none", "full"}) {
     for (const int64_t micro_batches : {1, 2}) {
@@ -216,7 +216,7 @@ TEST(HostOfRanks, OfOneRankIsWhatRowsSay) {
   }
 }
 
-// Replicas that share nothing keep everything, those that share states divide them.
+// Replicas without sharding keep all states, those with sharding divide them.
 TEST(HostOfRanks, GoesByWhatEachHas) {
   RunSpec whole = tiny("dp=4");
   set(whole, "optimizer_offload", "cpu");

@@ -46,7 +46,7 @@ TEST(AskedCard, FitsWhereTheRunGoesThrough) {
   EXPECT_EQ(asked.need(spec), predicted_need(spec)) << "its own card has no room for it";
 }
 
-// Whether it runs is no question of memory: the cell that is judged says why it does not.
+// A run may be impossible for other reasons than memory, which its cell reports.
 TEST(AskedCard, LeavesARunThatCannotBeToItsCell) {
   AskedCard asked(warm());
   RunSpec spec = tiny_with({{"attention", "flash"}, {"precision", "fp32"}});
@@ -75,7 +75,7 @@ TEST(AskedCard, KnowsNoBoundOfAFewLayersOrOfAMesh) {
   EXPECT_EQ(asked.least(tiny_with({{"mesh", "dp=2"}})), 0);
 }
 
-// One worker serves ranks of several meshes one after the other, as new processes would run them.
+// One worker serves ranks of several meshes in turn, with the same results as new processes.
 TEST(AskedCard, RanksThatRunAloneAreServedAsNewProcessesAre) {
   CellOptions one_by_one = warm();
   CellOptions each_new = cold();

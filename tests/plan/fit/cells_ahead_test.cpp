@@ -31,7 +31,7 @@ RememberedCell cell_of(const RunSpec& spec) {
   return cell;
 }
 
-// A thread that asks for a cell, and when it waits for it: nothing else tells that.
+// A thread that requests a cell, and detects when it waits for it.
 class Asking {
  public:
   explicit Asking(std::function<void()> ask)
@@ -40,7 +40,7 @@ class Asking {
           ask();
         }) {}
 
-  // Returns when the thread has been asleep ten times in a row.
+  // Returns after the thread was asleep at ten checks in a row.
   void sleeps() const {
     for (int times = 0; times < 10; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
       times = state() == 'S' ? times + 1 : 0;
@@ -77,7 +77,7 @@ TEST(CellsAhead, EachCellIsRunOnceHoweverOftenItIsSpokenOf) {
 }
 
 TEST(CellsAhead, TwoRunBesideEachOther) {
-  std::latch both(2);  // who waits here alone waits for ever
+  std::latch both(2);  // a single one waits forever
   CellsAhead cells(
       [&](const RunSpec& spec) {
         both.arrive_and_wait();
@@ -103,7 +103,7 @@ TEST(CellsAhead, WhatIsAskedForComesBeforeWhatWasOnlySpokenOf) {
   asks.sleeps();
   go.count_down();
   asks.ends();
-  for (const int64_t size : {1, 2, 3}) cells.get(batch(size));  // then nothing runs
+  for (const int64_t size : {1, 2, 3}) cells.get(batch(size));  // afterwards nothing runs
   const auto place = [&](int64_t size) { return std::find(order.begin(), order.end(), size); };
   EXPECT_LT(place(4), place(2)) << "the first may have begun before";
 }
@@ -136,7 +136,7 @@ TEST(CellsAhead, WhatSomebodyWaitsForIsRunWhateverIsForetoldMeanwhile) {
         return cell_of(spec);
       },
       1);
-  cells.foretell({batch(2)});  // keeps the only thread
+  cells.foretell({batch(2)});  // occupies the only thread
   int64_t got = 0;
   Asking asks([&] { got = cells.get(batch(1)).record.spec.batch_size; });
   asks.sleeps();

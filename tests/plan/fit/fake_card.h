@@ -1,4 +1,4 @@
-// A card that is asked by arithmetic: what a run needs is given, and so is what the card says.
+// A simulated card: the needs of runs, and the card's verdicts, are given.
 #pragma once
 
 #include <map>
@@ -7,14 +7,14 @@
 
 namespace headroom {
 
-// Needs in bytes by a rule that every technique lowers.
+// The need in bytes by a rule, lowered by every technique.
 struct FakeCard {
   int64_t capacity = 1000;
   std::optional<int64_t> host_limit;
   std::function<int64_t(const RunSpec&)> host = [](const RunSpec&) { return 0; };
   std::function<int64_t(const RunSpec&)> need;
   std::function<Fits(const RunSpec&, Fits by_theory)>
-      said;                                 // the card's own word; empty = theory's
+      said;                                 // the card's own verdict; empty = theory's
   mutable std::map<std::string, int> runs;  // how often each was run
   mutable bool stops = false;
 
@@ -49,7 +49,7 @@ struct FakeCard {
   }
 };
 
-// States and what blocks keep, where they are offloaded.
+// States and the blocks' saved tensors, if offloaded.
 inline int64_t plain_host(const RunSpec& spec) {
   return (spec.optimizer_offload.any() ? 500 : 0) +
          (spec.activations.offloaded() ? 10 * spec.batch_size : 0);
@@ -76,7 +76,7 @@ inline FitQuestion question_of(Open open = Open::kNothing) {
   return question;
 }
 
-// States by optimizer and weights, activations by all that lowers them.
+// States by optimizer and weights, activations by all techniques that reduce them.
 inline int64_t plain_need(const RunSpec& spec) {
   int64_t states = spec.optimizer_offload.any() ? 150 : 400;
   if (spec.optimizer == OptimizerKind::kAdam8bit) states -= 100;

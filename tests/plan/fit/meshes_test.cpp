@@ -19,7 +19,7 @@ const std::vector<Technique> kSpread = {Technique::kPipeline, Technique::kTensor
 
 MeshQuestion meshes_of(int64_t gpus) { return {.gpus = gpus, .techniques = kSpread}; }
 
-// Of a few techniques, among them two that decide states.
+// With a few techniques, two of which change the states.
 FitQuestion question_of_meshes(int64_t gpus) {
   FitQuestion question = question_of();
   question.meshes = meshes_of(gpus);
@@ -44,7 +44,7 @@ TEST(Meshes, AreThoseThatTheStepRunsOn) {
     EXPECT_EQ(run.spec.sequence_parallel, run.spec.mesh.size(MeshAxis::kTensor) > 1);
     EXPECT_TRUE(names.insert(run.words).second) << run.words;
   }
-  // Of small's 12 heads tp is 1, 2 or 4; with no replicas there is no ZeRO.
+  // With small's 12 heads tp is 1, 2 or 4; without replicas there is no ZeRO.
   EXPECT_EQ(names, (std::set<std::string>{"dp=8",
                                           "dp=8, ZeRO-1",
                                           "dp=8, ZeRO-2",
@@ -139,7 +139,7 @@ TEST(MeshSets, RiseInCostAndCanAllBeRun) {
   EXPECT_EQ(sets.front().in_words(), "dp=4");
 }
 
-// What a mesh spreads, of what plain_need() says.
+// The need of plain_need(), spread over a mesh.
 int64_t spread_need(const RunSpec& spec) {
   const int64_t dp = spec.mesh.size(MeshAxis::kData);
   const int64_t shards = spec.mesh.ranks() / dp * (spec.zero > 0 ? dp : 1);
@@ -171,7 +171,7 @@ TEST(MeshSets, AreSearchedAsThoseOfOneGpu) {
   }
 }
 
-// How far a set reaches: the largest value at which it can be made and fits.
+// The largest value at which a set is valid and fits.
 int64_t reach_of(const RunSpec& set, Open open, int64_t capacity, int64_t most) {
   int64_t reach = 0;
   const int64_t dp = set.mesh.size(MeshAxis::kData);
@@ -211,7 +211,7 @@ TEST_P(LargestOnMeshes, ReachFurtherThanEveryCheaperSetAndNoneReachesFurther) {
   const FakeCard card{.capacity = 520, .need = spread_need};
   const FitResult result = search_fit(question, card.judge());
   ASSERT_GT(result.answers.size(), 2U);
-  // The same by going through every set and every value.
+  // The same by trying every set and every value.
   std::vector<std::string> expected;
   int64_t beaten = 0;
   for (const TechniqueSet& set : sets_of(question, card.judge())) {
@@ -266,7 +266,7 @@ TEST(MeshSets, HaveWhatLiesOnTheHostAndReleasedGradientsWhereTheStepDoes) {
       << "replicas add up, stages have micro-batches";
 }
 
-// With whatever is done about activations.
+// The need with all techniques for activations.
 int64_t least_need(const RunSpec& spec) {
   RunSpec least = spec;
   least.checkpoint = parse_checkpoint("--recompute", "full");

@@ -24,7 +24,7 @@ RunSpec small_training() {
   return spec;
 }
 
-// Of some sets, and at night of more.
+// For some sets, and for more in the nightly tests.
 TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
   const auto sets = technique_sets(small_training(), technique_list(small_training()), {});
   for (size_t i = 0; i < sets.size(); i += is_at_night() ? 3 : 19) {
@@ -33,8 +33,8 @@ TEST(Need, TheFloorIsNeverAboveTheRehearsedPeak) {
   }
 }
 
-// No peak is rehearsed there: the cache and the tokens bound a search, which else begins at the
-// largest value there is.
+// Generation has no rehearsed peak: the cache and the tokens bound a search, which otherwise begins
+// at the largest value.
 TEST(Need, GenerationNeedsItsCacheAndItsTokens) {
   RunSpec spec = small_training();
   spec.profile_type = Mode::kGenerate;
@@ -44,7 +44,7 @@ TEST(Need, GenerationNeedsItsCacheAndItsTokens) {
     return floor_bytes(spec) - states;
   };
   constexpr int64_t kCache = 2 * 2 * 64 * 768 * 4;  // layers, keys and values, tokens, width, FP32
-  constexpr int64_t kTokens = (32 + 64) * 8;        // prompts and what they become
+  constexpr int64_t kTokens = (32 + 64) * 8;        // prompts and full sequences
   EXPECT_EQ(beside_states(4), 4 * (kCache + kTokens));
   EXPECT_EQ(beside_states(1 << 24), (int64_t{1} << 24) * (kCache + kTokens));
   EXPECT_FALSE(predicted_to_fit(spec, int64_t{80} << 30));
@@ -58,9 +58,9 @@ TEST(Need, ARunFitsWhereItsPeakDoesAndNothingIsInPieces) {
   EXPECT_FALSE(predicted_to_fit(spec, peak / 2));
 }
 
-// libtorch's allocator, too, fails with 801 MiB where it went through with 799: segments go back
-// where the card is full, and with a little more room that is at another place.
-// tests/virtual_gpu/fit_test.py asks the card.
+// libtorch's allocator also fails with 801 MiB but not with 799: it releases segments when the card
+// is full, and with a little more memory that happens at another place.
+// tests/virtual_gpu/fit_test.py checks this on the card.
 TEST(Need, RehearsesTheStepsInThatMuchMemory) {
   RunSpec spec = small_training();
   spec.warmup_steps = 6;  // the last of them repeat each other
@@ -75,7 +75,7 @@ TEST(Need, ExpandableSegmentsAreRehearsedToo) {
   const int64_t peak = predicted_peak(spec).allocated;
   spec.alloc_conf = "expandable_segments:True";
   EXPECT_EQ(predicted_need(spec), peak);
-  // In pages of 20 MiB a run as small as this loses some of them.
+  // So small a run wastes some of the segments of 20 MiB.
   EXPECT_TRUE(predicted_to_fit(spec, peak + (128 << 20)));
   EXPECT_FALSE(predicted_to_fit(spec, peak));
 }

@@ -59,7 +59,7 @@ FitQuestion question_of_plan(const AgreementCase& one) {
            technique.technique != Technique::kCheckpoint &&
            technique.technique != Technique::kMicroBatches;
   });
-  // The fused update is the device's; on the host it is the host's own.
+  // The fused update runs on the device; the host has its own.
   for (RunTechnique& technique : question.techniques) {
     if (technique.technique != Technique::kOptimizerOffload) continue;
     technique.levels.front().settings.push_back({"optimizer_impl", "reference"});
@@ -67,7 +67,7 @@ FitQuestion question_of_plan(const AgreementCase& one) {
   return question;
 }
 
-// Peaks against the card, as the plan compares them; a real card adds what is in pieces.
+// Compares peaks with the card, like the plan; a real card adds fragmentation.
 FitOracle judge_of(const Card& card) {
   FitOracle judge;
   judge.capacity = card.total_bytes - card.context_bytes;
@@ -112,9 +112,9 @@ std::string recommended_by_fit(const AgreementCase& one) {
                   spec.batch_size / spec.micro_batches);
 }
 
-// Nearer to the card's end than 3 % they may differ, and fit, which runs it, is right: the plan
-// leaves out what backward holds beside gradients that micro-batches add up (large, 2 of 8
-// sequences at 1024: 23.68 GiB of the plan, 24.23 of the step, both with the context).
+// Within 3 % of the card's memory they may differ, and fit, which runs it, is right: the plan omits
+// backward's tensors beside gradients accumulated over micro-batches (large, 2 of 8 sequences at
+// 1024: plan 23.68 GiB, step 24.23 GiB, both with the context).
 TEST(PlanAndFit, RecommendTheSame) {
   std::set<std::string> seen;
   for (const AgreementCase& one :

@@ -11,7 +11,7 @@ namespace {
 
 FakeCard card_of(int64_t capacity) { return {.capacity = capacity, .need = plain_need}; }
 
-// Whatever is found: each fits, one step beyond it does not, costs rise and what is reached too.
+// Checks all answers: each fits, one step beyond does not, costs rise and so do the values.
 void expect_proved(const FitResult& result, const FitQuestion& question, const FakeCard& card) {
   for (size_t i = 0; i < result.answers.size(); ++i) {
     const FitAnswer& answer = result.answers[i];
@@ -82,7 +82,7 @@ TEST(CheapestSets, SayWhatIsShortWhereNothingFits) {
 
 bool offloads(const TechniqueSet& set) { return plain_host(set.spec) > 0; }
 
-// Of which only those with the optimizer's states on the host need little.
+// Only sets with the optimizer's states on the host need little memory.
 FitQuestion question_of_offload() {
   FitQuestion question = question_of();
   std::erase_if(question.techniques, [](const RunTechnique& technique) {
@@ -139,7 +139,7 @@ TEST(CheapestSets, ASetThatCannotBeJudgedIsNotSaidToBeTooLarge) {
 TEST(CheapestSets, TheCardIsBelievedWhereItRefusesWhatTheoryProposes) {
   FakeCard card = card_of(560);
   card.said = [](const RunSpec& spec, Fits by_theory) {
-    return spec.release_gradients ? Fits::kNo : by_theory;  // memory in pieces
+    return spec.release_gradients ? Fits::kNo : by_theory;  // fragmentation
   };
   const FitQuestion question = question_of();
   const FitResult result = search_fit(question, card.judge());

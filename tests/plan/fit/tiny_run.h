@@ -1,4 +1,4 @@
-// A small step of training, to be spread over a mesh.
+// A small training step, to be spread over a mesh.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 namespace headroom {
 namespace {
 
-// A card that says what each technique takes away: an iteration needs 1000, and every technique in
-// use makes it smaller by its own share.
+// A simulated card with a given saving for each technique: an iteration needs 1000, and every
+// technique in use reduces it by its own share.
 class CheapestTest : public testing::Test {
  protected:
   CheapestTest() {
@@ -28,12 +28,12 @@ class CheapestTest : public testing::Test {
     if (run.shared.checkpoint.kind != CheckpointKind::kNone) bytes -= 200;
     if (run.setup.reference == ReferencePlace::kOffload) bytes -= 100;
     if (run.shared.attention != Attention::kEager) bytes -= 50;
-    // Autocast's casts need more than they save where activations are small.
+    // Autocast's casts need more than they save if activations are small.
     if (run.shared.precision == Precision::kBf16) bytes += bytes > 700 ? -30 : 60;
     return bytes;
   }
 
-  // Every set is looked at, from the cheapest on.
+  // Tries every set, from the cheapest on.
   std::string cheapest_of_all(int64_t capacity) const {
     Levels levels(techniques_.size(), 0);
     for (;;) {
@@ -70,8 +70,8 @@ class CheapestTest : public testing::Test {
 
   PpoRun base_;
   std::vector<RunTechnique> techniques_;
-  int64_t hidden_ = 0;             // what the card needs and theory does not know of
-  std::optional<int64_t> pieces_;  // beyond it free memory is in pieces
+  int64_t hidden_ = 0;             // the card's need that theory does not include
+  std::optional<int64_t> pieces_;  // beyond it free memory is fragmented
   int cells_ = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-// The limit that is drawn for an iteration that held `bytes` of weights on `device`.
+// The limit drawn for an iteration with `bytes` of weights on `device`.
 int64_t limit_on(const char* device, int64_t bytes) {
   Record record;
   record.spec.device = parse_device(device);

@@ -22,7 +22,7 @@ TEST(Advice, GrowsWithTheBatchLineByLine) {
   }
 }
 
-// 10^9 tokens of a vocabulary of 10^8: 2 x 10^18 bytes of logits. Eight times that wraps around.
+// 10^9 tokens with a vocabulary of 10^8: 2 x 10^18 bytes of logits. Eight times that overflows.
 TEST(Advice, LeavesOutBatchesBeyondWhatItCanAddUp) {
   RlhfSpec spec = small_plan();
   spec.actor = {.name = "custom",

@@ -1,4 +1,4 @@
-// What must hold of every plan, over 200 random ones, the same each time, and 1,000 at night.
+// Invariants of every plan, for 200 random ones with fixed seeds, and 1,000 in the nightly tests.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -75,7 +75,7 @@ RlhfSpec random_plan(Random& random) {
   return spec;
 }
 
-// Of rows: what is rehearsed has what a step does, and a block of the allocator may be too long.
+// The peak from rows: a rehearsed peak also has a step's temporaries, and the allocator's rounding.
 // Models do not depend on the layout and the techniques, only on the micro-batch.
 int64_t peak(const RlhfSpec& spec, const RlhfModels& models) {
   return added_up(spec, models).peak_bytes(spec.setup.swap_phases);
@@ -137,7 +137,7 @@ TEST(RlhfInvariants, EveryShardSetSumsToTheWhole) {
   });
 }
 
-// The stages that are not looked at need no more than those that are.
+// The skipped stages need no more than the considered ones.
 TEST(RlhfInvariants, NoStageIsFullerThanTheWorst) {
   for_each_plan([](Random&, RlhfSpec& spec) {
     const RlhfModels models(spec);
@@ -198,8 +198,8 @@ TEST(RlhfInvariants, MoreZeroNeverTakesMoreStates) {
   });
 }
 
-// Where their assumptions agree: every head has keys and values of its own, whole blocks of
-// tokens, 2 bytes an entry; and a model whose parameters are what its name says.
+// Their assumptions agree if every head has its own keys and values, blocks of tokens are full,
+// an entry has 2 bytes, and the model has the number of parameters in its name.
 TEST(RlhfInvariants, ExactAndClosedFormAgreeWhereTheirAssumptionsDo) {
   Random random(7);
   for (int i = 0; i < kPlans; ++i) {
@@ -220,7 +220,7 @@ TEST(RlhfInvariants, ExactAndClosedFormAgreeWhereTheirAssumptionsDo) {
     const auto training = closed_form_phase(model, spec.batch_size, spec.seq_len, "training");
     agree(training[0].gigabytes, "Actor (weights)", RlhfPhase::kTraining);
     agree(training[2].gigabytes, "Actor (gradients)", RlhfPhase::kTraining);
-    // One model's two FP32 moments: autocast's states are the ones without master weights.
+    // One model's two FP32 moments: autocast's states have no master weights.
     spec.precision = find_state_precision("fp32");
     agree(training[4].gigabytes, "Actor (optimizer)", RlhfPhase::kTraining);
   }

@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-// The same iteration as a plan and, written out by hand, as `headroom ppo` would be asked for it.
+// The same iteration as a plan and, written out by hand, as a run of `headroom ppo`.
 struct Case {
   RlhfSpec plan;
   PpoRun run;
@@ -50,8 +50,8 @@ void expect_equal(const Case& one) {
     const RlhfPhase phase = kRlhfPhases.at(i);
     const int64_t bytes = memory.phase_bytes(phase, one.plan.setup.swap_phases);
     EXPECT_EQ(bytes, peaks[i].allocated + one.plan.card.context_bytes) << peaks[i].phase;
-    // Every component is the rehearsal's: what is left is the allocator's, and optimizers' counters
-    // of steps, which states in rows have not.
+    // Every component is the rehearsal's: the rest is the allocator's, and optimizers' step
+    // counters, which rows do not include.
     const int64_t counters =
         bytes_of(memory, "Allocator's rounding", phase) - (peaks[i].allocated - peaks[i].requested);
     EXPECT_GE(counters, 0) << peaks[i].phase;
@@ -142,7 +142,7 @@ TEST(RehearsedIteration, NamesWhyAnIterationIsNone) {
   EXPECT_THAT(why_not_rehearsed(plan), testing::HasSubstr("two responses"));
 }
 
-// What the search leaves out without a rehearsal.
+// The bound by which the search excludes plans without a rehearsal.
 TEST(RehearsedIteration, NeedsNoLessThanItsStates) {
   for (const bool swap : {false, true}) {
     for (const MemorySpace space : {MemorySpace::kDevice, MemorySpace::kHost}) {

@@ -31,7 +31,7 @@ int64_t training_bytes(const RlhfSpec& spec) {
       .phase_bytes(RlhfPhase::kTraining, spec.setup.swap_phases);
 }
 
-// What `headroom profile` would run, written out by hand.
+// The run of `headroom profile`, written out by hand.
 RunSpec run_of_small_model() {
   return {.model_size = "custom",
           .d_model = 8,
@@ -129,7 +129,7 @@ TEST(RehearsedTraining, IsAddedUpWhereNoRunIsLikeIt) {
   EXPECT_EQ(why([](RlhfSpec& spec) { spec.actor.layers = 1025; }), "such a step is not rehearsed");
 }
 
-// A layout of several GPUs with what may go with it.
+// A layout of several GPUs with compatible techniques.
 struct OnGpus {
   Layout layout;
   int64_t micro_batches = 1;
@@ -161,7 +161,7 @@ RlhfSpec spread(RlhfSpec spec, const OnGpus& on) {
   return spec;
 }
 
-// Of every rank of the mesh, what stands in a plan is that of the fullest.
+// A plan's figures are those of the mesh's fullest rank.
 TEST(RehearsedTraining, OfSeveralGpusIsThePeakOfTheFullestRank) {
   for (const OnGpus& on : some_layouts()) {
     const RlhfSpec spec = spread(training_alone(), on);
@@ -180,14 +180,14 @@ TEST(RehearsedTraining, OfSeveralGpusIsThePeakOfTheFullestRank) {
     for (int64_t rank = 0; rank < run.mesh.ranks(); ++rank) {
       fullest = std::max(fullest, predicted_peak(run, Head::kLanguage, rank).allocated);
     }
-    // The plan's run has the micro-batches that differ, and so another block of tokens.
+    // The plan's run has other micro-batches, and so another block of tokens.
     constexpr int64_t kBlock = 512;
     const int64_t outside = spec.card.context_bytes + nccl_bytes(spec.num_gpus);
     EXPECT_NEAR(training_bytes(spec) - outside, fullest, kBlock) << to_string(on.layout);
   }
 }
 
-// Tables and CSV tell components apart by their names.
+// Tables and CSV distinguish components by name.
 TEST(RehearsedTraining, NoTwoComponentsHaveOneName) {
   for (const OnGpus& on : some_layouts()) {
     RlhfSpec spec = spread(small_plan(), on);
@@ -200,7 +200,8 @@ TEST(RehearsedTraining, NoTwoComponentsHaveOneName) {
   }
 }
 
-// What the search leaves out unrehearsed, of models whose sizes are not the allocator's own.
+// The bound by which the search excludes plans without a rehearsal, for models whose sizes are not
+// multiples of the allocator's.
 TEST(RehearsedTraining, OfSeveralGpusNeedsNoLessThanWhatIsCertain) {
   for (const OnGpus& on : some_layouts()) {
     for (const CheckpointKind checkpoint : {CheckpointKind::kNone, CheckpointKind::kFull}) {
@@ -224,7 +225,7 @@ TEST(RehearsedTraining, OfSeveralGpusNeedsNoLessThanWhatIsCertain) {
   }
 }
 
-// What the search leaves out unrehearsed.
+// The bound by which the search excludes plans without a rehearsal.
 TEST(RehearsedTraining, NeedsNoLessThanWhatTheUpdateBeginsWith) {
   for (const StatePrecision& precision : state_precisions()) {
     for (const OptimizerInfo& optimizer : optimizers()) {

@@ -1,6 +1,6 @@
-// Components added up, held against the rehearsal of the same step, which tests/virtual_gpu holds
-// against the step itself. The sum is the peak where backward begins: everything kept, the logits
-// and what the loss makes of them, no gradient yet.
+// Sums of components against the rehearsal of the same step, which tests/virtual_gpu compares with
+// the step itself. The sum is the peak at the start of backward: everything kept, the logits and
+// the loss's tensors, no gradient yet.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@
 namespace headroom {
 namespace {
 
-constexpr int64_t kManyWords = 64000;  // the loss is fullest
+constexpr int64_t kManyWords = 64000;  // the loss is the peak
 constexpr int64_t kFewWords = 1000;
 
 const std::vector<Checkpoint>& checkpoints() {
@@ -68,7 +68,7 @@ std::string in_words(const AddedUpCase& one) {
          to_string(one.checkpoint) + ", key/value heads " + std::to_string(one.kv_heads);
 }
 
-// Where the loss decides. difference: of the peak.
+// For models whose peak is the loss. difference: relative to the peak.
 void expect_peak_where_backward_begins(const AddedUpCase& one, double difference) {
   const RlhfSpec spec = plan_of(one);
   int64_t computed = 0;
@@ -78,7 +78,7 @@ void expect_peak_where_backward_begins(const AddedUpCase& one, double difference
     if (!elsewhere) computed += bytes;
   }
   RunSpec run = step_run_of(spec, spec.actor);
-  run.profile_type = Mode::kForwardBackward;  // of masters the update would be fullest
+  run.profile_type = Mode::kForwardBackward;  // with masters the update would be the peak
   const Peak peak = predicted_peak(run);
   EXPECT_TRUE(peak.where.starts_with("backward")) << peak.where << ": " << in_words(one);
   EXPECT_NEAR(static_cast<double>(computed) / static_cast<double>(peak.requested), 1, difference)
@@ -113,11 +113,11 @@ TEST(RowsAddedUp, AreItWithBf16Weights) {
   }
 }
 
-// The blocks decide. Then a sum of rows counts every gradient and the step's peak stands where some
-// are not there yet, among backward's temporaries, which are in no row: the totals differ, these
+// The blocks are the peak. A sum of rows counts every gradient, but the step's peak comes before
+// some exist, among backward's temporaries, which are in no row: the totals differ, these
 // components do not.
 TEST(RowsAddedUp, HaveWhatIsKeptAndWhatIsComputedAgain) {
-  std::map<std::string, int64_t> head;  // last norm, logits and loss, whatever the blocks do
+  std::map<std::string, int64_t> head;  // last norm, logits and loss, independent of the blocks
   for (const auto& [precision, attention] :
        {std::pair("fp32", Attention::kSdpa), std::pair("bf16", Attention::kEager)}) {
     for (const Checkpoint& checkpoint : checkpoints()) {

@@ -35,7 +35,7 @@ inline RankMemory memory_of(const RlhfSpec& spec, int64_t stage = 0) {
   return stage_memory(spec, RlhfModels(spec), stage);
 }
 
-// Bytes of the components of that name that the phase needs; 0 when there is none.
+// Bytes of the phase's components of that name; 0 if there is none.
 inline int64_t bytes_of(const RankMemory& memory, const std::string& name,
                         RlhfPhase phase = RlhfPhase::kTraining) {
   int64_t bytes = 0;

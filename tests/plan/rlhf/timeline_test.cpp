@@ -59,7 +59,7 @@ TEST(Drawing, IsPlainAsciiWhenAskedAndColouredOnlyWhenAsked) {
   EXPECT_THAT(plain, HasSubstr("legend:  W weights"));
 }
 
-// A column is as high as its bytes: weights of half the GPU's memory fill half of the rows.
+// A column's height is its bytes: weights of half the GPU's memory fill half of the rows.
 TEST(Drawing, IsToScale) {
   const Timeline half{.stretches = {{.name = "training", .instants = {weights(800)}}},
                       .available = 1600};
@@ -70,7 +70,7 @@ TEST(Drawing, IsToScale) {
   EXPECT_THAT(text, HasSubstr("1.562 KiB|------------------<")) << "where the GPU's memory ends";
 }
 
-// Two instants share a stretch's 18 columns; between rows nothing is averaged.
+// Two instants share a stretch's 18 columns; their heights are not averaged.
 TEST(Drawing, HasAnInstantBesideTheOtherAndALevelAcross) {
   const Timeline drawn{
       .title = "measured",

@@ -38,7 +38,7 @@ TEST(Transitions, SwappingLoadsWhatIsNeededAndWritesBackWhatWasTrained) {
                                        static_cast<double>(spec.card.host_bandwidth));
 }
 
-// What is there afterwards is what was there, less what went, and what came or was made.
+// Bytes after = bytes before - removed + moved in + created.
 TEST(Transitions, AccountForEveryByteOfBothPhases) {
   const RlhfSpec spec = small_plan();
   const RankMemory memory = memory_of(spec);

@@ -40,7 +40,7 @@ TEST(Recommend, ASmallModelNeedsNothing) {
   EXPECT_TRUE(found.fitting[0].reasons.empty());
 }
 
-// One technique alone each, dearest first, as the table of plan/search/cost_order.cpp has them.
+// Single techniques, the dearest first, in the order of the table in plan/search/cost_order.cpp.
 TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
   RlhfSpec spec = plan_of("70b", 8);
   const auto cost = [&](const std::function<void(RlhfSetup&)>& use) {
@@ -68,8 +68,8 @@ TEST(Recommend, RanksTechniquesByTheStatedOrderOfCosts) {
   for (size_t i = 1; i < costs.size(); ++i) EXPECT_LT(costs[i], costs[i - 1]) << i;
 }
 
-// Whether a rank has no room, by the first that has none. What certainly is there is held to be no
-// more than what is rehearsed by RehearsedTraining.NeedsNoLessThanWhatTheUpdateBeginsWith.
+// Checks for a rank without room, by the first such rank. The certain part does not exceed the
+// rehearsed one, see RehearsedTraining.NeedsNoLessThanWhatTheUpdateBeginsWith.
 class Room {
  public:
   bool is_short(const RlhfSpec& spec) {
@@ -84,7 +84,7 @@ class Room {
   std::map<int64_t, std::unique_ptr<RlhfModels>> models_;
 };
 
-// The cases the search is for, and some around them.
+// The search's typical cases, and some around them.
 class Searches : public testing::TestWithParam<RlhfSpec> {};
 
 TEST_P(Searches, ReturnWhatFitsCheapestFirstAndEachStepIsNeeded) {

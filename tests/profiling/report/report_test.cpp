@@ -52,7 +52,7 @@ std::string cell(const Table& table, const std::string& row, const std::string& 
   return "missing";
 }
 
-// What must hold for every table that is ever printed.
+// Checks that must hold for every printed table.
 void expect_presentable(const std::vector<Table>& tables) {
   for (const Table& table : tables) {
     for (const auto& row : table.rows) ASSERT_EQ(row.size(), table.columns.size()) << table.title;
@@ -65,7 +65,7 @@ void expect_presentable(const std::vector<Table>& tables) {
   EXPECT_TRUE(nlohmann::json::accept(to_string(tables, TableFormat::kJson)));
 }
 
-// The one table whose title begins so.
+// The only table whose title starts with `begin`.
 Table titled(const std::vector<Table>& tables, const std::string& begin) {
   for (const Table& table : tables) {
     if (table.title.starts_with(begin)) return table;
@@ -231,7 +231,7 @@ TEST(Report, CsvSaysEverySettingThatTellsARowFromThoseOfAnotherFile) {
   b.spec.batch_size = 8;
   b.environment["device_name"] = "NVIDIA H200";
   b.environment["build"] = "1234";
-  // Each in a file of its own: nothing varies in either.
+  // Each in its own file: nothing varies in either.
   const auto row_of = [](const Table& table) {
     return nlohmann::json::parse(to_string(table, TableFormat::kJson))["rows"][0];
   };

@@ -17,8 +17,8 @@ TraceEvent grown_event(TraceAction action, uint64_t address, int64_t size, int64
   return {.action = action, .address = address, .size = size, .time_us = time_us, .stack = stack};
 }
 
-// Three steps of two forwards each, at 100, 200 and 300. Every step keeps 8 bytes twice and lets go
-// of the 64 that the one before it left.
+// Three steps of two forwards each, at 100, 200 and 300. Every step keeps 8 bytes twice and frees
+// the 64 left by the previous one.
 Snapshot steps() {
   Snapshot s;
   s.frames = {{"headroom::log(at::Tensor)", "/x/train/log.cpp", 7},

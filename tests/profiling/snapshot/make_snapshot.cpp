@@ -1,5 +1,5 @@
-// make_snapshot EVENTS FILE: writes a sample snapshot and prints what a reader must find in it.
-// make_snapshot --check FILE: reads a snapshot and prints what was found.
+// make_snapshot EVENTS FILE: writes a sample snapshot and prints the expected figures.
+// make_snapshot --check FILE: reads a snapshot and prints its figures.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

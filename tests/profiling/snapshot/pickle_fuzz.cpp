@@ -1,4 +1,4 @@
-// libFuzzer target: no bytes may crash the reader, the validator or the search for the peak.
+// libFuzzer target: no input may crash the reader, the validator or the search for the peak.
 // Not built by default:
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I.
 //   tests/profiling/snapshot/pickle_fuzz.cpp
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         headroom::parse_snapshot({reinterpret_cast<const char*>(data), size});
     headroom::validate_snapshot(file);
     headroom::largest_allocations(file.snapshot, 0);
-  } catch (const headroom::PickleError&) {  // the one way to refuse
+  } catch (const headroom::PickleError&) {  // the only way to refuse
   }
   return 0;
 }

@@ -164,7 +164,7 @@ TEST_F(SnapshotRead, ListsInACircleAndRepeatedListsEnd) {
   EXPECT_THAT(read_error(bytes), HasSubstr("repeated"));
 }
 
-// As libtorch's own pickler writes a list: all of it between one MARK and one APPENDS.
+// libtorch's own pickler writes a list between one MARK and one APPENDS.
 TEST_F(SnapshotRead, AListInOneBatchIsReadAndTheValidatorSaysTheViewerWillNot) {
   const std::string event =
       "}(X\x06\x00\x00\x00"

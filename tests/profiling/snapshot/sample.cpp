@@ -32,7 +32,7 @@ class Maker {
     peak();
     while (count() < events_ - 4) {
       if (count() / kEventsPerPhase != phase_) next_phase();
-      // Drifts up and down, so that slots are reused and segments are added.
+      // The number of live blocks varies, so that slots are reused and segments are added.
       const bool grow =
           live_.size() < 40 ||
           (next_random() % 100 < (count() / 3000 % 2 ? 45 : 55) && live_.size() < 4000);

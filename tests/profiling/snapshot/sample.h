@@ -1,4 +1,4 @@
-// A made-up but consistent snapshot of any length: trace and final segments agree.
+// A synthetic, consistent snapshot of any length: trace and final segments agree.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace headroom {
 
 struct SnapshotSample {
   Snapshot snapshot;
-  int64_t peak_bytes = 0;  // of device 0, counted while it was made
+  int64_t peak_bytes = 0;  // of device 0, counted during generation
 };
 
 // Device 0 has `events` events in steps of two phases, some blocks from before the recording, one

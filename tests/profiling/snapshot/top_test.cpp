@@ -20,8 +20,8 @@ TraceEvent event(TraceAction action, uint64_t address, int64_t size, int64_t tim
   return {.action = action, .address = address, .size = size, .time_us = time_us, .stack = stack};
 }
 
-// Two weights from before; one of them freed on the way. Three equal activations in forward, a
-// larger gradient in backward, all freed at the end but the other weight.
+// Two older weights, one of them freed in between. Three equal activations in forward, a larger
+// gradient in backward, all freed at the end except the other weight.
 Snapshot step() {
   Snapshot s;
   s.frames = {
@@ -68,7 +68,7 @@ TEST(SnapshotTop, EqualAllocationsOfSeveralBlocksAreOneRow) {
 
 TEST(SnapshotTop, ThePeakCountsWhatWasLiveBeforeTheTrace) {
   const PeakReport report = largest_allocations(step(), 10);
-  EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kTopMiB);  // the 7 MiB are gone before the 10 come
+  EXPECT_EQ(report.peak_bytes, (4 + 3 + 10) * kTopMiB);  // the 7 MiB are freed before the 10
   EXPECT_EQ(report.event, 5);
   EXPECT_EQ(report.phase, "backward");
   EXPECT_EQ(report.live_count, 5);
@@ -110,7 +110,7 @@ TEST(SnapshotTop, WhatABlockIsForComesFromItsLabelOrFromTheFrameThatNamesIt) {
   EXPECT_EQ(report.rows.at(1).purpose, "parameters");
   EXPECT_THAT(report.rows.at(1).stack, ElementsAre("train/step.cpp:41 Step::run"));
   EXPECT_EQ(report.rows.at(2).purpose, "activations");
-  s.device_traces[0].resize(2);  // what is released later is at the peak now
+  s.device_traces[0].resize(2);  // the later releases are cut off
   s.device_traces[0].push_back(step().device_traces[0][2]);
   s.device_traces[0].push_back(step().device_traces[0][3]);
   s.device_traces[0].back().label = 1;

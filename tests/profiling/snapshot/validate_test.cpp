@@ -37,7 +37,7 @@ std::vector<TraceEvent>::iterator find(Snapshot& snapshot, TraceAction action) {
                       [&](const TraceEvent& event) { return event.action == action; });
 }
 
-// An expandable segment that grows twice, shrinks in the middle and lives on in two pieces.
+// An expandable segment that grows twice, shrinks in the middle and remains as two pieces.
 Snapshot expandable() {
   constexpr int64_t kPage = 2 << 20;
   const auto at = [](int64_t page) { return uint64_t{0x10000000} + page * kPage; };
@@ -89,7 +89,7 @@ TEST(SnapshotValidate, ALostEventIsNamedWithItsAddress) {
   EXPECT_THAT(lines_after([](Snapshot& s) {
                 s.device_traces[0].erase(find(s, TraceAction::kSegmentAlloc));
               }),
-              IsEmpty());  // it was there before the trace began, as far as the file says
+              IsEmpty());  // in the file it is older than the trace
   EXPECT_THAT(lines_after([](Snapshot& s) { s.segments.pop_back(); }),
               Contains(HasSubstr("neither freed later nor there at the end")));
   EXPECT_THAT(lines_after([](Snapshot& s) {

@@ -41,7 +41,7 @@ std::vector<std::string> texts(const std::vector<SnapshotProblem>& problems) {
   return lines;
 }
 
-// Stacks may be renumbered by the reader; what they say may not change.
+// The reader may renumber stacks, but not change their content.
 std::vector<std::string> stack_text(const Snapshot& snapshot, int32_t stack) {
   std::vector<std::string> lines;
   if (stack < 0) return lines;
@@ -68,7 +68,7 @@ void expect_same_event(const Snapshot& a, const TraceEvent& x, const Snapshot& b
 
 TEST_F(SnapshotWrite, WhatIsWrittenIsReadBack) {
   Snapshot written = make_sample(5000).snapshot;
-  written.frames[6].name = "non-ASCII \xc3\xa9";  // broken bytes do not come back, see below
+  written.frames[6].name = "non-ASCII \xc3\xa9";  // invalid bytes are not preserved, see below
   written.settings.alloc_conf = "max_split_size_mb:64";
   written.settings.max_split_size = 64 << 20;
   written.settings.garbage_collection_threshold = 0.75;
@@ -186,7 +186,7 @@ TEST_F(SnapshotWrite, AFailedWriteKeepsTheOldFileAndSaysWhy) {
   write_snapshot(make_sample(100).snapshot, file);
   const auto size = std::filesystem::file_size(file);
 
-  // Files may not grow beyond a megabyte: a full disk, without a disk.
+  // A file size limit of a megabyte simulates a full disk.
   rlimit unlimited{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
   const rlimit small{.rlim_cur = 1 << 20, .rlim_max = unlimited.rlim_max};

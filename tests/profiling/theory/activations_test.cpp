@@ -19,9 +19,10 @@ const Row& find(const std::vector<Row>& rows, const std::string& group, const st
   throw std::runtime_error("no row " + group + "/" + tensor);
 }
 
-// What autograd of libtorch 2.11 on the CPU really holds, found by walking the graph of the same
-// operations and counting distinct storages. The walk was in Python, where dividing by a number
-// keeps that number as a tensor of 8 bytes; C++ keeps it inside the node, so it is left out here.
+// The tensors that autograd of libtorch 2.11 holds on the CPU, found by walking the graph of the
+// same operations and counting distinct storages. The walk was in Python, where dividing by a
+// number keeps that number as a tensor of 8 bytes; C++ keeps it inside the node, so it is omitted
+// here.
 struct Measured {
   const char* what;
   void (*change)(RunSpec&);
@@ -170,7 +171,7 @@ TEST(TheoryActivations, TheTwoAutocastListsDifferInTheSoftmax) {
   for (const Row& row : rows) EXPECT_FALSE(row.measured) << row.tensor;
 }
 
-// As measured on virtual cards: tests/virtual_gpu/theory_test.py.
+// Measured on virtual cards: tests/virtual_gpu/theory_test.py.
 TEST(TheoryActivations, TheCardDecidesWhichKernelComputesFusedAttention) {
   RunSpec spec = tiny();
   spec.attention = Attention::kSdpa;

@@ -1,4 +1,4 @@
-// Blocks that keep different tensors, and weights stored in another type than products compute in.
+// Blocks that keep different tensors, and weights stored in another type than the products'.
 #include "profiling/theory/activations/blocks.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(TheoryBlocks, TwoKindsOfBlocksAndWeightsStoredInBf16SumRight) {
   const int64_t one = total(rows, kBlock);
   const int64_t before = activation_bytes(rows);
   drop(rows, Blocks::every(2, kLayers), is_output);
-  // Nobody saves the stream itself: the norms save FP32 copies of it.
+  // The stream itself is not saved: the norms save FP32 copies of it.
   EXPECT_EQ(activation_bytes(rows), before - 3 * one);
   int64_t all = 0;
   for (const Row& row : rows) all += row.model_bytes();

@@ -68,7 +68,7 @@ TEST(CompressedRows, AStorageBelowTheMinimumIsKept) {
   EXPECT_EQ(activation_bytes(rows_with("int8:min=1GiB")), activation_bytes(rows_with("exact")));
 }
 
-// A hook is shown what autograd saves, whatever is kept of it.
+// A hook gets the tensors that autograd saves, in whatever form they are kept.
 TEST(CompressedRows, SavesAreCountedAsAutogradMakesThem) {
   const HookTally exact = hook_tally(rows_with("exact"), kBlock);
   const HookTally packed = hook_tally(rows_with("int8:min=0"), kBlock);
@@ -84,7 +84,7 @@ TEST(CompressedRows, TheStreamBelongsToTheNormThatSavesIt) {
   EXPECT_EQ(find_row(rows, kFinalNorm, "x_BSD")->bytes, 2 * 16 * 32);
 }
 
-// Block 1 of 3 saves nothing itself: it reads block 0's output as it is.
+// Block 1 of 3 saves nothing itself: it reads block 0's output unchanged.
 TEST(CompressedRows, AnOutputStaysWhereItsReaderSavesNothing) {
   RunSpec spec = tiny_spec();
   auto rows = theory_rows(spec);

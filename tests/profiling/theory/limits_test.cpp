@@ -1,4 +1,4 @@
-// The bounds of train/settings/limits.h against the sums that theory makes.
+// The bounds of train/settings/limits.h against theory's sums.
 #include "train/settings/limits.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ void expect_bounded(const RunSpec& spec) {
                            static_cast<double>(total(rows, kTables) + total(rows, kInputs)) +
                            static_cast<double>(forward_temporaries(spec));
   EXPECT_LT(activations, bounds.activations) << to_json(spec).dump();
-  // What a hook sees: weights as well.
+  // A hook's tensors include weights.
   EXPECT_LT(layers * static_cast<double>(hook_tally(rows, kBlock).bytes),
             bounds.activations + bounds.states)
       << to_json(spec).dump();
@@ -74,7 +74,7 @@ TEST(Limits, NorForShapesThatAreAllOfOneDimension) {
   }
 }
 
-// Whoever asks theory without check_computable() gets no negative bytes.
+// Without check_computable() theory must not return negative bytes.
 TEST(Limits, ASumThatDoesNotFitIsRefusedNotPrinted) {
   const RunSpec spec{.model_size = "405b",
                      .context_length = 1 << 24,

@@ -34,7 +34,7 @@ TEST(AllocatorRules, ABlockIsTheRequestInUnitsOf512Bytes) {
   EXPECT_EQ(allocator.allocated(), 512 + 1024 + 3 * kMiB + 512);
 }
 
-// 25 MiB get a segment of 26; what would be left is not more than 1 MiB.
+// 25 MiB get a segment of 26; the remainder is not more than 1 MiB.
 TEST(AllocatorRules, AMebibyteThatWouldBeLeftIsHandedOutWithTheBlock) {
   AllocatorRules allocator;
   EXPECT_EQ(allocator.size(allocator.allocate(25 * kMiB)), 26 * kMiB);
@@ -43,7 +43,7 @@ TEST(AllocatorRules, AMebibyteThatWouldBeLeftIsHandedOutWithTheBlock) {
 
 TEST(AllocatorRules, TheSmallestFreeBlockThatFitsIsTakenAndNeighboursAreJoined) {
   AllocatorRules allocator;
-  const auto large = allocator.allocate(8 * kMiB);  // of one segment of 20 MiB
+  const auto large = allocator.allocate(8 * kMiB);  // in a segment of 20 MiB
   const auto middle = allocator.allocate(4 * kMiB);
   const auto wall = allocator.allocate(8 * kMiB);
   allocator.release(large);
@@ -65,7 +65,7 @@ TEST(SegmentAddresses, ASegmentGoesIntoAHoleOfTheNewestRegionElseBelowTheRegionB
   EXPECT_EQ(long_one, second - 64 * kMiB);
   addresses.give(long_one, 34 * kMiB);  // and the region with it
   EXPECT_EQ(addresses.take(32 * kMiB), second - 32 * kMiB);
-  addresses.give(second, 20 * kMiB);  // beside 12 MiB that live on
+  addresses.give(second, 20 * kMiB);  // beside 12 MiB that stay allocated
   EXPECT_EQ(addresses.take(20 * kMiB), second);
 }
 
@@ -96,7 +96,7 @@ TEST(ExpandableSegmentRules, AFreeBlockAtTheEndGrowsInsteadOfANewSegment) {
   const auto last = allocator.allocate(30 * kMiB);
   allocator.release(last);
   EXPECT_EQ(allocator.reserved(), 60 * kMiB);
-  allocator.allocate(70 * kMiB);  // 40 are free behind the wall, 2 pages more
+  allocator.allocate(70 * kMiB);  // 40 are free after the wall, 2 pages more
   EXPECT_EQ(allocator.reserved(), 100 * kMiB);
   allocator.release(wall);
   allocator.allocate(20 * kMiB);
@@ -110,7 +110,7 @@ TEST(ExpandableSegmentRules, WholePagesOfFreeBlocksGoBackWhereTheCardIsFull) {
   allocator.allocate(10 * kMiB);
   allocator.release(first);
   EXPECT_EQ(allocator.reserved(), 60 * kMiB);
-  allocator.allocate(80 * kMiB);  // of 50 MiB two pages go back, 10 stay before the other block
+  allocator.allocate(80 * kMiB);  // 50 MiB release two pages, 10 stay before the other block
   EXPECT_EQ(allocator.reserved(), 100 * kMiB);
   EXPECT_THROW(allocator.allocate(11 * kMiB), CardIsFull);
 }
@@ -122,8 +122,8 @@ int64_t taken(const Reduction& reduction) {
   return run.memory.peak();
 }
 
-// What a virtual H200 was asked for while it summed the gradient of a norm's weight: 6291456 bytes
-// and 24. Of a row each, the results stay where they are made.
+// The allocations of a virtual H200 while it summed the gradient of a norm's weight: 6291456 bytes
+// and 24. With one result per row, none are needed.
 TEST(Reductions, OfFewResultsFromManyNumbersTakeMemory) {
   EXPECT_EQ(taken({.outputs = 768, .inputs = 1024, .inner = false}), 6291456 + 512);
   EXPECT_EQ(taken({.outputs = 768, .inputs = 100, .inner = false}), 0);
@@ -131,7 +131,7 @@ TEST(Reductions, OfFewResultsFromManyNumbersTakeMemory) {
 }
 
 // EnzoDing-rgb/cs336-assignment2-systems, reports/memory-profiling.md: 2.7B at batch 4 on an A800
-// 80GB, the peak of one step after two, in GiB of three digits.
+// 80GB, the peak of one step after two, in GiB with three digits.
 TEST(PredictedPeak, IsTheOnePublishedOfARealCardWithinATenthOfAPercent) {
   struct Published {
     int64_t context;
@@ -159,7 +159,7 @@ TEST(PredictedPeak, IsTheOnePublishedOfARealCardWithinATenthOfAPercent) {
   }
 }
 
-// The last product of the forward makes the logits: what is kept for backward is all there.
+// The last product of the forward makes the logits: everything kept for backward exists by then.
 TEST(PredictedPeak, OfAForwardWithAGraphHoldsWhatTheRowsSayIsKept) {
   for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
     RunSpec spec = spec_of("small", Mode::kForwardGrad);
@@ -186,7 +186,7 @@ TEST(PredictedPeak, IsTheSumOfItsRows) {
   }
 }
 
-// Which instant is the fullest depends on the sizes.
+// The operation of the peak depends on the sizes.
 TEST(PredictedPeak, NamesTheOperationThatMakesIt) {
   RunSpec spec = spec_of("small", Mode::kTraining);
   EXPECT_EQ(predicted_peak(spec).where, "backward: GatherBackward0");
@@ -207,7 +207,7 @@ TEST(PredictedPeak, HoldsTheOptimizersStateFromTheFirstUpdateOn) {
             total(theory_rows(spec), kOptimizerState));
 }
 
-// Where the update is what is fullest, its rows and the rehearsal see the same instant.
+// If the update is the peak, its rows and the rehearsal have the same instant.
 TEST(PredictedPeak, OfAnUpdateThatIsRoundedHoldsTheTemporariesOfTheRows) {
   for (const OptimizerKind kind :
        {OptimizerKind::kAdamw, OptimizerKind::kSgd, OptimizerKind::kLion}) {
@@ -228,8 +228,8 @@ TEST(PredictedPeak, OfAnUpdateThatIsRoundedHoldsTheTemporariesOfTheRows) {
   }
 }
 
-// The update is what is fullest where the context is short: every optimizer, and what stands
-// between it and BF16 weights, has its own. The rehearsal is frozen and follows no newer one.
+// With a short context the update is the peak: every optimizer, and every wrapper for BF16 weights,
+// has its own. The rehearsal is frozen and supports no newer one.
 TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
   for (const OptimizerInfo& info : optimizers()) {
     if (info.kind == OptimizerKind::kMuon) continue;
@@ -261,7 +261,7 @@ TEST(PredictedPeak, IsSaidOfEveryOptimizerOverWeightsOfEveryKind) {
 }
 
 // The gradient of a norm's weight on a virtual RTX 4090: 1435 rows of 512 numbers are summed in 23
-// parts, each of 32 threads times 4 columns; as its snapshot has it.
+// parts, each of 32 threads times 4 columns, as in its snapshot.
 TEST(MeetInMemory, FewSumsOfManyNumbersLeaveTheirPartsInMemory) {
   headroom::Run run(/*workspace_bytes=*/0);
   run.multiprocessors = 128;
@@ -276,7 +276,7 @@ TEST(MeetInMemory, ManySumsOfFewNumbersTakeNothing) {
   EXPECT_EQ(run.memory.peak(), 0);
 }
 
-// Nothing of the blocks is kept but what each begins with, and one of them is computed again.
+// Only the input of each block is kept, and one block is recomputed.
 TEST(PredictedPeak, OfCheckpointingIsInARecomputedBlock) {
   RunSpec spec = spec_of("small", Mode::kForwardBackward);
   spec.context_length = 2048;
@@ -288,7 +288,7 @@ TEST(PredictedPeak, OfCheckpointingIsInARecomputedBlock) {
   EXPECT_GT(bytes_of(peak, kRecomputed), 0);
 }
 
-// Autocast's cache, which lives as long as the forward, is emptied of what a block had cast.
+// A block's casts are removed from autocast's cache, which otherwise lives as long as the forward.
 TEST(PredictedPeak, OfBlocksThatComeAndGoHoldsTheCastsOfOneBlock) {
   RunSpec spec = spec_of("2.7B", Mode::kTraining, Precision::kBf16);
   spec.checkpoint = parse_checkpoint("--recompute", "full");

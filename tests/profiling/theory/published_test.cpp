@@ -50,8 +50,8 @@ TEST(TheoryPublished, StatesAre12691GiBTimesFour) {
   EXPECT_EQ(total(rows, kOptimizerState), 2 * total(rows, kParameters));
 }
 
-// The published 1565.7 MiB in 46 tensors is what saved-tensor hooks see: every save. The block's
-// memory is 857.0 MiB in 22 storages. The difference, tensor by tensor:
+// Saved-tensor hooks see every save, the published 1565.7 MiB in 46 tensors. The block's memory is
+// 857.0 MiB in 22 storages. The difference, tensor by tensor:
 TEST(TheoryPublished, HooksSee1565MiBIn46TensorsOfABlockThatHolds857) {
   const auto rows = theory_rows(published(512));
   const HookTally tally = hook_tally(rows, kBlock);
@@ -62,7 +62,7 @@ TEST(TheoryPublished, HooksSee1565MiBIn46TensorsOfABlockThatHolds857) {
   const int64_t inverse_rms = int64_t{4} * 512 * 4;
   const int64_t table = int64_t{512} * 40 * 4;
   const int64_t only_hooks = 2 * d                  // the block's input, by pow and by x * rms
-                             + 2 * d                // ln1's output twice more than once
+                             + 2 * d                // ln1's output, two more saves
                              + d                    // the attended stream once more
                              + d                    // ln2's output once more
                              + 2 * inverse_rms      // rsqrt's result once more per norm

@@ -66,8 +66,8 @@ TEST(TheoryReport, EveryTableOfRowsEndsInTheSumOfItsRows) {
   }
 }
 
-// The optimizer phase's peak of requested bytes that `headroom profile --device cpu` measured of
-// this very run; a few scalars of 4 or 8 bytes are not in the rows.
+// The optimizer phase's peak of requested bytes that `headroom profile --device cpu` measured for
+// this run; a few scalars of 4 or 8 bytes are not in the rows.
 TEST(TheoryReport, TheOptimizerStepEqualsTheMeasuredPeakButForAFewScalars) {
   struct Measured {
     OptimizerImpl impl;

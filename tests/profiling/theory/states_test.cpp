@@ -30,8 +30,8 @@ TEST(TheoryStates, EachModeHasItsOwn) {
 
 TEST(TheoryStates, ImplementationsOfAdamwDifferInTemporaries) {
   RunSpec spec = small(Mode::kTraining);
-  // The token table, the head: 10000 x 768. Five of them at the fullest line of the reference, of
-  // which two are state: the next m and v.
+  // The token table, the head: 10000 x 768. Five of them at the reference's peak, two of which are
+  // state: the next m and v.
   EXPECT_EQ(total(theory_rows(spec), kOptimizerTemporaries), 3LL * 10000 * 768 * 4);
   EXPECT_EQ(total(theory_rows(spec), kOptimizerNextState), 2LL * 10000 * 768 * 4);
   EXPECT_EQ(predicted(spec).at("optimizer_state"), 2 * 4 * 128'625'408LL + 2LL * 10000 * 768 * 4);
@@ -136,13 +136,13 @@ TEST(TheoryStates, AutocastCastsWhatGoesThroughAMatrixProduct) {
   spec.device = parse_device("cuda");
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
   spec.precision = Precision::kBf16;
-  // All but the token table and 25 norm weights, also where no graph is kept.
+  // All but the token table and 25 norm weights, even without a graph.
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 2 * (120'945'408LL - 25 * 768));
   spec.precision = Precision::kTf32;
   EXPECT_EQ(total(theory_rows(spec), kCastCache), 0);
 }
 
-// Autocast's CPU list has no einsum, so only a graph keeps what the products in it cast.
+// Autocast's CPU list has no einsum, so only a graph keeps the casts of its products.
 TEST(TheoryStates, OnTheCpuWithoutAGraphOneWeightIsCastAtATime) {
   RunSpec spec = small(Mode::kForward);
   EXPECT_EQ(total(theory_rows(spec), kPassingCast), 0);
@@ -155,7 +155,7 @@ TEST(TheoryStates, OnTheCpuWithoutAGraphOneWeightIsCastAtATime) {
   EXPECT_EQ(total(theory_rows(spec), kPassingCast), 0);
 }
 
-// einsum of one number is an elementwise product there: 2432 bytes measured of this shape.
+// einsum over one number is an elementwise product on the CPU: 2432 bytes measured for this shape.
 TEST(TheoryStates, OnTheCpuAProductOverOneNumberCastsNothing) {
   RunSpec spec = small(Mode::kTraining);
   spec.model_size = "custom";

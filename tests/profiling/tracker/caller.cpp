@@ -1,4 +1,4 @@
-// A shared library that is not ours, in a path that says "headroom". See stacks_test.cpp.
+// A foreign shared library in a path with "headroom". See stacks_test.cpp.
 extern "C" __attribute__((visibility("default"), noinline)) void call_back(void (*function)(void*),
                                                                            void* argument) {
   function(argument);

@@ -17,7 +17,7 @@ FailingNew::~FailingNew() { left = kNever; }
 
 }  // namespace headroom
 
-// Of the whole program, libtorch included.
+// Replaces it in the whole program, including libtorch.
 void* operator new(std::size_t size) {
   if (headroom::left != headroom::kNever && headroom::left-- <= 0) throw std::bad_alloc();
   if (void* pointer = std::malloc(size == 0 ? 1 : size)) return pointer;

@@ -1,11 +1,11 @@
-// operator new that fails when a test says so.
+// An operator new that fails on request of a test.
 #pragma once
 
 #include <cstdint>
 
 namespace headroom {
 
-// While it lives, the operator new of this thread works `count` times and then throws bad_alloc.
+// During its lifetime this thread's operator new works `count` times and then throws bad_alloc.
 class FailingNew {
  public:
   explicit FailingNew(int64_t count);

@@ -20,7 +20,7 @@ constexpr int64_t kMiB = 1 << 20;
 
 Tensor bytes(int64_t count) { return torch::empty({count}, torch::kUInt8); }
 
-// Bytes over what lived when the test began.
+// Bytes above those live when the test began.
 class HostTracker : public testing::Test {
  protected:
   int64_t live() const { return tracker_->current().allocated - at_start_; }
@@ -97,7 +97,7 @@ TEST_F(HostTracker, BeyondTheLimitIsOutOfMemoryWithTheSizes) {
   EXPECT_NO_THROW(bytes(20 * kMiB));
 }
 
-// Each fits, both do not.
+// Each fits, but not both.
 TEST_F(HostTracker, TwoThreadsCannotPassTheLimitTogether) {
   tracker_ = make_host_tracker(at_start_ + 10 * kMiB);
   constexpr int kRounds = 300;
@@ -117,7 +117,7 @@ TEST_F(HostTracker, TwoThreadsCannotPassTheLimitTogether) {
         ++got;
       } catch (const c10::OutOfMemoryError&) {
       }
-      meet(4 * round + 4);  // the other has tried as well
+      meet(4 * round + 4);  // the other has also tried
     }
   };
   std::thread other(allocate);
@@ -127,7 +127,7 @@ TEST_F(HostTracker, TwoThreadsCannotPassTheLimitTogether) {
   tracker_ = make_host_tracker(0);
 }
 
-// Every operator new of an allocation fails once. The blocks are so large that each is a mapping.
+// Every operator new of an allocation fails once. The blocks are large, so each is a mapping.
 TEST_F(HostTracker, AnAllocationThatCannotBeBookedLeavesNothingBehind) {
   for (const bool recording : {false, true}) {
     if (recording) tracker_->start_recording({.stacks = Stacks::kNone});

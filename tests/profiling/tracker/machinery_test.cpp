@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-// What is left of a stack of these functions, innermost first.
+// The remaining frames of a stack of these functions, innermost first.
 std::string left_of(const std::vector<std::string>& functions) {
   std::vector<Frame> frames;
   std::vector<int32_t> stack;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Where the caller of the function that this is inlined into will go on.
+// An address in the function that this is inlined into.
 [[gnu::always_inline]] inline uint64_t here() {
   uint64_t address = 0;
   asm volatile("lea 0(%%rip), %0" : "=r"(address));

@@ -47,7 +47,7 @@ std::vector<std::string> named(const Captured& captured) {
   return frames_of(snapshot, captured.stack);
 }
 
-// This program's path does not say "headroom".
+// This program's path does not contain "headroom".
 TEST(Stacks, FramesOfTheRunningProgramHaveFileAndLineWhateverItIsCalled) {
   Captured captured;
   capture_into(&captured);

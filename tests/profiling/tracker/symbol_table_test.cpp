@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-// Not in an anonymous name space: their names are compared.
+// Not in an anonymous namespace: their names are compared.
 [[gnu::noinline]] int first_function(int x) { return x + 1; }
 [[gnu::noinline]] int second_function(int x) { return x + 2; }
 

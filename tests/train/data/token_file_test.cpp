@@ -61,7 +61,7 @@ TEST_F(Tokens, AnIdBeyondTheVocabularyIsFoundWhereTheStepsRead) {
   const std::string path = scratch_.write("ids", ids({1, 2, 3, 4, 5, 99, 7, 8}, 2));
   const TokenFile file(path, "uint16");
   EXPECT_NO_THROW(file.check_ids(100, 4, 2));
-  // Two steps of two tokens read the ids 0 to 4; a third one the target at 5.
+  // Two steps of two tokens read the ids 0 to 4; a third one also the target at 5.
   EXPECT_NO_THROW(file.check_ids(50, 2, 2));
   EXPECT_NO_THROW(file.check_ids(6, 4, 1));
   const auto message = message_of<UsageError>([&] { file.check_ids(50, 2, 3); });
@@ -70,7 +70,7 @@ TEST_F(Tokens, AnIdBeyondTheVocabularyIsFoundWhereTheStepsRead) {
   EXPECT_THAT(message, HasSubstr("--vocab-size 100"));
   EXPECT_THROW(file.check_ids(99, 1000, 1000), UsageError);
   EXPECT_THROW(file.check_ids(5, 4, 1), UsageError) << "the last target counts";
-  // A product of 2^68, of which 64 bits are zero.
+  // A product of 2^68, whose low 64 bits are zero.
   EXPECT_THROW(file.check_ids(50, int64_t{1} << 48, int64_t{1} << 20), UsageError);
 }
 

@@ -43,7 +43,7 @@ struct Contents {
   Entries entries;
 };
 
-// The host allocator of libtorch, with the bytes that live in it counted while this object lives.
+// Counts the live bytes of libtorch's host allocator during this object's lifetime.
 class CountedHostMemory final : public c10::Allocator {
  public:
   CountedHostMemory() : before_(c10::GetAllocator(at::kCPU)) {
@@ -131,7 +131,7 @@ TEST_F(Weights, SavingTakesTheHostMemoryOfOneTensor) {
   const CountedHostMemory memory;
   save_weights(model->named_parameters(), path_);
   EXPECT_GE(memory.peak_bytes(), largest);
-  EXPECT_LT(memory.peak_bytes(), largest + 1024);  // and what aligns it
+  EXPECT_LT(memory.peak_bytes(), largest + 1024);  // plus alignment
 }
 
 TEST_F(Weights, WhatDoesNotFitTheModelIsRefusedByName) {
@@ -185,7 +185,7 @@ TEST_F(Weights, Bf16WeightsAreSavedAsTheyAreAndMastersInTheirPlace) {
   save_weights(step->weights(), path_);
   EXPECT_EQ(type_in_file(), "F32");
 
-  // And they are what a run goes on from, not what BF16 leaves of them.
+  // A run continues from them, not from their BF16 roundings.
   spec.load_weights = path_;
   const auto next = build_step(spec, torch::kCPU, &notes);
   const auto before = step->update->master_weights();

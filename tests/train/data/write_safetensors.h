@@ -1,4 +1,4 @@
-// A safetensors file of tensors that lie in memory. No torch here.
+// Writes a safetensors file of tensors in memory. No torch here.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Generates when it is told to, for a comparison with another program in one run.
+// Generates on request, for an interleaved comparison with another program.
 //
 // usage: generate_program SPEC_JSON WEIGHTS_FILE
 // Writes the model's weights to the file and prints one line. Then, for each line on stdin, one

@@ -41,7 +41,7 @@ std::unique_ptr<Step> build(const RunSpec& spec) {
   return build_step(spec, torch::kCPU, &notes);
 }
 
-// Greedy, by a whole forward for every token.
+// Greedy generation with a full forward for every token.
 std::vector<int64_t> without_a_cache(Step& step, Tensor tokens_S, int64_t end_token) {
   const torch::NoGradGuard no_grad;
   for (int64_t i = 0; i < kResponse; ++i) {
@@ -62,7 +62,7 @@ std::vector<int64_t> sequence_of(const Generated& generated, int64_t i) {
 
 class Generators : public ::testing::TestWithParam<std::tuple<KvCacheForm, int64_t, int64_t>> {};
 
-// A token that ends sequences, some early: the one that is generated most.
+// An end token that ends some sequences early: the most frequently generated one.
 int64_t frequent_token(const std::vector<std::vector<int64_t>>& sequences, const Prompts& prompts) {
   std::vector<int64_t> counts(50);
   for (size_t i = 0; i < sequences.size(); ++i) {
@@ -107,7 +107,7 @@ TEST_P(Generators, GreedyTokensAreThoseOfWholeForwards) {
   }
 }
 
-// Room for all of them, for one at a time, for two.
+// Room for all sequences, for one at a time, for two.
 INSTANTIATE_TEST_SUITE_P(
     Caches, Generators,
     ::testing::Combine(::testing::Values(KvCacheForm::kContiguous, KvCacheForm::kPaged),

@@ -1,4 +1,4 @@
-// Packed sequences under techniques: what backward computes again or fetches asks the same pass.
+// Packed sequences with techniques: recomputation and fetching in backward use the same pass.
 #include <gtest/gtest.h>
 
 #include <map>

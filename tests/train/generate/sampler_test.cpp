@@ -17,7 +17,7 @@ Tensor logits() {
   return torch::tensor(kProbabilities).log().to(torch::kFloat32).expand({kRows, 5});
 }
 
-// How often each token came.
+// The frequency of each token.
 std::vector<double> shares(const Sampling& sampling, uint64_t seed = 3) {
   Sampler sampler(sampling, seed, torch::kCPU);
   const Tensor counts = torch::bincount(sampler.next(logits()), {}, 5).to(torch::kFloat64);
@@ -58,7 +58,7 @@ TEST(Sampler, TopPKeepsTheTokenThatReachesIt) {
 }
 
 TEST(Sampler, BothCutsHoldTogether) {
-  // Of the four that top-k leaves, 0.5 / 0.97 and 0.25 / 0.97 reach 0.6.
+  // Among the four left by top-k, 0.5 / 0.97 and 0.25 / 0.97 reach 0.6.
   expect_shares(shares({.temperature = 1, .top_k = 4, .top_p = 0.6}), {0.5, 0.25, 0, 0, 0});
 }
 

@@ -1,4 +1,4 @@
-// When blocks come and go. No torch here.
+// The times when blocks are fetched and dropped. No torch here.
 #include "train/offload/blocks/block_prefetcher.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-// Writes down what it is told: +2 comes, =2 is waited for, -2 goes.
+// Records the calls: +2 fetches block 2, =2 waits for it, -2 drops it.
 class Written final : public BlockPrefetcher {
  public:
   explicit Written(int64_t blocks, int64_t ahead = 1) : BlockPrefetcher(/*stay=*/false, ahead) {

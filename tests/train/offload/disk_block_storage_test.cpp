@@ -1,5 +1,5 @@
-// Blocks' parameters in a file: what was put there comes back, whatever is under way. In a step:
-// offloaded_parameters_test.cpp; faults of the disk: tests/cli/disk_weights_test.py.
+// Blocks' parameters in a file: stored values come back, whatever transfers are in progress. In a
+// step: offloaded_parameters_test.cpp; disk faults: tests/cli/disk_weights_test.py.
 #include "train/offload/blocks/disk_block_storage.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ using Tensors = BlockStorage::Tensors;
 constexpr int64_t kSizes[] = {10'000, 4096, 3, 70'001};
 constexpr int64_t kOnPages = (3 + 1 + 1 + 18) * 4096;
 
-// Of a block at a time: no two parameters alike.
+// A block's values at one time: no two parameters are equal.
 Tensors numbers(int64_t block, int64_t time = 0) {
   Tensors all;
   for (const int64_t size : kSizes) {
@@ -45,7 +45,7 @@ void expect_equal(const Tensors& one, const Tensors& other) {
 
 class HomesOnDiskTest : public testing::Test {
  protected:
-  // In transfers of a page or two, so that a parameter is moved in many.
+  // With transfers of a page or two, so that a parameter takes many.
   std::unique_ptr<DiskBlockStorage> of_blocks(int64_t blocks, const std::string& directory) {
     auto homes = std::make_unique<DiskBlockStorage>(
         DiskBlockStorageOptions{.directory = directory, .blocks = blocks, .transfer_bytes = 8192},
@@ -57,7 +57,7 @@ class HomesOnDiskTest : public testing::Test {
     return of_blocks(blocks, folder_.path());
   }
 
-  // A copy is done when it is asked for.
+  // A copy is done at once.
   struct Counted final : CopyQueue {
     struct Done final : Copy {
       void wait() override {}
@@ -166,7 +166,7 @@ TEST_F(HomesOnDiskTest, TheFileHasNoNameWhileItIsThere) {
   closedir(directory);
 }
 
-// The descriptor of the file without a name that lies in this directory.
+// The file descriptor of the file without a name in this directory.
 int nameless_in(const std::string& directory) {
   const std::unique_ptr<char, decltype(&free)> whole(realpath(directory.c_str(), nullptr), &free);
   DIR* const open = opendir("/proc/self/fd");
@@ -185,8 +185,8 @@ int nameless_in(const std::string& directory) {
 TEST_F(HomesOnDiskTest, ABitThatTheDiskHasChangedIsRefusedWithItsBlock) {
   const auto homes = of_blocks(5);
   homes->finish_stores();
-  // In the second parameter of the fourth block: not through the descriptor of the homes, which may
-  // want whole pages.
+  // In the second parameter of the fourth block: not through the descriptor of `homes`, which may
+  // require whole pages.
   const std::string path = "/proc/self/fd/" + std::to_string(nameless_in(folder_.path()));
   const int file = ::open(path.c_str(), O_RDWR);
   const off_t place = 3 * kOnPages + 3 * 4096 + 17;

@@ -20,20 +20,20 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// The states of one parameter and what crosses the host link for it, in FP32 or BF16.
+// The states of one parameter and its data on the host link, in FP32 or BF16.
 struct Parameter {
   Parameter(int64_t elements, HostNumber type, unsigned seed = 1)
       : type(type), master(elements), m(elements), v(elements), gradient(elements) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     for (float& x : master) x = normal(random);
-    // Gradients over many orders of magnitude, as BF16 has them.
+    // Gradients over many orders of magnitude, as in BF16.
     for (float& x : gradient) x = narrow(normal(random) * std::pow(10.F, normal(random)));
     wire.resize(gradient.size() * (type == HostNumber::kFp32 ? 2 : 1));
     fill_wire();
   }
 
-  // `x` with the bits that BF16 has.
+  // `x` truncated to BF16.
   static float narrow(float x) {
     return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xffff0000);
   }
@@ -94,8 +94,8 @@ class Threads {
   int before_;
 };
 
-// Lengths around every vector's and the chunk of a thread; from the first step on, where m and v
-// hold rubbish.
+// Lengths around every vector's and a thread's chunk; from the first step on, where m and v are
+// uninitialized.
 TEST(HostAdamw, IsTheFormulaOfItsHeaderForEveryLengthWhateverTheMomentsHeldBeforeTheFirstStep) {
   for (const HostNumber type : kTypes) {
     for (const int64_t elements : {0, 1, 3, 15, 16, 17, 63, 65, 1000, 65535, 65537, 200003}) {
@@ -172,7 +172,7 @@ TEST(HostAdamw, TheWeightMayHaveABufferOfItsOwnAndTheGradientIsThenLeftAsItIs) {
 TEST(HostAdamw, TheThreadsAreThoseOfLibtorch) {
   for (const int threads : {1, 3}) {
     const Threads set(threads);
-    EXPECT_EQ(omp_get_max_threads(), threads);  // what host_adamw asks
+    EXPECT_EQ(omp_get_max_threads(), threads);  // as read by host_adamw
   }
 }
 
@@ -246,8 +246,8 @@ TEST(HostAdamw, EveryKindOfProcessorGivesTheSameBits) {
   }
 }
 
-// A weight of BF16 is the master's nearest, of two as near the even one, and beyond the largest
-// infinity; a NaN stays one, however few of its low bits are set.
+// A BF16 weight is the nearest to the master, of two equally near the even one, and infinity beyond
+// the largest; a NaN stays NaN, even if only low bits are set.
 TEST(HostAdamw, WeightsAreRoundedToTheNearestAndTiesToEvenInEveryVector) {
   const uint32_t masters[] = {0x3f800000, 0x3f808000, 0x3f808001, 0x3f818000, 0x3f817fff,
                               0xbf808000, 0xbf818000, 0x7f7f7fff, 0x7f7f8000, 0xff7fffff,
@@ -265,7 +265,7 @@ TEST(HostAdamw, WeightsAreRoundedToTheNearestAndTiesToEvenInEveryVector) {
       parameter.master[i] = std::bit_cast<float>(masters[i % kCases]);
       parameter.wire[i] = 0;
     }
-    // A gradient of zeros and no decay: the master stays what it is.
+    // A gradient of zeros and no decay: the master does not change.
     const AdamwFactors factors = adamw_factors({.weight_decay = 0}, 1);
     update_range(vectors, parameter.part(), factors, true, 0, parameter.part().elements);
     for (size_t i = 0; i < parameter.master.size(); ++i) {

@@ -27,7 +27,7 @@ TEST(HostArena, WhatIsGivenBackIsGivenOutAgainInWhateverPieces) {
   for (int i = 0; i < 1000; ++i) buffers.push_back(arena->take(60'000));
   const int64_t held = arena->slab_bytes();
   for (size_t i = 0; i < buffers.size(); i += 2) buffers[i].reset();
-  const auto large = arena->take(500 * 60'000);  // in the holes, all of them
+  const auto large = arena->take(500 * 60'000);  // spans all the holes
   EXPECT_EQ(arena->slab_bytes(), held);
 }
 

@@ -1,4 +1,4 @@
-// The host's update of one rank of several, by what it is told of the others.
+// The host's update of one rank among several, with given data of the others.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<Tensor> gradients(double times = 1) {
   return {torch::arange(35.0).view({5, 7}) * times, torch::arange(7.0) * times};
 }
 
-// One update by these gradients, given one by one; what became of the parameters.
+// One update by these gradients, given one by one, and the resulting parameters.
 struct OneUpdate {
   explicit OneUpdate(HostRanks ranks, double max_norm = 0)
       : optimizer(parameters, make_copy_queue(torch::kCPU), HostAdamwOptions{},
@@ -36,7 +36,7 @@ struct OneUpdate {
     optimizer.clip_to(max_norm);
   }
 
-  // Whether there was an update.
+  // True if there was an update.
   bool run(const std::vector<Tensor>& brought) {
     const int64_t skipped = optimizer.skipped_steps();
     optimizer.begin_step();
@@ -91,8 +91,7 @@ TEST(HostRanks, GradientsOfOneParameterAddUp) {
   expect_equal(twice.parameters, once.parameters);
 }
 
-// What another rank has is as if this one had it in one more parameter; what it counts is not
-// counted here.
+// Another rank's gradients act like one more parameter here; its own count excludes them.
 TEST(HostRanks, TheNormIsThatOfAllRanks) {
   const Tensor elsewhere = torch::arange(20.0);
   const double norm = torch::cat({gradients()[0].flatten(), elsewhere}).norm().item<double>();

@@ -40,8 +40,8 @@ TEST(OffloadedOptimizer, TwentyLossesAndTheWeightsAreThoseWithoutIt) {
   EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
 }
 
-// A master that is off in its last bit may round to the other BF16 number, and a loss of BF16
-// numbers is one of them: 2^-7 apart, two of them allowed.
+// A master that differs in its last bit may round to the neighbouring BF16 number, and the loss is
+// a BF16 number: 2^-7 apart, two steps allowed.
 TEST(OffloadedOptimizer, MastersOfBf16WeightsAreThoseOfTheDevice) {
   SmallStep usual(of_bf16_weights());
   SmallStep offloaded(offloading(of_bf16_weights()));
@@ -68,7 +68,7 @@ TEST(OffloadedOptimizer, EachWeightIsItsMasterRounded) {
   }
 }
 
-// Counts the gradients that there are whenever one is tagged.
+// Counts the existing gradients whenever one is tagged.
 struct Counting final : MemoryTags {
   explicit Counting(Step& step) : parameters(step.model()->parameters()) {}
   void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
@@ -195,7 +195,7 @@ TEST(OffloadedOptimizer, ClipsAsTheDeviceDoes) {
       SmallStep offloaded(offloading(clipped(spec, max_norm)));
       expect_near(offloaded.run_steps(20), usual.run_steps(20));
       EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
-      // AdamW follows the direction alone: the length shows in m.
+      // AdamW follows only the direction: the length shows in m.
       const std::vector<Tensor> moments = usual.step->update->state();
       const std::vector<Tensor> on_host = offloaded.step->update->state();
       EXPECT_LE((moments[0] - on_host[0]).norm().item<double>(),
@@ -228,8 +228,8 @@ RunSpec of_fp16() {
   return spec;
 }
 
-// A weight that is off in its last bit may be cast to the other FP16 number, and a loss is one of
-// them on the CPU: 2^-10 apart, two of them allowed.
+// A weight that differs in its last bit may be cast to the neighbouring FP16 number, and the loss
+// is an FP16 number on the CPU: 2^-10 apart, two steps allowed.
 constexpr double kOfFp16 = 1.0 / 512;
 
 void scale_by(double scale, SmallStep& small) {
@@ -244,7 +244,7 @@ TEST(OffloadedOptimizer, Fp16GradientsComeWithoutTheScaleOfTheLoss) {
     for (SmallStep* small : {&usual, &offloaded}) scale_by(1024, *small);
     EXPECT_EQ(offloaded.run(0), usual.run(0));
     ASSERT_EQ(usual.step->update->skipped_steps(), 0);
-    // The same casts so far: m and v show gradients, and what they are multiplied by.
+    // The casts are still the same: m and v show the gradients and their factor.
     EXPECT_LE(distance(offloaded.step->update->state(), usual.step->update->state()), 1e-6);
     EXPECT_LE(distance(offloaded.parameters(), usual.parameters()), 1e-6);
     expect_near(offloaded.run_steps(3), usual.run_steps(3), kOfFp16);
@@ -253,7 +253,7 @@ TEST(OffloadedOptimizer, Fp16GradientsComeWithoutTheScaleOfTheLoss) {
   }
 }
 
-// A scale at which backward's FP16 gradients are infinite, until it is halved often enough.
+// The scale makes backward's FP16 gradients infinite, until it is halved often enough.
 TEST(OffloadedOptimizer, AStepOfInfiniteGradientsUpdatesNothingAndHalvesTheScaleAsOnTheDevice) {
   for (const RunSpec& spec : {of_fp16(), in_parts(clipped(of_fp16(), 0.5))}) {
     SmallStep usual(spec);
@@ -272,8 +272,8 @@ TEST(OffloadedOptimizer, AStepOfInfiniteGradientsUpdatesNothingAndHalvesTheScale
   }
 }
 
-// What leaves for the host for other reasons leaves on the same stream.
-// What a weight that is off in its last bit makes may round to the next INT8 code.
+// Other copies to the host use the same stream.
+// A result of a weight that differs in its last bit may round to the next INT8 code.
 TEST(OffloadedOptimizer, GoesWithEveryFormOfWhatAutogradSaves) {
   for (const char* activations : {"int8:min=0", "offload:min=0", "offload-int8:min=0"}) {
     for (const char* checkpoint : {"none", "full", "selective"}) {

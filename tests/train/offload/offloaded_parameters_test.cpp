@@ -22,7 +22,7 @@ RunSpec of_five_blocks(Mode mode, const char* checkpoint = "none") {
   return spec;
 }
 
-// With a directory of its own where it is a disk (tests/train/own_directory.h).
+// A disk gets its own directory (tests/train/own_directory.h).
 constexpr const char* kPlaces[] = {"cpu", "nvme:."};
 
 RunSpec offloaded_to(const char* place, RunSpec spec) {
@@ -102,7 +102,7 @@ TEST(OffloadedParameters, TrainAsTheHostTrainsThoseOnTheCard) {
   }
 }
 
-// The most blocks whose weights are on the device when one is fetched.
+// The highest number of blocks with weights on the device when one is fetched.
 struct Resident final : MemoryTags {
   explicit Resident(Step& step) {
     for (const auto& item : step.model()->named_parameters()) {
@@ -123,7 +123,7 @@ TEST(OffloadedParameters, OfFewBlocksAreOnTheDeviceAndOfNoneAfterTheStep) {
     Resident resident(*small.step);
     const Listening listening(*small.step, nullptr, &resident);
     small.step->run(small.data.batch(0));
-    // Beside two, where a group is computed again, its last block, whose backward has begun.
+    // A recomputed group adds its last block, whose backward has begun, to the two.
     const bool of_groups = std::string_view(checkpoint) == "every:2";
     EXPECT_LE(resident.most, of_groups ? 3 : 2) << checkpoint;
     EXPECT_GE(resident.most, 2) << checkpoint;
@@ -144,7 +144,7 @@ TEST(OffloadedParameters, CrossTheLinkOncePerUse) {
   small.step->run(small.data.batch(0));
   const HostTraffic of_step = small.step->copies->traffic() - before;
   EXPECT_EQ(of_step.to_host, 0);
-  EXPECT_EQ(of_step.to_card, 9 * block_bytes);  // the last block's are still there in backward
+  EXPECT_EQ(of_step.to_card, 9 * block_bytes);  // the last block's stay for backward
 }
 
 TEST(OffloadedParameters, GoWithActivationsOnTheHostAndMicroBatches) {
@@ -176,7 +176,7 @@ TEST(OffloadedParameters, AStepAfterOneThatFailedIsAsIfItHadNotBeen) {
   }
 }
 
-// One block ahead: 9 reads of 5 blocks, as they cross the link; each new weight is written once.
+// One block ahead: 9 reads of 5 blocks, as over the link; each new weight is written once.
 TEST(OffloadedParameters, AreReadFromTheDiskOncePerUseAndWrittenOncePerUpdate) {
   for (const Mode mode : {Mode::kForwardBackward, Mode::kTraining}) {
     const SmallStep small(offloaded_to("nvme:.", of_five_blocks(mode)));

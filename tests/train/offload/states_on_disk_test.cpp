@@ -1,5 +1,5 @@
-// The host's update of states in files: the same bits as in memory, and a run that goes on where
-// another one ended. The files themselves: tests/train/offload/disk.
+// The host's update of states in files: the same bits as in memory, and a run that continues
+// another one. The files themselves: tests/train/offload/disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-// Two pieces of a file for the wider matrices of a block.
+// A run with two pieces of a file for the wider matrices of a block.
 RunSpec of_wide_matrices(WeightType weights) {
   RunSpec spec = tiny_spec();
   spec.d_model = 512;

@@ -14,7 +14,7 @@ namespace {
 
 using torch::Tensor;
 
-// Of tests/baselines/optim/against_bitsandbytes.py.
+// The results of tests/baselines/optim/against_bitsandbytes.py.
 std::map<std::string, Tensor> of_bitsandbytes() {
   const SafetensorsFile file(HEADROOM_BASELINES "/optim/bitsandbytes.safetensors");
   std::map<std::string, Tensor> tensors;
@@ -37,21 +37,21 @@ TEST(Adam8bit, OptimizersOfOneDeviceShareTheirMaps) {
   EXPECT_EQ(dynamic_maps(torch::kCPU), one);
 }
 
-// A block and a part of one whose elements lie over seven orders of magnitude, of both signs.
+// Full blocks and a partial one, with elements over seven orders of magnitude, of both signs.
 Tensor gradients_of_all_sizes() {
   torch::manual_seed(5);
   return torch::randn({17, 242}) * torch::pow(10.0, -7 * torch::rand({17, 242}));
 }
 
 struct Stored {
-  Tensor codes, scales;  // as bitsandbytes has them
+  Tensor codes, scales;  // as in bitsandbytes
 };
 
 Stored stored(const Adam8bit& optimizer, size_t moment) {
   return {optimizer.state()[moment].flatten(), optimizer.state()[2 + moment].flatten()};
 }
 
-// What the first step stores is a tenth of the gradient and a thousandth of its square.
+// The first step stores a tenth of the gradient and a thousandth of its square.
 TEST(Adam8bit, AMomentIsStoredAsTheNearestValueOfItsBlock) {
   Tensor p = torch::zeros({17, 242});
   const Tensor g = gradients_of_all_sizes();
@@ -76,7 +76,7 @@ TEST(Adam8bit, AMomentIsStoredAsTheNearestValueOfItsBlock) {
   }
 }
 
-// Another library's own optimizer, run by Python: its parameters after five steps.
+// The parameters of another library's optimizer, run in Python, after five steps.
 TEST(Adam8bit, UpdatesAreThoseOfBitsandbytes) {
   const auto theirs = of_bitsandbytes();
   const SafetensorsFile file(HEADROOM_BASELINES "/optim/inputs.safetensors");
@@ -91,7 +91,7 @@ TEST(Adam8bit, UpdatesAreThoseOfBitsandbytes) {
       optimizer.step();
     }
     const Tensor error = (p.flatten().slice(0, 0, std::nullopt, 5) - theirs.at(name)).abs();
-    // Where two values are as near, the last bit of a moment decides between them.
+    // If two values are equally near, the last bit of a moment decides between them.
     EXPECT_LE(error.gt(2e-6).sum().item<int64_t>(), error.numel() / 1000) << name;
     EXPECT_LE(error.max().item<double>(), 1e-2) << name;
   }
@@ -117,7 +117,7 @@ TEST(Adam8bit, ATensorOfFewerThan4096ElementsIsUpdatedAsByAdamw) {
   EXPECT_EQ(optimizer.state()[4].numel(), 0) << "scales of m of the small one";
 }
 
-// An element's own moments are forgotten, and nothing else of any block is touched.
+// Only that element's moments are reset, nothing else in any block.
 TEST(Adam8bit, AGradientThatIsNotFiniteIsItsElementsAlone) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -139,7 +139,7 @@ TEST(Adam8bit, AGradientThatIsNotFiniteIsItsElementsAlone) {
   }
 }
 
-// A gradient whose square overflows spoils the v of its block.
+// A gradient whose square overflows corrupts only the v of its block.
 TEST(Adam8bit, AnOverflowStaysInItsBlock) {
   Tensor p = torch::zeros({4, 2048});
   Adam8bit optimizer({p}, {});
@@ -151,7 +151,7 @@ TEST(Adam8bit, AnOverflowStaysInItsBlock) {
   EXPECT_FALSE(finite[9].item<bool>()) << "elements 2304 to 2559";
 }
 
-// A tensor of several chunks is what its parts are.
+// A tensor of several chunks gives the same result as its parts.
 TEST(Adam8bit, ChunksDoNotShow) {
   const int64_t elements = kAdam8bitChunk + 3 * 256 + 17;
   torch::manual_seed(5);

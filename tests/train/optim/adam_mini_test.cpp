@@ -25,8 +25,8 @@ TEST(AdamMini, QueryAndKeyAreDividedByHeadsOtherMatricesByRowsAndVectorsNotAtAll
   EXPECT_EQ(rows_per_block("layers.0.ln1.weight", {768}, 64), 768);
 }
 
-// One step from nothing: every element moves by the rate times its gradient over the root of its
-// block's mean square.
+// The first step: every element moves by the rate times its gradient over the root of its block's
+// mean square.
 TEST(AdamMini, ABlockSharesOneRate) {
   const Tensor g = torch::tensor({{3.0F, 0.0F}, {0.0F, 4.0F}, {1.0F, 1.0F}, {1.0F, -1.0F}});
   const auto moved = [&](const char* name) {

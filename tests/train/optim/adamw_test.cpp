@@ -10,7 +10,7 @@ namespace {
 using torch::Tensor;
 
 // Against the formula of adamw.h in double precision, over steps whose gradients differ by orders
-// of magnitude: what epsilon is added to, and every bias correction, shows.
+// of magnitude, so that the place of epsilon and every bias correction shows.
 TEST(Adamw, UpdatesAreThoseOfTheFormulaInEveryImplementation) {
   const AdamwOptions options{.learning_rate = 1e-2, .eps = 1e-4, .weight_decay = 0.1};
   for (const OptimizerImpl impl : info_of(OptimizerKind::kAdamw).implementations) {

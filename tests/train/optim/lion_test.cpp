@@ -9,7 +9,7 @@ using torch::Tensor;
 
 constexpr LionOptions kLion = {.learning_rate = 0.1, .weight_decay = 0};
 
-// The momentum and the gradient disagree: what decides is 0.9 of the one and 0.1 of the other, and
+// The momentum and the gradient disagree: the sign is that of 0.9 of the one plus 0.1 of the other;
 // only then does the momentum move, by a hundredth.
 TEST(Lion, EveryElementMovesByTheRateAgainstTheInterpolationsSign) {
   for (const OptimizerImpl impl : info_of(OptimizerKind::kLion).implementations) {

@@ -18,7 +18,8 @@ using torch::Tensor;
 constexpr MuonOptions kMuon = {.learning_rate = 1e-2, .weight_decay = 0.1};
 constexpr int64_t kSteps = 4;
 
-// numbers: the weight, then a gradient for each step. Weight and momentum; empty without a torch.
+// numbers: the weight, then a gradient for each step. Returns weight and momentum; empty without
+// Python's torch.
 Tensor by_torch(const Tensor& numbers) {
   const ScratchDirectory scratch;
   const std::string path = scratch.file("numbers");
@@ -52,7 +53,7 @@ TEST(Muon, WeightAndMomentumAreThoseOfTorchsMuonBitForBit) {
   }
 }
 
-// Singular values of the update lie around 1, whatever the gradient's are.
+// The update's singular values are around 1, whatever the gradient's.
 TEST(Muon, TheUpdateIsAboutOrthogonal) {
   torch::manual_seed(6);
   Tensor weight = torch::zeros({16, 40});

@@ -1,5 +1,5 @@
-// Every optimizer of train/optim/table.h in each of its implementations: what a suite of contract
-// tests is instantiated with.
+// Every optimizer of train/optim/table.h in each of its implementations: the parameters of contract
+// test suites.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline std::vector<OptimizerCase> every_optimizer() {
   return cases;
 }
 
-// "adam_mini" of adam-mini.
+// "adam_mini" for adam-mini.
 inline std::string file_name(OptimizerKind kind) {
   std::string name = to_string(kind);
   std::replace(name.begin(), name.end(), '-', '_');
@@ -37,7 +37,7 @@ inline std::string name_of_case(const testing::TestParamInfo<OptimizerCase>& inf
   return file_name(info.param.kind) + "_" + to_string(info.param.impl);
 }
 
-// A spec of that optimizer; the rest is its default.
+// A default spec with that optimizer.
 inline RunSpec spec_of(const OptimizerCase& which) {
   RunSpec spec;
   spec.optimizer = which.kind;
@@ -45,7 +45,7 @@ inline RunSpec spec_of(const OptimizerCase& which) {
   return spec;
 }
 
-// Whose parameters are all of one kind, which Adam-mini asks for by name. `spec` must outlive it.
+// All parameters get the same name, from which Adam-mini takes their kind. `spec` must outlive it.
 inline MakeOptimizer maker_of(const RunSpec& spec) {
   return [&spec](std::vector<torch::Tensor> parameters, size_t) {
     const std::vector<std::string> names(parameters.size(), "ffn.w1.weight");

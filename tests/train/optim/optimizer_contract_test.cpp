@@ -1,5 +1,5 @@
-// The contract that every optimizer of train/optim/table.h keeps, in each of its implementations.
-// A new one adds tests/baselines/optim/<name>.py, its paper's formula, and what that computes.
+// The contract of every optimizer of train/optim/table.h, in each of its implementations. A new one
+// adds tests/baselines/optim/<name>.py, its paper's formula, and the results of that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<Tensor> some_parameters() {
   for (Tensor& p : all) p.set_requires_grad(true);
   return all;
 }
-constexpr int64_t kBlocks[] = {kHeads, 1, 3, 17};  // of Adam-mini
+constexpr int64_t kBlocks[] = {kHeads, 1, 3, 17};  // Adam-mini's
 constexpr bool kHidden[] = {true, false, true, false};
 
 // Sum of squared distances from one half.
@@ -49,7 +49,7 @@ std::map<std::string, Tensor> baseline(const std::string& name) {
   return tensors;
 }
 
-// That of make.py, from the parameter's first values.
+// The gradient of make.py, from the parameter's initial values.
 Tensor baseline_gradient(const Tensor& initial, int64_t step) {
   const Tensor x = torch::roll(initial.flatten(), {7 * step});
   return (x * x.abs() * std::pow(4.0F, static_cast<float>(1 - step))).view(initial.sizes());
@@ -80,7 +80,7 @@ class OptimizerContract : public testing::TestWithParam<OptimizerCase> {
 
 int64_t bytes_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
 
-// Row by row, in each the parameters in their order; then what all share.
+// Row by row, each with the parameters in order; then the shared state.
 TEST_P(OptimizerContract, KeepsTheStateThatItsRowsSayFromTheFirstStepOn) {
   auto p = some_parameters();
   const auto optimizer = optimizer_of(p);
@@ -142,7 +142,7 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsFirstImplementation) {
   }
 }
 
-// By itself, and as what stands before BF16 weights has it.
+// Alone, and inside the wrappers for BF16 weights.
 TEST_P(OptimizerContract, GoesOnFromItsStateToTheBit) {
   const MakeOptimizer make = [](std::vector<Tensor> parameters, size_t first) {
     const auto begin = kNames.begin() + static_cast<std::ptrdiff_t>(first);
@@ -199,7 +199,7 @@ TEST_P(OptimizerContract, GoesOnFromItsStateToTheBit) {
   }
 }
 
-// Steps, learning rate and weight decay are those of tests/baselines/optim/make.py.
+// With the steps, learning rate and weight decay of tests/baselines/optim/make.py.
 TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
   const std::map<std::string, Tensor> inputs = baseline("inputs");
   std::vector<Tensor> p;
@@ -216,13 +216,13 @@ TEST_P(OptimizerContract, UpdatesAreThoseOfItsPapersFormula) {
     }
     optimizer->step();
   }
-  // Muon orthogonalizes in BF16, which has 8 bits, and the formula does so in double precision.
+  // Muon orthogonalizes in BF16, which has 8 bits, the formula in double precision.
   const double tolerance = GetParam().kind == OptimizerKind::kMuon ? 2e-3 : 2e-6;
   size_t i = 0;
   for (const auto& [name, expected] : baseline(file_name(GetParam().kind))) {
     const Tensor kept = p[i++].flatten().slice(0, 0, std::nullopt, 5);
     ASSERT_EQ(kept.sizes(), expected.sizes()) << name;
-    // In 8 bits a last bit may decide between two values.
+    // With 8 bits a last bit may decide between two values.
     const int64_t allowed = keeps_8_bits() ? kept.numel() / 1000 : 0;
     EXPECT_LE((kept - expected).abs().gt(tolerance).sum().item<int64_t>(), allowed) << name;
   }

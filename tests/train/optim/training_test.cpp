@@ -1,4 +1,4 @@
-// Every optimizer on a small model: it learns, in the same way each time, and keeps what it tags.
+// Every optimizer on a small model: it learns, reproducibly, and keeps the tensors that it tags.
 #include <gtest/gtest.h>
 
 #include "model/parameter_table.h"
@@ -52,7 +52,7 @@ TEST(OptimizerTraining, EveryOptimizerLearnsABatch) {
   }
 }
 
-// To a seventieth of the first loss.
+// The loss falls to a seventieth.
 TEST(OptimizerTraining, In8BitsTheLossStaysWithinThreePercentOfAdamws) {
   const auto adamw = losses_of(spec_of(OptimizerKind::kAdamw, 1e-3), 50);
   const auto in_8_bits = losses_of(spec_of(OptimizerKind::kAdam8bit, 1e-3), 50);
@@ -62,9 +62,9 @@ TEST(OptimizerTraining, In8BitsTheLossStaysWithinThreePercentOfAdamws) {
   EXPECT_NE(in_8_bits.back(), adamw.back());
 }
 
-// Of real tensors, for each parameter of a model whose matrices are as wide as small ones are. The
-// guide counts the weight too (4 bytes): AdamW 12 and Lion 8, as here; Adam-mini 6, where the
-// first moment stays and 8 are needed; in 8 bits 8, where two moments of a byte make 6.
+// Measured on real tensors, per parameter of a model with matrices as wide as in small models. The
+// guide also counts the weight (4 bytes): AdamW 12 and Lion 8, as here; Adam-mini 6, although the
+// first moment remains and 8 are needed; with 8 bits 8, although two moments of a byte make 6.
 TEST(OptimizerTraining, StateTakesItsBytesPerParameter) {
   const auto bytes_per_parameter = [](OptimizerKind kind) {
     RunSpec spec = spec_of(kind, 1e-3);

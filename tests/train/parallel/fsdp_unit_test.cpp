@@ -52,7 +52,7 @@ TEST_P(ShardedUnits, NoMemoryIsLetGoWhileACollectiveUsesIt) {
     for (int step = 0; step < 2; ++step) {
       shared.free_gradients();
       shared.fetch();
-      shared.drop();  // before anybody has waited: a step that failed
+      shared.drop();  // before a wait: a failed step
       shared.fetch();
       shared.wait();
       backward(shared, /*last=*/false);
@@ -60,7 +60,7 @@ TEST_P(ShardedUnits, NoMemoryIsLetGoWhileACollectiveUsesIt) {
       backward(shared, /*last=*/true);
       shared.drop();
       shared.settle();
-      if (step == 0) continue;  // in the middle: the next one begins over
+      if (step == 0) continue;  // in the middle: the next one starts over
       shared.give_gradients();
       shared.gather_updates();
       shared.wait();
@@ -78,7 +78,7 @@ TEST_P(ShardedUnits, CopiesAreAskedOnceAStepAfterTheLastSumOfTheGroup) {
   if (GetParam() == 1) {
     EXPECT_THAT(under_way_.take(), ElementsAre("dp scatter"));
   } else {
-    // Of one gradient after another the unit's own sum is there before the next one is begun.
+    // With one gradient at a time, the unit's own sum ends before the next one begins.
     EXPECT_THAT(under_way_.take(), ElementsAre("dp scatter", "dp scatter is there", "dp scatter"));
   }
   shared.settle();
@@ -87,7 +87,7 @@ TEST_P(ShardedUnits, CopiesAreAskedOnceAStepAfterTheLastSumOfTheGroup) {
   EXPECT_THAT(under_way_.take(), ElementsAre("dp copies sum is there"));
 }
 
-// The sum of the micro-batch before is settled when the last one's backward has begun.
+// The previous micro-batch's sum is settled after the last one's backward has begun.
 TEST_P(ShardedUnits, ASumThatIsSettledInTheLastBackwardIsNotTheLastOne) {
   if (GetParam() == 1) GTEST_SKIP() << "which adds up one sum a step";
   FsdpUnit shared = unit(GetParam());

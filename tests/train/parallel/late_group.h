@@ -1,6 +1,5 @@
-// A group of ranks whose collectives are under way until somebody waits for them, and that hears
-// when memory they use is let go before. Of one rank: the others are not there, and no number is
-// right.
+// A group of ranks whose collectives are in progress until a wait, and that detects if memory in
+// use by them is freed before. For one rank: the others are absent, and no number is right.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +13,10 @@
 
 namespace headroom {
 
-// What is under way, in the order in which it began, and what went wrong.
+// The collectives in progress, in the order of their beginning, and the errors.
 class UnderWay {
  public:
-  // Holds no tensor: only a wait tells that its memory is free.
+  // Holds no tensor: only a wait releases its memory.
   int64_t begin(std::string name, const std::vector<torch::Tensor>& tensors) {
     said_.push_back(name);
     Use use{next_, std::move(name), {}};
@@ -65,7 +64,7 @@ class LateGroup final : public c10d::Backend {
   LateGroup(int rank, int size, std::string name, UnderWay& under_way)
       : Backend(rank, size), name_(std::move(name)), under_way_(under_way) {}
 
-  const std::string getBackendName() const override { return "late"; }  // NOLINT: as it is there
+  const std::string getBackendName() const override { return "late"; }  // NOLINT: declared that way
 
   c10::intrusive_ptr<c10d::Work> _allgather_base(torch::Tensor& whole, torch::Tensor& own,
                                                  const c10d::AllgatherOptions&) override {
@@ -102,7 +101,7 @@ class LateGroup final : public c10d::Backend {
   UnderWay& under_way_;
 };
 
-// The CPU's allocator while it lives, which tells what is let go.
+// Replaces the CPU's allocator during its lifetime, and reports freed memory.
 class ToldAllocator final : public c10::Allocator {
  public:
   explicit ToldAllocator(UnderWay& under_way)

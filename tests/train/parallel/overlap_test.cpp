@@ -1,5 +1,5 @@
-// What collectives run beside: where they begin and where they are waited for, among the blocks of
-// a step. Two replicas, threads of this process, over Gloo; order and values, no speed.
+// The overlap of collectives: where they begin and are waited for, among the blocks of a step. Two
+// replicas, threads of this process, over Gloo; order and values, not speed.
 #define USE_C10D_GLOO
 #include <c10/cuda/CUDAStream.h>
 #include <gtest/gtest.h>
@@ -25,17 +25,17 @@ using torch::Tensor;
 constexpr int kRanks = 2;
 constexpr int64_t kLayers = 4;
 
-// c10d's flight recorder is one for the process and writes its map of groups without a lock
-// (FlightRecorderDetail.hpp of PyTorch 2.11, all_pg_status_): two ranks as threads crash there now
-// and then. Off, before the first group.
+// c10d has one flight recorder per process, which writes its map of groups without a lock
+// (FlightRecorderDetail.hpp of PyTorch 2.11, all_pg_status_): two ranks as threads sometimes crash
+// there. Turned off before the first group.
 const bool kNoFlightRecorder = setenv("TORCH_FR_BUFFER_SIZE", "0", /*overwrite=*/1) == 0;
 
 std::string block(const char* what, int64_t index) {
   return std::string(what) + " block " + std::to_string(index);
 }
 
-// Phases and blocks of a step, into a timeline. A block's backward begins where the gradient of its
-// output is there, which is where that of the block behind it ends.
+// Records phases and blocks of a step in a timeline. A block's backward begins when the gradient of
+// its output exists, which is the end of the next block's backward.
 class StepTimeline final : public ScopeListener {
  public:
   StepTimeline(Step& step, Timeline& timeline) : timeline_(timeline) {
@@ -71,7 +71,7 @@ Timeline timeline_of_rank(RunSpec spec, int rank, const c10::intrusive_ptr<c10d:
   StepTimeline listener(*step, timeline);
   const Listening listening(*step, &listener);
   step->run(data.batch(0));
-  timeline.clear();  // a step as all that follow are
+  timeline.clear();  // the next step is like all later ones
   step->run(data.batch(1));
   return timeline;
 }
@@ -108,7 +108,7 @@ TEST(Overlap, BucketsOfGradientsLeaveWhileBackwardGoesOn) {
   RunSpec spec = replicas(0);
   spec.bucket_bytes = 4 * (4 * 32 * 32 + 3 * 32 * 48);  // about a block
   const Timeline timeline = timeline_of(spec);
-  // The head's and a part of the last block's before that block's backward is through.
+  // The head's and a part of the last block's, before that block's backward has ended.
   expect_order(timeline, {"begin backward", "begin all_reduce 0", "begin all_reduce 1",
                           block("begin backward of", 0), "end backward", "wait all_reduce 0",
                           "wait all_reduce 1", "begin optimizer"});
@@ -120,7 +120,7 @@ TEST(Overlap, GradientsOfABlockLeaveBesideTheBackwardOfTheBlockBefore) {
     // The head's first, then from the last block on.
     for (int64_t index = kLayers - 1; index > 0; --index) {
       const std::string sum = "reduce_scatter " + std::to_string(kLayers - index);
-      // Waited for where the next one is ready: the whole of a block's backward is between.
+      // Waited for when the next one is ready: a block's whole backward is in between.
       expect_order(timeline,
                    {"begin " + sum, block("begin backward of", index - 1), "wait " + sum});
       if (index == 1) continue;  // the first block's waits for the token table's
@@ -132,14 +132,14 @@ TEST(Overlap, GradientsOfABlockLeaveBesideTheBackwardOfTheBlockBefore) {
 
 TEST(Overlap, WeightsOfABlockComeBesideTheBlockBeforeIt) {
   const Timeline timeline = timeline_of(replicas(3));
-  // all_gather 0 is the token table's, then come the blocks', and at the last one the head's.
+  // all_gather 0 is the token table's, then follow the blocks', and at the last one the head's.
   for (int64_t index = 1; index < kLayers; ++index) {
     const std::string gather = "all_gather " + std::to_string(index + 1);
     expect_order(timeline, {"begin " + gather, block("end", index - 1), "wait " + gather});
   }
   const std::string head = "all_gather " + std::to_string(kLayers + 1);
   expect_order(timeline, {"begin " + head, block("end", kLayers - 1), "begin backward"});
-  // In backward from the last but one down; the last one's stay.
+  // In backward from the last block but one down; the last one's weights stay.
   for (int64_t index = kLayers - 2; index >= 0; --index) {
     const std::string gather = "all_gather " + std::to_string(2 * kLayers - index);
     const std::string sum = "reduce_scatter " + std::to_string(kLayers - index - 1);
@@ -157,7 +157,7 @@ TEST(Overlap, NewWeightsAreGatheredTogetherAndNotOneAfterTheOther) {
   }
 }
 
-// Under headroom dryrun --events late, where what is issued is done when the host waits for it.
+// With headroom dryrun --events late, where issued work is done when the host waits for it.
 TEST(OnACard, ACollectiveRunsOnAStreamOfItsOwnAndItsWaitDoesNotStopTheHost) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no card, not even a virtual one";
   const torch::Device card(torch::kCUDA, 0);

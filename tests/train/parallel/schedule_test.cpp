@@ -51,13 +51,12 @@ TEST(Schedule, EveryChunkGoesForwardAndBackwardOnceWithEveryMicroBatch) {
   }
 }
 
-// When the last stage has ended, if every action takes one unit of time and each stage does its own
-// in their order, as soon as what an action needs of another stage is there. -1: somebody waits for
-// ever.
+// The end of the last stage, if every action takes one unit of time and each stage runs its actions
+// in order, each as soon as its inputs from other stages are ready. -1: a deadlock.
 int64_t units_of_time(const Case& one) {
   const auto lists = lists_of(one);
   const int64_t pieces = one.stages * parse_schedule("--schedule", one.schedule).chunks;
-  std::map<std::array<int64_t, 3>, int64_t> ends;  // of kind, piece, micro-batch
+  std::map<std::array<int64_t, 3>, int64_t> ends;  // by kind, piece, micro-batch
   std::vector<size_t> at(lists.size(), 0);
   std::vector<int64_t> now(lists.size(), 0);
   bool moved = true;

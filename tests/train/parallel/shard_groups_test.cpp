@@ -19,7 +19,7 @@ TEST(ShardGroups, NeighbouringReplicasShareAndTheSamePlacesOfTheGroupsAreCopies)
 
 TEST(ShardGroups, OtherAxesAreLeftAsTheyAre) {
   const ShardGroups groups(parse_mesh("--mesh", "pp=2,dp=4,tp=2"), 2);
-  // Rank 11: stage 1, replica 1, second of its two that share matrices.
+  // Rank 11: stage 1, replica 1, the second of its two tensor-parallel ranks.
   EXPECT_THAT(groups.sharers(11), ElementsAre(9, 11));
   EXPECT_THAT(groups.copies(11), ElementsAre(11, 15));
 }

@@ -1,5 +1,5 @@
-// A process group that writes down when its collectives begin and when somebody waits for them,
-// and leaves the rest to a real one.
+// A process group that records the beginning of its collectives and the waits for them, and
+// forwards everything to a real one.
 #pragma once
 
 #include <map>
@@ -12,11 +12,11 @@
 
 namespace headroom {
 
-// What happened, in its order. Of one rank: a step's threads take turns.
+// The events of one rank, in order; a step's threads take turns.
 class Timeline {
  public:
   void add(const std::string& event) { events_.push_back(event); }
-  // "begin all_reduce 0", the next of its kind.
+  // Adds "begin all_reduce 0", numbered by kind.
   std::string begin(const std::string& kind) {
     std::string name = kind + " " + std::to_string(count_[kind]++);
     add("begin " + name);
@@ -28,14 +28,14 @@ class Timeline {
   }
 
   const std::vector<std::string>& events() const { return events_; }
-  // Where it stands. The number of events, later than all, where it does not.
+  // The event's place; the number of events, later than all, if it did not happen.
   size_t at(const std::string& event) const {
     size_t place = 0;
     while (place < events_.size() && events_[place] != event) ++place;
     return place;
   }
   bool has(const std::string& event) const { return at(event) < events_.size(); }
-  // For who reads a failure.
+  // For a failure's message.
   std::string text() const {
     std::string all;
     for (const std::string& event : events_) all += event + "\n";

@@ -1,4 +1,4 @@
-// The tensors of tests/baselines/ppo/, which make_ppo.py there and TRL computed.
+// The tensors of tests/baselines/ppo/, computed by make_ppo.py there and by TRL.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace headroom {
 
 using Baseline = std::map<std::string, torch::Tensor>;
 
-// Inputs, and what make_ppo.py makes of them, under the same names that of TRL where `name` is
-// "trl" and TRL has it. Scalars are (1).
+// Inputs, and make_ppo.py's results; if `name` is "trl", TRL's results replace them under the same
+// names, where TRL has them. Scalars have shape (1).
 inline Baseline read_baseline(const std::string& name) {
   Baseline tensors;
   for (const std::string& part : {std::string("ppo"), name}) {
@@ -27,13 +27,13 @@ inline Baseline read_baseline(const std::string& name) {
   return tensors;
 }
 
-// A test for each of the two.
+// A test for each of the two baselines.
 class AgainstBaseline : public testing::TestWithParam<const char*> {
  protected:
   const Baseline of = read_baseline(GetParam());
 };
 
-// What make_ppo.py was told.
+// The settings of make_ppo.py.
 constexpr double kTemperature = 0.8;
 constexpr double kKlCoef = 0.07;
 constexpr double kGamma = 0.98;
@@ -49,7 +49,7 @@ inline torch::Tensor mask_of(const Baseline& baseline) {
   return torch::arange(baseline.at("tokens").size(1)) < baseline.at("lengths").unsqueeze(-1);
 }
 
-// Numbers where no token is: they must not matter.
+// Fills the places without a token, which must not matter.
 inline torch::Tensor outside_as(const torch::Tensor& values, const torch::Tensor& mask,
                                 double value) {
   return values.masked_fill(~mask, value);

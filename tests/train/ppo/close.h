@@ -1,4 +1,4 @@
-// How far tensors are apart.
+// Differences between tensors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 namespace headroom {
 
-// Largest difference over the largest expected magnitude (1 where all are 0); infinite where
-// something is not finite.
+// Largest difference over the largest expected magnitude (1 if all are 0); infinite if a value is
+// not finite.
 inline double error_of(const torch::Tensor& value, const torch::Tensor& expected) {
   EXPECT_EQ(value.sizes(), expected.sizes());
   if (expected.numel() == 0) return 0;

@@ -112,7 +112,7 @@ TEST(Iteration, RunsWithACacheAsWithout) {
   }
 }
 
-// Of one sequence, without any of ours but the model: what the packed passes must find.
+// The log-probabilities of one sequence by the model alone: the expected result of packed passes.
 Tensor log_probs_of_one(Step& step, const Experience& of, int64_t i, double temperature) {
   const int64_t prompt = of.prompt_lengths[static_cast<size_t>(i)];
   const int64_t response = of.response_lengths[static_cast<size_t>(i)];
@@ -188,7 +188,7 @@ double largest_difference(const std::map<std::string, Tensor>& a,
   return largest;
 }
 
-// SGD, whose update is the gradient: Adam's first ones are its sign, which rounding turns round.
+// SGD, whose update is the gradient: Adam's first updates are its sign, which rounding can flip.
 RunSpec sgd_role() {
   RunSpec run = tiny_role();
   run.optimizer = OptimizerKind::kSgd;

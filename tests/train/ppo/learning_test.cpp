@@ -1,4 +1,4 @@
-// On the CPU the program learns: with the reward "the share of tokens that are 5" a tiny model's
+// The program learns on the CPU: with the reward "the share of tokens that are 5" a tiny model's
 // mean reward rises from chance to 0.9, and the KL divergence to the reference stays bounded.
 #include <gtest/gtest.h>
 
@@ -43,8 +43,8 @@ void expect_learnt(const Learnt& learnt) {
   EXPECT_NEAR(learnt.scores.front(), 1 / kVocabulary, 0.06) << "begins at chance";
   EXPECT_GE(learnt.first_above, 0);
   EXPECT_GE(learnt.scores.back(), 0.9);
-  // A policy that always says one token is -log(its probability under the reference) away from it:
-  // from a uniform reference that.
+  // The KL divergence of a policy with only one token is -log(its probability under the reference):
+  // for a uniform reference log(kVocabulary).
   EXPECT_LE(learnt.largest_kl, std::log(kVocabulary));
 }
 

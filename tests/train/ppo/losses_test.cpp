@@ -17,7 +17,7 @@ constexpr LossAggregation kModes[] = {LossAggregation::kTokenMean, LossAggregati
 
 class LossesBaseline : public AgainstBaseline {
  protected:
-  // From hidden states and head, by token_log_probs; of every position.
+  // From hidden states and head, by token_log_probs; for every position.
   TokenLogProbs now() {
     const auto flat = [](const Tensor& of_tokens) { return of_tokens.flatten(0, 1); };
     return token_log_probs(flat(hidden_BRD), head_VD, flat(of.at("tokens").to(torch::kInt64)),
@@ -30,7 +30,7 @@ class LossesBaseline : public AgainstBaseline {
                   const std::string& suffix = "") const {
     return of.at(name + "." + word_of(mode) + suffix);
   }
-  // Of a loss that came from now().
+  // Checks a loss computed from now().
   void expect_loss(const Tensor& loss, const std::string& name, LossAggregation mode) {
     SCOPED_TRACE(name + " " + word_of(mode));
     hidden_BRD.mutable_grad() = Tensor();
@@ -40,7 +40,7 @@ class LossesBaseline : public AgainstBaseline {
     EXPECT_LE(error_of(hidden_BRD.grad(), expected(name, mode, ".d_hidden")), kTolerance);
     EXPECT_LE(error_of(head_VD.grad(), expected(name, mode, ".d_head")), kTolerance);
   }
-  // One advantage for each token: what is behind the last one must not matter.
+  // One advantage per token: values after the last token must not matter.
   Tensor flat(const std::string& name) const {
     return outside_as(of.at(name), mask_BR, 1e6).flatten();
   }
@@ -136,7 +136,7 @@ TEST(ClippedPolicyLoss, AtTheRatioOneItsGradientIsThatOfThePolicyGradient) {
 
 TEST(ClippedPolicyLoss, BeyondTheClipNothingPullsFurtherAndEverythingPullsBack) {
   const Tensor old = torch::zeros({4});
-  // Ratios of 1.5, 1.5, 0.5, 0.5, with advantages either way.
+  // Ratios of 1.5, 1.5, 0.5, 0.5, with advantages of both signs.
   const Tensor now = torch::tensor({1.5F, 1.5F, 0.5F, 0.5F}).log().requires_grad_(true);
   const Tensor advantages = torch::tensor({1.0F, -1.0F, 1.0F, -1.0F});
   clipped_policy_loss(now, old, advantages, torch::ones({4}), 0.2).loss.backward();

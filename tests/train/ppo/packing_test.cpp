@@ -30,7 +30,7 @@ void expect_each_once(const std::vector<Indices>& parts, size_t sequences) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<int64_t>(i));
 }
 
-// Lengths as responses have them: many short, few long.
+// Lengths like those of responses: many short, few long.
 Indices skewed_lengths(std::mt19937_64& random, int64_t longest) {
   std::exponential_distribution<double> draw(4.0 / static_cast<double>(longest));
   Indices lengths(1 + random() % 60);
@@ -70,7 +70,7 @@ TEST(Packing, TheFullestMicroBatchComesFirst) {
   }
 }
 
-// Tokens of the fullest of so many micro-batches in the best of all ways to fill them.
+// Tokens of the fullest micro-batch in the best of all distributions.
 int64_t least_fullest(const Indices& lengths, size_t sequence, Indices& tokens) {
   if (sequence == lengths.size()) return *std::max_element(tokens.begin(), tokens.end());
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -137,7 +137,7 @@ TEST(ShuffledMinibatches, ASeedAndAnEpochAreOneOrder) {
   EXPECT_EQ(shuffled_minibatches(40, 4, 9, 1), shuffled_minibatches(40, 4, 9, 1));
   EXPECT_NE(shuffled_minibatches(40, 4, 9, 1), shuffled_minibatches(40, 4, 9, 2));
   EXPECT_NE(shuffled_minibatches(40, 4, 9, 1), shuffled_minibatches(40, 4, 10, 1));
-  // Of std::mt19937_64, which the standard fixes: the same on every machine.
+  // By std::mt19937_64, which the standard defines: the same on every machine.
   EXPECT_EQ(shuffled_minibatches(6, 2, 1, 0), shuffled_minibatches(6, 2, 1, 0));
 }
 

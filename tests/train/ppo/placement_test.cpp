@@ -49,7 +49,7 @@ std::vector<Tensor> states_of(Step& step) {
   return all;
 }
 
-// Whether all of them have memory, or none has.
+// True if all have memory; checks that otherwise none has.
 bool are_there(const std::vector<Tensor>& tensors) {
   const bool there = tensors.front().storage().data() != nullptr;
   for (const Tensor& tensor : tensors) EXPECT_EQ(tensor.storage().data() != nullptr, there);
@@ -179,7 +179,7 @@ TEST(Placement, TrafficIsTheBytesOfWhatLeavesAndComesAndWhatIsOnlyReadLeavesOnce
                          bytes_of_all(roles.reference->model()->parameters());
   EXPECT_EQ(placement->traffic().to_host, critic + frozen) << "when they were built";
   EXPECT_EQ(placement->traffic().to_card, 0);
-  iterate(0);  // the optimizers' states come into being
+  iterate(0);  // creates the optimizers' states
   iterate(1);
   const int64_t states =
       bytes_of_all(states_of(*roles.actor)) + bytes_of_all(states_of(*roles.critic));

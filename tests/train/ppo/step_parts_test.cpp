@@ -1,4 +1,4 @@
-// A step with losses of the caller's, in parts: what roles are trained by.
+// A step with the caller's losses, in parts, as used to train roles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ double error_of_all(const Weights& made, const Weights& expected) {
   return error;
 }
 
-// Cross entropy, as the step's own: each part the mean over its sequences, as a share of the batch.
+// Cross entropy like the step's own: each part is the mean over its sequences, weighted by its
+// share of the batch.
 std::vector<MicroBatch> language_parts(const Batch& batch, const std::vector<int64_t>& sizes) {
   std::vector<MicroBatch> parts;
   int64_t first = 0;
@@ -65,7 +66,7 @@ struct Ran {
   Weights weights;
 };
 
-// Three steps, of the step's own loss or of the same as the caller's in parts of those sizes.
+// Three steps with the step's own loss, or with the same loss from the caller in parts of `sizes`.
 Ran three_steps(const RunSpec& spec, const std::vector<int64_t>& sizes) {
   const auto step = tiny_step(spec);
   const Data data(spec, spec.vocab_size, torch::kCPU, 3);

@@ -17,7 +17,7 @@ inline RunSpec tiny_role() {
   return spec;
 }
 
-// Actor and reference begin as one model; the critic's body is theirs too.
+// Actor and reference begin with the same weights, and so does the critic's body.
 inline Roles tiny_roles(const PpoSpec& ppo, const RunSpec& spec = tiny_role()) {
   std::vector<std::string> notes;
   Roles roles;
@@ -30,7 +30,7 @@ inline Roles tiny_roles(const PpoSpec& ppo, const RunSpec& spec = tiny_role()) {
   return roles;
 }
 
-// Of 2 to 4 tokens, by the iteration.
+// Prompts of 2 to 4 tokens, depending on the iteration.
 inline Prompts tiny_prompts(int64_t count, int64_t iteration, int64_t vocab_size = 24) {
   const auto seed = static_cast<uint64_t>(iteration) + 100;
   auto generator = torch::make_generator<at::CPUGeneratorImpl>(seed);

@@ -22,7 +22,7 @@ struct LogitsCase {
   }
 
   Tensor hidden_TD, weight_VD, tokens_T;
-  Tensor log_prob_factors_T, entropy_factors_T;  // of a loss that uses both
+  Tensor log_prob_factors_T, entropy_factors_T;  // for a loss that uses both
 };
 
 struct Made {
@@ -97,7 +97,7 @@ TEST(TokenLogProbs, OfBf16WeightsTheyAreThePlainFormsWithinBf16sRounding) {
   const Made chunked = run(token_log_probs, of, options);
   EXPECT_EQ(chunked.log_probs_T.scalar_type(), torch::kFloat32);
   EXPECT_EQ(chunked.d_weight_VD.scalar_type(), torch::kBFloat16);
-  // Forward: the same products, so the same numbers.
+  // The forward has the same products, so the same numbers.
   const Made plain = run(plain_token_log_probs, of, options);
   EXPECT_LE(error_of(chunked.log_probs_T, plain.log_probs_T), 1e-5);
   EXPECT_LE(error_of(chunked.entropy_T, plain.entropy_T), 1e-5);
@@ -127,7 +127,7 @@ TEST(TokenLogProbs, UnderAutocastTheyAreThePlainFormsAndTheGradientOfTheHeadAdds
   EXPECT_LE(error_of(chunked.log_probs_T, plain.log_probs_T), 1e-5);
   EXPECT_LE(error_of(chunked.entropy_T, plain.entropy_T), 1e-5);
   expect_near(chunked, plain, 1.0 / 64);
-  // The cast is no other than FP32's within BF16's rounding.
+  // The result equals FP32's within BF16's rounding.
   expect_near(chunked, run(plain_token_log_probs, of, options), 1.0 / 16);
 }
 

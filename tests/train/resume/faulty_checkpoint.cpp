@@ -1,4 +1,4 @@
-// Preloaded, makes the disk fail under a file of a checkpoint: HEADROOM_CHECKPOINT_FAULT is
+// When preloaded, simulates disk faults for a checkpoint's files: HEADROOM_CHECKPOINT_FAULT is
 //   RANK:N:full    the Nth fsync of such a file in that rank fails with ENOSPC
 //   RANK:N:kill    the rank is killed there
 //   RANK:N:hang    it does not return

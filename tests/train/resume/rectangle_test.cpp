@@ -1,4 +1,4 @@
-// Parts of tensors, each element counted.
+// Parts of tensors, checked element by element.
 #include "train/resume/rectangle.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace headroom {
 namespace {
 
-// The elements of a tensor of `columns` columns that a rectangle has, row by row.
+// The elements in a rectangle of a tensor with `columns` columns, row by row.
 std::vector<int64_t> elements(const Rectangle& part, int64_t columns) {
   std::vector<int64_t> all;
   for (int64_t row = 0; row < part.sizes[0]; ++row) {

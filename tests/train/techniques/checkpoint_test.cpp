@@ -1,4 +1,4 @@
-// Checkpointing alone: functions and small models whose gradients must not change by a bit.
+// Checkpointing alone: functions and small models whose gradients must be bit-identical.
 #include "train/techniques/checkpoint.h"
 
 #include <ATen/autocast_mode.h>
@@ -38,7 +38,7 @@ class CheckpointTest : public testing::Test {
  protected:
   CheckpointTest() { install_saved_tensor_hooks(); }
 
-  // Of function(x).sum(): d x, d weight.
+  // The gradients of function(x).sum(): d x, d weight.
   std::pair<Tensor, Tensor> gradients(const TensorFunction& function, bool is_checkpointed) {
     data.clear();
     torch::manual_seed(5);
@@ -61,7 +61,7 @@ class CheckpointTest : public testing::Test {
 
 TEST_F(CheckpointTest, GradientsAreEqualToTheBit) { expect_same(layer); }
 
-// Whether what `keep` was given last is alive.
+// Tells whether the tensor last given to `keep` is alive.
 struct Watched {
   c10::weak_intrusive_ptr<c10::StorageImpl> storage{
       c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(
@@ -82,7 +82,7 @@ TEST_F(CheckpointTest, KeepsNothingButTheInputAndLetsGoOfWhatItComputedAgain) {
   };
   Tensor y = checkpointed(function, {data.x});
   EXPECT_FALSE(watched.is_alive()) << "sigmoid and square both save it";
-  // In backward, by the time the function's first operation is reached.
+  // Checked in backward, at the function's first operation.
   bool alive_at_the_end = true;
   data.weight.register_hook([&](const Tensor&) { alive_at_the_end = watched.is_alive(); });
   y.sum().backward();
@@ -123,8 +123,8 @@ TEST_F(CheckpointTest, ACheckpointInsideAnother) {
   const auto again = gradients(outer, /*is_checkpointed=*/true);
   EXPECT_TRUE(torch::equal(again.first, plain.first));
   EXPECT_TRUE(torch::equal(again.second, plain.second));
-  // Each in the forward; the first in the outer's recomputation, which ends when the second's input
-  // is there; each in its own.
+  // Both in the forward; the first in the outer's recomputation, which ends when the second's input
+  // exists; both in their own.
   EXPECT_EQ(inner_runs, 2 + 1 + 2);
   expect_same([&](const Inputs& inputs) { return checkpointed(outer, inputs); });
 }
@@ -160,7 +160,7 @@ TEST_F(CheckpointTest, RunsUnderTheAutocastOfTheForwardAndLeavesNoneBehind) {
       const TensorFunction plain = [&](const Inputs& inputs) {
         return torch::linear(inputs.front(), data.weight).tanh();
       };
-      // One part of it with autocast off, as a model's own code may have it.
+      // One part with autocast off, as in a model's own code.
       const TensorFunction mixed = [&](const Inputs& inputs) {
         const Tensor low = plain(inputs);
         EXPECT_EQ(low.scalar_type(), at::kBFloat16);
@@ -262,7 +262,7 @@ RunSpec spec_of(const Cell& cell, bool is_checkpointed) {
 
 constexpr int kMostSteps = 12;
 
-// Of FP32: a NaN equals itself.
+// The bits of FP32 numbers: a NaN equals itself.
 Tensor bits(const Tensor& tensor) { return tensor.view(torch::kInt32); }
 
 struct Built {
@@ -338,7 +338,7 @@ TEST(CheckpointedStep, OpensTheScopesOfItsBlocksAgainInsideTheBackward) {
             "+recompute +block 0 -block 0 +block 1 -block 1 -recompute -backward");
 }
 
-// A block runs out of memory when it is computed again; the next step is as if nothing had been.
+// A block runs out of memory in its recomputation; the next step is unaffected.
 TEST(CheckpointedStep, OutOfMemoryInARecomputationLeavesTheStepUsable) {
   const Cell cell{"full", Precision::kBf16, Attention::kEager};
   const Built plain(spec_of(cell, false));

@@ -31,7 +31,7 @@ std::vector<Tensor> copies(const std::vector<Tensor>& tensors) {
   return all;
 }
 
-// What PyTorch's Python makes of them, the norm behind the gradients. Empty where there is none.
+// The results of PyTorch in Python: the gradients, then the norm. Empty without PyTorch.
 std::vector<Tensor> by_python(const std::vector<Tensor>& gradients, double max_norm) {
   const ScratchDirectory scratch;
   std::ostringstream command;
@@ -93,7 +93,7 @@ TEST(Clipping, AParameterWithoutAGradientIsLeftOut) {
 RunSpec clipped(double max_grad_norm) {
   RunSpec spec = tiny_spec();
   spec.max_grad_norm = max_grad_norm;
-  // Its updates are as long as the gradients, which AdamW's are not.
+  // Its updates are proportional to the gradients' length, unlike AdamW's.
   spec.optimizer = OptimizerKind::kSgd;
   return spec;
 }
@@ -126,7 +126,7 @@ TEST(Clipping, AStepUpdatesByGradientsOfThisNorm) {
   }
 }
 
-// Of the gradients as they are, not as FP16 scales them.
+// Clips the true gradients, not those scaled for FP16.
 TEST(Clipping, ComesAfterTheLossScaleIsDividedOut) {
   RunSpec spec = clipped(0.05);
   spec.precision = Precision::kFp16;

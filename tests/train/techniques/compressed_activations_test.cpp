@@ -20,7 +20,7 @@ constexpr ActivationForm kForms[] = {ActivationForm::kInt8, ActivationForm::kFp8
 
 Activations all_of(ActivationForm form) { return {.form = form, .block = 32, .min_bytes = 0}; }
 
-// Counts the storages that are packed and remembers what is asked.
+// Counts the packed storages and records the calls.
 class Packs : public SavedTensors {
  public:
   explicit Packs(const Activations& activations) : inner_(activations) {}
@@ -50,7 +50,7 @@ class CompressedActivationsTest : public testing::Test {
     x = torch::randn({16, 64}).requires_grad_(true);
     weight = torch::randn({64, 64}).requires_grad_(true);
   }
-  // In the graph, as an operation's input is.
+  // A tensor in the graph, like an operation's input.
   static Tensor in_graph(const Tensor& tensor) { return tensor * 1.0; }
 
   Tensor x, weight;
@@ -141,7 +141,7 @@ TEST_F(CompressedActivationsTest, TheSavesOfAStorageShareOneDecodingUntilTheLast
   EXPECT_TRUE(torch::allclose(second->unpack(), base.t(), 0, 0.05)) << "a second backward";
 }
 
-// What another storage at the same address holds, or the same one after a change, is packed anew.
+// Another storage at the same address, or the same one after a change, is packed again.
 TEST_F(CompressedActivationsTest, AStorageThatChangedIsPackedAgain) {
   CompressedActivations packs(all_of(ActivationForm::kInt8));
   Tensor base = torch::ones({8, 32});
@@ -207,7 +207,7 @@ Result run_steps(const RunSpec& spec, int64_t steps = 1) {
   return result;
 }
 
-// FP16's first scales are too large; steps that overflow are skipped and change no weight.
+// FP16's first scales are too large; steps that overflow are skipped and change no weights.
 int64_t steps_to_finite_gradients(const RunSpec& spec) {
   for (int64_t steps = 1; steps < 30; ++steps) {
     bool finite = true;
@@ -229,7 +229,7 @@ double distance(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::sqrt(apart / all);
 }
 
-// The forward is the same to the bit; gradients are off by what 8 bits leave out.
+// The forward is bit-identical; gradients have the rounding errors of 8 bits.
 TEST_F(CompressedActivationsTest, GradientsOfAModelAreWithinTheirTolerance) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp16}) {
     for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
@@ -261,7 +261,7 @@ TEST_F(CompressedActivationsTest, WithAMinimumBeyondEverythingNothingChanges) {
   EXPECT_EQ(distance(run_steps(spec).gradients, exact.gradients), 0);
 }
 
-// Our own documents as bytes. HEADROOM_LONG: 200 steps, in the nightly tests.
+// Uses the bytes of our own documents. HEADROOM_LONG: 200 steps, in the nightly tests.
 TEST_F(CompressedActivationsTest, OnRealTextTheLossStaysWithinOnePercent) {
   const int64_t steps = std::getenv("HEADROOM_LONG") == nullptr ? 30 : 200;
   const ScratchDirectory scratch;

@@ -20,8 +20,8 @@ json rows() {
   return json::parse(file).at("rows");
 }
 
-// Small: each row is run some hundred times. adam8bit keeps the larger matrices in 8 bits and the
-// others not; micro-batches divide the batch.
+// Small: each row runs some hundred times. adam8bit keeps only the larger matrices in 8 bits;
+// micro-batches divide the batch.
 RunSpec contract_spec() {
   RunSpec spec = tiny_spec();
   spec.layers = 2;
@@ -62,7 +62,7 @@ ContractCell cell_of(const json& row, const std::string& precision) {
   return cell;
 }
 
-// The pairs of settings of a row; its depth is only what they need.
+// The pairs of a row's settings, without `layers`, which only supports the others.
 using Setting = std::pair<std::string, std::string>;
 std::set<std::pair<Setting, Setting>> pairs_of(const json& row) {
   std::set<std::pair<Setting, Setting>> pairs;
@@ -79,7 +79,7 @@ bool combines(const std::string& technique) {
   return technique.find("_with_") != std::string::npos;
 }
 
-// Names of rows that together hold every pair of theirs: the next is the one with most that is new.
+// Names of rows that together cover all pairs of settings: greedily, the one with most new pairs.
 std::vector<std::string> cover() {
   std::map<std::string, std::set<std::pair<Setting, Setting>>> missing;
   for (const json& row : rows()) {
@@ -110,7 +110,7 @@ std::vector<ContractCell> contract_on_cpu() {
   std::vector<ContractCell> cells;
   for (const json& row : rows()) {
     const json precisions = row.value("cpu", exact);
-    for (const auto& [precision, tolerance] : precisions.items()) {  // in their names' order
+    for (const auto& [precision, tolerance] : precisions.items()) {  // in the order of names
       cells.push_back(cell_of(row, precision));
       cells.back().loss = tolerance.at(0);
       cells.back().gradients = tolerance.at(1);

@@ -1,6 +1,6 @@
-// The contract of docs/techniques.md, by values on the CPU: every row of contract.json keeps every
-// line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual card:
-// tests/virtual_gpu/contract_test.py. What one technique promises beyond it is in its own test.
+// The contract of docs/techniques.md, for values on the CPU: every row of contract.json satisfies
+// every line of it. Bytes and leaks: tests/bench/cell/run_contract_test.cpp; on a virtual card:
+// tests/virtual_gpu/contract_test.py. Further guarantees of a technique are in its own test.
 #include "tests/train/techniques/contract.h"
 
 #include <ATen/autocast_mode.h>
@@ -28,7 +28,7 @@ std::vector<Tensor> over_their_norm(const std::vector<Tensor>& tensors) {
   return all;
 }
 
-// Wherever they lie.
+// The weights, wherever they are stored.
 std::vector<Tensor> weights_of(const SmallStep& small) {
   const OffloadedParameters* const offloaded = small.step->layout.offloaded.get();
   if (offloaded == nullptr) return small.parameters();
@@ -73,8 +73,8 @@ void expect_a_usable_process() {
   EXPECT_TRUE(torch::GradMode::is_enabled());
 }
 
-// In the second block of the first forward. Nothing was updated: the steps that follow are those of
-// a step that never failed.
+// In the second block of the first forward. Nothing was updated: later steps are as without the
+// failure.
 TEST_P(TechniqueSteps, OutOfMemoryInAForwardLeavesTheStepAsItWas) {
   SmallStep usual(GetParam().with);
   SmallStep failing(GetParam().with);
@@ -90,8 +90,8 @@ TEST_P(TechniqueSteps, OutOfMemoryInAForwardLeavesTheStepAsItWas) {
   EXPECT_EQ(failing.run_steps(2), usual.run_steps(2));
 }
 
-// Where the gradient of the first block's norm is made: of the last micro-batch alone, with several
-// of them. Released gradients have updated the blocks behind it by then.
+// Fails at the gradient of the first block's norm; with several micro-batches, only in the last.
+// Released gradients have updated the later blocks by then.
 TEST_P(TechniqueSteps, OutOfMemoryInABackwardLeavesTheStepUsable) {
   const RunSpec& spec = GetParam().with;
   SmallStep usual(spec);

@@ -27,7 +27,7 @@ Tensor decoded(const Fp8Tensor& quantized) {
   return quantized.codes.to(torch::kFloat32) * quantized.scale;
 }
 
-// What tests/baselines/fp8/make.py computed, FP32.
+// The results of tests/baselines/fp8/make.py, FP32.
 std::map<std::string, Tensor> baseline() {
   const SafetensorsFile file(HEADROOM_BASELINES "/fp8/projection.safetensors");
   std::map<std::string, Tensor> tensors;
@@ -52,7 +52,7 @@ TEST_F(Fp8Linear, CodesAndScalesAreThoseOfTheFormatsDefinition) {
   for (const auto& [name, type] :
        std::map<std::string, at::ScalarType>{{"x", kE4m3}, {"weight", kE4m3}, {"dy", kE5m2}}) {
     for (const auto source : {torch::kFloat32, torch::kBFloat16}) {
-      if (source == torch::kBFloat16 && name != "dy") continue;  // not of BF16 numbers
+      if (source == torch::kBFloat16 && name != "dy") continue;  // not BF16 numbers
       const Fp8Tensor quantized = to_fp8(expected.at(name).to(source), type);
       EXPECT_TRUE(quantized.scale.equal(expected.at(name + "_scale"))) << name;
       EXPECT_TRUE(quantized.codes.to(torch::kFloat32).equal(expected.at(name + "_codes"))) << name;
@@ -82,7 +82,8 @@ TEST_F(Fp8Linear, AllThreeProductsAreThoseOfTheFormatsDefinition) {
   EXPECT_TRUE(fp8_linear(in, matrix).equal(y.detach())) << "without a graph the same";
 }
 
-// Half a step of e4m3 is 1/16 of a number, of e5m2 1/8; below the normal ones half the smallest.
+// Half a step is 1/16 of a number in e4m3, 1/8 in e5m2; half the smallest number below the normal
+// range.
 TEST_F(Fp8Linear, NumbersAreOffByHalfAStepOfTheFormatAndZerosStayZeros) {
   const Tensor numbers = torch::randn({64, 64}) * torch::exp2(torch::randint(-20, 4, {64, 64}));
   const double largest = numbers.abs().max().item<double>();
@@ -109,7 +110,7 @@ TEST_F(Fp8Linear, StridesChangeNothing) {
   EXPECT_TRUE(decoded(of_view).equal(decoded(of_copy)));
 }
 
-// Nothing that is not a number is hidden by the cast, and no other product hears of it.
+// The cast does not hide NaN or infinity, and does not spread them to other products.
 TEST_F(Fp8Linear, ANanOrAnInfinityMakesEveryNumberOfItsProductNan) {
   for (const double bad : {std::nan(""), kInfinity, -kInfinity}) {
     const torch::NoGradGuard no_grad;
@@ -140,7 +141,7 @@ TEST_F(Fp8Linear, GradientsAreThoseOfTheDecodedNumbersInFp32) {
   EXPECT_TRUE(torch::allclose(weight.grad(), dweight, 1.0 / 128, 1e-4));
 }
 
-// What autograd keeps, by type.
+// Counts the tensors that autograd keeps, by type.
 class Saves : public SavedTensors {
  public:
   bool takes(const Tensor& tensor) override {
@@ -243,7 +244,7 @@ TEST_F(Fp8Linear, WhatIsComputedAgainOrReleasedIsTheSameToTheBit) {
   }
 }
 
-// The codes are 8 bits already; what is left is packed, and the forward does not change.
+// The codes already have 8 bits; the other tensors are packed, and the forward does not change.
 TEST_F(Fp8Linear, ActivationsInEightBitsPackTheRest) {
   RunSpec spec = fp8_spec();
   spec.profile_type = Mode::kForwardBackward;
@@ -284,7 +285,7 @@ TEST_F(Fp8Linear, MemoryIsWhereItWasAfterFiftySteps) {
   EXPECT_LT(in_use() - before, 16 * 1024) << "a step saves more than that in one tensor";
 }
 
-// A block runs out of memory in the middle; the next step is as if nothing had been.
+// A block runs out of memory in the middle; the next step is unaffected.
 TEST_F(Fp8Linear, OutOfMemoryInTheMiddleLeavesTheStepUsable) {
   SmallStep plain(fp8_spec());
   SmallStep refused(fp8_spec());

@@ -52,7 +52,7 @@ TEST(GradientRelease, BothAttentionsAndGroupedHeadsTrainAsWithoutIt) {
   }
 }
 
-// Counts the gradients that there are whenever one is tagged.
+// Counts the existing gradients whenever one is tagged.
 struct CountingTags final : MemoryTags {
   explicit CountingTags(Step& step) : parameters(step.model()->parameters()) {}
   void tag(Category category, MemorySpace, uint64_t, const std::string&) override {
@@ -109,7 +109,7 @@ TEST(GradientRelease, TagsGradientsAndStateByTheNamesOfTheModel) {
   EXPECT_TRUE(heard.names[Category::kGradients].empty());
 }
 
-// Fails at the update that it is told.
+// Fails at a given update.
 class Failing final : public Optimizer {
  public:
   Failing(std::vector<Tensor> parameters, int& updates)

@@ -1,5 +1,5 @@
-// Whole models of BF16 weights: --param-dtype, --master-weights and --rounding as build_step
-// applies them.
+// Whole models with BF16 weights: --param-dtype, --master-weights and --rounding as applied by
+// build_step.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -46,7 +46,7 @@ TEST(LowPrecisionWeights, AreTheFp32InitializationRounded) {
   }
 }
 
-// Everything autograd keeps is BF16 but for norms, rotary tables and log-sums.
+// Everything that autograd keeps is BF16 except norms, rotary tables and log-sums.
 TEST(LowPrecisionWeights, LogitsLossAndGradientsAreBf16) {
   for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
     RunSpec spec = bf16_spec();
@@ -64,8 +64,8 @@ TEST(LowPrecisionWeights, LogitsLossAndGradientsAreBf16) {
   }
 }
 
-// 2^-8 is half the distance between BF16 numbers, relative to them; a step's loss is a mean of
-// many, and its own rounding is most of what is left.
+// 2^-8 is half the relative distance between BF16 numbers; a step's loss is a mean of many, so its
+// own rounding is most of the error.
 TEST(LowPrecisionWeights, TheFirstLossIsFp32sWithinBf16sRounding) {
   for (const int64_t kv_heads : {4, 2}) {
     for (const Attention attention : {Attention::kEager, Attention::kSdpa}) {
@@ -86,7 +86,7 @@ double mean_of_last(const std::vector<double>& losses, size_t count) {
   return sum / static_cast<double>(count);
 }
 
-// 200 steps where HEADROOM_LONG is set (ctest -C nightly), else a smaller draw.
+// 200 steps if HEADROOM_LONG is set (ctest -C nightly), otherwise 30.
 int64_t real_text_steps() { return std::getenv("HEADROOM_LONG") != nullptr ? 200 : 30; }
 
 TEST(LowPrecisionWeights, WithAMasterCopyTheLossOnRealTextIsAutocastsWithinTwoPercent) {

@@ -38,7 +38,7 @@ class MasterWeightsTest : public testing::TestWithParam<OptimizerCase> {
   const RunSpec spec_ = spec_of(GetParam());
 };
 
-// The update is FP32's: as if the optimizer had FP32 weights and were given the same gradients.
+// The update is in FP32, as for an optimizer with FP32 weights and the same gradients.
 TEST_P(MasterWeightsTest, MastersAreAnFp32OptimizersWeightsAndTheWeightsAreTheirNearest) {
   for (const Updates updates : {Updates::kTensorByTensor, Updates::kAllAtOnce}) {
     const auto p = bf16_parameters();
@@ -101,7 +101,7 @@ TEST(MasterWeights, UpdatesTooSmallForBf16AddUp) {
                                                   Updates::kTensorByTensor, make);
     }
     for (int i = 0; i < steps; ++i) {
-      // The momentum of 0.9 is undone: every update is the learning rate.
+      // Cancels the momentum of 0.9: every update is the learning rate.
       weight.mutable_grad() = torch::full_like(weight, i == 0 ? -1.0 : -0.1);
       optimizer->step();
     }

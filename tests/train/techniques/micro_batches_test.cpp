@@ -38,8 +38,8 @@ TEST(MicroBatches, LossAndGradientsAreThoseOfTheWholeBatch) {
 }
 
 // A step whose FP16 gradients are finite. Autocast on the CPU, unlike on CUDA, leaves exp, sum and
-// mean in FP16. The loss is FP16 then, and its gradient is the scale: 65536, the scale of a new
-// scaler, is beyond FP16.
+// mean in FP16. So the loss is FP16, and its gradient is the scale: 65536, the initial scale, is
+// beyond FP16.
 struct FiniteStep : SmallStep {
   explicit FiniteStep(const RunSpec& asked) : SmallStep(asked) {
     if (step->update->loss_scaler)
@@ -47,7 +47,7 @@ struct FiniteStep : SmallStep {
   }
 };
 
-// The products of a part are rounded as those of the batch are; their sums in another order.
+// A part's products are rounded like the batch's; their sums are in another order.
 TEST(MicroBatches, UnderAutocastTheyAreWithinItsRounding) {
   for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
     RunSpec spec = in_parts(1);
@@ -99,7 +99,7 @@ TEST(MicroBatches, EachHasItsOwnPassesAndTheUpdateComesOnce) {
   expected.insert(expected.end(), pass.begin(), pass.end());
   expected.insert(expected.end(), {"+optimizer", "-optimizer"});
   EXPECT_THAT(heard.texts, testing::ElementsAreArray(expected));
-  // Finite or not, the gradients are looked at once.
+  // The gradients are checked once, finite or not.
   const int finite_steps = small.step->update->loss_scaler->state()[1].item<int>();
   EXPECT_EQ(finite_steps + small.step->update->skipped_steps(), 1);
 }

@@ -19,7 +19,7 @@ Tensor round_trip(const Tensor& numbers, ActivationForm form, int64_t block) {
   return back;
 }
 
-// Each number's bound as the header states it.
+// Each number's error bound as in the header.
 Tensor bound_of(const Tensor& numbers, ActivationForm form, int64_t block) {
   const Tensor x = numbers.to(torch::kFloat64).abs();
   Tensor largest = torch::empty_like(x);
@@ -46,7 +46,7 @@ class Quantize : public testing::TestWithParam<Case> {};
 TEST_P(Quantize, ComesBackWithinTheStatedError) {
   const auto [form, type] = GetParam();
   torch::manual_seed(5);
-  // Magnitudes from 1e-4 to 1e3 side by side; the last block is ragged, or is all there is.
+  // Mixed magnitudes from 1e-4 to 1e3; the last block is partial, or the only one.
   for (const int64_t count : {1, 255, 256, 257, 5000}) {
     for (const int64_t block : {8, 100, 256, 65536}) {
       const Tensor numbers =
@@ -92,7 +92,7 @@ TEST_P(Quantize, ABlockWithANanOrAnInfinityIsNanAndNoOtherChanges) {
   }
 }
 
-// Parts of kQuantizeChunk numbers: neither their borders nor their number show.
+// Parts of kQuantizeChunk numbers: neither their borders nor their count affects the result.
 TEST_P(Quantize, ManyNumbersAreDoneInParts) {
   const auto [form, type] = GetParam();
   torch::manual_seed(7);
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Quantize,
                                          Case{ActivationForm::kFp8, at::kBFloat16}),
                          name_of);
 
-// 127 codes on either side, and codes halfway go to the even one.
+// 127 codes on either side; ties go to the even code.
 TEST(Quantize, Int8CodesAreTheNearest) {
   const Tensor numbers = torch::tensor({127.F, -127.F, 0.5F, 1.5F, 2.4F, -2.6F});
   const Quantized quantized = quantize(numbers, ActivationForm::kInt8, 8);
@@ -136,7 +136,7 @@ TEST(Quantize, Int8CodesAreTheNearest) {
   EXPECT_EQ(quantized.scales[0].item<float>(), 1);
 }
 
-// Beside e4m3's own table: 448 is the largest, the steps double with each power of two.
+// By e4m3's own table: 448 is the largest, the steps double with each power of two.
 TEST(Quantize, Fp8CodesAreE4m3s) {
   const Tensor numbers = torch::tensor({448.F, 17.F, 18.9F, -240.F, 0.001953125F, 0.0009F});
   const Tensor back = round_trip(numbers, ActivationForm::kFp8, 8);

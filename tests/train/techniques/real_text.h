@@ -1,5 +1,4 @@
-// Real text for tests of what training makes of it: the bytes of this project's documents as token
-// ids. No torch here.
+// Real text for training tests: the bytes of this project's documents as token ids. No torch here.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ inline std::string write_real_text(const ScratchDirectory& scratch) {
   return scratch.write("real_text.bin", ids);
 }
 
-// A model that learns from it within a few hundred steps, each new text.
+// A model that learns from it within a few hundred steps, each with new text.
 inline RunSpec real_text_spec(const ScratchDirectory& scratch) {
   RunSpec spec = tiny_spec();
   spec.d_model = 64;

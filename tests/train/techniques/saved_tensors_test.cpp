@@ -9,7 +9,7 @@ namespace {
 
 using torch::Tensor;
 
-// Keeps BF16, and counts.
+// Keeps tensors in BF16, and counts them.
 class CountingSaves final : public SavedTensors {
  public:
   explicit CountingSaves(bool packs = true) : packs_(packs) {}
@@ -118,7 +118,7 @@ TEST_F(SavedTensorsTest, AnotherThreadSavesAsItDid) {
   EXPECT_EQ(saves.packed, 0);
 }
 
-// A graph that is dropped without a backward drops what it kept: no output keeps itself alive.
+// A graph dropped without a backward frees its saved tensors: no output keeps itself alive.
 TEST_F(SavedTensorsTest, AnOutputDoesNotKeepItselfAlive) {
   const Graph graph = some_graph();
   CountingSaves saves(/*packs=*/false);

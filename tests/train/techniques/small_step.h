@@ -1,4 +1,4 @@
-// A step of a small model and what came of it.
+// A step of a small model and its results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ inline bool bit_equal(const std::vector<torch::Tensor>& a, const std::vector<tor
       [](const torch::Tensor& one, const torch::Tensor& other) { return one.equal(other); });
 }
 
-// The largest over the tensors of |a - b| / |b|, L2 norms. Infinite where a value is not finite.
+// The largest |a - b| / |b| over the tensors, L2 norms. Infinite if a value is not finite.
 inline double distance(const std::vector<torch::Tensor>& a, const std::vector<torch::Tensor>& b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -64,8 +64,8 @@ inline double distance(const std::vector<torch::Tensor>& a, const std::vector<to
   return largest;
 }
 
-// A step that runs out of memory in the backward of one of its micro-batches, counted from 1, has
-// changed nothing: run again, it and those behind it are as if it had not been.
+// A step that runs out of memory in the backward of a micro-batch, counted from 1, changes nothing:
+// when repeated, it and the later ones are as without the failure.
 inline void expect_a_failed_backward_changes_nothing(const RunSpec& spec, int micro_batch = 1) {
   SmallStep usual(spec);
   SmallStep failing(spec);

@@ -17,8 +17,9 @@ constexpr auto kBf16 = torch::kBFloat16;
 
 at::Generator seeded(uint64_t seed) { return at::detail::createCPUGenerator(seed); }
 
-// Between two BF16 numbers p of the way, the upper one comes with probability p. Over n roundings
-// the mean's deviation is gap * sqrt(p (1 - p) / n); five of them are tried, both signs.
+// At the fraction p between two BF16 numbers, the upper one is drawn with probability p. Over n
+// roundings the mean's deviation is gap * sqrt(p (1 - p) / n); five of them are allowed, for both
+// signs.
 TEST(StochasticRounding, TheMeanOfManyIsTheNumberItself) {
   constexpr int64_t kMany = 200'000;
   at::Generator generator = seeded(1);
@@ -52,7 +53,7 @@ TEST(StochasticRounding, Bf16NumbersInfinitiesAndNanStayWhatTheyAre) {
   Tensor exact = torch::cat({torch::randn({10'000}).to(kBf16).to(torch::kFloat32),
                              torch::tensor({0.0F, -0.0F, kInfinity, -kInfinity, 3.3895314e38F})});
   EXPECT_TRUE(round_stochastically(exact, generator).to(torch::kFloat32).equal(exact));
-  // Of NaN every payload: a carry out of 0x7fffffff would make -0.
+  // NaN with any payload: a carry out of 0x7fffffff would make -0.
   const Tensor nan =
       torch::tensor({0x7fffffff, 0x7f800001, 0x7fc00000, -1}, torch::kInt32).view(torch::kFloat32);
   for (int i = 0; i < 100; ++i) {
@@ -81,7 +82,7 @@ class StochasticUpdates : public testing::TestWithParam<OptimizerCase> {
   RunSpec spec_ = spec_of(GetParam());
 };
 
-// Updates of a sixteenth of the gap to the next BF16 number below: to nearest none of them counts.
+// Updates of a sixteenth of the gap to the next lower BF16 number: rounding to nearest loses all.
 TEST_P(StochasticUpdates, AreTheFp32OptimizersOnAverage) {
   constexpr int kSteps = 32;
   const Tensor weight = torch::ones({40'000}, kBf16);
@@ -120,7 +121,7 @@ TEST_P(StochasticUpdates, KeepWeightsAndMomentsInBf16WhereTheyAre) {
         EXPECT_FALSE(is_fp32 && tensor.sizes() == weight.sizes());
       }
     }
-    // Moments are BF16; what has another shape than the parameter is as the optimizer keeps it.
+    // Moments are BF16; states of another shape than the parameter have the optimizer's own type.
     const auto state_of = [&](const ParameterSize& parameter) {
       int64_t of_rows = 0;
       for (const OptimizerState& row : info_of(GetParam().kind).state) {

@@ -1,4 +1,4 @@
-// The words of techniques, and what each of them is said to cost.
+// The words of techniques, and their stated costs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -190,7 +190,7 @@ TEST(StatePrecision, SaysItsBytesPerParameterUnderAnOptimizer) {
   EXPECT_THAT(said("bf16-pure", OptimizerKind::kAdamw), HasSubstr(": 8 bytes"));
   EXPECT_THAT(said("bf16", OptimizerKind::kAdamw), HasSubstr(": 16 + 2 bytes"));
   EXPECT_THAT(said("fp32", OptimizerKind::kAdamw), HasSubstr(": 16 bytes"));
-  // A byte and a scale's part of one, twice.
+  // A byte and a share of a scale, twice.
   EXPECT_THAT(said("bf16-mixed", OptimizerKind::kAdam8bit), HasSubstr(": 10.03 bytes"));
   EXPECT_THAT(said("bf16-mixed", OptimizerKind::kLion), HasSubstr(": 12 bytes"));
   EXPECT_THAT(said("fp32", OptimizerKind::kAdamMini), HasSubstr(": 12 bytes"));

@@ -1,4 +1,4 @@
-// What the stand-in itself costs: the calls that a step makes most, without libtorch.
+// The stand-in's own overhead: the most frequent calls of a step, without libtorch.
 //   headroom dryrun --card h200 -- build/release/tests/virtual_gpu_benchmark
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ void launch(benchmark::State& state) {
 }
 BENCHMARK(launch);
 
-// While the card knows values of so many blocks, a launch's arguments are looked through.
+// Launches while values of many blocks are known, so that arguments are searched.
 void launch_beside_known_contents(benchmark::State& state) {
   std::vector<void*> known(static_cast<size_t>(state.range(0)));
   const int64_t value = 5;
@@ -48,7 +48,7 @@ void malloc_and_free(benchmark::State& state) {
 }
 BENCHMARK(malloc_and_free)->Arg(1 << 9)->Arg(2 << 20)->Arg(100 << 20);
 
-// With many blocks live, as without a caching allocator above.
+// With many live blocks, as without a caching allocator.
 void malloc_and_free_among_many(benchmark::State& state) {
   std::vector<void*> live(static_cast<size_t>(state.range(0)));
   for (void*& pointer : live) cudaMalloc(&pointer, 2 << 20);

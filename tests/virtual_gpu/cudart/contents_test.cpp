@@ -1,4 +1,4 @@
-// What the card remembers of small values, through the runtime's own functions; and what a launch
+// The card's known small values, through the runtime's own functions, and the ones that a launch
 // makes unknown. Linked into cudart_test.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The stand-in's own functions, called as a program calls CUDA: error codes, books, copies, graphs.
-// Linked against the library that is otherwise preloaded.
+// The stand-in's own functions, called as a program calls CUDA: error codes, memory accounting,
+// copies, graphs. Linked against the library that is otherwise preloaded.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(Cudart, PinnedAndManagedMemoryIsReal) {
   cudaGetLastError();
 }
 
-// Bytes of real memory that this process has.
+// Bytes of resident memory of this process.
 size_t resident_bytes() {
   size_t total = 0;
   size_t resident = 0;
@@ -130,7 +130,7 @@ TEST(Cudart, PinnedMemoryThatACardWritesTakesNoRealMemory) {
   ASSERT_EQ(cudaMallocHost(&host, kBytes), cudaSuccess);
   auto* bytes = static_cast<char*>(host);
   const size_t before = resident_bytes();
-  std::memset(bytes + kMiB, 1, 64 * kMiB);  // of the host's own
+  std::memset(bytes + kMiB, 1, 64 * kMiB);  // the host's own memory
   EXPECT_GE(resident_bytes() - before, 64 * kMiB);
   for (size_t at = 0; at < kBytes; at += kCopy) {
     ASSERT_EQ(cudaMemcpyAsync(bytes + at, device, kCopy, cudaMemcpyDeviceToHost, nullptr),

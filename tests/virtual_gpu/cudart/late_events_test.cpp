@@ -1,4 +1,4 @@
-// What the host waits for, with events that are done when it does (HEADROOM_VIRTUAL_EVENTS=late):
+// The host's waits with late events (HEADROOM_VIRTUAL_EVENTS=late), which are done when it waits:
 // copies, frees, the device, and the order of the default stream.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class LateEvents : public testing::Test {
     cudaEventDestroy(event_);
     cudaStreamDestroy(side_);
   }
-  // Work on the side stream with the event behind it.
+  // Work on the side stream, followed by the event.
   void record_work() {
     ASSERT_EQ(cudaMemsetAsync(block_, 0, kBytes, side_), cudaSuccess);
     ASSERT_EQ(cudaEventRecord(event_, side_), cudaSuccess);

@@ -85,7 +85,7 @@ TEST(AddressSpace, RefusesWhatHasNoRunOfAddresses) {
   EXPECT_TRUE(space.allocate(2 * kSpaceMiB));
 }
 
-// Ten million live blocks, as a program with many tiny tensors and no caching allocator has them.
+// Ten million live blocks, as in a program with many tiny tensors and no caching allocator.
 TEST(AddressSpace, TenMillionBlocksCostLittleMemory) {
   constexpr uint64_t kBlocks = 10000000;
   AddressSpace space(kBase, uint64_t{16} << 40);

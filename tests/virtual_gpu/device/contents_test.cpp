@@ -142,7 +142,7 @@ TEST(Contents, AnOperationForgetsWhatItTookThoughAnInnerOneMadeItKnown) {
   Operands::end();
   contents.set(kBlock, 0, 8);
   EXPECT_EQ(read(contents, kBlock, 1), std::string(1, '\0'));
-  Operands::begin();  // another one that reads it
+  Operands::begin();  // another operation that reads it
   Operands::add({kBlock, kBlock + 8, false});
   contents.forget_through(kBlock);
   EXPECT_EQ(read(contents, kBlock, 1), std::string(1, '\0'));

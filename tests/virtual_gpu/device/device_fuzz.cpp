@@ -1,4 +1,4 @@
-// Random allocate, free, map and unmap calls held against a plain model of what they mean.
+// Random allocate, free, map and unmap calls, compared with a simple model.
 // usage: device_fuzz [SECONDS] [SEED]; prints the seed, exits 1 at the first difference.
 #include <chrono>
 #include <cstdio>
@@ -26,11 +26,11 @@ void expect(bool truth, const char* what) {
   std::exit(1);
 }
 
-// What the device must agree with, written as plainly as possible.
+// The reference for the device, as simple as possible.
 struct Model {
   std::map<uint64_t, uint64_t> blocks;   // address -> requested bytes
   std::map<uint64_t, uint64_t> handles;  // handle -> pages, while referenced
-  std::map<uint64_t, bool> owned;        // handle -> the owner's reference is there
+  std::map<uint64_t, bool> owned;        // handle -> the owner's reference exists
   std::vector<uint64_t> mapped = std::vector<uint64_t>(kRangePages, 0);  // page -> handle
 
   uint64_t physical_pages() const {
@@ -115,7 +115,7 @@ struct Fuzz {
   void unmap_all_of_one() {
     const uint64_t page = below(kRangePages);
     if (model.mapped[page] == 0) return;
-    // Only whole mappings: a single page may be half of one, or one of its own.
+    // Only whole mappings: a single page may be half of one, or a whole one.
     const Status status = mappings.unmap(range + page * kPage, kPage);
     const uint64_t handle = model.mapped[page];
     expect((status == Status::kOk) == (model.handles.at(handle) == 1), "unmap() of half a mapping");

@@ -19,7 +19,7 @@ class HostMemoryTest : public testing::Test {
     EXPECT_EQ(host.allocate(bytes, HostMemory::Kind::kPinned, nullptr, &address), Status::kOk);
     return reinterpret_cast<uint8_t*>(address);
   }
-  // Filled with ones, then a part made zero: that part is, and its neighbours are as they were.
+  // Fills with ones, zeroes a part, and checks that only that part has changed.
   void expect_zero_there_alone(uint8_t* memory, uint64_t first, uint64_t bytes) {
     std::fill_n(memory, kBytes, uint8_t{1});
     host.set_zero(memory + first, bytes);
@@ -46,7 +46,7 @@ TEST_F(HostMemoryTest, MemoryThatCudaDoesNotKnowIsZeroWhereAsked) {
 }
 
 TEST_F(HostMemoryTest, RegisteredMemoryIsZeroAndKeepsItsPages) {
-  // A mapping that others see: its pages are not ours to give away.
+  // A shared mapping: its pages must not be released.
   void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   ASSERT_EQ(host.add(reinterpret_cast<uint64_t>(shared), kBytes), Status::kOk);
@@ -61,8 +61,8 @@ TEST_F(HostMemoryTest, LockedMemoryIsZeroToo) {
 }
 
 TEST_F(HostMemoryTest, AddressesBehindABlockAreNotItsPages) {
-  // Linux gives out addresses from above: once no hole is left, a block lands right before what was
-  // mapped last.
+  // Linux assigns addresses downwards: once no hole is left, a block is placed right before the
+  // previous mapping.
   uint8_t* memory = nullptr;
   void* behind = nullptr;
   for (int i = 0; i < 100 && (memory == nullptr || behind != memory + 128 * kPage); ++i) {

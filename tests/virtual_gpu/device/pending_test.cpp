@@ -1,4 +1,4 @@
-// Which events are done, with events that are done when the host waits.
+// The state of events, if they are done when the host waits.
 #include "virtual_gpu/device/pending.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST_F(LateEventsTest, AWaitReachesThroughTheStreamsThatWaited) {
   work(a);
   Event& of_a = record(a);
   streams.wait(b, of_a);
-  Event& of_b = record(b);  // of no work of its own
+  Event& of_b = record(b);  // without own work
   streams.wait(c, of_b);
   work(a);
   Event& later = record(a);

@@ -64,8 +64,8 @@ TEST(Placement, WhereNoRoundedRegionFitsAnUnroundedOneIsMade) {
   EXPECT_EQ(placement.take(4), 0U);
 }
 
-// The first addresses of a real card to the MiB: cranberrii/ftcourse at a8cedf2,
-// memory_snapshot.pickle, segment_alloc events 14 to 47 (before, the trace begins among others).
+// The first addresses of a real card, to the MiB: cranberrii/ftcourse at a8cedf2,
+// memory_snapshot.pickle, segment_alloc events 14 to 47 (the trace begins amid older segments).
 TEST(Placement, ARealCardsSegmentsLieWhereOursDo) {
   constexpr std::array<PlacedEvent, 34> kEvents = {
       {{'+', 3904, 44}, {'+', 3968, 44}, {'+', 4032, 44}, {'+', 3988, 2},  {'+', 3924, 20},
@@ -82,9 +82,9 @@ TEST(Placement, ARealCardsSegmentsLieWhereOursDo) {
   }
 }
 
-// Two snapshots in a row, with frees. Which addresses a new region gets there depends on the
-// host's own, which the trace does not show; whether a block gets one or a hole, and which hole,
-// does not.
+// Two snapshots in a row, with frees. A new region's address depends on the host's own addresses,
+// which are not in the trace; the choice between a new region and a hole, and of the hole, does
+// not.
 struct Replay {
   static constexpr uint32_t kRegionMiB = Placement::kRegionPages * kMiBPerPage;
   Placement placement{kMany};

@@ -110,7 +110,7 @@ TEST_F(StreamTest, ADestroyedForkBreaksTheCapture) {
   EXPECT_FALSE(streams.any_capture());
 }
 
-// Of interest under the thread sanitizer.
+// For the thread sanitizer.
 TEST_F(StreamTest, AnEventIsRecordedWhileOthersAskAboutIt) {
   ASSERT_EQ(streams.begin(a, CaptureMode::kRelaxed), Status::kOk);
   EXPECT_FALSE(streams.milliseconds(event, event).has_value()) << "not recorded yet";

@@ -1,4 +1,4 @@
-// A small card for tests: 100 MiB, of which the context takes 4.
+// A small card for tests: 100 MiB, 4 of them for the context.
 #pragma once
 
 #include "virtual_gpu/device/card.h"

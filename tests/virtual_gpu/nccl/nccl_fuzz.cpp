@@ -1,5 +1,5 @@
-// Random calls of NCCL's functions from several threads, right ones and wrong ones, held against a
-// plain model of what they answer. The same program runs under the thread sanitizer.
+// Random valid and invalid calls of NCCL's functions from several threads, compared with a simple
+// model of their results. The same program runs under the thread sanitizer.
 // usage: nccl_fuzz [SECONDS] [SEED]; prints the seed, exits 1 at the first difference.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr int kThreads = 3;  // each on a card of its own
+constexpr int kThreads = 3;  // each on its own card
 uint64_t seed = 0;
 
 void expect(bool truth, const char* what) {
@@ -60,7 +60,7 @@ class Fuzz {
     }
   }
 
-  // All that was taken of the card is back.
+  // Checks that all of the card's memory is free again.
   void finish() {
     while (depth_ > 0) end_group();
     for (Communicator& comm : communicators_) {
@@ -144,7 +144,7 @@ class Fuzz {
     ++depth_;
   }
 
-  // What went wrong in a group is its end's answer, the first of it.
+  // A group's end returns its first error.
   void end_group() {
     const ncclResult_t result = ncclGroupEnd();
     if (depth_ == 0) return expect(result == ncclInvalidUsage, "the end of no group");

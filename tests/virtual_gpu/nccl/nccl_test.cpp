@@ -1,5 +1,4 @@
-// NCCL's functions of the stand-in, called as libtorch calls them. Three virtual cards, one
-// process.
+// The stand-in's NCCL functions, called as by libtorch. Three virtual cards, one process.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <nccl.h>
@@ -14,7 +13,7 @@
 
 namespace {
 
-// Without the others, who cannot be met where there is no folder: nobody waits.
+// One rank alone: without a folder it cannot meet the others, and does not wait.
 ncclComm_t communicator(int size, int rank) {
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -129,7 +128,7 @@ TEST(Nccl, ACollectiveIsCapturedIntoAGraph) {
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   size_t nodes = 0;
   ASSERT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
-  EXPECT_EQ(nodes, 1U);  // of the whole group
+  EXPECT_EQ(nodes, 1U);  // for the whole group
 }
 
 TEST(Nccl, AllDevicesOfAProcessEachOnce) {
@@ -229,7 +228,7 @@ TEST(Nccl, ASplitIsByColorAndOrderedByKey) {
   EXPECT_EQ(rank_of(children[2]), 0);
 }
 
-// Runs `body` for each rank in a thread of its own, on a card of its own.
+// Runs `body` for each rank in its own thread, on its own card.
 template <typename Body>
 void on_ranks(int size, Body body) {
   ncclUniqueId id;

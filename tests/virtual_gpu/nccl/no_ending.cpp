@@ -1,4 +1,4 @@
-// The thread sanitizer watches signals itself: the stand-in's own handlers are left out under it.
+// The thread sanitizer handles signals itself, so the stand-in's handlers are left out with it.
 #include "virtual_gpu/report/ending_signal.h"
 
 namespace virtual_gpu {

@@ -1,4 +1,4 @@
-// What NCCL takes for itself, against what people measured.
+// NCCL's own memory, against published measurements.
 #include "virtual_gpu/nccl/own_bytes.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ NcclOwnBytes h100(int64_t ranks, int64_t rank = 0, const NcclSettings& settings 
           settings};
 }
 
-// NVIDIA/nccl#964: four A100, NCCL before connections were late and arrays in pages: 544 MiB for
-// two ranks, 688 for four, on rank 0.
+// NVIDIA/nccl#964: four A100, NCCL before late connections and arrays in pages: 544 MiB for two
+// ranks, 688 for four, on rank 0.
 TEST(NcclOwnBytes, AreThoseMeasuredOnA100BeforeConnectionsWereLate) {
   const NcclSettings before{.in_pages = false, .connects_late = false};
   const auto all = [](const NcclOwnBytes& own) {
@@ -39,8 +39,8 @@ TEST(NcclOwnBytes, AnAllToAllConnectsEveryPairOverEveryChannel) {
   EXPECT_EQ(own.send_to(0), 0);
 }
 
-// NVIDIA/nccl#2363: one rank, NCCL_RUNTIME_CONNECT=0: "Failed to CUDA calloc 536870912 bytes"; with
-// connections made late it is not there (nccl#2366: 996 and 484 MiB on an RTX 3090).
+// NVIDIA/nccl#2363: one rank, NCCL_RUNTIME_CONNECT=0: "Failed to CUDA calloc 536870912 bytes";
+// absent with late connections (nccl#2366: 996 and 484 MiB on an RTX 3090).
 TEST(NcclOwnBytes, OneRankThatConnectsAtOnceTakesTheNetworksPool) {
   const NcclPlace place{.major = 8, .minor = 6};
   const NcclOwnBytes late(place, {});

@@ -1,5 +1,5 @@
-// A C++ program of somebody else's: takes memory from libtorch's allocator once or, with `all`,
-// until there is none, and catches nothing; with `stopped` SIGTERM ends it.
+// A user's C++ program: takes memory from libtorch's allocator once or, with `all`, until there is
+// none, and catches no exception; with `stopped` SIGTERM ends it.
 // usage: allocate BYTES [all|stopped]
 #include <c10/cuda/CUDACachingAllocator.h>
 
@@ -9,7 +9,7 @@
 
 void* last = nullptr;
 
-// Neither static nor inlined nor a jump: the stack names it.
+// Not static, inlined or a tail call, so that the stack names it.
 __attribute__((noinline)) void take_memory(size_t bytes) {
   last = c10::cuda::CUDACachingAllocator::raw_alloc(bytes);
 }

@@ -1,6 +1,6 @@
-// Checkpointed steps, captured as CUDA graphs and replayed: nothing in a recomputation waits for
-// the card, reads from it, or sets its generator. Run on a virtual card, which refuses what a
-// capture forbids. Prints one line a setting; the first that fails ends it.
+// Checkpointed steps, captured as CUDA graphs and replayed: a recomputation does not wait for the
+// card, read from it, or set its generator. Run on a virtual card, which refuses calls forbidden in
+// a capture. Prints one line per setting; ends at the first failure.
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 
@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-// The bodies of a capture and of what must run before one, on a stream that may be captured.
+// Runs a body before a capture, as required, and captures it, on a stream that may be captured.
 template <typename Body>
 void capture_and_replay(const Body& body) {
   const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());
@@ -37,7 +37,7 @@ void capture_a_step(RunSpec spec) {
   std::printf("%s: captured\n", row_name(spec).c_str());
 }
 
-// A function that draws cannot be set back inside a capture, and says so.
+// Inside a capture the generator cannot be reset for a function that draws, which is an error.
 void refuse_random_numbers() {
   const torch::Tensor x = torch::zeros({64, 64}, torch::device(torch::kCUDA)).requires_grad_(true);
   const TensorFunction draws = [](const std::vector<torch::Tensor>& inputs) {

@@ -1,7 +1,7 @@
 // The contract of docs/techniques.md, in one process on a card: a run that is out of memory in the
-// middle of a step, in each of its phases, leaves the process usable. The run that follows is as
-// the first. Run on a virtual card; the card's own allocator refuses. Prints one line a row; exits
-// 1 where one fails.
+// middle of a step, in each of its phases, leaves the process usable. The next run equals the
+// first. Run on a virtual card, whose own allocator refuses. Prints one line per row; exits 1 if
+// one fails.
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace headroom {
 namespace {
 
-// As if the card had so many bytes for libtorch.
+// Limits the card's bytes for libtorch.
 class SmallCard {
  public:
   explicit SmallCard(int64_t bytes) {
@@ -45,7 +45,7 @@ int64_t live_bytes() {
       .current;
 }
 
-// Autograd's thread lets go of the operation that failed when the exception is here already.
+// Autograd's thread may release the failed operation after the exception arrives here.
 void expect_live_bytes(int64_t expected) {
   constexpr int kMostMilliseconds = 10'000;
   for (int i = 0; i < kMostMilliseconds && live_bytes() != expected; ++i) usleep(1000);
@@ -54,7 +54,7 @@ void expect_live_bytes(int64_t expected) {
 
 void keep_the_contract(RunSpec spec) {
   spec.device = parse_device("cuda");
-  spec.context_length = 4096;  // segments and workspaces are small beside what a step takes
+  spec.context_length = 4096;  // segments and workspaces are small beside a step's memory
   run_ok(spec);                // libraries make their handles
   const Record first = run_ok(spec);
   const int64_t before = live_bytes();
@@ -78,7 +78,7 @@ void keep_the_contract(RunSpec spec) {
 }  // namespace headroom
 
 int main() {
-  // Libraries make their handles, and workspaces in segments of their own, while nothing is cached.
+  // Libraries create their handles, and workspaces in separate segments, while nothing is cached.
   headroom::RunSpec first = headroom::contract_on_card().front().with;
   first.device = headroom::parse_device("cuda");
   headroom::run_ok(first);

@@ -1,5 +1,5 @@
-// Takes 256 MiB of the card, does what the argument says, takes 256 MiB more and ends: every way a
-// process starts others and ends itself. Linked against the stand-in, no libtorch.
+// Takes 256 MiB of the card, acts by the argument, takes 256 MiB more and ends: every way in which
+// a process starts others and ends itself. Linked against the stand-in, without libtorch.
 // usage: endings HOW
 #include <cuda_runtime_api.h>
 #include <spawn.h>
@@ -28,7 +28,7 @@ void wait_for(pid_t child) {
   if (waitpid(child, &status, 0) != child) std::abort();
 }
 
-// As Python's subprocess does it: the child has our memory until it execs, and never does.
+// Like Python's subprocess: the child shares our memory until exec, which fails.
 void try_a_missing_tool_with_vfork() {
   const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
   if (child == 0) {
@@ -63,7 +63,7 @@ void read_values() {
   cudaFree(pointer);
 }
 
-// Nobody but the child dies, and by the signal as it would have.
+// Only the child dies, by the signal as usual.
 void kill_a_child() {
   const pid_t child = fork();
   if (child == 0) {
@@ -74,7 +74,7 @@ void kill_a_child() {
   if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) std::abort();
 }
 
-// The program sees dispositions as if nobody stood there.
+// The program sees dispositions as without the stand-in's handlers.
 void check_dispositions() {
   struct sigaction present {};
   sigaction(SIGTERM, nullptr, &present);

@@ -1,5 +1,5 @@
-// A library for late_thread.py: a thread that asks for Python's lock once Python ends, in a
-// function that lets nothing through, as the destructors of libtorch's threads do.
+// A library for late_thread.py: a thread that requests Python's lock after Python ended, in a
+// noexcept function, like the destructors of libtorch's threads.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ Function* python(const char* name) {
 
 void ask_for_the_lock(void* state) noexcept { python<void(void*)>("PyEval_RestoreThread")(state); }
 
-// Python knows the thread already, as it knows those of libtorch.
+// The thread is already registered with Python, like libtorch's threads.
 void wait_for_the_end() {
   python<int()>("PyGILState_Ensure")();
   void* const state = python<void*()>("PyEval_SaveThread")();
@@ -29,7 +29,7 @@ void wait_for_the_end() {
   ask_for_the_lock(state);
 }
 
-// Runs after Python has ended: the thread's end is seen before the process's.
+// Runs after Python has ended, so that the thread ends before the process.
 void leave_it_time() {
   while (!has_asked) usleep(1000);
   usleep(200'000);
@@ -37,7 +37,7 @@ void leave_it_time() {
 
 }  // namespace
 
-// Called without the lock, as ctypes calls.
+// Called without the lock, as by ctypes.
 extern "C" void start_late_thread() {
   std::atexit(leave_it_time);
   std::thread(wait_for_the_end).detach();

@@ -1,7 +1,7 @@
-// What log-probabilities and entropy of a policy take of a card beyond hidden states and head:
-// written out, and in chunks (train/ppo/losses/token_log_probs.h), with the gradients of both
-// inputs. Run on a virtual card. Prints a table in Markdown; exits 1 where the peak in chunks is
-// not the formula's.
+// The memory of a policy's log-probabilities and entropy beyond hidden states and head: computed
+// directly, and in chunks (train/ppo/losses/token_log_probs.h), with the gradients of both inputs.
+// Run on a virtual card. Prints a table in Markdown; exits 1 if the peak in chunks is not the
+// formula's.
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <cstdio>
@@ -43,8 +43,8 @@ c10::CachingAllocator::Stat requested() {
 
 using Form = TokenLogProbs (*)(const Tensor&, const Tensor&, const Tensor&, const LogProbOptions&);
 
-// Requested bytes at the peak of a forward and its backward, beyond the inputs. Twice, as cuBLAS
-// takes its workspace in the first.
+// Requested bytes at the peak of a forward and its backward, beyond the inputs. Runs twice, because
+// cuBLAS takes its workspace in the first.
 int64_t peak_of(Form form, const Shape& shape, const LogProbOptions& options) {
   const auto numbers =
       torch::device(torch::kCUDA)
@@ -72,9 +72,9 @@ int64_t peak_of(Form form, const Shape& shape, const LogProbOptions& options) {
   return peak;
 }
 
-// The gradients of both inputs, and of a chunk: the logits as multiplied where that is not FP32, as
-// FP32, and their exponentials. Under autocast the casts of both inputs, and the product of a chunk
-// that is added to the head's gradient. Of every token a few numbers beside them.
+// The gradients of both inputs, and for a chunk: the logits in the product's type if not FP32, in
+// FP32, and their exponentials. With autocast also the casts of both inputs, and a chunk's product,
+// which is added to the head's gradient. A few numbers per token are not included.
 int64_t formula(const Shape& shape, const LogProbOptions& options) {
   const int64_t chunk = std::min(options.chunk_tokens, shape.tokens) * shape.vocabulary;
   const int64_t hidden = shape.tokens * shape.width;

@@ -1,7 +1,7 @@
 // Iterations of PPO and GRPO on a card, with techniques in their roles. Run on a virtual card,
-// which has no values: that everything is asked for that a card needs, that nothing waits for a
-// value that decides, and that an iteration leaves on the card what the one before it left. Prints
-// one line a setting; exits 1 where one fails.
+// which has no values. Checks that all calls that a card needs are made, that no branch depends on
+// a value, and that each iteration leaves the same bytes on the card. Prints one line per setting;
+// exits 1 if one fails.
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
-// What a card answers to the queries that libtorch and CUB divide by, and operations that use CUB
-// on it. Run on every virtual card of cards.json, with its compute capability as argument. The
-// occupancy is held against cuda_occupancy.h, the calculator that NVIDIA ships. Prints one line for
-// each fault; exits 1 where there is one.
+// A card's answers to queries by which libtorch and CUB divide, and operations that use CUB on it.
+// Run on every virtual card of cards.json, with its compute capability as argument. The occupancy
+// is compared with cuda_occupancy.h, NVIDIA's calculator. Prints one line for each fault; exits 1
+// if there is one.
 #include <cuda_occupancy.h>
 #include <cuda_runtime_api.h>
 #include <torch/torch.h>
@@ -24,8 +24,8 @@ std::string by(int threads, size_t shared_bytes) {
          std::to_string(shared_bytes) + " bytes of shared memory";
 }
 
-// Every block size and dynamic shared memory up to more than any card has. The kernel has 32
-// registers, no shared memory of its own, and has opted in to all that a block may have.
+// Every block size, and dynamic shared memory beyond any card's. The kernel has 32 registers, no
+// static shared memory, and has opted in to a block's maximum.
 void compare_occupancy(const cudaDeviceProp& card) {
   cudaFuncAttributes function{};
   function.maxThreadsPerBlock = 1024;
@@ -54,7 +54,7 @@ void compare_occupancy(const cudaDeviceProp& card) {
   }
 }
 
-// Attributes by which somebody divides, or which are a limit: none is zero on any card.
+// Attributes that are divisors or limits: none is zero on any card.
 void check_attributes() {
   for (const cudaDeviceAttr attribute : {cudaDevAttrMaxThreadsPerBlock,
                                          cudaDevAttrMaxBlockDimX,
@@ -103,8 +103,8 @@ struct Operation {
   void (*run)();
 };
 
-// Of each kind of algorithm of CUB: scans, sorts, segmented sorts, selections, reductions by key,
-// histograms.
+// One operation at least for each kind of CUB algorithm: scans, sorts, segmented sorts, selections,
+// reductions by key, histograms.
 const Operation kOperations[] = {
     {"cumsum", [] { numbers({100000}).cumsum(0); }},
     {"cumsum of rows",

@@ -1,5 +1,5 @@
-// Loaded into a program on a virtual card: pinned memory, which the stand-in maps without a
-// reserve, is refused once REFUSE_PINNED_BEYOND bytes of it have been given.
+// Loaded into a program on a virtual card: refuses pinned memory, which the stand-in maps without a
+// reserve, after REFUSE_PINNED_BEYOND bytes.
 #include <dlfcn.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// A whole program whose disk fails, whose kernel refuses it something, and that is killed.
+// A whole program with a failing disk, with a refusing kernel, and killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
@@ -39,7 +39,7 @@ Ended run(const std::string& command) {
   return ended;
 }
 
-// The program under a fault of the preloaded library.
+// The program with a fault of the preloaded library.
 std::string preloaded(const std::string& fault) {
   return "env HEADROOM_DISK_FAULT=" + fault +
          " ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" FAULTY_DISK " " DISK_STATES_PROGRAM
@@ -50,7 +50,7 @@ std::string program() { return DISK_STATES_PROGRAM " "; }
 
 class DiskFaults : public testing::Test {
  protected:
-  // Nothing of ours is left: rmdir refuses a directory with something in it.
+  // Checks that no file is left: rmdir refuses a directory that is not empty.
   bool leaves_nothing() const {
     const bool empty = rmdir(folder_.path().c_str()) == 0;
     if (empty) mkdir(folder_.path().c_str(), 0777);
@@ -102,7 +102,7 @@ TEST_F(DiskFaults, WhereTheKernelRefusesIoUringThreadsDoItAndItIsSaid) {
 
 TEST_F(DiskFaults, WhereBuffersMayNotBeRegisteredItIsSaid) {
   chmod(folder_.path().c_str(), 0777);
-  // Whoever may lock all memory may register all of it.
+  // A user who may lock all memory may register all of it.
   const std::string nobody =
       getuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups " : "";
   if (run(nobody + "test -x " DISK_STATES_PROGRAM).code != 0) GTEST_SKIP() << "not for nobody";
@@ -126,7 +126,7 @@ TEST_F(DiskFaults, TmpfsIsSaid) {
   EXPECT_EQ(rmdir(directory), 0);
 }
 
-// The program on a disk of that size of its own.
+// The program on its own disk of a given size.
 class SmallDisk : public DiskFaults {
  protected:
   std::string on_disk_of(const std::string& size) const {
@@ -144,7 +144,7 @@ TEST_F(SmallDisk, ThatIsTooSmallIsFoundBeforeTheFirstStep) {
   const int64_t bytes = DiskLayout(known_regions(), kKnownBlockBytes).file_bytes();
   EXPECT_THAT(ended.output,
               testing::EndsWith("No space left on device; the states take two files of " +
-                                format_bytes(bytes) + "\n"));  // and nothing is there
+                                format_bytes(bytes) + "\n"));  // and no file is left
 }
 
 TEST_F(SmallDisk, ThatIsFullInTheMiddleOfAStepIsOneLineAndLeavesNothing) {
@@ -158,7 +158,7 @@ TEST_F(SmallDisk, ThatIsFullInTheMiddleOfAStepIsOneLineAndLeavesNothing) {
   }
 }
 
-// Started, and killed that long after its first step.
+// Starts it, and kills it `microseconds` after its first step.
 void kill_in_a_step(const std::string& directory, const char* engine, int microseconds) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -199,7 +199,7 @@ TEST_F(DiskFaults, KilledAtAnyPointTheLastWholeStatesAreThereBitForBit) {
                        .block_bytes = kKnownBlockBytes},
                       known_regions());
     for (const std::string& note : states.notes()) torn += note.find("torn") != std::string::npos;
-    EXPECT_GT(states.steps_done(), last);  // the first step was said before it was killed
+    EXPECT_GT(states.steps_done(), last);  // it printed the first step before it was killed
     EXPECT_EQ(count_unknown_on_disk(states), 0) << "draw " << draw;
     last = states.steps_done();
   }

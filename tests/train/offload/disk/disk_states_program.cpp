@@ -1,7 +1,7 @@
-// A run that keeps known states on the disk, to be killed, refused and preloaded into.
+// A run that keeps known states on the disk, for tests of kills, refusals and preloaded faults.
 //   disk_states_program DIRECTORY STEPS uring|threads [keep] [refused]
-// STEPS: -1 = until it is killed. refused: the kernel refuses it io_uring. Says "note LINE" and
-// "step N"; exits 2 and 5 as headroom does, 9 where a bit is wrong.
+// STEPS: -1 = until it is killed. refused: the kernel refuses io_uring. Prints "note LINE" and
+// "step N"; exits 2 and 5 like headroom, 9 if a bit is wrong.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 namespace headroom {
 namespace {
 
-// As container run-times do.
+// Like container runtimes.
 void refuse_io_uring() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -42,13 +42,13 @@ class DiskStatesTest : public testing::TestWithParam<DiskEngine> {
     options.keep = true;
     return options;
   }
-  // States of that step, kept.
+  // Leaves kept states of that step.
   void leave(int64_t step) const {
     DiskStates states(kept(), known_regions());
     known_fill(states);
     while (states.steps_done() < step) ASSERT_EQ(known_step(states), 0);
   }
-  // As the process leaves them that is killed while it writes step 3.
+  // The files of a process killed while writing step 3.
   void leave_torn() const {
     leave(2);
     const std::string torn = file(exists(file("a")) ? "b" : "a");
@@ -107,7 +107,7 @@ TEST_P(DiskStatesTest, WhileABlockIsUpdatedOthersAreReadAndWritten) {
   int visit = 0;
   int most_ahead = 0;
   states.step(backward_order(), [&](const StatesInMemory& block) {
-    // Blocks before this one are on their way out, blocks after it on their way in.
+    // Blocks before this one are being written, blocks after it are being read.
     EXPECT_EQ(writes, visit++);
     most_ahead = std::max(most_ahead, reads - visit);
     write_known(block, 1);
@@ -169,7 +169,7 @@ TEST_P(DiskStatesTest, ADiskThatFailsInAStepLeavesTheStatesOfBeforeIt) {
       EXPECT_EQ(states.steps_done(), 1);
       failing = false;
       EXPECT_EQ(count_unknown_on_disk(states), 0);
-      EXPECT_EQ(known_step(states), 0);  // the step, done again
+      EXPECT_EQ(known_step(states), 0);  // repeats the step
       EXPECT_EQ(count_unknown_on_disk(states), 0);
     }
   }
@@ -236,7 +236,7 @@ TEST_P(DiskStatesTest, KeptStatesAreOneFileThatTheNextRunGoesOnFrom) {
     EXPECT_EQ(count_unknown_on_disk(states), 0);
     EXPECT_EQ(known_step(states), 0);
   }
-  // What was kept once is not removed by a run that says nothing of it.
+  // A run without `keep` does not remove kept states.
   { EXPECT_EQ(DiskStates(options(), known_regions()).steps_done(), 4); }
   DiskStates states(options(), known_regions());
   EXPECT_EQ(states.steps_done(), 4);

@@ -1,10 +1,10 @@
-// Preloaded, makes the disk fail for files named headroom-states.* and for scratch files, which
-// have no name: HEADROOM_DISK_FAULT is
+// When preloaded, simulates disk faults for files named headroom-states.* and for scratch files,
+// which have no name: HEADROOM_DISK_FAULT is
 //   CALL:eio:N          pread, pwrite or fdatasync fails with EIO from its Nth call on, from 1
 //   CALL:full:N         the same with ENOSPC
-//   CALL:short:N        pread or pwrite moves half of what it is asked to, every Nth time
+//   CALL:short:N        pread or pwrite moves half of the requested bytes, every Nth time
 //   fallocate:unsupported:0
-// With a fault of pread or pwrite io_uring is refused.
+// A fault of pread or pwrite also refuses io_uring.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct Fault {
   }
 };
 
-// What io_uring moves is no call of the program: it is refused, as container run-times do.
+// io_uring's transfers are not calls of the program, so it is refused, as by container runtimes.
 __attribute__((constructor)) void refuse_io_uring() {
   const char* fault = getenv("HEADROOM_DISK_FAULT");
   if (fault == nullptr || *fault != 'p') return;
@@ -53,7 +53,7 @@ bool is_ours(int file) {
   const ssize_t length = readlink(link.c_str(), target, sizeof target - 1);
   if (length < 0) return false;
   target[length] = '\0';
-  // As Linux shows what O_TMPFILE made: /a/directory/#1234 (deleted).
+  // The name that Linux shows for O_TMPFILE: /a/directory/#1234 (deleted).
   const bool nameless = strstr(target, "/#") != nullptr && strstr(target, " (deleted)") != nullptr;
   return nameless || strstr(target, "headroom-states.") != nullptr;
 }

@@ -1,4 +1,4 @@
-// A real queue whose transfers end short or fail.
+// A real queue whose transfers are short or fail.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,7 @@ namespace headroom {
 
 class FaultyQueue : public TransferQueue {
  public:
-  // What becomes of the transfer of that number, from 0 on: bytes to move (all, fewer, none), or an
-  // errno below zero.
+  // The result of transfer `number`, from 0: bytes to move (all, fewer, none), or a negative errno.
   using Fault = std::function<int64_t(int number, const Transfer& transfer)>;
 
   FaultyQueue(std::unique_ptr<TransferQueue> inner, Fault fault)

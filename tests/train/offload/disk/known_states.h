@@ -1,4 +1,4 @@
-// States whose every bit is known at every step: what a step has not done wholly shows.
+// States with known bits at every step, to detect incomplete steps.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace headroom {
 
-// Large and small ones, whole blocks and not, one number and none.
+// Large and small regions, multiples of a block and others, one number and none.
 inline std::vector<StateRegion> known_regions() {
   return {{"embedding", 40000}, {"norm", 7}, {"none", 0},
           {"weight", 8192},     {"bias", 1}, {"head", 30001}};
 }
 
-// Some thirty blocks of those.
+// About thirty blocks for these regions.
 constexpr int64_t kKnownBlockBytes = 32 << 10;
 
 enum class StateArray { kMaster, kM, kV };
@@ -39,7 +39,7 @@ inline void write_known(const StatesInMemory& states, int64_t step) {
   }
 }
 
-// Numbers that are not those of that step.
+// Counts numbers that differ from those of that step.
 inline int64_t count_unknown(const StatesInMemory& states, int64_t step) {
   int64_t wrong = 0;
   for (int64_t i = 0; i < states.numbers; ++i) {
@@ -51,14 +51,14 @@ inline int64_t count_unknown(const StatesInMemory& states, int64_t step) {
   return wrong;
 }
 
-// As gradients come: the last parameter first.
+// The order of gradients: the last parameter first.
 inline std::vector<int> backward_order() {
   std::vector<int> order(known_regions().size());
   std::iota(order.rbegin(), order.rend(), 0);
   return order;
 }
 
-// One step from known states to known states; how many numbers were not as they should be.
+// Runs one step between known states; returns the number of wrong values.
 inline int64_t known_step(DiskStates& states) {
   const int64_t step = states.steps_done();
   int64_t wrong = 0;
@@ -73,7 +73,7 @@ inline void known_fill(DiskStates& states) {
   states.fill([](const StatesInMemory& block) { write_known(block, 0); });
 }
 
-// Numbers on the disk that are not those of steps_done(); every number is looked at once.
+// Counts numbers on the disk that differ from those of steps_done(); checks every number once.
 inline int64_t count_unknown_on_disk(DiskStates& states) {
   int64_t wrong = 0;
   int64_t missing = 0;
