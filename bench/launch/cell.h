@@ -11,7 +11,8 @@
 //   `headroom-cell --identity` prints its identity, as JSON (cell_identity below). Its main()
 //   begins with die_with_parent() (bench/process/child_process.h). spec.alloc_conf is already in
 //   its environment as PYTORCH_CUDA_ALLOC_CONF, set before libtorch's allocator reads it.
-// Limits: about half a second of start-up per cell (libtorch's libraries are mapped each time).
+// Limits: a new process needs half a second to load libtorch; Note [Warm workers] and
+//   Note [Cells by fork] avoid that.
 //
 // Note [Cells in one process]
 // Rationale: most published tables come from a program that runs its configurations in a loop. The

@@ -121,17 +121,20 @@ void CellProcess::run(const std::vector<RunSpec>& specs,
   for (const RunSpec& spec : specs) {
     input += request_for(streams.emplace_back(spec).spec());
   }
+  // A server may have begun before the copies, and does not pass them on.
+  const bool inherits =
+      std::any_of(streams.begin(), streams.end(), [](const auto& one) { return one.has_copies(); });
+  const bool forks = !inherits && may_be_forked(specs.front(), program_);
   const auto kills_before = oom_kills(options_.kernel);
-  outcome_ =
-      run_command({.program = program_,
-                   .arguments = {},
-                   .environment = environment_,
-                   .input = std::move(input),
-                   .forks = may_be_forked(specs.front(), program_) ? options_.forks.get() : nullptr,
-                   .deadline_seconds = options_.deadline_seconds,
-                   .stop = options_.stop,
-                   .on_output_line = on_output_line,
-                   .on_error_line = [this](const std::string& line) { hear(line); }});
+  outcome_ = run_command({.program = program_,
+                          .arguments = {},
+                          .environment = environment_,
+                          .input = std::move(input),
+                          .forks = forks ? options_.forks.get() : nullptr,
+                          .deadline_seconds = options_.deadline_seconds,
+                          .stop = options_.stop,
+                          .on_output_line = on_output_line,
+                          .on_error_line = [this](const std::string& line) { hear(line); }});
   const auto kills_after = oom_kills(options_.kernel);
   oom_killer_ran_ = kills_before && kills_after && *kills_after > *kills_before;
 }

@@ -47,6 +47,7 @@ class InheritedStreams {
   InheritedStreams& operator=(const InheritedStreams&) = delete;
 
   const RunSpec& spec() const { return spec_; }
+  bool has_copies() const { return !copies_.empty(); }
 
  private:
   RunSpec spec_;
