@@ -79,6 +79,30 @@ Table tried_settings(const Record& record, CellOptions options) {
   return settings_table(records);
 }
 
+// Refuses what would fail after the run.
+void check_before_the_run(const RunSpec& spec, const CellOptions& options) {
+  for (const std::string& path : {spec.snapshot, spec.save_weights}) {
+    if (!path.empty()) check_writable(path);
+  }
+  check_disk_places({spec});
+  check_checkpoint_places(spec);
+  check_cell_program(options);
+  check_alloc_confs({spec}, options);
+}
+
+// Adds the key under which resuming finds the Record, and a note where --device was chosen.
+void complete(Record& record, const Arguments& arguments, const RunSpec& spec) {
+  if (record.environment.contains("build")) {
+    const auto conditions = result_conditions(record.spec);
+    record.environment["key"] = result_key(record.spec, record.environment, conditions);
+    record.environment["conditions"] = conditions;
+  }
+  if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
+    record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +
+                           "; --device cpu gives values and times");
+  }
+}
+
 int profile_cell(const Arguments& arguments) {
   RunSpec spec = cell_from(arguments);
   settle_watch(arguments, spec);
@@ -89,14 +113,7 @@ int profile_cell(const Arguments& arguments) {
   options.ranks = rank_choice_from(arguments, spec);
   options.on_talk = log_line;
   options.watches = arguments.has("watch");
-  // Before the run, not after it.
-  for (const std::string& path : {spec.snapshot, spec.save_weights}) {
-    if (!path.empty()) check_writable(path);
-  }
-  check_disk_places({spec});
-  check_checkpoint_places(spec);
-  check_cell_program(options);
-  check_alloc_confs({spec}, options);
+  check_before_the_run(spec, options);
   options.on_progress = RunProgress(row_name(spec));
   bool was_interrupted = false;
   Record record;
@@ -114,15 +131,7 @@ int profile_cell(const Arguments& arguments) {
     log_error("interrupted");
     return kExitInterrupted;
   }
-  if (record.environment.contains("build")) {
-    const auto conditions = result_conditions(record.spec);
-    record.environment["key"] = result_key(record.spec, record.environment, conditions);
-    record.environment["conditions"] = conditions;
-  }
-  if (arguments.get("device", "auto") == "auto" && is_virtual(spec)) {
-    record.notes.push_back("no NVIDIA card here, so --device auto is " + to_string(spec.device) +
-                           "; --device cpu gives values and times");
-  }
+  complete(record, arguments, spec);
   log_failure(record);
   if (is_record_format(format)) {
     print(to_json_line(record) + "\n");

@@ -78,6 +78,26 @@ Open open_from(const Arguments& arguments) {
   return arguments.has("context-length") ? Open::kNothing : Open::kContext;
 }
 
+// Flags of a cell, with the defaults of a search.
+std::vector<Flag> flags_of_cells() {
+  std::vector<Flag> flags;
+  for (Flag& flag : cell_flags()) {
+    if (is_of_one_run(flag)) continue;
+    if (flag.name == "profile-type") {
+      flag.help = "what one step does: " + join(choices_of<Mode>()) + " (default training)";
+    } else if (flag.name == "batch-size") {
+      flag.help = "sequences per step; without it the largest is looked for";
+    } else if (flag.name == "context-length") {
+      flag.help =
+          "tokens per sequence; without it, beside a --batch-size, the largest is looked for";
+    } else if (flag.name == "warmup-steps" || flag.name == "measure-steps") {
+      flag.help = flag.help.substr(0, flag.help.find(" (default")) + " (default 2)";
+    }
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
 }  // namespace
 
 std::vector<Flag> fit_flags() {
@@ -104,20 +124,7 @@ std::vector<Flag> fit_flags() {
        kFit},
       {"answers", "N", "at most so many sets, 1 to 10 (default 10; with --gpus 3)", kFit}};
   for (Flag& flag : fit_mesh_flags(kFit)) flags.push_back(std::move(flag));
-  for (Flag& flag : cell_flags()) {
-    if (is_of_one_run(flag)) continue;
-    if (flag.name == "profile-type") {
-      flag.help = "what one step does: " + join(choices_of<Mode>()) + " (default training)";
-    } else if (flag.name == "batch-size") {
-      flag.help = "sequences per step; without it the largest is looked for";
-    } else if (flag.name == "context-length") {
-      flag.help =
-          "tokens per sequence; without it, beside a --batch-size, the largest is looked for";
-    } else if (flag.name == "warmup-steps" || flag.name == "measure-steps") {
-      flag.help = flag.help.substr(0, flag.help.find(" (default")) + " (default 2)";
-    }
-    flags.push_back(std::move(flag));
-  }
+  for (Flag& flag : flags_of_cells()) flags.push_back(std::move(flag));
   flags.push_back(
       {.name = "vary",
        .value = "NAME=FROM..TO",

@@ -96,9 +96,11 @@ using GroupKey = std::tuple<int64_t, bool, std::string, std::string, std::vector
 
 }  // namespace
 
-PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder order) {
+namespace {
+
+// The device with the highest peak; `live`: its blocks at the peak.
+PeakReport find_peak_of_all(const Snapshot& snapshot, LiveBlocks& live) {
   PeakReport report;
-  LiveBlocks live;
   for (size_t device = 0; device < snapshot.device_traces.size(); ++device) {
     LiveBlocks before = live_before(snapshot, device);
     const Peak peak = find_peak(snapshot.device_traces[device], before);
@@ -108,21 +110,20 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder 
     live = std::move(before);
   }
   if (report.peak_bytes == 0) return report;
-
   const std::vector<TraceEvent>& trace = snapshot.device_traces[static_cast<size_t>(report.device)];
   for (int64_t i = 0; i <= report.event; ++i) apply(trace[static_cast<size_t>(i)], live);
-  const PhaseTimes phases(snapshot.annotations, report.device);
   report.events = static_cast<int64_t>(trace.size());
   report.live_count = static_cast<int64_t>(live.size());
-  if (report.event >= 0) {
-    report.time_us = trace[static_cast<size_t>(report.event)].time_us;
-    report.phase = phases.at(report.time_us);
-  }
+  if (report.event >= 0) report.time_us = trace[static_cast<size_t>(report.event)].time_us;
+  return report;
+}
 
+// Number of live blocks by their size and origin, the largest size first.
+std::map<GroupKey, int64_t> groups_of(const Snapshot& snapshot, const LiveBlocks& live,
+                                      const PhaseTimes& phases) {
   std::unordered_map<int32_t, std::vector<std::string>> readable;
   std::map<GroupKey, int64_t> groups;
   for (const auto& [address, block] : live) {
-    if (block.before_recording) report.before_recording_bytes += block.size;
     auto stack = readable.find(block.stack);
     if (stack == readable.end()) {
       stack = readable.emplace(block.stack, readable_stack(snapshot, block.stack)).first;
@@ -131,17 +132,34 @@ PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder 
               block.before_recording ? "" : phases.at(block.time_us), purpose_of(snapshot, block),
               stack->second}];
   }
-  for (const auto& [key, count] : groups) {  // ordered by size, largest first
-    const auto& [negative_size, before_recording, phase, purpose, stack] = key;
-    const int64_t bytes = -negative_size * count;
-    report.rows.push_back(
-        {.size = -negative_size,
-         .count = count,
-         .share = static_cast<double>(bytes) / static_cast<double>(report.peak_bytes),
-         .phase = phase,
-         .before_recording = before_recording,
-         .purpose = purpose,
-         .stack = stack});
+  return groups;
+}
+
+LiveAllocation row_of(const GroupKey& key, int64_t count, int64_t peak_bytes) {
+  const auto& [negative_size, before_recording, phase, purpose, stack] = key;
+  const int64_t bytes = -negative_size * count;
+  return {.size = -negative_size,
+          .count = count,
+          .share = static_cast<double>(bytes) / static_cast<double>(peak_bytes),
+          .phase = phase,
+          .before_recording = before_recording,
+          .purpose = purpose,
+          .stack = stack};
+}
+
+}  // namespace
+
+PeakReport largest_allocations(const Snapshot& snapshot, size_t limit, TopOrder order) {
+  LiveBlocks live;
+  PeakReport report = find_peak_of_all(snapshot, live);
+  if (report.peak_bytes == 0) return report;
+  const PhaseTimes phases(snapshot.annotations, report.device);
+  if (report.event >= 0) report.phase = phases.at(report.time_us);
+  for (const auto& [address, block] : live) {
+    if (block.before_recording) report.before_recording_bytes += block.size;
+  }
+  for (const auto& [key, count] : groups_of(snapshot, live, phases)) {
+    report.rows.push_back(row_of(key, count, report.peak_bytes));
   }
   if (order == TopOrder::kTotal) {
     std::stable_sort(report.rows.begin(), report.rows.end(),

@@ -87,11 +87,9 @@ bool follows_attention(const RunSpec& spec) {
   return head <= 64 || head > 128 || card.limits.shared_memory_per_block_optin >= kOfTheLargest;
 }
 
-}  // namespace
-
-std::vector<std::string> flags_not_followed(const RunSpec& spec) {
-  // The settings that the rehearsal follows. Any other setting of a tensor's size or presence must
-  // be at its default: better no peak than the peak of another step.
+// The settings that the rehearsal follows. Any other setting of a tensor's size or presence must
+// be at its default: better no peak than the peak of another step.
+const std::vector<std::string>& followed_settings() {
   static const std::vector<std::string> kFollowed = {"model_size",
                                                      "d_model",
                                                      "d_ff",
@@ -125,11 +123,17 @@ std::vector<std::string> flags_not_followed(const RunSpec& spec) {
                                                      "bucket_bytes",
                                                      "schedule",
                                                      "sequence_parallel"};
+  return kFollowed;
+}
+
+}  // namespace
+
+std::vector<std::string> flags_not_followed(const RunSpec& spec) {
   constexpr int64_t kMostLayers = 1024;  // rehearsed one by one
   static const RunSpec kDefaults;
   std::vector<std::string> flags;
   for (const Field& field : fields()) {
-    const bool followed = !field.sizes || is_one_of(field.name, kFollowed);
+    const bool followed = !field.sizes || is_one_of(field.name, followed_settings());
     const bool is_generations = field.group == FieldGroup::kGeneration;
     if (!followed && !is_generations && field.get(spec) != field.get(kDefaults)) {
       flags.push_back(field.flag());

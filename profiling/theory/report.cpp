@@ -245,82 +245,106 @@ int64_t live_bytes(const Instant& instant, const RunSpec& spec, const std::vecto
   return bytes - parameters_away(rows, spec, instant.after_backward);
 }
 
-Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
-  Table table{.title = "Totals per mode, " + state_precision(spec).name,
+// The table of totals: one column per mode, one row per quantity.
+class Totals {
+ public:
+  explicit Totals(const RunSpec& spec) : specs_(kModes.size(), spec) {
+    table_ = {.title = "Totals per mode, " + state_precision(spec).name,
               .notes = {"Sums of the rows above (a block's times the layers), before the "
                         "allocator's rounding. Temporaries of forward and backward, workspaces "
                         "and the CUDA context come on top."},
               .columns = {{"quantity"}}};
-  constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad,
-                                          Mode::kForwardBackward, Mode::kTraining};
-  std::vector<RunSpec> specs(kModes.size(), spec);
-  std::vector<std::vector<Row>> rows;
-  for (size_t i = 0; i < kModes.size(); ++i) {
-    specs[i].profile_type = kModes[i];
-    rows.push_back(theory_rows(specs[i]));
-    add_bytes_columns(table, to_string(kModes[i]));
+    for (size_t i = 0; i < kModes.size(); ++i) {
+      specs_[i].profile_type = kModes[i];
+      rows_.push_back(theory_rows(specs_[i]));
+      add_bytes_columns(table_, to_string(kModes[i]));
+    }
   }
-  const auto add = [&](const std::string& name, const std::function<int64_t(size_t)>& bytes) {
+
+  void add_activations() {
+    add("activations, all blocks", [&](size_t i) { return model_total(rows_[i], kBlock); });
+    for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss}) add_group(group);
+    if (model_total(training(), kOffloaded) == 0) return;
+    add(kCheckpointInputs, [&](size_t i) { return model_total(rows_[i], kCheckpointInputs); });
+    add("on the host: offloaded activations",
+        [&](size_t i) { return model_total(rows_[i], kOffloaded); });
+    add("on the host: slabs that hold them",
+        [&](size_t i) { return slab_bytes(rows_[i], kOffloaded); });
+  }
+
+  void add_host() {
+    if (total(training(), kHostGradients) > 0) {
+      for (const char* group :
+           {kHostMasters, kHostOptimizerState, kDiskStates, kHostGradients, kHostAddends}) {
+        if (total(training(), group) > 0) add_group(group);
+      }
+      add("on the host: slabs that hold gradients",
+          [&](size_t i) { return gradient_slab_bytes(rows_[i]); });
+    }
+    if (total(training(), kHostParameters) > 0) {
+      add_group(kHostParameters);
+      if (total(training(), kDiskParameters) > 0) add_group(kDiskParameters);
+      add("on the host: slabs that hold parameters",
+          [&](size_t i) { return slab_bytes(rows_[i], kHostParameters); });
+    }
+    if (follows_cpu_policy(specs_.front()) || host_pinned_bytes(training()) == 0) return;
+    add("on the host: pinned memory, all of it",
+        [&](size_t i) { return host_pinned_bytes(rows_[i]); });
+    add("on the host: pageable memory",
+        [&](size_t i) { return host_pageable_bytes(rows_[i], specs_[i]); });
+  }
+
+  void add_states() {
+    for (const char* group : kStateGroups) add_group(group);
+    add("temporaries of a forward without gradients",
+        [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs_[i]) : 0; });
+  }
+
+  void add_instants() {
+    for (const Instant& instant : instants()) {
+      if (std::none_of(specs_.begin(), specs_.end(), instant.exists)) continue;
+      add(instant.name, [&](size_t i) {
+        return instant.exists(specs_[i]) ? std::optional(live_bytes(instant, specs_[i], rows_[i]))
+                                         : std::nullopt;
+      });
+    }
+  }
+
+  void add_peak(const Peak& peak, Mode mode) {
+    add("peak, as the allocator counts",
+        [&](size_t i) { return kModes[i] == mode ? std::optional(peak.allocated) : std::nullopt; });
+    table_.notes.push_back("The peak of " + in_words(mode) + " is at " + peak.where + ".");
+  }
+
+  Table take() { return std::move(table_); }
+
+ private:
+  static constexpr std::array<Mode, 4> kModes = {Mode::kForward, Mode::kForwardGrad,
+                                                 Mode::kForwardBackward, Mode::kTraining};
+
+  void add(const std::string& name, const std::function<std::optional<int64_t>(size_t)>& bytes) {
     std::vector<std::string> cells = {name};
     for (size_t i = 0; i < kModes.size(); ++i) add_bytes_cells(cells, bytes(i));
-    table.rows.push_back(std::move(cells));
-  };
-  add("activations, all blocks", [&](size_t i) { return model_total(rows[i], kBlock); });
-  const auto add_group = [&](const char* group) {
-    add(group, [&](size_t i) { return total(rows[i], group); });
-  };
-  for (const char* group : {kEmbedding, kFinalNorm, kHead, kLoss}) add_group(group);
-  if (model_total(rows.back(), kOffloaded) > 0) {
-    add(kCheckpointInputs, [&](size_t i) { return model_total(rows[i], kCheckpointInputs); });
-    add("on the host: offloaded activations",
-        [&](size_t i) { return model_total(rows[i], kOffloaded); });
-    add("on the host: slabs that hold them",
-        [&](size_t i) { return slab_bytes(rows[i], kOffloaded); });
+    table_.rows.push_back(std::move(cells));
   }
-  if (total(rows.back(), kHostGradients) > 0) {
-    for (const char* group :
-         {kHostMasters, kHostOptimizerState, kDiskStates, kHostGradients, kHostAddends}) {
-      if (total(rows.back(), group) > 0) add_group(group);
-    }
-    add("on the host: slabs that hold gradients",
-        [&](size_t i) { return gradient_slab_bytes(rows[i]); });
+  void add_group(const char* group) {
+    add(group, [&](size_t i) { return total(rows_[i], group); });
   }
-  if (total(rows.back(), kHostParameters) > 0) {
-    add_group(kHostParameters);
-    if (total(rows.back(), kDiskParameters) > 0) add_group(kDiskParameters);
-    add("on the host: slabs that hold parameters",
-        [&](size_t i) { return slab_bytes(rows[i], kHostParameters); });
-  }
-  if (!follows_cpu_policy(spec) && host_pinned_bytes(rows.back()) > 0) {
-    add("on the host: pinned memory, all of it",
-        [&](size_t i) { return host_pinned_bytes(rows[i]); });
-    add("on the host: pageable memory",
-        [&](size_t i) { return host_pageable_bytes(rows[i], specs[i]); });
-  }
-  for (const char* group : kStateGroups) add_group(group);
-  add("temporaries of a forward without gradients",
-      [&](size_t i) { return kModes[i] == Mode::kForward ? forward_temporaries(specs[i]) : 0; });
-  for (const Instant& instant : instants()) {
-    if (std::none_of(specs.begin(), specs.end(), instant.exists)) continue;
-    std::vector<std::string> cells = {instant.name};
-    for (size_t i = 0; i < kModes.size(); ++i) {
-      const bool exists = instant.exists(specs[i]);
-      add_bytes_cells(
-          cells, exists ? std::optional(live_bytes(instant, specs[i], rows[i])) : std::nullopt);
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  if (peak) {
-    std::vector<std::string> cells = {"peak, as the allocator counts"};
-    for (const Mode mode : kModes) {
-      add_bytes_cells(cells,
-                      mode == spec.profile_type ? std::optional(peak->allocated) : std::nullopt);
-    }
-    table.rows.push_back(std::move(cells));
-    table.notes.push_back("The peak of " + in_words(spec.profile_type) + " is at " + peak->where +
-                          ".");
-  }
-  return table;
+  const std::vector<Row>& training() const { return rows_.back(); }
+
+  std::vector<RunSpec> specs_;
+  std::vector<std::vector<Row>> rows_;
+  Table table_;
+};
+
+Table totals_table(const RunSpec& spec, const std::optional<Peak>& peak) {
+  Totals totals(spec);
+  totals.add_activations();
+  totals.add_host();
+  totals.add_states();
+  totals.add_instants();
+  if (peak) totals.add_peak(*peak, spec.profile_type);
+  return totals.take();
 }
 
 }  // namespace

@@ -15,101 +15,122 @@ constexpr const char* kChunkSource = "train/optim/adam8bit.cpp update_chunk";
 constexpr int64_t kFp32Bytes = 4;
 constexpr int64_t kMapsBytes = 4 * 256 * kFp32Bytes;
 
+using Impl = OptimizerImpl;
+
+OptimizerInfo adamw() {
+  return {
+      .kind = OptimizerKind::kAdamw,
+      .word = "adamw",
+      .meaning = "AdamW, two moments",
+      .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
+      .state = {{"m", StateForm::kMoment, {}, "train/optim/adamw.cpp Adamw::update", kFp32},
+                {"v", StateForm::kMoment, {}, "train/optim/adamw.cpp Adamw::update", kFp32},
+                {"step", StateForm::kScalar, Impl::kFused, "train/optim/adamw.cpp Adamw::update",
+                 "the fused kernel counts steps per tensor"}},
+      .temporaries = {{.impl = Impl::kReference,
+                       .name = "next",
+                       .is_state = true,
+                       .storages = 2,
+                       .source = "train/optim/adamw.cpp update_reference",
+                       .condition = "new m and v of the largest tensor while its old ones live"},
+                      {.impl = Impl::kReference,
+                       .name = "temporaries",
+                       .storages = 3,
+                       .source = "train/optim/adamw.cpp update_reference",
+                       .condition = "update, sqrt(v) and sqrt(v) + eps of the largest tensor"},
+                      {.impl = Impl::kForeach,
+                       .name = "denominator",
+                       .of_all = true,
+                       .source = "train/optim/adamw.cpp update_foreach: _foreach_sqrt",
+                       .condition = "all tensors at once"}}};
+}
+
+OptimizerInfo adam8bit() {
+  return {
+      .kind = OptimizerKind::kAdam8bit,
+      .word = "adam8bit",
+      .meaning = "AdamW, two moments of 8 bits",
+      .implementations = {Impl::kReference},
+      .state = {{"m", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
+                {"v", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
+                {"m_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
+                {"v_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
+                {"maps", StateForm::kMaps, {}, "train/optim/dynamic_map.cpp", "once"}},
+      .temporaries = {{.name = "decoded",
+                       .storages = 3,
+                       .is_decoded = true,
+                       .chunk = kAdam8bitChunk,
+                       .at_least = k8BitSmallest,
+                       .source = kChunkSource,
+                       .condition = "m, v and the codes as indices, of a chunk at a time"},
+                      {.name = "lost",
+                       .is_mask = true,
+                       .chunk = kAdam8bitChunk,
+                       .at_least = k8BitSmallest,
+                       .source = kChunkSource,
+                       .condition = "which gradients of the chunk are not finite"},
+                      {.name = "update",
+                       .is_decoded = true,
+                       .below = k8BitSmallest,
+                       .source = "train/optim/adam8bit.cpp move",
+                       .condition = "all tensors are small"}}};
+}
+
+OptimizerInfo sgd() {
+  return {
+      .kind = OptimizerKind::kSgd,
+      .word = "sgd",
+      .meaning = "SGD with a momentum of 0.9",
+      .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
+      .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}}};
+}
+
+OptimizerInfo lion() {
+  return {.kind = OptimizerKind::kLion,
+          .word = "lion",
+          .meaning = "Lion, the sign of a moment",
+          .implementations = {Impl::kReference, Impl::kForeach},
+          .state = {{"m", StateForm::kMoment, {}, "train/optim/lion.cpp Lion::update", kFp32}},
+          .temporaries = {{.impl = Impl::kReference,
+                           .name = "direction",
+                           .source = "train/optim/lion.cpp update_one: lerp",
+                           .condition = "of the largest tensor"},
+                          {.impl = Impl::kForeach,
+                           .name = "direction",
+                           .of_all = true,
+                           .source = "train/optim/lion.cpp update_foreach: _foreach_lerp",
+                           .condition = "all tensors at once"}}};
+}
+
+OptimizerInfo adam_mini() {
+  return {.kind = OptimizerKind::kAdamMini,
+          .word = "adam-mini",
+          .meaning = "AdamW, one second moment for a head or a row",
+          .implementations = {Impl::kReference},
+          .state = {{"m", StateForm::kMoment, {}, kMiniSource, kFp32},
+                    {"v", StateForm::kOfBlock, {}, kMiniSource, "one for a head, a row, a norm"}},
+          .temporaries = {{.name = "norm",
+                           .of_blocks = true,
+                           .storages = 2,
+                           .source = "train/optim/adam_mini.cpp update_one",
+                           .condition = "norm of the gradient and denominator of each block"}}};
+}
+
+OptimizerInfo muon() {
+  return {.kind = OptimizerKind::kMuon,
+          .word = "muon",
+          .meaning = "Muon for the matrices of blocks, AdamW for the rest",
+          .implementations = {Impl::kReference},
+          .state = {{"momentum", StateForm::kHidden, {}, kMuonSource, "matrices of the blocks"},
+                    {"m", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"},
+                    {"v", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"}}};
+}
+
 }  // namespace
 
 const std::vector<OptimizerInfo>& optimizers() {
-  using Impl = OptimizerImpl;
-  static const std::vector<OptimizerInfo> kOptimizers = {
-      {.kind = OptimizerKind::kAdamw,
-       .word = "adamw",
-       .meaning = "AdamW, two moments",
-       .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
-       .state = {{"m", StateForm::kMoment, {}, "train/optim/adamw.cpp Adamw::update", kFp32},
-                 {"v", StateForm::kMoment, {}, "train/optim/adamw.cpp Adamw::update", kFp32},
-                 {"step", StateForm::kScalar, Impl::kFused, "train/optim/adamw.cpp Adamw::update",
-                  "the fused kernel counts steps per tensor"}},
-       .temporaries = {{.impl = Impl::kReference,
-                        .name = "next",
-                        .is_state = true,
-                        .storages = 2,
-                        .source = "train/optim/adamw.cpp update_reference",
-                        .condition = "new m and v of the largest tensor while its old ones live"},
-                       {.impl = Impl::kReference,
-                        .name = "temporaries",
-                        .storages = 3,
-                        .source = "train/optim/adamw.cpp update_reference",
-                        .condition = "update, sqrt(v) and sqrt(v) + eps of the largest tensor"},
-                       {.impl = Impl::kForeach,
-                        .name = "denominator",
-                        .of_all = true,
-                        .source = "train/optim/adamw.cpp update_foreach: _foreach_sqrt",
-                        .condition = "all tensors at once"}}},
-      {.kind = OptimizerKind::kAdam8bit,
-       .word = "adam8bit",
-       .meaning = "AdamW, two moments of 8 bits",
-       .implementations = {Impl::kReference},
-       .state =
-           {{"m", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
-            {"v", StateForm::k8Bit, {}, k8BitSource, "a byte each, in blocks of 256"},
-            {"m_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
-            {"v_scale", StateForm::k8BitScale, {}, k8BitSource, "largest magnitude of a block"},
-            {"maps", StateForm::kMaps, {}, "train/optim/dynamic_map.cpp", "once"}},
-       .temporaries = {{.name = "decoded",
-                        .storages = 3,
-                        .is_decoded = true,
-                        .chunk = kAdam8bitChunk,
-                        .at_least = k8BitSmallest,
-                        .source = kChunkSource,
-                        .condition = "m, v and the codes as indices, of a chunk at a time"},
-                       {.name = "lost",
-                        .is_mask = true,
-                        .chunk = kAdam8bitChunk,
-                        .at_least = k8BitSmallest,
-                        .source = kChunkSource,
-                        .condition = "which gradients of the chunk are not finite"},
-                       {.name = "update",
-                        .is_decoded = true,
-                        .below = k8BitSmallest,
-                        .source = "train/optim/adam8bit.cpp move",
-                        .condition = "all tensors are small"}}},
-      {.kind = OptimizerKind::kSgd,
-       .word = "sgd",
-       .meaning = "SGD with a momentum of 0.9",
-       .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
-       .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}}},
-      {.kind = OptimizerKind::kLion,
-       .word = "lion",
-       .meaning = "Lion, the sign of a moment",
-       .implementations = {Impl::kReference, Impl::kForeach},
-       .state = {{"m", StateForm::kMoment, {}, "train/optim/lion.cpp Lion::update", kFp32}},
-       .temporaries = {{.impl = Impl::kReference,
-                        .name = "direction",
-                        .source = "train/optim/lion.cpp update_one: lerp",
-                        .condition = "of the largest tensor"},
-                       {.impl = Impl::kForeach,
-                        .name = "direction",
-                        .of_all = true,
-                        .source = "train/optim/lion.cpp update_foreach: _foreach_lerp",
-                        .condition = "all tensors at once"}}},
-      {.kind = OptimizerKind::kAdamMini,
-       .word = "adam-mini",
-       .meaning = "AdamW, one second moment for a head or a row",
-       .implementations = {Impl::kReference},
-       .state = {{"m", StateForm::kMoment, {}, kMiniSource, kFp32},
-                 {"v", StateForm::kOfBlock, {}, kMiniSource, "one for a head, a row, a norm"}},
-       .temporaries = {{.name = "norm",
-                        .of_blocks = true,
-                        .storages = 2,
-                        .source = "train/optim/adam_mini.cpp update_one",
-                        .condition = "norm of the gradient and denominator of each block"}}},
-      {.kind = OptimizerKind::kMuon,
-       .word = "muon",
-       .meaning = "Muon for the matrices of blocks, AdamW for the rest",
-       .implementations = {Impl::kReference},
-       .state = {{"momentum", StateForm::kHidden, {}, kMuonSource, "matrices of the blocks"},
-                 {"m", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"},
-                 {"v", StateForm::kOuter, {}, kMuonSource, "of AdamW: table, head and norms"}}},
-  };
+  static const std::vector<OptimizerInfo> kOptimizers = {adamw(), adam8bit(),  sgd(),
+                                                         lion(),  adam_mini(), muon()};
   return kOptimizers;
 }
 

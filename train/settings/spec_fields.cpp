@@ -49,7 +49,7 @@ std::vector<Field> model_fields() {
   };
 }
 
-// How one step runs, and its data.
+// What one step computes.
 std::vector<Field> step_fields() {
   return {
       word<&R::profile_type>({.name = "profile_type",
@@ -78,6 +78,12 @@ std::vector<Field> step_fields() {
       word<&R::attention>({"attention",
                            "written-out softmax, or scaled_dot_product_attention: libtorch's "
                            "choice or one kernel"}),
+  };
+}
+
+// Techniques of one process.
+std::vector<Field> technique_fields() {
+  return {
       checkpoint({.name = "checkpoint",
                   .help = "what backward computes again instead of keeping it",
                   .flag_text = "--recompute",
@@ -100,6 +106,12 @@ std::vector<Field> step_fields() {
           {"max_grad_norm", "gradients are clipped to this L2 norm of them all (0 = not)"}),
       on_off<&R::release_gradients>(
           {"release_gradients", "update each parameter inside backward and free its gradient"}),
+  };
+}
+
+// How ranks share the work.
+std::vector<Field> mesh_fields() {
+  return {
       mesh({.name = "mesh",
             .help = "ranks along each axis (pp, dp, tp): dp=2,tp=4; the batch is one replica's",
             .timed = false}),
@@ -130,6 +142,12 @@ std::vector<Field> step_fields() {
       integer<&R::bucket_bytes, 1, kHuge>({.name = "bucket_bytes",
                                            .help = "gradients that replicas send together",
                                            .timed = false}),
+  };
+}
+
+// The device, the process and the data of a step.
+std::vector<Field> process_fields() {
+  return {
       device({.name = "device",
               .help = "auto, cpu, cuda, cuda:N or virtual:CARD[,bytes=SIZE]",
               .in_name = InName::kNever}),
@@ -237,6 +255,9 @@ std::vector<Field> make_fields() {
   };
   add(FieldGroup::kModel, model_fields());
   add(FieldGroup::kStep, step_fields());
+  add(FieldGroup::kStep, technique_fields());
+  add(FieldGroup::kStep, mesh_fields());
+  add(FieldGroup::kStep, process_fields());
   add(FieldGroup::kGeneration, generation_fields());
   add(FieldGroup::kMeasurement, measurement_fields());
   return all;
