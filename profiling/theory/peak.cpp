@@ -139,7 +139,7 @@ std::vector<std::string> flags_not_followed(const RunSpec& spec) {
       flags.push_back(field.flag());
     }
   }
-  if (spec.optimizer == OptimizerKind::kMuon) flags.emplace_back("--optimizer");
+  if (!info_of(spec.optimizer).is_rehearsed) flags.emplace_back("--optimizer");
   if (follows_cpu_policy(spec)) flags.emplace_back("--device");
   if (!spec.alloc_conf.empty()) flags.emplace_back("--alloc-conf");
   if (!follows_attention(spec)) flags.emplace_back("--attention");

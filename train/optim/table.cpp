@@ -42,7 +42,8 @@ OptimizerInfo adamw() {
                        .name = "denominator",
                        .of_all = true,
                        .source = "train/optim/adamw.cpp update_foreach: _foreach_sqrt",
-                       .condition = "all tensors at once"}}};
+                       .condition = "all tensors at once"}},
+      .is_rehearsed = true};
 }
 
 OptimizerInfo adam8bit() {
@@ -73,16 +74,17 @@ OptimizerInfo adam8bit() {
                        .is_decoded = true,
                        .below = k8BitSmallest,
                        .source = "train/optim/adam8bit.cpp move",
-                       .condition = "all tensors are small"}}};
+                       .condition = "all tensors are small"}},
+      .is_rehearsed = true};
 }
 
 OptimizerInfo sgd() {
-  return {
-      .kind = OptimizerKind::kSgd,
-      .word = "sgd",
-      .meaning = "SGD with a momentum of 0.9",
-      .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
-      .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}}};
+  return {.kind = OptimizerKind::kSgd,
+          .word = "sgd",
+          .meaning = "SGD with a momentum of 0.9",
+          .implementations = {Impl::kReference, Impl::kForeach, Impl::kFused},
+          .state = {{"momentum", StateForm::kMoment, {}, "train/optim/sgd.cpp Sgd::update", kFp32}},
+          .is_rehearsed = true};
 }
 
 OptimizerInfo lion() {
@@ -99,7 +101,8 @@ OptimizerInfo lion() {
                            .name = "direction",
                            .of_all = true,
                            .source = "train/optim/lion.cpp update_foreach: _foreach_lerp",
-                           .condition = "all tensors at once"}}};
+                           .condition = "all tensors at once"}},
+          .is_rehearsed = true};
 }
 
 OptimizerInfo adam_mini() {
@@ -113,7 +116,8 @@ OptimizerInfo adam_mini() {
                            .of_blocks = true,
                            .storages = 2,
                            .source = "train/optim/adam_mini.cpp update_one",
-                           .condition = "norm of the gradient and denominator of each block"}}};
+                           .condition = "norm of the gradient and denominator of each block"}},
+          .is_rehearsed = true};
 }
 
 OptimizerInfo muon() {

@@ -1,5 +1,7 @@
 #include "profiling/theory/rehearsal/optim/optimizer.h"
 
+#include <stdexcept>
+
 #include "profiling/theory/rehearsal/run.h"
 
 namespace headroom {
@@ -50,11 +52,11 @@ RehearsedOptimizerPtr rehearse_optimizer(const RunSpec& spec, std::vector<Parame
       return rehearse_sgd(std::move(parameters));
     case OptimizerKind::kLion:
       return rehearse_lion(spec, std::move(parameters));
-    case OptimizerKind::kMuon:  // refused before: flags_not_followed()
     case OptimizerKind::kAdamMini:
-      break;
+      return rehearse_adam_mini(spec, std::move(parameters));
+    default:  // refused before: flags_not_followed()
+      throw std::logic_error("no rehearsal follows " + to_string(spec.optimizer));
   }
-  return rehearse_adam_mini(spec, std::move(parameters));
 }
 
 RehearsedOptimizerPtr rehearse_updates(const RunSpec& spec, std::vector<Parameter*> parameters) {
